@@ -78,11 +78,11 @@ def authorizer_of(
     """
     user = request.user or UserInfo()
 
-    def ask(name: str, groups: tuple[str, ...], wanted: Mapping[str, str]) -> Answer | None:
+    def decide(name: str, groups: tuple[str, ...], wanted: Mapping[str, str]) -> Answer | None:
         known = external.account is not None or can_review(external.cluster)
         return _decision(name, groups, wanted, external.cluster) if known else None
 
-    asked = AccessQuery(user.username, user.groups, ask)
+    asked = AccessQuery(user.username, user.groups, decide)
     resource = (request.details or {}).get("resource") or _NO_RESOURCE
     attributes = {
         "group": text_field(resource, "group"),

@@ -34,7 +34,7 @@ class FaultError(Exception):
     """An expression could not be compiled or evaluated; the message is upstream's."""
 
 
-class Refusal(NamedTuple):
+class Denial(NamedTuple):
     """Why an object is refused."""
 
     message: str
@@ -42,14 +42,14 @@ class Refusal(NamedTuple):
     """Whether an expression could not be compiled or evaluated."""
 
 
-class Expression(NamedTuple):
+class CompiledExpression(NamedTuple):
     """A compiled expression, or the reason why there is none."""
 
     text: str
     program: Program | None
     problem: str = ""
 
-    def counted(self, meter: Meter | None) -> "Expression":
+    def counted(self, meter: Meter | None) -> "CompiledExpression":
         """Return the same, whose evaluations count on a meter."""
         return self._replace(program=self.program and self.program._replace(meter=meter))
 
@@ -85,19 +85,19 @@ class Declared(NamedTuple):
 class Validation(NamedTuple):
     """One entry of the validations."""
 
-    test: Expression
+    test: CompiledExpression
     message: str
-    message_expression: Expression | None
+    message_expression: CompiledExpression | None
 
-    def refusal(self, values: Sequence[Any]) -> Refusal | None:
+    def refusal(self, values: Sequence[Any]) -> Denial | None:
         """Return why the object is refused, None where it is not."""
         try:
             if self.test.value(values) is True:
                 return None
         except FaultError as fault:
-            return Refusal(str(fault), is_fault=True)
+            return Denial(str(fault), is_fault=True)
         text = self._computed(values) or self.message
-        return Refusal(text or f"failed expression: {self.test.text.strip()}", is_fault=False)
+        return Denial(text or f"failed expression: {self.test.text.strip()}", is_fault=False)
 
     def _computed(self, values: Sequence[Any]) -> str:
         if self.message_expression is None:
@@ -113,8 +113,8 @@ class Validation(NamedTuple):
 class Validator(NamedTuple):
     """Everything that is compiled."""
 
-    variables: Mapping[str, Expression]
-    conditions: tuple[Expression, ...]
+    variables: Mapping[str, CompiledExpression]
+    conditions: tuple[CompiledExpression, ...]
     validations: tuple[Validation, ...]
 
     def counted(self, meter: Meter | None) -> "Validator":
@@ -137,7 +137,7 @@ class Validator(NamedTuple):
         programs = (one.program for _, one in self.placed())
         return frozenset().union(*(one.reads for one in programs if one is not None))
 
-    def placed(self) -> Iterator[tuple[Path, Expression]]:
+    def placed(self) -> Iterator[tuple[Path, CompiledExpression]]:
         """Yield the expressions with their ways from a specification that has them all."""
         for field, expressions in (
             ("variables", self.variables.values()),
@@ -165,7 +165,7 @@ class Validator(NamedTuple):
         texts = ", ".join(faults)
         return texts if len(faults) == 1 else f"[{texts}]"
 
-    def refusal(self, values: Sequence[Any]) -> Refusal | None:
+    def refusal(self, values: Sequence[Any]) -> Denial | None:
         """Return why the first validation that does so refuses the object."""
         for validation in self.validations:
             found = validation.refusal(values)
@@ -174,7 +174,7 @@ class Validator(NamedTuple):
         return None
 
 
-def variable_value(name: str, expression: Expression, values: Sequence[Any]) -> Any:
+def variable_value(name: str, expression: CompiledExpression, values: Sequence[Any]) -> Any:
     """Return the value of a variable; raises CelError, also where there is no program."""
     if expression.program is None:
         shown = quote(name)
@@ -191,7 +191,7 @@ def compile_validator(
     message: str = "",
 ) -> Validator:
     """Return what is written compiled; `message` is that of validations that have none."""
-    known: dict[str, Expression] = {}
+    known: dict[str, CompiledExpression] = {}
     for entry in variables:
         expression = compiled(entry["expression"], declared)
         known[entry["name"]] = expression
@@ -215,9 +215,9 @@ def _validation(entry: Json, own_message: str, declared: Declared) -> Validation
 
 
 @lru_cache(maxsize=256)
-def compiled(text: str, declared: Declared, wanted: CelType = DYN) -> Expression:
+def compiled(text: str, declared: Declared, wanted: CelType = DYN) -> CompiledExpression:
     """Return an expression compiled: once for those who look for faults, and for who runs it."""
     try:
-        return Expression(text, compile_expression(text, declared.environment(), wanted))
+        return CompiledExpression(text, compile_expression(text, declared.environment(), wanted))
     except CompileError as error:
-        return Expression(text, None, str(error))
+        return CompiledExpression(text, None, str(error))

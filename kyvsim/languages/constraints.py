@@ -64,7 +64,15 @@ def compile_constraints(
     if in_namespace:
         parts.append(("namespaceSelector", lambda facts: _fits_namespace(facts, in_namespace)))
     if on_object:
-        parts.append(("objectSelector", lambda facts: _fits_object(facts, on_object)))
+        parts.append(
+            (
+                "objectSelector",
+                lambda facts: (
+                    on_object(facts.labels)
+                    or (facts.old_labels is not None and on_object(facts.old_labels))
+                ),
+            )
+        )
     if excluded:
         parts.append(
             ("excludeResourceRules", lambda facts: not any(rule(facts) for rule in excluded))
@@ -126,11 +134,6 @@ def _compile_labels(
     )
 
 
-def _fits_object(facts: MatchFacts, fits: Callable[[Mapping[str, Json]], bool]) -> bool:
-    """Return whether a selector takes an object as it is, or as it was before a change."""
-    return fits(facts.labels) or (facts.old_labels is not None and fits(facts.old_labels))
-
-
 def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, Json]], bool]) -> bool:
     """Return whether a selector takes the request's namespace; objects outside of any fit."""
     if facts.object_kind == "Namespace" and not facts.group:
@@ -142,8 +145,11 @@ def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, Json]], bool
 
 
 def _compile_rule(rule: Json, kinds: KindTable, trace: TraceContext) -> Predicate:
-    groups, versions = _wanted(rule.get("apiGroups")), _wanted(rule.get("apiVersions"))
-    operations = _wanted(rule.get("operations"))
+    groups, versions = (
+        _allowed_values(rule.get("apiGroups")),
+        _allowed_values(rule.get("apiVersions")),
+    )
+    operations = _allowed_values(rule.get("operations"))
     resources = tuple(_resource_and_part(one) for one in rule.get("resources") or ())
     names, scope = rule.get("resourceNames") or (), rule.get("scope") or "*"
 
@@ -160,7 +166,9 @@ def _compile_rule(rule: Json, kinds: KindTable, trace: TraceContext) -> Predicat
         parts.append(("apiVersions", lambda facts: facts.version in versions))
     if scope != "*":
         inside = scope == "Namespaced"
-        parts.append(("scope", lambda facts: inside is _lies_in_namespace(facts, kinds)))
+        parts.append(
+            ("scope", lambda facts: inside is is_namespaced(facts.group, facts.kind, kinds))
+        )
     if names:
         parts.append(("resourceNames", names_object))
     fits = _all_hold(parts, rule, trace)
@@ -185,7 +193,7 @@ def _will_have_one_of(names: Iterable[str], facts: MatchFacts) -> bool:
     return bool(facts.name_to_come) and any(map(facts.name_to_come.startswith, names))
 
 
-def _wanted(written: Sequence[str] | None) -> frozenset[str] | None:
+def _allowed_values(written: Sequence[str] | None) -> frozenset[str] | None:
     """Return what a list takes; None where it takes everything."""
     return None if written and "*" in written else frozenset(written or ())
 
@@ -193,10 +201,6 @@ def _wanted(written: Sequence[str] | None) -> frozenset[str] | None:
 def _resource_and_part(written: str) -> tuple[str, str]:
     resource, _, part = written.partition("/")
     return resource, part
-
-
-def _lies_in_namespace(facts: MatchFacts, kinds: KindTable) -> bool:
-    return is_namespaced(facts.group, facts.kind, kinds)
 
 
 def _kinds(rules: Iterable[Json], kinds: KindTable) -> KindIndexEntry:

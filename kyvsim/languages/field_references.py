@@ -105,7 +105,13 @@ class ReferenceCollector:
                 continue
             self.note(*place, () if reading.counts else held)
             if reading.counts:
-                self._sizes.setdefault(place, {}).update(dict.fromkeys(_whole(held)))
+                self._sizes.setdefault(place, {}).update(
+                    dict.fromkeys(
+                        int(one)
+                        for one in held
+                        if one.__class__ in {int, float} and one == int(one)
+                    )
+                )
 
     def compare(self, one: FieldValues, other: FieldValues) -> None:
         """Take two readings that are held against each other."""
@@ -137,11 +143,6 @@ def endings(reading: FieldValues) -> FieldValues:
     return reading._replace(
         values=tuple(f"*{one}" if isinstance(one, str) else one for one in reading.values)
     )
-
-
-def _whole(values: Iterable[Json]) -> Iterator[int]:
-    """Yield the whole numbers among values."""
-    return (int(one) for one in values if one.__class__ in {int, float} and one == int(one))
 
 
 def _subject_of(way: FieldPath) -> tuple[Subject, FieldPath] | None:

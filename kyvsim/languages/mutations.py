@@ -70,19 +70,8 @@ def patch_object(operations: Iterable[JsonPatchOperation], obj: Json) -> Json:
         return obj
     except PatchError as error:
         raise MutationError(f"JSON Patch: {error}") from None
-    _check_names(patched)
-    if patched is None or not patched.get("kind"):
-        shown = to_json(patched)
-        raise MutationError(f"Internal error occurred: Object 'Kind' is missing in '{shown}'")
-    return patched
-
-
-def _check_names(patched: Json) -> None:
-    """Raise MutationError where nobody can read version and kind any more.
-
-    Upstream reads them with a decoder that does not mind capitals (apimachinery's
-    pkg/runtime/serializer/json/meta.go).
-    """
+    # Upstream reads them with a decoder that does not mind capitals (apimachinery's
+    # pkg/runtime/serializer/json/meta.go).
     found = patched if patched.__class__ is dict else {}
     if found is not patched and patched is not None:
         raise _unread(patched, f"value of type {_READ_NAMES}")
@@ -93,6 +82,10 @@ def _check_names(patched: Json) -> None:
     version = found.get("apiVersion") or ""
     if version.count("/") > 1:
         raise MutationError(f"Internal error occurred: unexpected GroupVersion string: {version}")
+    if patched is None or not patched.get("kind"):
+        shown = to_json(patched)
+        raise MutationError(f"Internal error occurred: Object 'Kind' is missing in '{shown}'")
+    return patched
 
 
 def _unread(value: Json, wanted: str) -> MutationError:

@@ -23,22 +23,22 @@ _OWN = "expression"
 
 
 def traced_program(program: Program, trace: TraceContext) -> Program:
-    """Return a program that tells what it and its parts came to, apart from names and literals."""
+    """Return a program that traces its value and those of its parts, but for names and literals."""
 
-    def hear(node: Node, run: Run) -> Run:
+    def on_node(node: Node, run: Run) -> Run:
         if not isinstance(node, Call | Loop | Select):
             return run
         path = object_path(node)
-        asked = Step(StepKind.EXPRESSION, text=written(node), path=path, rooted=path is not None)
+        step = Step(StepKind.EXPRESSION, text=written(node), path=path, rooted=path is not None)
         start = start_of(node, program.text)
         return traced(
-            trace, run, asked, _with_value, where=lambda: trace.locate_in(program.text, start)
+            trace, run, step, _with_value, where=lambda: trace.locate_in(program.text, start)
         )
 
-    heard = program.heard(hear) if len(program.text) <= LONGEST_TRACED else program
+    observed = program.heard(on_node) if len(program.text) <= LONGEST_TRACED else program
     name, kind = _expression_name(trace)
-    asked = Step(kind, name, program.text.strip())
-    return heard._replace(run=traced(trace, heard.run, asked, _with_value))
+    step = Step(kind, name, program.text.strip())
+    return observed._replace(run=traced(trace, observed.run, step, _with_value))
 
 
 def _expression_name(trace: TraceContext) -> tuple[str, StepKind]:
@@ -54,22 +54,19 @@ def _expression_name(trace: TraceContext) -> tuple[str, StepKind]:
 
 def _with_value(step: Step, found: Any, _: list[Any]) -> Step:
     answer = found if isinstance(found, bool) else None
-    return step._replace(answer=answer, found=Value(_shown_value(found)))
-
-
-def _shown_value(found: Any) -> Any:
-    """Return a value as it can be shown: what is not JSON as a text."""
     value = plain(found)
-    return value if isinstance(value, _JSON) else show_value(value)
+    return step._replace(
+        answer=answer, found=Value(value if isinstance(value, _JSON) else show_value(value))
+    )
 
 
 # Expressions in CEL, for coverage.
 
 
 def with_coverage(program: Program, trace: TraceContext, *, decides: bool = True) -> Program:
-    """Return a program that tells its outcomes; the program itself if nobody listens.
+    """Return a program that reports its outcomes for coverage; the program itself without coverage.
 
-    One that decides is true or false; of others it counts that they were evaluated.
+    Outcomes of one that `decides` are true and false; of others only that they were evaluated.
     """
     if trace.tracer is not None:
         program = traced_program(program, trace)
@@ -81,26 +78,26 @@ def with_coverage(program: Program, trace: TraceContext, *, decides: bool = True
         return program
     run = program.run
 
-    def told(frame: list[Any]) -> Any:
+    def counted(frame: list[Any]) -> Any:
         found = run(frame)
         seen(0 if found is True or not decides else 1)
         return found
 
-    return program._replace(run=told)
+    return program._replace(run=counted)
 
 
 # Constraints of policies in CEL, for `explain`.
 
 
 def traced_constraints(matches: Predicate, trace: TraceContext) -> Predicate:
-    """Return whole constraints as ones that tell whether they matched."""
+    """Return constraints that trace whether they matched as a whole."""
     return traced_block(matches, StepKind.MATCH.value, trace)
 
 
 def traced_parts(
     parts: list[tuple[str, Predicate]], written: Mapping[str, Json], trace: TraceContext
 ) -> list[tuple[str, Predicate]]:
-    """Return parts of constraints, or of one of their rules, as ones that tell."""
+    """Return parts of constraints, or of one of their rules, that trace their results."""
     return [(name, _traced_part(name, test, written, trace)) for name, test in parts]
 
 
@@ -109,12 +106,12 @@ def _traced_part(
 ) -> Predicate:
     look, path = _CRITERIA.get(name, (None, None))
     wanted = None if look is None else Value(written.get(name))
-    asked = Step(StepKind.CRITERION, name, wanted=wanted, path=path, rooted=path is not None)
+    step = Step(StepKind.CRITERION, name, wanted=wanted, path=path, rooted=path is not None)
 
-    def trace_step(step: Step, found: bool, facts: MatchFacts) -> Step:
+    def complete(step: Step, found: bool, facts: MatchFacts) -> Step:
         return step._replace(answer=found, found=Value(look(facts)) if look else None)
 
-    return traced(trace.at(name), test, asked, trace_step)
+    return traced(trace.at(name), test, step, complete)
 
 
 _CRITERIA: Mapping[str, tuple[Callable[[MatchFacts], Json], Path | None]] = MappingProxyType(

@@ -126,7 +126,7 @@ def controllers_metadata(policy: CelPolicy) -> Iterator[Diagnostic]:
             name for node in one.nodes() if (name := selected(node)) in _METADATA_PATHS
         )
         for name in found:
-            if policy.asks_for(name):
+            if policy.tests_presence(name):
                 continue
             field = name.rpartition(".")[2]
             text = (

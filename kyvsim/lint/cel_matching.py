@@ -125,7 +125,7 @@ def scanned_users(policy: CelPolicy) -> Iterator[Diagnostic]:
     for one in policy.expressions:
         names = (selected(node) for node in one.nodes())
         for name in dict.fromkeys(name for name in names if name.startswith(_USER)):
-            if name.count(".") == 2 and not policy.asks_for(name):
+            if name.count(".") == 2 and not policy.tests_presence(name):
                 text = (
                     f"`{name}` has no value in background scans, nor where no user is given: set "
                     "`spec.evaluation.background.enabled: false`, or ask with `has`"

@@ -11,7 +11,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.lint.cel_policy import (
     MUTATING,
     CelPolicy,
-    Expression,
+    ParsedExpression,
     changed_types,
     element_of,
     field_names,
@@ -44,7 +44,7 @@ class PatchStep(NamedTuple):
         return tuple(one.replace("~1", "/").replace("~0", "~") for one in parts)
 
 
-def steps_of(expression: Expression) -> tuple[PatchStep, ...]:
+def steps_of(expression: ParsedExpression) -> tuple[PatchStep, ...]:
     """Return the paths to which a patch writes, once each, in the order of the text."""
     if expression.list_name != "mutations" or expression.path[-2] != "jsonPatch":
         return ()
@@ -102,7 +102,7 @@ def absent_parents(policy: CelPolicy) -> Iterator[Diagnostic]:
         yield policy.warn("KV261", text, one.path)
 
 
-def steps_without_parent(policy: CelPolicy) -> Iterator[tuple[Expression, PatchStep]]:
+def steps_without_parent(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, PatchStep]]:
     """Yield what patches write below a field that objects may lack, with its expression."""
     if policy.kind not in MUTATING:
         return
@@ -151,18 +151,13 @@ def added_by_replace(policy: CelPolicy) -> Iterator[Diagnostic]:
         *way, key = step.keys
         if not way or way[-1] not in _MAPS or UNKNOWN in step.path or step.path in apart:
             continue
-        if not _knows_entry(policy, key):
+        constraints = policy.spec.get("matchConstraints") or {}
+        if not (_contains(constraints.get("objectSelector"), key) or policy.mentions(key)):
             text = (
                 f"`replace` adds `{key}` to objects that do not have it, and nothing in the policy "
                 "asks for it (write `add` where that is meant, else a condition)"
             )
             yield policy.warn("KV267", text, one.path)
-
-
-def _knows_entry(policy: CelPolicy, key: str) -> bool:
-    """Return whether the policy may know that objects have an entry."""
-    constraints = policy.spec.get("matchConstraints") or {}
-    return _contains(constraints.get("objectSelector"), key) or policy.mentions(key)
 
 
 def _contains(value: Json, key: str) -> bool:
@@ -247,7 +242,7 @@ _ROOT_TYPE = "Object"
 
 
 def set_fields(
-    expression: Expression, types: Sequence[Type]
+    expression: ParsedExpression, types: Sequence[Type]
 ) -> Iterator[tuple[str, tuple[Type | None, ...]]]:
     """Yield the dotted name of each field that typed objects set, once, and its type by kind.
 

@@ -38,7 +38,7 @@ _ELSEWHERE = frozenset({"matchImageReferences"})
 """Fields whose expressions know other names."""
 
 
-class Expression(NamedTuple):
+class ParsedExpression(NamedTuple):
     """One expression of a policy."""
 
     path: Path
@@ -65,7 +65,7 @@ class CelPolicy(NamedTuple):
 
     policy: Policy
     env: Environment
-    expressions: tuple[Expression, ...]
+    expressions: tuple[ParsedExpression, ...]
     """All of them, or none where they cannot be judged by their names."""
     derivable: bool = False
     """Whether policies of its kind have variants for the controllers of Pods, of its own words."""
@@ -103,7 +103,7 @@ class CelPolicy(NamedTuple):
         named = sum(is_name(node, name) for node in self.nodes())
         return named == sum(reads_field(node, name) for node in self.nodes())
 
-    def asks_for(self, name: str) -> bool:
+    def tests_presence(self, name: str) -> bool:
         """Return whether some expression asks with `has` for what a dotted name leads to."""
         return any(
             isinstance(node, Select)
@@ -113,14 +113,14 @@ class CelPolicy(NamedTuple):
         )
 
 
-def expressions_of(spec: Mapping[str, Json], env: Environment) -> tuple[Expression, ...]:
+def expressions_of(spec: Mapping[str, Json], env: Environment) -> tuple[ParsedExpression, ...]:
     """Return the expressions of a specification, in the order of the text.
 
     There are none where one of them gives a name that advice goes by another meaning.
     """
     try:
         every = tuple(
-            Expression(path, text, parse(text, env.macros))
+            ParsedExpression(path, text, parse(text, env.macros))
             for path, text in _expression_strings(spec, ("spec",))
         )
     except ExpressionSyntaxError:

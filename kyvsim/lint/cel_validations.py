@@ -7,7 +7,7 @@ from typing import NamedTuple
 from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression
 from kyvsim.cel.nodes import Call, Loop, Node, Select, children, dotted_name
 from kyvsim.kubernetes.objects import Json
-from kyvsim.lint.cel_policy import VALIDATING, CelPolicy, Expression, is_name, matched_kinds
+from kyvsim.lint.cel_policy import VALIDATING, CelPolicy, ParsedExpression, is_name, matched_kinds
 from kyvsim.model import ports
 from kyvsim.model.diagnostic import Diagnostic, listed
 
@@ -33,7 +33,7 @@ def constant_tests(policy: CelPolicy) -> Iterator[Diagnostic]:
             yield policy.warn("KV240", text, one.path)
 
 
-def constant_value(expression: Expression, policy: CelPolicy) -> bool | None:
+def constant_value(expression: ParsedExpression, policy: CelPolicy) -> bool | None:
     """Return the truth value that an expression has whatever it is asked of, None for no such."""
     if any(_by_chance(node) for node in expression.nodes()):
         return None
@@ -109,7 +109,7 @@ _WORKLOADS = frozenset(
 class ContainerCheck(NamedTuple):
     """A validation that looks at `containers`."""
 
-    expression: Expression
+    expression: ParsedExpression
     fields: tuple[str, ...]
     """What it looks at of each of them."""
 

@@ -25,7 +25,10 @@ def unread_entries(policy: Policy) -> Iterator[Diagnostic]:
     for rule in policy.rules:
         entries = tuple(_entries(rule.data))
         found = tuple(texts(rule.data)) if entries else ()
-        if any(_computes_names(path, text) for path, text in found):
+        if any(
+            ("{{" in text and (is_query(path) or _NESTED.search(text) is not None))
+            for path, text in found
+        ):
             continue
         places = _places_of_words(found) if entries else {}
         for path, name in entries:
@@ -56,10 +59,6 @@ def _entries(rule: Json) -> Iterator[tuple[Path, str]]:
             name = text_field(value, "name")
             if name:
                 yield path, name
-
-
-def _computes_names(path: Path, text: str) -> bool:
-    return "{{" in text and (is_query(path) or _NESTED.search(text) is not None)
 
 
 # Fixed expressions that are no JMESPath where Kyverno reads them only when the rule runs.

@@ -254,7 +254,9 @@ def unknown_resources(
         uses += _resource_uses(binding.document, binding.match, "matchResources")
     if not uses:
         return
-    known = _known_resources(objects)
+    given = tuple(objects)
+    table = crd_kinds(given)
+    known = {(group, plural(group, kind, table)): kind for group, kind in known_kinds(given)}
     others: dict[tuple[str, tuple[str, ...]], list[_ResourceUse]] = {}
     for use in uses:
         if _is_known_resource(use, known):
@@ -303,13 +305,6 @@ def _resource_uses(document: Document, constraints: Json, field: str) -> Iterato
             name = text.partition("/")[0]
             if name != "*" and groups:
                 yield _ResourceUse(document, (*path, "resources", index), name, groups)
-
-
-def _known_resources(objects: Iterable[Json]) -> Mapping[tuple[str, str], str]:
-    """Return the kind of every known resource by group and name."""
-    given = tuple(objects)
-    table = crd_kinds(given)
-    return {(group, plural(group, kind, table)): kind for group, kind in known_kinds(given)}
 
 
 def _is_known_resource(use: _ResourceUse, known: Mapping[tuple[str, str], str]) -> bool:

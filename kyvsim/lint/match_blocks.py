@@ -13,7 +13,7 @@ from kyvsim.languages.classic.autogen import ANNOTATION, compute_rules, hindranc
 from kyvsim.languages.classic.validation.match_blocks import check_empty_match
 from kyvsim.languages.classic.validation.rule_parts import rules_under_check
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy
 
 # Rules whose match and exclude blocks leave nothing.
 #
@@ -133,7 +133,9 @@ def autogen_off(policy: Policy) -> Iterator[Diagnostic]:
     """KV207: a rule because of which no rule of its policy reaches pod controllers."""
     hindering = [rule for rule in policy.rules if hindrance(rule)]
     others = [rule for rule in policy.rules if not hindrance(rule)]
-    lost = [rule.name for rule in others if _derives(policy, rule)]
+    lost = [
+        rule.name for rule in others if bool(compute_rules(replace(policy, rules=(rule,))).derived)
+    ]
     if not hindering or not lost:
         return
     listed = ", ".join(f"`{name}`" for name in lost)
@@ -144,7 +146,3 @@ def autogen_off(policy: Policy) -> Iterator[Diagnostic]:
             f" own, or set `{ANNOTATION}: none` where that is meant)"
         )
         yield warn(policy.document, "KV207", text, rule.path)
-
-
-def _derives(policy: Policy, rule: Rule) -> bool:
-    return bool(compute_rules(replace(policy, rules=(rule,))).derived)

@@ -42,7 +42,9 @@ def unknown_pattern_fields(policies: Iterable[Policy], kinds: KindTable) -> Iter
     for policy, rule, path, pattern in written:
         types = _types(rule, find, kinds)
         for place, near in _unknown(pattern, types, path) if types else ():
-            text = _told(place[-1], near, rule)
+            key = place[-1]
+            hint = f": did you mean `{near}`?" if near else ""
+            text = f"none of the kinds of rule `{rule.name}` has the field `{key}` here{hint}"
             yield warn(policy.document, "KV225", text, (*rule.path, *place))
 
 
@@ -108,8 +110,3 @@ def _unknown(pattern: Json, types: Sequence[Type], path: Path) -> Iterator[tuple
             else:
                 known = (field for one in maps for field in one.fields)
                 yield (*path, key), nearest(name, known, _NEAR)
-
-
-def _told(key: str | int, near: str, rule: Rule) -> str:
-    hint = f": did you mean `{near}`?" if near else ""
-    return f"none of the kinds of rule `{rule.name}` has the field `{key}` here{hint}"

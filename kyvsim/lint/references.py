@@ -18,7 +18,7 @@ from kyvsim.model.source import Path
 from kyvsim.model.values import Values
 
 
-class Names(NamedTuple):
+class KnownNames(NamedTuple):
     """What there is to be named."""
 
     rules: Mapping[str, frozenset[str]]
@@ -30,16 +30,18 @@ def names_of(
     policies: Iterable[Policy],
     resources: Iterable[str],
     derive: Callable[[Policy], Iterable[Rule]],
-) -> Names:
+) -> KnownNames:
     """Return what exceptions and values of a run can name."""
     rules = {
         one.key: frozenset(rule.name for rule in (*one.rules, *derive(one)) if rule.name)
         for one in policies
     }
-    return Names(rules, frozenset(resources))
+    return KnownNames(rules, frozenset(resources))
 
 
-def unused_exceptions(exceptions: Iterable[PolicyException], names: Names) -> Iterator[Diagnostic]:
+def unused_exceptions(
+    exceptions: Iterable[PolicyException], names: KnownNames
+) -> Iterator[Diagnostic]:
     """KV071: an exception for an absent policy, KV072: an exception for an absent rule."""
     for exception in exceptions:
         for index, entry in enumerate(exception.exceptions):
@@ -75,7 +77,7 @@ def _with(text: str, what: str, names: Iterable[str]) -> str:
     return f"{text} ({what}: {known})" if known else text
 
 
-def unused_values(values: Values | None, names: Names) -> Iterator[Diagnostic]:
+def unused_values(values: Values | None, names: KnownNames) -> Iterator[Diagnostic]:
     """KV073: values for an absent policy or rule or resource."""
     if values is None or values.document is None:
         return
@@ -90,7 +92,7 @@ def unused_values(values: Values | None, names: Names) -> Iterator[Diagnostic]:
 
 
 def _named_by(
-    kind: str, policy: str, rules: Mapping[str, set[str]], names: Names
+    kind: str, policy: str, rules: Mapping[str, set[str]], names: KnownNames
 ) -> tuple[Callable[[str], bool] | None, str]:
     """Return what tells whether a name of some kind leads somewhere, and what to say if not."""
     if kind == "policy":
@@ -141,7 +143,10 @@ def binding_problems(
     yield from unused_bindings(together, every)
     yield from _unbound(given, every)
     for one in given:
-        yield from _contradicting(one)
+        actions = one.document.data["spec"].get("validationActions") or ()
+        if {"Deny", "Warn"} <= set(actions):
+            text = "a cluster refuses `Deny` beside `Warn`: what is denied is told anyway"
+            yield warn(one.document, "KV266", text, ("spec", "validationActions"))
         for policy in every:
             if one.binds(policy.kind, policy.name):
                 yield from _wider(one, policy)
@@ -158,14 +163,6 @@ def _unbound(bindings: tuple[Binding, ...], policies: tuple[Policy, ...]) -> Ite
                 "one a cluster does nothing with it"
             )
             yield warn(policy.document, "KV265", text, ("metadata", "name"))
-
-
-def _contradicting(binding: Binding) -> Iterator[Diagnostic]:
-    """KV266: actions of a binding that a cluster refuses together."""
-    actions = binding.document.data["spec"].get("validationActions") or ()
-    if {"Deny", "Warn"} <= set(actions):
-        text = "a cluster refuses `Deny` beside `Warn`: what is denied is told anyway"
-        yield warn(binding.document, "KV266", text, ("spec", "validationActions"))
 
 
 def _wider(binding: Binding, policy: Policy) -> Iterator[Diagnostic]:
@@ -191,16 +188,12 @@ def _meet(rule: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
     """
     return all(
         any(
-            _overlap(one, another)
+            ("*" in one or "*" in another or one == another)
             for one in rule.get(field) or ("*",)
             for another in other.get(field) or ("*",)
         )
         for field in ("operations", "resources")
     )
-
-
-def _overlap(one: str, other: str) -> bool:
-    return "*" in one or "*" in other or one == other
 
 
 # Exceptions for policies in CEL that lead to nothing: what was meant to be let off is not.

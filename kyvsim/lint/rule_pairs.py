@@ -35,8 +35,8 @@ class _Placed(NamedTuple):
     policy: Policy
     rule: Rule
 
-    def told(self, other: Policy) -> str:
-        """Return what the rule is called beside one of another policy."""
+    def label(self, other: Policy) -> str:
+        """Return the name of the rule, with its policy if that is not `other`."""
         name = f"`{self.rule.name}`"
         if self.policy is other:
             return name
@@ -53,35 +53,37 @@ def repeated_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
         first = next((other for other in before if _covers(other, one)), None)
         before.append(one)
         if first is not None and not _is_same_policy(first.policy, one.policy):
-            text = f"rule `{one.rule.name}` says what {first.told(one.policy)} says already"
+            text = f"rule `{one.rule.name}` says what {first.label(one.policy)} says already"
             yield warn(one.policy.document, "KV220", text, one.rule.path)
 
 
 def contradicting_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
     """KV221: a pattern of which no object that fits it fits the pattern of another rule."""
-    asked: dict[_Field, dict[Json, _Placed]] = {}
+    seen: dict[_Field, dict[Json, _Placed]] = {}
     for one in _rules(policies):
         pattern = (one.rule.data.get("validate") or {}).get("pattern")
-        if not pattern or _has_anchors(pattern):
+        if not pattern or any(sign in _text(pattern) for sign in ("(", "{{", "*", "?")):
             continue
         scope = _text(_scope(one))
-        wanted = {(scope, path, value.__class__): value for path, value in _wanted(pattern, ())}
+        values = {
+            (scope, path, value.__class__): value for path, value in _plain_values(pattern, ())
+        }
         clashes = (
             (field[1], value, other_value, other)
-            for field, value in wanted.items()
-            for other_value, other in asked.get(field, {}).items()
+            for field, value in values.items()
+            for other_value, other in seen.get(field, {}).items()
             if other_value != value and not _is_same_policy(other.policy, one.policy)
         )
         for path, value, other_value, other in islice(clashes, 1):
             name = ".".join(map(str, path))
             text = (
-                f"no object pleases this rule and {other.told(one.policy)}: they want `{name}` "
+                f"no object pleases this rule and {other.label(one.policy)}: they want `{name}` "
                 f"to be {json.dumps(value)} and {json.dumps(other_value)}"
             )
             place = (*one.rule.path, "validate", "pattern", *path)
             yield warn(one.policy.document, "KV221", text, place)
-        for field, value in wanted.items():
-            asked.setdefault(field, {}).setdefault(value, one)
+        for field, value in values.items():
+            seen.setdefault(field, {}).setdefault(value, one)
 
 
 def _rules(policies: Iterable[Policy]) -> Iterator[_Placed]:
@@ -131,21 +133,16 @@ def _text(data: Json) -> str:
     return json.dumps(data, sort_keys=True, default=str)
 
 
-def _wanted(pattern: Json, path: Path) -> Iterator[tuple[Path, Json]]:
+def _plain_values(pattern: Json, path: Path) -> Iterator[tuple[Path, Json]]:
     """Yield the plain values that a pattern without anchors wants at paths through maps."""
     if pattern.__class__ is dict:
         for name, value in pattern.items():
-            yield from _wanted(value, (*path, name))
-    elif pattern.__class__ is bool or _is_word(pattern):
+            yield from _plain_values(value, (*path, name))
+    elif pattern.__class__ is bool or _is_plain_word(pattern):
         yield path, pattern
 
 
-def _is_word(value: Json) -> bool:
+def _is_plain_word(value: Json) -> bool:
     """Return whether a text stands for itself in a pattern, and for no number or truth value."""
     is_text = value.__class__ is str and _WORD.fullmatch(value) is not None
     return is_text and value.lower() not in _NO_WORDS
-
-
-def _has_anchors(pattern: Json) -> bool:
-    """Return whether a pattern has keys that are more than names, or variables."""
-    return any(sign in _text(pattern) for sign in ("(", "{{", "*", "?"))

@@ -29,18 +29,16 @@ def meaningless_annotations(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
     upstream: pkg/utils/report/results.go `SeverityFromString`, pkg/autogen/v1
     """
     for policy in policies:
-        yield from _meaningless_severity(policy)
+        value = policy.annotations.get(SEVERITY)
+        if value is not None and value not in SEVERITIES:
+            text = f"`{value}` is no severity, reports leave it out: use {_listed(SEVERITIES)}"
+            path = ("metadata", "annotations", SEVERITY)
+            meant = str(value).strip().lower()
+            fix = Fix(f"use {meant}", (change(policy.document, ChangeKind.VALUE, path, meant),))
+            yield warn(
+                policy.document, "KV217", text, path, fix=fix if meant in SEVERITIES else None
+            )
         yield from _meaningless_controllers(policy)
-
-
-def _meaningless_severity(policy: Policy) -> Iterator[Diagnostic]:
-    value = policy.annotations.get(SEVERITY)
-    if value is not None and value not in SEVERITIES:
-        text = f"`{value}` is no severity, reports leave it out: use {_listed(SEVERITIES)}"
-        path = ("metadata", "annotations", SEVERITY)
-        meant = str(value).strip().lower()
-        fix = Fix(f"use {meant}", (change(policy.document, ChangeKind.VALUE, path, meant),))
-        yield warn(policy.document, "KV217", text, path, fix=fix if meant in SEVERITIES else None)
 
 
 def _meaningless_controllers(policy: Policy) -> Iterator[Diagnostic]:

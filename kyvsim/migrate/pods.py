@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.languages.classic.pod_security.controls import CONTAINER_FIELDS, Variant
+from kyvsim.languages.classic.pod_security.controls import CONTAINER_FIELDS, ControlVersion
 from kyvsim.migrate.context import ConversionContext
 from kyvsim.migrate.expressions import (
     FALSE,
@@ -108,7 +108,7 @@ class PodExpressions(NamedTuple):
     spec: Expr
     annotations: str
     """The expression of its annotations, a map."""
-    variant: Variant
+    variant: ControlVersion
     """The check as it is in the version of the rule."""
     own: tuple[ControlExclusion, ...]
     """What is excluded without images."""

@@ -3,7 +3,7 @@
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import Json, metadata
-from kyvsim.languages.cel.autogen import Variant
+from kyvsim.languages.cel.autogen import PolicyVariant
 from kyvsim.languages.cel.compile import (
     compile_cel_policy,
     existing_changes,
@@ -56,7 +56,7 @@ __all__ = [
     "LANGUAGE",
     "CompileOptions",
     "CompiledPolicy",
-    "Variant",
+    "PolicyVariant",
     "existing_changes",
     "pinning",
     "problems_of",

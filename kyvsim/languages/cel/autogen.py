@@ -32,7 +32,7 @@ _TEMPLATES: Mapping[str, str] = MappingProxyType(
 _OF_PODS = re.compile(r"(object|oldObject)\.(spec|metadata)(?!\.namespace(?![0-9A-Za-z_]))")
 
 
-class Variant(NamedTuple):
+class PolicyVariant(NamedTuple):
     """A policy's specification for some controllers."""
 
     name: str
@@ -49,7 +49,7 @@ def rewrite_texts(spec: Mapping[str, Json], template: str) -> Mapping[str, Json]
     return changed
 
 
-def variants(spec: Mapping[str, Json], rewrite: Rewrite = rewrite_texts) -> Iterator[Variant]:
+def variants(spec: Mapping[str, Json], rewrite: Rewrite = rewrite_texts) -> Iterator[PolicyVariant]:
     """Yield the variants of a policy, in the order in which they are evaluated."""
     constraints = spec.get("matchConstraints") or {}
     if not is_about_pods(constraints):
@@ -73,7 +73,7 @@ def variants(spec: Mapping[str, Json], rewrite: Rewrite = rewrite_texts) -> Iter
         }
         if constraints.get("namespaceSelector"):
             matching["namespaceSelector"] = constraints["namespaceSelector"]
-        yield Variant(name, {**rewrite(spec, template), "matchConstraints": matching})
+        yield PolicyVariant(name, {**rewrite(spec, template), "matchConstraints": matching})
 
 
 def _controllers(spec: Mapping[str, Json]) -> list[str]:
@@ -110,7 +110,7 @@ _SPEC_FIELD = re.compile(rf"{_OBJECTS}spec", re.ASCII)
 _METADATA_FIELD = re.compile(rf"{_OBJECTS}metadata\.(labels|annotations)", re.ASCII)
 
 
-def mutation_variants(spec: Mapping[str, Json]) -> Iterator[Variant]:
+def mutation_variants(spec: Mapping[str, Json]) -> Iterator[PolicyVariant]:
     """Yield the variants of a policy, in the order in which they are evaluated."""
     return variants(spec, _rewrite)
 

@@ -13,10 +13,9 @@ from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.engine.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome, failed
 from kyvsim.engine.compile.tracing import compile_counter, traced_rule, with_coverage
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.cel.autogen import Variant
+from kyvsim.languages.cel.autogen import PolicyVariant
 from kyvsim.languages.cel.deleting_policy import DELETING
 from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
-from kyvsim.languages.cel.expressions import Compiler, ExpressionProblem
 from kyvsim.languages.cel.facts import mutates, mutating_facts
 from kyvsim.languages.cel.generating_policy import GENERATING
 from kyvsim.languages.cel.image_validating_policy import IMAGE_VALIDATING, PINNING
@@ -24,6 +23,7 @@ from kyvsim.languages.cel.kind import CelKind, PolicyPart, mode_of
 from kyvsim.languages.cel.mutating_policy import MUTATING, ExistingChange, compile_mutating_policy
 from kyvsim.languages.cel.payloads import authorization_compiler, compile_authorization
 from kyvsim.languages.cel.validating_policy import VALIDATING
+from kyvsim.languages.cel_expressions import Compiler, ExpressionProblem
 from kyvsim.languages.constraints import Constraints, compile_constraints
 from kyvsim.languages.diagnostics import expression_error, selector_errors, target_selector_problems
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -60,7 +60,7 @@ def problems_of(policy: Policy, options: CompileOptions) -> tuple[ExpressionProb
     return _lowered(policy, options)[1]
 
 
-def variants_of(policy: Policy) -> tuple[Variant, ...]:
+def variants_of(policy: Policy) -> tuple[PolicyVariant, ...]:
     """Return what a policy becomes for the controllers of Pods, besides itself."""
     return tuple(_BY_NAME[policy.kind].variants(policy.spec))
 
@@ -99,7 +99,7 @@ def _lower(
 ) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
     """Return the policy and its variants as closures, and what is wrong with its expressions."""
     kind = kind or _BY_NAME[policy.kind]
-    rule, problems = _lower_part(kind, policy, Variant("", policy.spec), options)
+    rule, problems = _lower_part(kind, policy, PolicyVariant("", policy.spec), options)
     rules, found = [rule], [*problems]
     for one in kind.variants(policy.spec):
         derived, further = _lower_part(kind, policy, one, options)
@@ -153,7 +153,7 @@ def _lower_authorization(
 
 
 def _lower_part(
-    kind: CelKind, policy: Policy, variant: Variant, options: CompileOptions
+    kind: CelKind, policy: Policy, variant: PolicyVariant, options: CompileOptions
 ) -> tuple[CompiledRule, list[ExpressionProblem]]:
     spec, compiler = variant.spec, _compiler(policy, options)
     part = PolicyPart(policy, spec, compiler, options)
@@ -220,7 +220,7 @@ def unused_parts(policy: Policy) -> Iterator[Diagnostic]:
         )
         place = policy.document.locate(("spec", "targetMatchConstraints"))
         yield Diagnostic("KV160", Severity.WARNING, text, place)
-    for path, reason in _BY_NAME[policy.kind].idle(policy.spec):
+    for path, reason in _BY_NAME[policy.kind].no_effect(policy.spec):
         text = f"`{policy.key}` does nothing here: {reason}"
         yield Diagnostic("KV159", Severity.WARNING, text, policy.document.locate(path))
 

@@ -14,8 +14,8 @@ from kyvsim.cel import Program
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, failed, passed
 from kyvsim.kubernetes.objects import Json, labels, object_key
 from kyvsim.languages.cel.exceptions import CompiledExceptions, compile_exceptions, noted
-from kyvsim.languages.cel.expressions import EvaluationError, all_hold
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues, namespace_object
+from kyvsim.languages.cel_expressions import EvaluationError, all_hold
 from kyvsim.model.request import Operation
 from kyvsim.model.result import RuleStatus, Stage
 

@@ -19,8 +19,8 @@ from kyvsim.engine.compile.compiled import (
     MatchedException,
     Outcome,
 )
-from kyvsim.languages.cel.expressions import Compiler, EvaluationError, all_hold
 from kyvsim.languages.cel.kind import PolicyPart, RequestValues
+from kyvsim.languages.cel_expressions import Compiler, EvaluationError, all_hold
 from kyvsim.languages.diagnostics import expression_error
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import CelException, Policy
@@ -33,7 +33,7 @@ _UNBOUND = ("exceptions", _VARIABLES)
 """What conditions of exceptions may name and cannot read."""
 
 
-class _Entry(NamedTuple):
+class _ExceptionEntry(NamedTuple):
     exception: CelException
     conditions: tuple[Program, ...]
     unbound: str
@@ -68,7 +68,7 @@ class Matched(NamedTuple):
 class CompiledExceptions(NamedTuple):
     """The exceptions for one policy, or one of its variants."""
 
-    entries: tuple[_Entry, ...]
+    entries: tuple[_ExceptionEntry, ...]
     values: RequestValues
     options: CompileOptions
     ignores_faults: bool
@@ -97,7 +97,7 @@ class CompiledExceptions(NamedTuple):
                     seen(0)
         return Matched(tuple(counting), tuple(expired))
 
-    def _matches(self, entry: _Entry, values: Sequence[object]) -> bool:
+    def _matches(self, entry: _ExceptionEntry, values: Sequence[object]) -> bool:
         try:
             if not entry.unbound:
                 return all_hold(entry.conditions, values)
@@ -132,7 +132,7 @@ def compile_exceptions(
     return CompiledExceptions(entries, values, part.options, ignores, settled_by_full)
 
 
-def _entries(part: PolicyPart, without: tuple[str, ...]) -> Iterator[_Entry]:
+def _entries(part: PolicyPart, without: tuple[str, ...]) -> Iterator[_ExceptionEntry]:
     policy = part.policy
     for exception in part.options.cel_exceptions:
         named = [
@@ -146,7 +146,7 @@ def _entries(part: PolicyPart, without: tuple[str, ...]) -> Iterator[_Entry]:
             unbound = next((name for name in without if name in read), "")
             for index in named:  # one that names the policy twice counts twice, as upstream's
                 point = _point(exception, index, part.options)
-                yield _Entry(exception, conditions, unbound, (point,) if point else ())
+                yield _ExceptionEntry(exception, conditions, unbound, (point,) if point else ())
 
 
 def _conditions(part: PolicyPart, exception: CelException) -> tuple[Program, ...]:

@@ -3,151 +3,19 @@
 Source of the rules: upstream pkg/cel/compiler (matchconditions.go, variables.go, validation.go).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kyvsim.cel import (
-    CelBudgetError,
     CelError,
-    CompileError,
-    Environment,
     Program,
-    compile_expression,
 )
-from kyvsim.cel.kyverno.environments import VARIABLES
 from kyvsim.cel.kyverno.native import native_text
-from kyvsim.cel.types import BOOL, DYN, STRING, CelType
+from kyvsim.cel.types import BOOL
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.tracing import with_coverage
-from kyvsim.model.ports import Meter
-from kyvsim.model.source import Document, Path
-from kyvsim.model.tracing import NO_TRACE, TraceContext
-
-
-class ExpressionProblem(NamedTuple):
-    """An expression that cannot be compiled."""
-
-    path: Path
-    """Its way from the policy's document."""
-    text: str
-    message: str
-    """Upstream's, with the lines that mark the place inside the expression."""
-    shown: tuple[Path, str] | None = None
-    """The field and the value that upstream names in its place."""
-    variant: str = ""
-    """The variant for controllers in which it stands; "" for the policy as it is written."""
-    document: Document | None = None
-    """Where it stands, if not in the policy."""
-
-
-class EvaluationError(Exception):
-    """An expression that cannot be evaluated; the text is upstream's."""
-
-
-class Compiler:
-    """Compiles the expressions of one policy, and keeps what is wrong with them."""
-
-    def __init__(
-        self, env: Environment, trace: TraceContext = NO_TRACE, meter: Meter | None = None
-    ) -> None:
-        """Take who is told of the expressions, by their way from the specification.
-
-        `meter` counts what they take.
-        """
-        self.env = env
-        self.trace = trace
-        self.meter = meter
-        self.problems: list[ExpressionProblem] = []
-        self.reads: set[str] = set()
-        """The variables of the environment that the expressions so far look at."""
-        self._fields: dict[str, CelType] = {}
-
-    def compile(
-        self,
-        text: str,
-        path: Path,
-        wanted: CelType = DYN,
-        shown: tuple[Path, str] | None = None,
-        *,
-        decides: bool | None = None,
-    ) -> Program | None:
-        """Return a program, or None with a problem noted.
-
-        What gives true or false decides something, unless `decides` says otherwise.
-        """
-        try:
-            program = self.program(text, wanted)
-            decides = wanted == BOOL if decides is None else decides
-            return with_coverage(program, self.trace.at(*path[1:]), decides=decides)
-        except CompileError as error:
-            message = error.listing or f"output is expected to be of type {wanted.name}"
-            self.problems.append(ExpressionProblem(path, text, message, shown))
-            return None
-
-    def program(self, text: str, wanted: CelType = DYN) -> Program:
-        """Return a program; raises CompileError, of which nothing is noted."""
-        program = compile_expression(text, self.env, wanted)
-        self.reads |= program.reads
-        return program._replace(meter=self.meter)
-
-    def variables(self, entries: Iterable[Json], path: Path) -> dict[str, Program]:
-        """Return the programs of variables by name; each may use those above it."""
-        found: dict[str, Program] = {}
-        for index, entry in enumerate(entries):
-            program = self.compile(entry["expression"], (*path, index, "expression"))
-            self._fields[entry["name"]] = program.type if program else DYN
-            self.env = self.env.with_fields(VARIABLES, dict(self._fields))
-            if program:
-                found[entry["name"]] = program
-        return found
-
-    def conditions(self, entries: Iterable[Json], path: Path) -> tuple[Program, ...]:
-        """Return the programs of conditions."""
-        programs = [
-            self.compile(entry["expression"], (*path, index, "expression"), BOOL)
-            for index, entry in enumerate(entries)
-        ]
-        return tuple(program for program in programs if program)
-
-    def annotations(self, entries: Iterable[Json], path: Path) -> dict[str, Program]:
-        """Return the programs of audit annotations by key."""
-        found: dict[str, Program] = {}
-        for index, entry in enumerate(entries):
-            place = (*path, index, "valueExpression")
-            program = self.compile(entry["valueExpression"], place)
-            if program is not None and program.type.kind not in {"string", "null"}:
-                message = "output is expected to be either of type string or null_type"
-                self.problems.append(ExpressionProblem(place, entry["valueExpression"], message))
-            elif program is not None:
-                found[entry["key"]] = program
-        return found
-
-    def text(self, text: str, path: Path) -> Program | None:
-        """Return the program of an expression that gives a text; None for an empty one too."""
-        return self.compile(text, path, STRING) if text else None
-
-
-def evaluate(program: Program, values: Sequence[Any]) -> Any:
-    """Return the value of a program; raises EvaluationError."""
-    try:
-        return program.evaluate(values)
-    except (CelError, CelBudgetError) as error:
-        raise EvaluationError(str(error)) from None
-
-
-def all_hold(conditions: Iterable[Program], values: Sequence[Any]) -> bool:
-    """Return whether every condition holds; raises EvaluationError unless one is false."""
-    faults: list[str] = []
-    for condition in conditions:
-        try:
-            if evaluate(condition, values) is not True:
-                return False
-        except EvaluationError as error:
-            faults.append(str(error))
-    if faults:
-        raise EvaluationError("; ".join(faults))
-    return True
+from kyvsim.languages.cel_expressions import Compiler, EvaluationError, ExpressionProblem, evaluate
+from kyvsim.model.source import Path
 
 
 def annotation_texts(
@@ -173,7 +41,7 @@ def annotation_texts(
 # Source of the rules: upstream pkg/cel/compiler (validation.go, compiler.go).
 
 
-class Validation(NamedTuple):
+class PolicyValidation(NamedTuple):
     """One entry of `validations`."""
 
     test: Program
@@ -193,16 +61,16 @@ class Validation(NamedTuple):
 
 def compile_validations(
     compiler: Compiler, entries: Sequence[Json], path: Path
-) -> tuple[Validation, ...]:
+) -> tuple[PolicyValidation, ...]:
     """Return the validations of a policy."""
-    found: list[Validation] = []
+    found: list[PolicyValidation] = []
     for index, entry in enumerate(entries):
         place = (*path, index)
         test = compiler.compile(entry["expression"], (*place, "expression"), BOOL)
         text = entry.get("messageExpression") or ""
         computed = compiler.text(text, (*place, "messageExpression"))
         if test is not None:
-            found.append(Validation(test, entry.get("message") or "", computed))
+            found.append(PolicyValidation(test, entry.get("message") or "", computed))
     return tuple(found)
 
 
@@ -225,16 +93,13 @@ def compile_error_text(problems: Sequence[ExpressionProblem], offsets: Mapping[s
         found = [one for one in problems if one.path[1] == section and not one.document]
         if found:
             taken = found[:1] if section in _FIRST_ONLY else found
-            text = _joined_errors([_error_text(one, offsets) for one in taken])
+            texts = [_error_text(one, offsets) for one in taken]
+            text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
             if section != "matchImageReferences":
                 return text
             text = text.replace("spec.match", "spec.Match")
             return f"<nil>: Internal error: failed to compile matches: {text}"
     return _error_text(problems[0], offsets)
-
-
-def _joined_errors(texts: Sequence[str]) -> str:
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 def _error_text(problem: ExpressionProblem, offsets: Mapping[str, int]) -> str:

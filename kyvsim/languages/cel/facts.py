@@ -11,7 +11,7 @@ from kyvsim.cel.types import BOOL
 from kyvsim.engine.match import Predicate
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, kind_of_plural
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.cel.autogen import Variant, is_about_pods
+from kyvsim.languages.cel.autogen import PolicyVariant, is_about_pods
 from kyvsim.languages.constraints import compile_constraints
 from kyvsim.model.policy import FailureAction, Policy, PolicyFacts, RuleFacts
 from kyvsim.model.request import PayloadMode
@@ -183,7 +183,7 @@ class WebhookFacts(NamedTuple):
 
 
 def webhook_facts(
-    policy: Policy, variants: Iterable[Variant], kinds: KindTable = NO_KINDS
+    policy: Policy, variants: Iterable[PolicyVariant], kinds: KindTable = NO_KINDS
 ) -> WebhookFacts:
     """Return what a webhook needs to know of a policy."""
     spec = policy.spec
@@ -243,7 +243,7 @@ def _pushed(spec: Mapping[str, Json]) -> list[tuple[str, str]] | None:
 
 
 def _texts(
-    spec: Mapping[str, Json], derived: Iterable[Variant], own: list[tuple[str, str]]
+    spec: Mapping[str, Json], derived: Iterable[PolicyVariant], own: list[tuple[str, str]]
 ) -> Iterator[tuple[str, str]]:
     if not is_about_pods(spec.get("matchConstraints") or {}):
         yield from own

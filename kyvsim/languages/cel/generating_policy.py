@@ -25,15 +25,15 @@ from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json, object_key
-from kyvsim.languages.cel.expressions import (
+from kyvsim.languages.cel.expressions import annotation_texts
+from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
+from kyvsim.languages.cel_expressions import (
     Compiler,
     EvaluationError,
     ExpressionProblem,
     all_hold,
-    annotation_texts,
     evaluate,
 )
-from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT, Meter
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.source import Path
@@ -62,7 +62,7 @@ class Placeholder(NamedTuple):
     text: str
 
 
-class Template(NamedTuple):
+class ObjectTemplate(NamedTuple):
     """A template as closures, one for each document."""
 
     documents: tuple[_Render, ...]
@@ -84,7 +84,7 @@ class Template(NamedTuple):
         return made
 
 
-def compile_template(text: str, compiler: Compiler, *, interpolates: bool) -> Template:
+def compile_template(text: str, compiler: Compiler, *, interpolates: bool) -> ObjectTemplate:
     """Return a template ready to run; raises TemplateError."""
     documents: list[_Render] = []
     try:
@@ -103,7 +103,7 @@ def compile_template(text: str, compiler: Compiler, *, interpolates: bool) -> Te
         raise TemplateError("failed to parse YAML: nested too deeply") from None
     if not documents:
         raise TemplateError("template must contain at least one YAML document")
-    return Template(tuple(documents))
+    return ObjectTemplate(tuple(documents))
 
 
 def _may_be_map(node: Node, *, interpolates: bool) -> bool:
@@ -132,7 +132,7 @@ def _compile_map(node: MappingNode, compiler: Compiler) -> _Render:
     for key, value in node.entries:
         if not isinstance(key, ScalarNode):
             raise TemplateError(f"line {key.line}: only scalar mapping keys are supported")
-        if _holds_placeholder(key.text):
+        if _OPENING in key.text.replace(_ESCAPED, ""):
             raise TemplateError(
                 f"line {key.line}: placeholders are not supported in mapping keys; use a "
                 "whole-value placeholder on the parent field instead "
@@ -244,10 +244,6 @@ def _has_placeholder(node: Node) -> bool:
     if isinstance(node, MappingNode):
         return any(_has_placeholder(part) for entry in node.entries for part in entry)
     return any(map(_has_placeholder, node.items))
-
-
-def _holds_placeholder(text: str) -> bool:
-    return _OPENING in text.replace(_ESCAPED, "")
 
 
 def _scan(text: str) -> Iterator[str | Placeholder]:
@@ -434,7 +430,9 @@ def _compile_entry(entry: Json, compiler: Compiler, path: Path, namespace: str) 
     return run
 
 
-def _apply(template: Template, values: Sequence[Any], generated: Generated, namespace: str) -> None:
+def _apply(
+    template: ObjectTemplate, values: Sequence[Any], generated: Generated, namespace: str
+) -> None:
     """Take in what a template makes, each object into the namespace that it names."""
     try:
         rendered = template.render(values)

@@ -42,17 +42,19 @@ from kyvsim.languages.cel.exceptions import (
     noted,
 )
 from kyvsim.languages.cel.expressions import (
-    Compiler,
-    EvaluationError,
-    ExpressionProblem,
-    Validation,
-    all_hold,
+    PolicyValidation,
     annotation_texts,
     compile_error_text,
     compile_validations,
-    evaluate,
 )
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
+from kyvsim.languages.cel_expressions import (
+    Compiler,
+    EvaluationError,
+    ExpressionProblem,
+    all_hold,
+    evaluate,
+)
 from kyvsim.model.result import Phase, RuleStatus, Stage
 from kyvsim.model.source import Path
 
@@ -227,7 +229,7 @@ class ImageValidatingPolicy(NamedTuple):
     """What finds images, by the name of their list: first by where the Pod is, "" for no Pod."""
     attestors: AttestorPrograms
     attestations: Mapping[str, str]
-    validations: tuple[Validation, ...]
+    validations: tuple[PolicyValidation, ...]
     annotations: Mapping[str, Program]
     ignores_faults: bool
     verifies_digests: bool
@@ -355,7 +357,7 @@ def _body(policy: ImageValidatingPolicy, given: dict[str, Mapping[str, Any]]) ->
             found = _matched_images(policy, _pod_spec(evaluation, policy.kinds), values)
             return noted(_validated(policy, found, images, evaluation), matched)
         except (EvaluationError, CelError) as error:
-            return _unevaluated(error)
+            return _error(f"failed to evaluate policy: {error}")
 
     return run
 
@@ -428,10 +430,6 @@ def _without_digest(images: Iterable[str]) -> str:
         if not found.digest:
             return image
     return ""
-
-
-def _unevaluated(error: Exception) -> Outcome:
-    return _error(f"failed to evaluate policy: {error}")
 
 
 def _error(message: str) -> Outcome:

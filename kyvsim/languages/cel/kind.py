@@ -20,8 +20,8 @@ from kyvsim.engine.context.cel_access import (
 )
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, plural, split_api_version
 from kyvsim.kubernetes.objects import Json, object_key
-from kyvsim.languages.cel.autogen import Variant
-from kyvsim.languages.cel.expressions import Compiler
+from kyvsim.languages.cel.autogen import PolicyVariant
+from kyvsim.languages.cel_expressions import Compiler
 from kyvsim.languages.cel_request import review_request
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
@@ -50,22 +50,22 @@ def mode_of(policy: Policy) -> str:
     return str((policy.spec.get("evaluation") or {}).get("mode") or "Kubernetes")
 
 
-class Idle(NamedTuple):
-    """A part of a policy that does nothing."""
+class NoEffect(NamedTuple):
+    """A part of a policy that has no effect."""
 
     path: Path
     """Its way from the policy's document."""
     reason: str
 
 
-def idle_without(field: str) -> Callable[[Mapping[str, Json]], Iterator[Idle]]:
-    """Return what tells of a specification without entries in the field that does the work."""
+def without_entries(field: str) -> Callable[[Mapping[str, Json]], Iterator[NoEffect]]:
+    """Return a check for a specification without entries in a field that has to have some."""
 
-    def idle(spec: Mapping[str, Json]) -> Iterator[Idle]:
+    def no_effect(spec: Mapping[str, Json]) -> Iterator[NoEffect]:
         if not spec.get(field):
-            yield Idle(("spec",), f"`{field}` is empty")
+            yield NoEffect(("spec",), f"`{field}` is empty")
 
-    return idle
+    return no_effect
 
 
 class CelKind(NamedTuple):
@@ -74,7 +74,7 @@ class CelKind(NamedTuple):
     name: str
     stage: Stage
     compile: Callable[[PolicyPart], CompiledBody]
-    variants: Callable[[Mapping[str, Json]], Iterable[Variant]] = lambda _: ()
+    variants: Callable[[Mapping[str, Json]], Iterable[PolicyVariant]] = lambda _: ()
     """What a specification becomes for the controllers of Pods, besides itself."""
     ends: Ends = APPLIED
     """What can come of a policy, as coverage counts it."""
@@ -104,7 +104,7 @@ class CelKind(NamedTuple):
     """The rule that such results name."""
     answers_always: Callable[[Mapping[str, Json]], bool] = lambda _: False
     """Whether tests see an answer, an empty one, of a specification that has nothing to say."""
-    idle: Callable[[Mapping[str, Json]], Iterable[Idle]] = lambda _: ()
+    no_effect: Callable[[Mapping[str, Json]], Iterable[NoEffect]] = lambda _: ()
     """What of a specification does nothing, although Kyverno takes it."""
     unmatched: str = ""
     """What is said of objects that the policy does not match, as a failure; "" for nothing."""

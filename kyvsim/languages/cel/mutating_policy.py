@@ -28,14 +28,9 @@ from kyvsim.languages.cel.exceptions import (
     excepted,
     noted,
 )
-from kyvsim.languages.cel.expressions import (
-    EvaluationError,
-    ExpressionProblem,
-    all_hold,
-    annotation_texts,
-    evaluate,
-)
-from kyvsim.languages.cel.kind import CelKind, Idle, PolicyPart, RequestValues, idle_without
+from kyvsim.languages.cel.expressions import annotation_texts
+from kyvsim.languages.cel.kind import CelKind, NoEffect, PolicyPart, RequestValues, without_entries
+from kyvsim.languages.cel_expressions import EvaluationError, ExpressionProblem, all_hold, evaluate
 from kyvsim.languages.constraints import Constraints, are_plain, compile_constraints
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object
 from kyvsim.model.request import AdmissionRequest, Operation
@@ -240,7 +235,20 @@ def compile_mutating_policy(part: PolicyPart) -> MutatingPolicy:
 
 
 def _compile(part: PolicyPart) -> CompiledBody:
-    return _body(compile_mutating_policy(part))
+    policy = compile_mutating_policy(part)
+
+    def run(evaluation: Evaluation) -> Outcome:
+        try:
+            matched = policy.exceptions.matching(evaluation) if policy.exceptions else Matched()
+        except EvaluationError as error:
+            return MUTATING.unevaluated(error)
+        excused = excepted(matched) if matched.is_full else None
+        if excused is not None and policy.targets is None:
+            return excused
+        outcome = _run(policy, evaluation._replace(exceptions=matched.partial), excused)
+        return noted(outcome, matched) or outcome
+
+    return run
 
 
 def _refuse_variables(part: PolicyPart, conditions: Sequence[Program]) -> None:
@@ -266,22 +274,22 @@ def _mutation(part: PolicyPart, entry: Json, index: int) -> Mutation | None:
     )
     if program is None:
         return None
-    return _json_patch(program) if patches else _merge(part, program)
+    return (
+        (lambda values, obj: patch_object(evaluate(program, values), obj))
+        if patches
+        else _merge(part, program)
+    )
 
 
-def _unused(spec: Mapping[str, Json]) -> Iterator[Idle]:
-    yield from idle_without("mutations")(spec)
+def _unused(spec: Mapping[str, Json]) -> Iterator[NoEffect]:
+    yield from without_entries("mutations")(spec)
     for index, entry in enumerate(spec.get("mutations") or ()):
         field = _FIELDS.get(entry["patchType"])
         if field is None:
             told = f"`{entry['patchType']}` is no patch type"
-            yield Idle((*_SPEC, "mutations", index, "patchType"), told)
+            yield NoEffect((*_SPEC, "mutations", index, "patchType"), told)
         elif entry.get(field) is None:
-            yield Idle((*_SPEC, "mutations", index), f"there is no `{field}`")
-
-
-def _json_patch(program: Program) -> Mutation:
-    return lambda values, obj: patch_object(evaluate(program, values), obj)
+            yield NoEffect((*_SPEC, "mutations", index), f"there is no `{field}`")
 
 
 def _merge(part: PolicyPart, program: Program) -> Mutation:
@@ -291,21 +299,6 @@ def _merge(part: PolicyPart, program: Program) -> Mutation:
     def run(values: Sequence[Any], obj: Json) -> Json:
         value = evaluate(program, values)
         return merge_object(value, obj, find_type, replaces=replaces)
-
-    return run
-
-
-def _body(policy: MutatingPolicy) -> CompiledBody:
-    def run(evaluation: Evaluation) -> Outcome:
-        try:
-            matched = policy.exceptions.matching(evaluation) if policy.exceptions else Matched()
-        except EvaluationError as error:
-            return MUTATING.unevaluated(error)
-        excused = excepted(matched) if matched.is_full else None
-        if excused is not None and policy.targets is None:
-            return excused
-        outcome = _run(policy, evaluation._replace(exceptions=matched.partial), excused)
-        return noted(outcome, matched) or outcome
 
     return run
 
@@ -434,7 +427,7 @@ MUTATING = CelKind(
     "MutatingPolicy",
     Stage.CEL_MUTATE,
     _compile,
-    idle=_unused,
+    no_effect=_unused,
     variants=mutation_variants,
     names_rules=False,
     match_rule="match",

@@ -26,14 +26,14 @@ from kyvsim.engine.compile.compiled import (
     skipped,
 )
 from kyvsim.engine.context.cel_access import http_access, resource_access
-from kyvsim.languages.cel.expressions import (
+from kyvsim.languages.cel.kind import PolicyPart
+from kyvsim.languages.cel_expressions import (
     Compiler,
     EvaluationError,
     ExpressionProblem,
     all_hold,
     evaluate,
 )
-from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.ports import System
 from kyvsim.model.request import Payload, PayloadMode

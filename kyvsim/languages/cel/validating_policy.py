@@ -14,15 +14,9 @@ from kyvsim.cel import Program
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, passed, skipped
 from kyvsim.engine.compile.tracing import CHECKED
 from kyvsim.languages.cel.autogen import variants
-from kyvsim.languages.cel.expressions import (
-    EvaluationError,
-    Validation,
-    all_hold,
-    annotation_texts,
-    compile_validations,
-    evaluate,
-)
-from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues, idle_without
+from kyvsim.languages.cel.expressions import PolicyValidation, annotation_texts, compile_validations
+from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues, without_entries
+from kyvsim.languages.cel_expressions import EvaluationError, all_hold, evaluate
 from kyvsim.languages.constraints import are_plain
 from kyvsim.model.result import RuleStatus, Stage
 
@@ -34,7 +28,7 @@ class ValidatingPolicy(NamedTuple):
 
     values: RequestValues
     conditions: tuple[Program, ...]
-    validations: tuple[Validation, ...]
+    validations: tuple[PolicyValidation, ...]
     annotations: Mapping[str, Program]
     ignores_faults: bool
     """Whether conditions that cannot be evaluated count as not met."""
@@ -57,18 +51,15 @@ def _compile(part: PolicyPart) -> CompiledBody:
         annotations,
         not part.policy.facts.fails_closed,
     )
-    return _body(found)
 
-
-def _body(policy: ValidatingPolicy) -> CompiledBody:
     def run(evaluation: Evaluation) -> Outcome:
-        values = policy.values.of(evaluation)
+        values = found.values.of(evaluation)
         try:
-            if not all_hold(policy.conditions, values):
+            if not all_hold(found.conditions, values):
                 return skipped("skip")
         except EvaluationError as error:
-            return skipped("skip") if policy.ignores_faults else VALIDATING.unevaluated(error)
-        return _validated(policy, values)
+            return skipped("skip") if found.ignores_faults else VALIDATING.unevaluated(error)
+        return _validated(found, values)
 
     return run
 
@@ -97,7 +88,7 @@ VALIDATING = CelKind(
     Stage.CEL_VALIDATE,
     _compile,
     ends=CHECKED,
-    idle=idle_without("validations"),
+    no_effect=without_entries("validations"),
     variants=variants,
     names_rules=False,
     match_rule="match",

@@ -160,7 +160,17 @@ def changed_generation(new: Policy, old: Policy) -> tuple[bool, str]:
         rule.data["generate"].get("synchronize") is True for rule in _generate_rules(old)
     )
     targets = [
-        {to_json(_generate_target(rule)) for rule in _generate_rules(one)} for one in (old, new)
+        {
+            to_json(
+                {
+                    name: value
+                    for name, value in rule.data["generate"].items()
+                    if name not in _MAY_CHANGE
+                }
+            )
+            for rule in _generate_rules(one)
+        }
+        for one in (old, new)
     ]
     if not targets[0] <= targets[1]:
         return True, ""
@@ -173,10 +183,6 @@ def changed_generation(new: Policy, old: Policy) -> tuple[bool, str]:
 
 def _generate_rules(policy: Policy) -> Iterator[Rule]:
     return (rule for rule in policy.rules if has(rule.data, "generate"))
-
-
-def _generate_target(rule: Rule) -> Json:
-    return {name: value for name, value in rule.data["generate"].items() if name not in _MAY_CHANGE}
 
 
 def _other_fields(rule: Rule, *, keeps_match: bool) -> Json:

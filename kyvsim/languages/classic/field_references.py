@@ -304,9 +304,9 @@ class _RuleReader:
             self._queries.named[entry.get("name", "")] = self._entry(entry)
 
     def _entry(self, entry: Mapping[str, Json]) -> FieldValues:
-        asked = next((field for field in _EXTERNAL_SOURCES if entry.get(field)), "")
-        if asked:
-            return self._asked(asked, entry[asked])
+        source = next((field for field in _EXTERNAL_SOURCES if entry.get(field)), "")
+        if source:
+            return self._external_entry(source, entry[source])
         variable = entry.get("variable") or {}
         if "value" in variable:
             # What a query makes of a value leads nowhere in the object.
@@ -314,7 +314,7 @@ class _RuleReader:
             return NOTHING if variable.get("jmesPath") else found
         return self._notes.read(self._queries.query(variable.get("jmesPath") or ""))
 
-    def _asked(self, source: str, spec: Mapping[str, Json]) -> FieldValues:
+    def _external_entry(self, source: str, spec: Mapping[str, Json]) -> FieldValues:
         self._notes.note(Subject.WORLD, (source,))
         self._value(spec)
         found = external_values(source)

@@ -9,7 +9,6 @@ from kyvsim.engine.compile.compiled import (
     CompiledException,
     CompiledRule,
     CompileOptions,
-    Exclusion,
     FindExceptions,
     Model,
     Proofs,
@@ -56,7 +55,7 @@ def attach_exceptions(
     policy, rule = context.policy, context.rule
     return tuple(
         _compile(exception, entries, rule, options)._replace(
-            controls=_controls(exception, rule_type)
+            controls=(rule_type.exclusions(exception.pod_security) if rule_type.exclusions else ())
         )
         for exception in options.exceptions
         if (entries := _entries_for(exception, policy, rule))
@@ -97,7 +96,7 @@ def _compile(
         if conditions is None:
             covers = trace.branch(PointKind.EXCEPTION, "applied", covers)
         else:
-            conditions = _told(conditions, trace)
+            conditions = _with_coverage(conditions, trace)
     return CompiledException(
         key=exception.key,
         matches=covers,
@@ -107,23 +106,18 @@ def _compile(
     )
 
 
-def _told(conditions: CompiledConditions, trace: TraceContext) -> CompiledConditions:
+def _with_coverage(conditions: CompiledConditions, trace: TraceContext) -> CompiledConditions:
     seen = trace.point(PointKind.EXCEPTION, "applied")
     if seen is None:
         return conditions
 
-    def told(scope: JSONContext) -> ConditionsResult:
+    def covered(scope: JSONContext) -> ConditionsResult:
         result = conditions(scope)
         if result.met:
             seen(0)
         return result
 
-    return told
-
-
-def _controls(exception: PolicyException, rule_type: RuleType) -> tuple[Exclusion, ...]:
-    """Return the controls that an exception lets pass; a rule of another type is skipped whole."""
-    return rule_type.exclusions(exception.pod_security) if rule_type.exclusions else ()
+    return covered
 
 
 def _entries_for(exception: PolicyException, policy: Policy, rule: Rule) -> tuple[int, ...]:
@@ -152,7 +146,7 @@ def compile_proofs(
 ) -> Callable[[], Proofs] | None:
     """Return what compiles the proofs of a rule; None where none would count.
 
-    Where somebody listens nothing is proved: what is reached would not be told.
+    With coverage or tracing nothing is proved: what is reached would not be recorded.
     """
     data = context.rule.data
     if rule_type.phase is not Phase.VALIDATE or context.policy.kind == "Policy":
@@ -194,7 +188,7 @@ def _at_once(make: Callable[[], _Closure[_Given, _Found]]) -> _Closure[_Given, _
     return make()
 
 
-def _when_first_asked(make: Callable[[], _Closure[_Given, _Found]]) -> _Closure[_Given, _Found]:
+def _on_first_call(make: Callable[[], _Closure[_Given, _Found]]) -> _Closure[_Given, _Found]:
     made: _Closure[_Given, _Found] | None = None
 
     def closure(given: _Given) -> _Found:
@@ -209,12 +203,12 @@ def _when_first_asked(make: Callable[[], _Closure[_Given, _Found]]) -> _Closure[
 def lower_derived_rule(
     policy: Policy, rule: Rule, options: CompileOptions
 ) -> tuple[CompiledRule, ...]:
-    """Return a rule that autogen derived as closures, which are compiled when they are first asked.
+    """Return a rule that autogen derived as closures, which are compiled when first called.
 
     Most runs meet objects of one or two controllers, and many of none. What the rule was derived
     from is compiled at once, so a text that cannot be read is found there.
     """
-    return _lower_phases(policy, rule, options, _when_first_asked)
+    return _lower_phases(policy, rule, options, _on_first_call)
 
 
 def lower_rule(policy: Policy, rule: Rule, options: CompileOptions) -> tuple[CompiledRule, ...]:

@@ -21,7 +21,7 @@ _INDEX = re.compile(r"\.\d+\.")
 _GO_TYPES = MappingProxyType({str: "string", float: "float64", int: "float64", bool: "bool"})
 
 
-class Difference(NamedTuple):
+class FieldDifference(NamedTuple):
     """One key with two values; None where a side has none."""
 
     key: str
@@ -29,7 +29,7 @@ class Difference(NamedTuple):
     after: Json
 
 
-def differences(manifest: Json, obj: Json, ignored: Callable[[str], bool]) -> list[Difference]:
+def differences(manifest: Json, obj: Json, ignored: Callable[[str], bool]) -> list[FieldDifference]:
     """Return what differs and counts, by key.
 
     An element that only moved within its list is no difference, nor is an empty text in place of
@@ -38,18 +38,18 @@ def differences(manifest: Json, obj: Json, ignored: Callable[[str], bool]) -> li
     before, after = dict(_leaves(manifest, "")), dict(_leaves(obj, ""))
     typed, found = [], []
     for key in sorted(before.keys() | after.keys()):
-        one = Difference(key, before.get(key), after.get(key))
+        one = FieldDifference(key, before.get(key), after.get(key))
         if one.before is None or one.after is None or one.before.__class__ is one.after.__class__:
             if one.before != one.after:
                 found.append(one)
         else:
-            typed.append(Difference(key, _typed(one.before), _typed(one.after)))
+            typed.append(FieldDifference(key, _typed(one.before), _typed(one.after)))
     kept = [one for one in found if not _moved(one, found) and "" not in _only_side(one)]
     diff_text = sorted([*kept, *typed], key=lambda one: one.key)
     return [one for one in diff_text if not _same_image(one) and not ignored(one.key)]
 
 
-def diff_text(found: list[Difference]) -> str:
+def diff_text(found: list[FieldDifference]) -> str:
     """Return differences as upstream's messages write them."""
     items = [
         {"key": one.key, "values": {"after": one.after, "before": one.before}} for one in found
@@ -71,12 +71,12 @@ def _typed(value: Json) -> str:
     return f"(type: {kind}) {value if kind == 'string' else f'%!s({kind}={sprint(value)})'}"
 
 
-def _only_side(one: Difference) -> tuple[Json, ...]:
+def _only_side(one: FieldDifference) -> tuple[Json, ...]:
     """Return the one value where the other side has none."""
     return (one.after,) if one.before is None else (one.before,) if one.after is None else ()
 
 
-def _moved(one: Difference, found: list[Difference]) -> bool:
+def _moved(one: FieldDifference, found: list[FieldDifference]) -> bool:
     """Return whether another element of the same list has what this one lost or won."""
     if not _only_side(one) or not _INDEX.search(one.key):
         return False
@@ -87,7 +87,7 @@ def _moved(one: Difference, found: list[Difference]) -> bool:
     )
 
 
-def _same_image(one: Difference) -> bool:
+def _same_image(one: FieldDifference) -> bool:
     if not one.key.endswith("image") or one.before.__class__ is not str:
         return False
     return one.after in {f"docker.io/{one.before}", f"{one.before}:latest"}

@@ -82,7 +82,7 @@ class RuleType(NamedTuple):
     broken: Callable[[Mapping[str, Json]], Iterator[Remark]] = lambda _: iter(())
     """Yields the expressions of a rule that cannot be compiled and make it fail when it runs, with
     their ways from the rule."""
-    idle: Remarks = lambda _: iter(())
+    no_effect: Remarks = lambda _: iter(())
     """What makes that a body says the same of every object."""
     patterns: Callable[[Json], Iterator[tuple[Path, Json]]] = lambda _: iter(())
     """What of a body is shaped like the object: patterns and patches, with their places."""

@@ -43,7 +43,7 @@ def empty_rules(policy: Policy) -> Iterator[Diagnostic]:
 
 def _empty(rule: Rule) -> Iterator[Remark]:
     for one in rule_types_of(rule.data):
-        for path, why in one.idle(one.body(rule.data)):
+        for path, why in one.no_effect(one.body(rule.data)):
             yield (*one.field, *path), why
     if never_holds(rule.data.get("preconditions")):
         yield ("preconditions",), "`any` of its preconditions is empty, so it is always skipped"

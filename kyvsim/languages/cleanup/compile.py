@@ -60,7 +60,10 @@ def cleanup_problems(policy: Policy) -> Iterator[str]:
         for field, title in _NOT_ALLOWED:
             if entry.get(field) is not None:
                 yield f"spec.context: Invalid value: {title} is not allowed in CleanUp Policy"
-    yield from _schedule_problem(spec.get("schedule", ""))
+    schedule = spec.get("schedule", "")
+    if not is_standard_schedule(str(schedule)):
+        why = "schedule spec in the cleanupPolicy is not in proper cron format"
+        yield f"spec.schedule: Invalid value: {quote(schedule)}: {why}"
     for block in ("match", "exclude"):
         told = list(user_fields(filters(spec, block)))
         yield from told or _block_problems(policy, block)
@@ -100,12 +103,6 @@ def _unreadable_queries(context: Json) -> Iterator[tuple[str, Path, str]]:
             problem = syntax_problem(query) if query else ""
         if problem:
             yield f"`{query}` is not JMESPath: {problem}", path, ""
-
-
-def _schedule_problem(schedule: Json) -> Iterator[str]:
-    if not is_standard_schedule(str(schedule)):
-        why = "schedule spec in the cleanupPolicy is not in proper cron format"
-        yield f"spec.schedule: Invalid value: {quote(schedule)}: {why}"
 
 
 def _block_problems(policy: Policy, block: str) -> Iterator[str]:

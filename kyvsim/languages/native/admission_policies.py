@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import Program
-from kyvsim.cel.kubernetes import VARIABLES_TYPE
+from kyvsim.cel.kubernetes import VARIABLES_TYPE, kubernetes_environment
 from kyvsim.cel.libraries.admission import JSON_PATCH, OBJECT
 from kyvsim.cel.program import LazyVariables
 from kyvsim.cel.types import NULL, STRING, list_of
@@ -13,9 +13,16 @@ from kyvsim.engine.compile.tracing import APPLIED, CHECKED
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.numbers import with_floats_where_exact, with_whole_numbers
 from kyvsim.kubernetes.objects import Json
+from kyvsim.languages.cel_expressions import (
+    Compiler,
+    EvaluationError,
+    ExpressionProblem,
+    all_hold,
+    evaluate,
+)
 from kyvsim.languages.cel_validator import (
+    CompiledExpression,
     Declared,
-    Expression,
     Validator,
     compile_validator,
     compiled,
@@ -23,17 +30,12 @@ from kyvsim.languages.cel_validator import (
 )
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object
 from kyvsim.languages.native.expressions import (
-    Asked,
     Compiled,
-    Compiler,
-    EvaluationError,
-    ExpressionProblem,
+    NativeContext,
     NativeKind,
-    Surroundings,
-    all_hold,
-    asked_by,
-    evaluate,
+    RequestVariables,
     for_conditions,
+    request_variables,
     values_of,
 )
 from kyvsim.languages.tracing import with_coverage
@@ -47,7 +49,7 @@ from kyvsim.patch.nodes import same
 # MutatingAdmissionPolicy of Kubernetes, as Kyverno's command line evaluates it.
 #
 # Nothing is known of types: maps merge, lists are replaced. What fails has no result there, and
-# the object stays as it is; here it is told beside the results. The variable `params` is known
+# the object stays as it is; here it is reported beside the results. The variable `params` is known
 # where a binding gives parameters, and is null in match conditions.
 #
 # Source of the rules: upstream pkg/admissionpolicy/mutate.go.
@@ -58,7 +60,7 @@ _UNMET = skipped("match conditions aren't met")
 _Mutation: TypeAlias = Callable[[Sequence[Any], Json], Json]
 
 
-class _Policy(NamedTuple):
+class _MutatingPrograms(NamedTuple):
     """A policy as programs."""
 
     variables: Mapping[str, Program]
@@ -71,9 +73,14 @@ class _Policy(NamedTuple):
     """The value of `params`, where the policy has parameters."""
 
 
-def _compile_mutating(policy: Policy, around: Surroundings) -> Compiled:
+def _compile_mutating(policy: Policy, around: NativeContext) -> Compiled:
     spec = policy.spec
-    compiler = Compiler(params=bool(around.params), trace=around.trace, meter=around.meter)
+    compiler = Compiler(
+        kubernetes_environment(params=bool(around.params), mutates=True),
+        around.trace,
+        around.meter,
+        native=True,
+    )
     variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
     conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
     mutations = [
@@ -81,11 +88,11 @@ def _compile_mutating(policy: Policy, around: Surroundings) -> Compiled:
         for index, entry in enumerate(spec.get("mutations") or ())
         if (mutation := _mutation(compiler, entry, index)) is not None
     ]
-    if not around.bound and compiler.reads_params:
+    if not around.bound and "params" in compiler.reads:
         undeclared = unheard((_UNDECLARED,))
         return (lambda _: undeclared), tuple(compiler.problems)
     ignores = spec.get("failurePolicy") == "Ignore"
-    compiled = _Policy(
+    compiled = _MutatingPrograms(
         variables=variables,
         conditions=conditions,
         mutations=tuple(mutations),
@@ -113,12 +120,14 @@ def _mutation(compiler: Compiler, entry: Json, index: int) -> _Mutation | None:
 
 
 def _json_patch(program: Program) -> _Mutation:
-    return lambda values, obj: with_whole_numbers(patch_object(evaluate(program, values), obj))
+    return lambda values, obj: with_whole_numbers(
+        patch_object(evaluate(program, values, native=True), obj)
+    )
 
 
 def _merge(program: Program) -> _Mutation:
     return lambda values, obj: merge_object(
-        evaluate(program, values), obj, _no_types, replaces=False
+        evaluate(program, values, native=True), obj, _no_types, replaces=False
     )
 
 
@@ -126,22 +135,24 @@ def _no_types(_api_version: str, _kind: str) -> Type:
     return resolve(DEDUCED)
 
 
-def _mutate(policy: _Policy, evaluation: Evaluation) -> Outcome:
+def _mutate(policy: _MutatingPrograms, evaluation: Evaluation) -> Outcome:
     obj = evaluation.request.subject if evaluation.object is None else evaluation.object
-    asked = asked_by(evaluation, policy.kinds)
-    values = values_of(obj, asked, policy.variables, policy.params)
+    request = request_variables(evaluation, policy.kinds)
+    values = values_of(obj, request, policy.variables, policy.params)
     try:
-        if not all_hold(policy.conditions, _values_of_conditions(policy, obj, asked)):
+        if not all_hold(
+            policy.conditions, _values_of_conditions(policy, obj, request), native=True
+        ):
             return _UNMET
     except EvaluationError as error:
         # Upstream gives up an object where it cannot tell whether a policy has to do with it.
-        unasked = unheard((str(error),))._replace(status=RuleStatus.ERROR)
-        return _UNMET if policy.ignores_faults else unasked
+        unheard_error = unheard((str(error),))._replace(status=RuleStatus.ERROR)
+        return _UNMET if policy.ignores_faults else unheard_error
     after = obj
     try:
         for mutation in policy.mutations:
             after = mutation(values, after)
-            values = values_of(after, asked, policy.variables, policy.params)
+            values = values_of(after, request, policy.variables, policy.params)
     except (EvaluationError, MutationError) as error:
         return unheard((str(error),))
     done = passed("mutation is successfully applied")
@@ -149,10 +160,12 @@ def _mutate(policy: _Policy, evaluation: Evaluation) -> Outcome:
     return done if same(after, obj) else done._replace(object=after)
 
 
-def _values_of_conditions(policy: _Policy, obj: Json, asked: Asked) -> list[Any]:
+def _values_of_conditions(
+    policy: _MutatingPrograms, obj: Json, request: RequestVariables
+) -> list[Any]:
     """Return what conditions see: upstream gives them no parameters, given or not."""
     nothing = [None] * len(policy.params)
-    return for_conditions(values_of(obj, asked, policy.variables, nothing))
+    return for_conditions(values_of(obj, request, policy.variables, nothing))
 
 
 MUTATING = NativeKind(
@@ -174,7 +187,7 @@ _PASSED = passed("")
 _VARIABLES = 4
 
 
-def _compile_validating(policy: Policy, around: Surroundings) -> Compiled:
+def _compile_validating(policy: Policy, around: NativeContext) -> Compiled:
     spec, kinds, params = policy.spec, around.kinds, around.params
     validator = compile_validator(
         spec.get("variables") or (),
@@ -187,7 +200,7 @@ def _compile_validating(policy: Policy, around: Surroundings) -> Compiled:
 
     def run(evaluation: Evaluation) -> Outcome:
         obj = evaluation.request.subject if evaluation.object is None else evaluation.object
-        values = values_of(obj, asked_by(evaluation, kinds), {}, params)
+        values = values_of(obj, request_variables(evaluation, kinds), {}, params)
         values[_VARIABLES] = LazyVariables(
             VARIABLES_TYPE, validator.variables, values, variable_value
         )
@@ -205,23 +218,25 @@ def _compile_validating(policy: Policy, around: Surroundings) -> Compiled:
 
 
 def _with_coverage(validator: Validator, trace: TraceContext) -> Validator:
-    """Return the validator with expressions that tell their outcomes."""
+    """Return the validator with expressions that report their outcomes for coverage."""
 
-    def told(one: Expression, *way: str | int, decides: bool = True) -> Expression:
+    def covered(
+        one: CompiledExpression, *way: str | int, decides: bool = True
+    ) -> CompiledExpression:
         if one.program is None:
             return one
         program = with_coverage(one.program, trace.at(*way, "expression"), decides=decides)
         return one._replace(program=program)
 
     variables = {
-        name: told(one, "variables", index, decides=False)
+        name: covered(one, "variables", index, decides=False)
         for index, (name, one) in enumerate(validator.variables.items())
     }
     conditions = (
-        told(one, "matchConditions", index) for index, one in enumerate(validator.conditions)
+        covered(one, "matchConditions", index) for index, one in enumerate(validator.conditions)
     )
     validations = (
-        one._replace(test=told(one.test, "validations", index))
+        one._replace(test=covered(one.test, "validations", index))
         for index, one in enumerate(validator.validations)
     )
     return Validator(variables, tuple(conditions), tuple(validations))
@@ -239,10 +254,14 @@ def _problems(spec: Json, validator: Validator) -> Iterator[ExpressionProblem]:
     placed = ((("spec", *path), one) for path, one in validator.placed())
     for path, one in (*placed, *audit_annotations(spec, validator)):
         if one.program is None:
-            yield ExpressionProblem(path, one.problem.removeprefix("compilation failed: "))
+            yield ExpressionProblem(
+                path, one.text, one.problem.removeprefix("compilation failed: ")
+            )
 
 
-def audit_annotations(spec: Json, validator: Validator) -> Iterator[tuple[Path, Expression]]:
+def audit_annotations(
+    spec: Json, validator: Validator
+) -> Iterator[tuple[Path, CompiledExpression]]:
     """Yield the expressions of a policy's audit annotations, compiled, and where they are.
 
     An API server takes a string or null only, and no value whose type is open, such as a field of
@@ -258,7 +277,7 @@ def audit_annotations(spec: Json, validator: Validator) -> Iterator[tuple[Path, 
         one = compiled(entry["valueExpression"], scope)
         if one.program is not None and one.program.type not in {STRING, NULL}:
             problem = f"must evaluate to one of [string null_type] but got {one.program.type}"
-            one = Expression(one.text, None, problem)
+            one = CompiledExpression(one.text, None, problem)
         yield path, one
 
 

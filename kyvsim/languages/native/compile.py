@@ -18,6 +18,7 @@ from kyvsim.engine.match import KindIndexEntry, MatchFacts, match_facts
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, labels, object_key
+from kyvsim.languages.cel_expressions import ExpressionProblem
 from kyvsim.languages.constraints import Constraints, compile_constraints
 from kyvsim.languages.diagnostics import (
     binding_selector_problems,
@@ -27,7 +28,7 @@ from kyvsim.languages.diagnostics import (
 )
 from kyvsim.languages.language import Diagnostics
 from kyvsim.languages.native.admission_policies import MUTATING, VALIDATING
-from kyvsim.languages.native.expressions import ExpressionProblem, NativeKind, Surroundings
+from kyvsim.languages.native.expressions import NativeContext, NativeKind
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Binding, Policy
 from kyvsim.model.ports import Meter
@@ -59,9 +60,9 @@ def compile_native_policy(
         one, problems = _bind(kind, policy, binding, options)
         bound.append(one)
         faults.update(dict.fromkeys(problems))
-    told = (*faults, *_lost(bindings, options))
+    reported = (*faults, *_lost(bindings, options))
     if faults and not kind.tells_faults:
-        return None, told
+        return None, reported
     constraints = Constraints(
         lambda facts: any(one.constraints.matches(facts) for one in bound),
         _all_of([one.constraints.kinds for one in bound]),
@@ -77,7 +78,7 @@ def compile_native_policy(
         trace = options.probe_of(policy, policy.rules[0])
         rules = tuple(traced_rule(one, policy, trace) for one in compiled.plain)
         compiled = compiled._replace(plain=rules)
-    return compiled, told
+    return compiled, reported
 
 
 def compile_invocation(
@@ -88,7 +89,7 @@ def compile_invocation(
     `params` holds the value of that variable, or nothing; `binding` is "" for none.
     """
     kind = _BY_NAME[policy.kind]
-    body, _ = kind.compile(policy, Surroundings(kinds, params))
+    body, _ = kind.compile(policy, NativeContext(kinds, params))
     if binding:
         body = _naming({kind.binding_property: binding}, body)
     return _compiled(kind, policy, _Bound(Constraints(lambda _: True, None), body))
@@ -140,7 +141,7 @@ def _bind(
     found = chosen_parameters(reference, options.parameters) if reference else None
     if reference:
         params = (found,)
-    around = Surroundings(options.kinds, params, found is not None, trace, options.system.meter)
+    around = NativeContext(options.kinds, params, found is not None, trace, options.system.meter)
     body, problems = kind.compile(policy, around)
     own = policy.spec.get("matchConstraints")
     constraints = compile_constraints(
@@ -156,7 +157,7 @@ def _bind(
     if binding:
         body = _naming({kind.binding_property: binding.name}, body)
         own_constraints = compile_constraints(own, "", options.kinds, everything=True)
-        body = _told_beyond(_of_creations(own_constraints), body)
+        body = _with_scope_note(_of_creations(own_constraints), body)
     return _Bound(constraints, body), tuple(_uncompiled(policy, one) for one in problems)
 
 
@@ -195,7 +196,7 @@ def _naming(properties: Mapping[str, str], body: CompiledBody) -> CompiledBody:
     return run
 
 
-def _told_beyond(own: Constraints, body: CompiledBody) -> CompiledBody:
+def _with_scope_note(own: Constraints, body: CompiledBody) -> CompiledBody:
     """Return a body that notes where a binding takes what its policy does not match."""
 
     def run(evaluation: Evaluation) -> Outcome | None:

@@ -17,6 +17,13 @@ from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.numbers import with_whole_numbers
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.languages.cel_expressions import (
+    Compiler,
+    EvaluationError,
+    ExpressionProblem,
+    all_hold,
+    evaluate,
+)
 from kyvsim.languages.cel_request import authorizer_of, namespace_object, request_value
 from kyvsim.languages.cel_validator import (
     Declared,
@@ -29,14 +36,7 @@ from kyvsim.languages.constraints import compile_constraints
 from kyvsim.languages.diagnostics import binding_selector_problems, policy_selector_problems
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object
 from kyvsim.languages.native.admission_policies import audit_annotations
-from kyvsim.languages.native.expressions import (
-    Compiler,
-    EvaluationError,
-    ExpressionProblem,
-    all_hold,
-    evaluate,
-    for_conditions,
-)
+from kyvsim.languages.native.expressions import for_conditions
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.simulation import FailureCause, Unevaluated
@@ -364,7 +364,9 @@ def mutated(invocation: PolicyInvocation, policy_request: PolicyRequest, obj: Js
     policy = _compiled(invocation.policy, policy_request.store.defined)
     try:
         if not all_hold(
-            policy.conditions, for_conditions(_values(policy, invocation, policy_request, obj))
+            policy.conditions,
+            for_conditions(_values(policy, invocation, policy_request, obj)),
+            native=True,
         ):
             return None
         for mutation in policy.mutations:
@@ -390,8 +392,8 @@ def _values(
 def _compiled(policy: Json, kinds: KindTable) -> _NativePolicy:
     spec = policy["spec"]
     has_params = bool(spec.get("paramKind"))
-    compiler = Compiler(params=has_params)
-    compiler.env = kubernetes_environment(params=has_params, authorizer=True, mutates=True)
+    env = kubernetes_environment(params=has_params, authorizer=True, mutates=True)
+    compiler = Compiler(env, native=True)
     variables = compiler.variables(spec.get("variables") or (), ("spec", "variables"))
     conditions = compiler.conditions(spec.get("matchConditions") or (), ("spec", "matchConditions"))
     written = enumerate(spec.get("mutations") or ())
@@ -418,13 +420,15 @@ def _mutation(compiler: Compiler, entry: Json, index: int, kinds: KindTable) -> 
 
 
 def _patch(program: Program) -> _Mutation:
-    return lambda values, obj: with_whole_numbers(patch_object(evaluate(program, values), obj))
+    return lambda values, obj: with_whole_numbers(
+        patch_object(evaluate(program, values, native=True), obj)
+    )
 
 
 def _merge(program: Program, kinds: KindTable) -> _Mutation:
     find_type = type_finder(kinds)
     return lambda values, obj: with_whole_numbers(
-        merge_object(evaluate(program, values), obj, find_type, replaces=False)
+        merge_object(evaluate(program, values, native=True), obj, find_type, replaces=False)
     )
 
 

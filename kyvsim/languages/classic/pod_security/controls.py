@@ -15,7 +15,7 @@ from kyvsim.kubernetes.objects import Json
 CONTAINER_FIELDS = ("initContainers", "containers", "ephemeralContainers")
 
 
-class Container(NamedTuple):
+class PodContainer(NamedTuple):
     """One container of any group."""
 
     path: str
@@ -26,12 +26,12 @@ class Container(NamedTuple):
     """Its security context, or None where it has none."""
 
 
-class Pod(NamedTuple):
+class CheckedPod(NamedTuple):
     """A Pod, or the Pod that a controller makes."""
 
     annotations: Mapping[str, str]
     spec: Mapping[str, Json]
-    containers: tuple[Container, ...]
+    containers: tuple[PodContainer, ...]
 
     @property
     def security(self) -> Mapping[str, Json]:
@@ -40,13 +40,13 @@ class Pod(NamedTuple):
         return found
 
 
-class Finding(NamedTuple):
+class ForbiddenField(NamedTuple):
     """A field that a check objects to."""
 
     field: str
     value: str | bool | int | tuple[str, ...] = ""
     """The forbidden value; "" where none is shown."""
-    container: Container | None = None
+    container: PodContainer | None = None
     required: bool = False
     """Whether the field is missing rather than forbidden."""
 
@@ -55,28 +55,30 @@ class Violation(NamedTuple):
     """What one check says about a Pod."""
 
     reason: str
-    findings: tuple[Finding, ...]
+    findings: tuple[ForbiddenField, ...]
 
 
-PodCheck: TypeAlias = Callable[[Pod], Violation | None]
+PodCheck: TypeAlias = Callable[[CheckedPod], Violation | None]
 
 
-def read_pod(annotations: Mapping[str, str], spec: Mapping[str, Json]) -> Pod:
+def read_pod(annotations: Mapping[str, str], spec: Mapping[str, Json]) -> CheckedPod:
     """Return a Pod's annotations and spec, read as Go reads them, as checks look at them."""
     containers = tuple(
-        Container(f"spec.{group}[{at}]", one.get("name", ""), one, one.get("securityContext"))
+        PodContainer(f"spec.{group}[{at}]", one.get("name", ""), one, one.get("securityContext"))
         for group in CONTAINER_FIELDS
         for at, one in enumerate(spec.get(group, ()))
     )
-    return Pod(annotations, spec, containers)
+    return CheckedPod(annotations, spec, containers)
 
 
-def violation(reason: str, findings: list[Finding]) -> Violation | None:
+def violation(reason: str, findings: list[ForbiddenField]) -> Violation | None:
     """Return a violation where there is something to object to."""
     return Violation(reason, tuple(findings)) if findings else None
 
 
-def settings(pod: Pod, option: str) -> Iterator[tuple[str, Mapping[str, Json], Container | None]]:
+def settings(
+    pod: CheckedPod, option: str
+) -> Iterator[tuple[str, Mapping[str, Json], PodContainer | None]]:
     """Yield path, content and container of a map in the security contexts, the Pod's own first."""
     own = pod.security.get(option)
     if own is not None:
@@ -90,7 +92,7 @@ def settings(pod: Pod, option: str) -> Iterator[tuple[str, Mapping[str, Json], C
 def unless_windows(check: PodCheck) -> PodCheck:
     """Return a check that lets Pods for Windows pass."""
 
-    def on_other_systems(pod: Pod) -> Violation | None:
+    def on_other_systems(pod: CheckedPod) -> Violation | None:
         windows = (pod.spec.get("os") or {}).get("name") == "windows"
         return None if windows else check(pod)
 
@@ -106,15 +108,15 @@ APP_ARMOR_NAMED, APP_ARMOR_LOCAL = frozenset(("", "runtime/default")), "localhos
 """The profiles that annotations may name, and how others begin that they may."""
 
 
-def app_armor(pod: Pod) -> Violation | None:
+def app_armor(pod: CheckedPod) -> Violation | None:
     """Only the runtime's default profile and local ones."""
     fields = [
-        Finding(f"{path}.type", profile.get("type", ""), container)
+        ForbiddenField(f"{path}.type", profile.get("type", ""), container)
         for path, profile, container in settings(pod, "appArmorProfile")
         if profile.get("type") not in APP_ARMOR_PROFILES
     ]
     annotations = [
-        Finding(f"metadata.annotations[{key}]", value)
+        ForbiddenField(f"metadata.annotations[{key}]", value)
         for key, value in sorted(pod.annotations.items())
         if key.startswith(APP_ARMOR_ANNOTATION) and not _is_allowed_app_armor(value)
     ]
@@ -154,43 +156,45 @@ RESTRICTED_CAPABILITIES = frozenset(("NET_BIND_SERVICE",))
 ALL_CAPABILITIES = "ALL"
 
 
-def capabilities_baseline(pod: Pod) -> Violation | None:
+def capabilities_baseline(pod: CheckedPod) -> Violation | None:
     """No more than the default set may be added."""
     return violation("non-default capabilities", _added(pod, DEFAULT_CAPABILITIES))
 
 
-def capabilities_restricted(pod: Pod) -> Violation | None:
+def capabilities_restricted(pod: CheckedPod) -> Violation | None:
     """All must be dropped, and only NET_BIND_SERVICE may be added."""
     kept = [found for one in pod.containers if (found := _not_dropped(one)) is not None]
     added = _added(pod, RESTRICTED_CAPABILITIES)
     return violation("unrestricted capabilities", [*kept, *added])
 
 
-def _added(pod: Pod, allowed: frozenset[str]) -> list[Finding]:
+def _added(pod: CheckedPod, allowed: frozenset[str]) -> list[ForbiddenField]:
     findings = []
     for container in pod.containers:
         added = set(_listed(container, "add")) - allowed
         if added:
-            findings.append(Finding(_path(container, "add"), tuple(sorted(added)), container))
+            findings.append(
+                ForbiddenField(_path(container, "add"), tuple(sorted(added)), container)
+            )
     return findings
 
 
-def _not_dropped(container: Container) -> Finding | None:
+def _not_dropped(container: PodContainer) -> ForbiddenField | None:
     dropped = _listed(container, "drop")
     if ALL_CAPABILITIES in dropped:
         return None
     path = _path(container, "drop")
     if not dropped:
-        return Finding(path, container=container, required=True)
-    return Finding(path, tuple(sorted(set(dropped))), container)
+        return ForbiddenField(path, container=container, required=True)
+    return ForbiddenField(path, tuple(sorted(set(dropped))), container)
 
 
-def _listed(container: Container, action: str) -> tuple[str, ...]:
+def _listed(container: PodContainer, action: str) -> tuple[str, ...]:
     capabilities = (container.security or {}).get("capabilities") or {}
     return tuple(capabilities.get(action, ()))
 
 
-def _path(container: Container, action: str) -> str:
+def _path(container: PodContainer, action: str) -> str:
     return f"{container.path}.securityContext.capabilities.{action}"
 
 
@@ -203,28 +207,30 @@ HOST_HANDLERS = ("httpGet", "tcpSocket")
 """The fields of a handler that may name a host."""
 
 
-def host_namespaces(pod: Pod) -> Violation | None:
+def host_namespaces(pod: CheckedPod) -> Violation | None:
     """No namespaces of the node."""
     findings = [
-        Finding(f"spec.{field}", value=True) for field in HOST_NAMESPACES if pod.spec.get(field)
+        ForbiddenField(f"spec.{field}", value=True)
+        for field in HOST_NAMESPACES
+        if pod.spec.get(field)
     ]
     return violation("host namespaces", findings)
 
 
-def host_path_volumes(pod: Pod) -> Violation | None:
+def host_path_volumes(pod: CheckedPod) -> Violation | None:
     """No paths of the node as volumes."""
     findings = [
-        Finding(f"spec.volumes[{at}].hostPath", volume["hostPath"].get("path", ""))
+        ForbiddenField(f"spec.volumes[{at}].hostPath", volume["hostPath"].get("path", ""))
         for at, volume in enumerate(pod.spec.get("volumes", ()))
         if "hostPath" in volume
     ]
     return violation("hostPath volumes", findings)
 
 
-def host_ports(pod: Pod) -> Violation | None:
+def host_ports(pod: CheckedPod) -> Violation | None:
     """No ports of the node."""
     findings = [
-        Finding(f"{container.path}.ports[{at}].hostPort", int(port["hostPort"]), container)
+        ForbiddenField(f"{container.path}.ports[{at}].hostPort", int(port["hostPort"]), container)
         for container in pod.containers
         for at, port in enumerate(container.data.get("ports", ()))
         if port.get("hostPort")
@@ -232,13 +238,13 @@ def host_ports(pod: Pod) -> Violation | None:
     return violation("hostPort", findings)
 
 
-def host_probes(pod: Pod) -> Violation | None:
+def host_probes(pod: CheckedPod) -> Violation | None:
     """Probes and lifecycle handlers name no host; which field did is not said."""
     named = any(host for container in pod.containers for host in _probed_hosts(container))
     return Violation("probe or lifecycle host", ()) if named else None
 
 
-def _probed_hosts(container: Container) -> Iterator[str]:
+def _probed_hosts(container: PodContainer) -> Iterator[str]:
     data = container.data
     lifecycle = data.get("lifecycle", {})
     handlers = [data.get(name) for name in PROBES] + [lifecycle.get(name) for name in LIFECYCLE]
@@ -252,20 +258,20 @@ def _probed_hosts(container: Container) -> Iterator[str]:
 DEFAULT_PROC_MOUNT = "Default"
 
 
-def privileged(pod: Pod) -> Violation | None:
+def privileged(pod: CheckedPod) -> Violation | None:
     """No privileged containers."""
     findings = [
-        Finding(f"{container.path}.securityContext.privileged", True, container)
+        ForbiddenField(f"{container.path}.securityContext.privileged", True, container)
         for container in pod.containers
         if container.security and container.security.get("privileged")
     ]
     return violation("privileged", findings)
 
 
-def proc_mount(pod: Pod) -> Violation | None:
+def proc_mount(pod: CheckedPod) -> Violation | None:
     """The default masks of /proc."""
     findings = [
-        Finding(f"{container.path}.securityContext.procMount", found, container)
+        ForbiddenField(f"{container.path}.securityContext.procMount", found, container)
         for container in pod.containers
         if (found := (container.security or {}).get("procMount", DEFAULT_PROC_MOUNT))
         != DEFAULT_PROC_MOUNT
@@ -273,28 +279,28 @@ def proc_mount(pod: Pod) -> Violation | None:
     return violation("procMount", findings)
 
 
-def windows_host_process(pod: Pod) -> Violation | None:
+def windows_host_process(pod: CheckedPod) -> Violation | None:
     """No processes of the Windows host."""
     findings = [
-        Finding(f"{path}.hostProcess", True, container)
+        ForbiddenField(f"{path}.hostProcess", True, container)
         for path, options, container in settings(pod, "windowsOptions")
         if options.get("hostProcess")
     ]
     return violation("hostProcess", findings)
 
 
-def privilege_escalation(pod: Pod) -> Violation | None:
+def privilege_escalation(pod: CheckedPod) -> Violation | None:
     """Escalation must be ruled out in every container."""
     findings = [found for one in pod.containers if (found := _escalation(one)) is not None]
     return violation("allowPrivilegeEscalation != false", findings)
 
 
-def _escalation(container: Container) -> Finding | None:
+def _escalation(container: PodContainer) -> ForbiddenField | None:
     path = f"{container.path}.securityContext.allowPrivilegeEscalation"
     if container.security is None:
-        return Finding(path, container=container, required=True)
+        return ForbiddenField(path, container=container, required=True)
     allowed = container.security.get("allowPrivilegeEscalation", "nil")
-    return Finding(path, allowed, container) if allowed else None
+    return ForbiddenField(path, allowed, container) if allowed else None
 
 
 # Seccomp profiles: not unconfined.
@@ -305,11 +311,11 @@ _OF_POD = "seccomp.security.alpha.kubernetes.io/pod"
 _OF_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
 
 
-def seccomp_annotations(pod: Pod) -> Violation | None:
+def seccomp_annotations(pod: CheckedPod) -> Violation | None:
     """Annotations of Kubernetes before 1.19 name no other profile."""
     keys = [_OF_POD, *(_OF_CONTAINER + container.name for container in pod.containers)]
     findings = [
-        Finding(f"metadata.annotations[{key}]", pod.annotations[key])
+        ForbiddenField(f"metadata.annotations[{key}]", pod.annotations[key])
         for key in keys
         if key in pod.annotations and not _is_allowed_seccomp(pod.annotations[key])
     ]
@@ -320,29 +326,29 @@ def _is_allowed_seccomp(profile: str) -> bool:
     return profile in {"runtime/default", "docker/default"} or profile.startswith("localhost/")
 
 
-def seccomp_baseline(pod: Pod) -> Violation | None:
+def seccomp_baseline(pod: CheckedPod) -> Violation | None:
     """No other profile is set."""
     return violation(_REASON, _bad_profiles(pod))
 
 
-def seccomp_restricted(pod: Pod) -> Violation | None:
+def seccomp_restricted(pod: CheckedPod) -> Violation | None:
     """The Pod or all of its containers set a profile; containers that do not are told last."""
     return violation(_REASON, _bad_profiles(pod) or _without_profile(pod))
 
 
-def _bad_profiles(pod: Pod) -> list[Finding]:
+def _bad_profiles(pod: CheckedPod) -> list[ForbiddenField]:
     return [
-        Finding(f"{path}.type", profile.get("type", ""), container)
+        ForbiddenField(f"{path}.type", profile.get("type", ""), container)
         for path, profile, container in settings(pod, _REASON)
         if profile.get("type") not in SECCOMP_PROFILES
     ]
 
 
-def _without_profile(pod: Pod) -> list[Finding]:
+def _without_profile(pod: CheckedPod) -> list[ForbiddenField]:
     if _REASON in pod.security:
         return []
     return [
-        Finding(f"{one.path}.securityContext.{_REASON}.type", container=one, required=True)
+        ForbiddenField(f"{one.path}.securityContext.{_REASON}.type", container=one, required=True)
         for one in pod.containers
         if _REASON not in (one.security or {})
     ]
@@ -356,9 +362,9 @@ SELINUX_FIELDS = ("type", "user", "role")
 def selinux(types: frozenset[str]) -> PodCheck:
     """Return the check that allows these types."""
 
-    def check(pod: Pod) -> Violation | None:
+    def check(pod: CheckedPod) -> Violation | None:
         findings = [
-            Finding(f"{path}.{part}", options[part], container)
+            ForbiddenField(f"{path}.{part}", options[part], container)
             for path, options, container in settings(pod, "seLinuxOptions")
             for part in SELINUX_FIELDS
             if options.get(part) and not (part == "type" and options[part] in types)
@@ -374,9 +380,9 @@ def selinux(types: frozenset[str]) -> PodCheck:
 def sysctls(safe: frozenset[str]) -> PodCheck:
     """Return the check that allows these parameters."""
 
-    def check(pod: Pod) -> Violation | None:
+    def check(pod: CheckedPod) -> Violation | None:
         findings = [
-            Finding(f"spec.securityContext.sysctls[{at}].name", sysctl.get("name", ""))
+            ForbiddenField(f"spec.securityContext.sysctls[{at}].name", sysctl.get("name", ""))
             for at, sysctl in enumerate(pod.security.get("sysctls", ()))
             if sysctl.get("name") not in safe
         ]
@@ -388,23 +394,23 @@ def sysctls(safe: frozenset[str]) -> PodCheck:
 # Users that containers run as: not root.
 
 
-def run_as_non_root(pod: Pod) -> Violation | None:
+def run_as_non_root(pod: CheckedPod) -> Violation | None:
     """The Pod or all of its containers must rule out root, and none may allow it."""
     inherited = pod.security.get("runAsNonRoot")
     allowing, silent = [], []
     if inherited is False:
-        allowing.append(Finding("spec.securityContext.runAsNonRoot", value=False))
+        allowing.append(ForbiddenField("spec.securityContext.runAsNonRoot", value=False))
     for container in pod.containers:
         path = f"{container.path}.securityContext.runAsNonRoot"
         own = (container.security or {}).get("runAsNonRoot")
         if own is False:
-            allowing.append(Finding(path, value=False, container=container))
+            allowing.append(ForbiddenField(path, value=False, container=container))
         elif own is None and not inherited:
-            silent.append(Finding(path, container=container, required=True))
+            silent.append(ForbiddenField(path, container=container, required=True))
     return violation("runAsNonRoot != true", allowing + silent)
 
 
-def run_as_user(pod: Pod) -> Violation | None:
+def run_as_user(pod: CheckedPod) -> Violation | None:
     """The user 0 may not be set."""
     findings = _root("spec", pod.security, None)
     for container in pod.containers:
@@ -412,9 +418,11 @@ def run_as_user(pod: Pod) -> Violation | None:
     return violation("runAsUser=0", findings)
 
 
-def _root(path: str, security: Mapping[str, Json], container: Container | None) -> list[Finding]:
+def _root(
+    path: str, security: Mapping[str, Json], container: PodContainer | None
+) -> list[ForbiddenField]:
     is_root = security.get("runAsUser") == 0
-    return [Finding(f"{path}.securityContext.runAsUser", 0, container)] if is_root else []
+    return [ForbiddenField(f"{path}.securityContext.runAsUser", 0, container)] if is_root else []
 
 
 # Volumes of the kinds that a restricted Pod may have.
@@ -458,10 +466,10 @@ OTHER_VOLUMES = (
 """In the order in which the first is told where a volume has several."""
 
 
-def restricted_volumes(pod: Pod) -> Violation | None:
+def restricted_volumes(pod: CheckedPod) -> Violation | None:
     """No volumes of other kinds, nor of no kind."""
     findings = [
-        Finding(f"spec.volumes[{at}].{_volume_kind(volume)}")
+        ForbiddenField(f"spec.volumes[{at}].{_volume_kind(volume)}")
         for at, volume in enumerate(pod.spec.get("volumes", ()))
         if RESTRICTED_VOLUMES.isdisjoint(volume)
     ]
@@ -496,7 +504,7 @@ _SYSCTLS_29 = _SYSCTLS_27 | {
 _SYSCTLS_32 = _SYSCTLS_29 | {"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"}
 
 
-class Variant(NamedTuple):
+class ControlVersion(NamedTuple):
     """A check as it is from some version of Kubernetes on."""
 
     since: int
@@ -520,16 +528,16 @@ class Control(NamedTuple):
     level: str
     name: str
     """The name by which rules exclude it; "" where they cannot."""
-    variants: tuple[Variant, ...]
+    variants: tuple[ControlVersion, ...]
     """In the order of versions; the first holds before its own, too."""
 
 
-def _selinux_variant(since: int, types: frozenset[str]) -> Variant:
-    return Variant(since, selinux(types), types)
+def _selinux_variant(since: int, types: frozenset[str]) -> ControlVersion:
+    return ControlVersion(since, selinux(types), types)
 
 
-def _sysctls_variant(since: int, names: frozenset[str]) -> Variant:
-    return Variant(since, sysctls(names), names)
+def _sysctls_variant(since: int, names: frozenset[str]) -> ControlVersion:
+    return ControlVersion(since, sysctls(names), names)
 
 
 CONTROLS = (
@@ -538,32 +546,43 @@ CONTROLS = (
         "restricted",
         "Privilege Escalation",
         (
-            Variant(8, privilege_escalation),
-            Variant(25, privilege_escalation, spares_windows=True),
+            ControlVersion(8, privilege_escalation),
+            ControlVersion(25, privilege_escalation, spares_windows=True),
         ),
     ),
-    Control("appArmorProfile", "baseline", "AppArmor", (Variant(0, app_armor),)),
+    Control("appArmorProfile", "baseline", "AppArmor", (ControlVersion(0, app_armor),)),
     Control(
-        "capabilities_baseline", "baseline", "Capabilities", (Variant(0, capabilities_baseline),)
+        "capabilities_baseline",
+        "baseline",
+        "Capabilities",
+        (ControlVersion(0, capabilities_baseline),),
     ),
     Control(
         "capabilities_restricted",
         "restricted",
         "Capabilities",
         (
-            Variant(22, capabilities_restricted),
-            Variant(25, capabilities_restricted, spares_windows=True),
+            ControlVersion(22, capabilities_restricted),
+            ControlVersion(25, capabilities_restricted, spares_windows=True),
         ),
     ),
-    Control("hostNamespaces", "baseline", "Host Namespaces", (Variant(0, host_namespaces),)),
-    Control("hostPathVolumes", "baseline", "HostPath Volumes", (Variant(0, host_path_volumes),)),
-    Control("hostPorts", "baseline", "Host Ports", (Variant(0, host_ports),)),
-    Control("hostProbesAndHostLifecycle", "baseline", "", (Variant(34, host_probes),)),
-    Control("privileged", "baseline", "Privileged Containers", (Variant(0, privileged),)),
-    Control("procMount", "baseline", "/proc Mount Type", (Variant(0, proc_mount),)),
-    Control("restrictedVolumes", "restricted", "Volume Types", (Variant(0, restricted_volumes),)),
-    Control("runAsNonRoot", "restricted", "Running as Non-root", (Variant(0, run_as_non_root),)),
-    Control("runAsUser", "restricted", "Running as Non-root user", (Variant(23, run_as_user),)),
+    Control("hostNamespaces", "baseline", "Host Namespaces", (ControlVersion(0, host_namespaces),)),
+    Control(
+        "hostPathVolumes", "baseline", "HostPath Volumes", (ControlVersion(0, host_path_volumes),)
+    ),
+    Control("hostPorts", "baseline", "Host Ports", (ControlVersion(0, host_ports),)),
+    Control("hostProbesAndHostLifecycle", "baseline", "", (ControlVersion(34, host_probes),)),
+    Control("privileged", "baseline", "Privileged Containers", (ControlVersion(0, privileged),)),
+    Control("procMount", "baseline", "/proc Mount Type", (ControlVersion(0, proc_mount),)),
+    Control(
+        "restrictedVolumes", "restricted", "Volume Types", (ControlVersion(0, restricted_volumes),)
+    ),
+    Control(
+        "runAsNonRoot", "restricted", "Running as Non-root", (ControlVersion(0, run_as_non_root),)
+    ),
+    Control(
+        "runAsUser", "restricted", "Running as Non-root user", (ControlVersion(23, run_as_user),)
+    ),
     Control(
         "seLinuxOptions",
         "baseline",
@@ -577,13 +596,16 @@ CONTROLS = (
         "seccompProfile_baseline",
         "baseline",
         "Seccomp",
-        (Variant(0, seccomp_annotations), Variant(19, seccomp_baseline)),
+        (ControlVersion(0, seccomp_annotations), ControlVersion(19, seccomp_baseline)),
     ),
     Control(
         "seccompProfile_restricted",
         "restricted",
         "Seccomp",
-        (Variant(19, seccomp_restricted), Variant(25, seccomp_restricted, spares_windows=True)),
+        (
+            ControlVersion(19, seccomp_restricted),
+            ControlVersion(25, seccomp_restricted, spares_windows=True),
+        ),
     ),
     Control(
         "sysctls",
@@ -600,7 +622,7 @@ CONTROLS = (
         "windowsHostProcess",
         "baseline",
         "HostProcess",
-        (Variant(0, windows_host_process),),
+        (ControlVersion(0, windows_host_process),),
     ),
 )
 """In the order in which messages tell them."""
@@ -612,7 +634,7 @@ class ActiveCheck(NamedTuple):
     id: str
     control: str
     check: PodCheck
-    variant: Variant
+    variant: ControlVersion
 
 
 def active_checks(level: str, version: str) -> tuple[ActiveCheck, ...] | None:
@@ -638,7 +660,7 @@ def _minor(version: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _variant(control: Control, minor: int) -> Variant:
+def _variant(control: Control, minor: int) -> ControlVersion:
     """Return the newest variant that holds; upstream takes the first where none does."""
     holding = [one for one in control.variants if one.since <= minor]
     return holding[-1] if holding else control.variants[0]

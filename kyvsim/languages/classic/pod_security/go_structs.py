@@ -151,7 +151,9 @@ class OwnReaderError(Exception):
 def read_itself(value: Json, name: str) -> None:
     """Check a value that is not null against a type; raises OwnReaderError where it misfits."""
     if name == "resource.Quantity":
-        _quantity(value)
+        text = (value if value.__class__ is str else to_json(value)).strip()
+        if parse_quantity(text) is None:
+            raise OwnReaderError(message=quantity_problem(text))
     elif name == "intstr.IntOrString":
         is_number = value.__class__ in {int, float} and is_whole(value, _INT32)
         if value.__class__ is not str and not is_number:
@@ -184,13 +186,6 @@ def _time_problem(text: str, name: str) -> str:
     except TimeError as error:
         return str(error)
     return ""
-
-
-def _quantity(value: Json) -> None:
-    """Check a quantity; other values than texts are read as they stand in JSON."""
-    text = (value if value.__class__ is str else to_json(value)).strip()
-    if parse_quantity(text) is None:
-        raise OwnReaderError(message=quantity_problem(text))
 
 
 class MisfitError(Exception):

@@ -363,7 +363,7 @@ def _hindrance(section: Json) -> str:
     return "it generates objects" if section else ""
 
 
-def _idle(spec: Json) -> Iterator[Remark]:
+def _no_effect(spec: Json) -> Iterator[Remark]:
     for path, why in empty([], "foreach", "it generates nothing")(spec.get("foreach")):
         yield ("foreach", *path), why
 
@@ -410,7 +410,7 @@ RULE_TYPE = RuleType(
     Phase.GENERATE,
     _compile,
     Autogen(lambda _section, _template: None, _hindrance),
-    idle=_idle,
+    no_effect=_no_effect,
     facts=_facts,
     ends=lambda _: _MADE,
 )

@@ -23,7 +23,7 @@ ListOf: TypeAlias = Callable[[JSONContext], list[Json]]
 """Evaluates the list of a loop."""
 
 
-class Element(NamedTuple):
+class LoopElement(NamedTuple):
     """One turn of a loop."""
 
     number: int
@@ -41,18 +41,18 @@ def compile_list(expression: str, system: System, trace: TraceContext = NO_TRACE
     if trace.tracer is not None:
         list_of = traced_list(list_of, expression, trace)
     seen = trace.point(PointKind.FOREACH, "no element", "one element", "several elements")
-    return _told(list_of, seen) if seen else list_of
+    return _with_coverage(list_of, seen) if seen else list_of
 
 
 def is_absent(error: QueryError) -> bool:
-    """Return whether a list is not there; upstream tells it by the text."""
+    """Return whether a list does not exist; upstream goes by the message."""
     return "Unknown key" in error.message
 
 
-def _told(list_of: ListOf, seen: Seen) -> ListOf:
-    """Return what tells how many elements there are; a list that is not there has none."""
+def _with_coverage(list_of: ListOf, seen: Seen) -> ListOf:
+    """Return what counts elements for coverage; a list that does not exist has none."""
 
-    def told(scope: JSONContext) -> list[Json]:
+    def covered(scope: JSONContext) -> list[Json]:
         try:
             found = list_of(scope)
         except QueryError as error:
@@ -62,7 +62,7 @@ def _told(list_of: ListOf, seen: Seen) -> ListOf:
         seen(min(2, sum(one is not None for one in found)))
         return found
 
-    return told
+    return covered
 
 
 def _compile_list(expression: str, system: System) -> ListOf:
@@ -98,12 +98,12 @@ def _unreadable(error: QueryError) -> ListOf:
 
 def compile_elements(
     loop: Json, nesting: int, system: System, trace: TraceContext = NO_TRACE
-) -> Callable[[JSONContext, Iterable[tuple[int, Json]]], Iterator[Element]]:
+) -> Callable[[JSONContext, Iterable[tuple[int, Json]]], Iterator[LoopElement]]:
     """Return what gives the elements of a loop, each in a scope of its own; null is left out."""
     entries = compile_entries(loop.get("context") or (), system, trace.at("context"))
     level = str(nesting)
 
-    def elements(scope: JSONContext, numbered: Iterable[tuple[int, Json]]) -> Iterator[Element]:
+    def elements(scope: JSONContext, numbered: Iterable[tuple[int, Json]]) -> Iterator[LoopElement]:
         for index, value in numbered:
             if value is None:
                 continue
@@ -113,7 +113,7 @@ def compile_elements(
                 "elementIndex": index,
                 f"elementIndex{level}": index,
             }
-            yield Element(index, value, scope.layer(names, entries))
+            yield LoopElement(index, value, scope.layer(names, entries))
 
     if trace.tracer is None:
         return elements

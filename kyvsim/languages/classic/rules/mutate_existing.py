@@ -73,12 +73,12 @@ def _matching_kinds(
             continue
         if matches(api_version, known[0]):
             yield known
-        elif api_version and not has_wildcard(api_version) and _group(known) == group:
+        elif (
+            api_version
+            and not has_wildcard(api_version)
+            and split_api_version(known[0])[0] == group
+        ):
             yield api_version, known[1]
-
-
-def _group(known: tuple[str, str]) -> str:
-    return split_api_version(known[0])[0]
 
 
 def _without_wildcards(selector: Mapping[str, Json]) -> Json:
@@ -100,7 +100,7 @@ def _is_named(obj: Json, namespace: str, name: str) -> bool:
 _SELECTING = ("apiVersion", "kind", "namespace", "name", "selector")
 
 
-class _Target(NamedTuple):
+class _CompiledTarget(NamedTuple):
     """One entry of `targets`."""
 
     selector: Template
@@ -115,11 +115,11 @@ _Patch = Callable[[JSONContext, Evaluation, Json], Outcome]
 """Patches one target in its scope."""
 
 
-def _compile_target(target: Mapping[str, Json], context: RuleContext) -> _Target:
+def _compile_target(target: Mapping[str, Json], context: RuleContext) -> _CompiledTarget:
     system, trace = context.system, context.trace
     wanted = {field: target[field] for field in _SELECTING if target.get(field)}
     conditions = target.get("preconditions")
-    return _Target(
+    return _CompiledTarget(
         compile_template(wanted, system),
         (target.get("kind") or "").partition("/")[2],
         compile_entries(target.get("context") or (), system, trace.at("context")),
@@ -130,10 +130,10 @@ def _compile_target(target: Mapping[str, Json], context: RuleContext) -> _Target
 
 
 def _find_all(
-    targets: list[_Target], scope: JSONContext
-) -> tuple[list[tuple[_Target, Json]], list[str]]:
+    targets: list[_CompiledTarget], scope: JSONContext
+) -> tuple[list[tuple[_CompiledTarget, Json]], list[str]]:
     """Return each target with an object that it means, and what went wrong with others."""
-    found: list[tuple[_Target, Json]] = []
+    found: list[tuple[_CompiledTarget, Json]] = []
     problems = []
     for index, target in enumerate(targets):
         try:
@@ -192,7 +192,7 @@ def _compile(context: RuleContext) -> CompiledBody:
     return evaluate
 
 
-def _unmet(target: _Target, scope: JSONContext) -> Outcome | None:
+def _unmet(target: _CompiledTarget, scope: JSONContext) -> Outcome | None:
     if target.preconditions is None:
         return None
     try:
@@ -235,6 +235,6 @@ RULE_TYPE = RuleType(
     # What is carried over is its patch, as if it were for the trigger.
     NO_AUTOGEN,
     counts=lambda _: False,
-    idle=empty([], "targets", NOTHING_CHANGED),
+    no_effect=empty([], "targets", NOTHING_CHANGED),
     facts=_facts,
 )

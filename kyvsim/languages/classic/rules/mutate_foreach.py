@@ -34,7 +34,7 @@ from kyvsim.languages.classic.rules.mutate_resource import (
 )
 from kyvsim.languages.classic.rules.patches import Patcher, compile_patcher, filled_patcher
 from kyvsim.model.policy import RuleFacts
-from kyvsim.model.ports import FEW, Meter
+from kyvsim.model.ports import FEW
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.source import Path
 from kyvsim.patch.strategic_merge import ElementMerges
@@ -148,7 +148,18 @@ def _compile_begin(context: RuleContext, loop: Json, nesting: int) -> Callable[[
     def begin(obj: Json, count: int) -> _Begun:
         size = meter.weigh(obj) if count > FEW else 0
         if size and merges and filled is not None:
-            return _merging(filled, obj, meter, size // _MERGED_AT_ONCE)
+            steps = size // _MERGED_AT_ONCE
+            merged = ElementMerges(obj)
+
+            def patch(scope: JSONContext) -> Outcome:
+                def patched() -> Json:
+                    block, patcher = filled(scope)
+                    wanted = block.get("patchStrategicMerge")
+                    return merged.merge(wanted, patcher, lambda: meter.spend(steps), meter.weigh)
+
+                return apply_patch(patched, merged.shown)
+
+            return patch, lambda: merged.result
         meter.spend(count * (size // _PATCHED_AT_ONCE))  # each time all of the object is patched
         return _one_by_one(body, obj)
 
@@ -170,21 +181,6 @@ def _patching(filled: _Filled | None) -> _Body:
     if filled is None:
         return lambda _scope, _obj: errored("empty mutate rule")
     return lambda scope, obj: apply_patch(lambda: filled(scope)[1](obj), obj)
-
-
-def _merging(filled: _Filled, obj: Json, meter: Meter, steps: int) -> _Begun:
-    """Begin a loop of merges into an object; merging into all of it takes so many steps."""
-    merged = ElementMerges(obj)
-
-    def patch(scope: JSONContext) -> Outcome:
-        def patched() -> Json:
-            block, patcher = filled(scope)
-            wanted = block.get("patchStrategicMerge")
-            return merged.merge(wanted, patcher, lambda: meter.spend(steps), meter.weigh)
-
-        return apply_patch(patched, merged.shown)
-
-    return patch, lambda: merged.result
 
 
 def _compile_filled(context: RuleContext, loop: Json) -> _Filled | None:
@@ -277,7 +273,7 @@ RULE_TYPE = RuleType(
     Autogen(_carried, _hindrance),
     counts=bool,
     problems=_problems,
-    idle=empty([], "foreach", NOTHING_CHANGED),
+    no_effect=empty([], "foreach", NOTHING_CHANGED),
     patterns=_patterns,
     facts=_facts,
 )

@@ -102,7 +102,7 @@ STRATEGIC_MERGE = RuleType(
     Phase.MUTATE,
     _compile,
     Autogen(_carried),
-    idle=empty({}, "patchStrategicMerge", NOTHING_CHANGED),
+    no_effect=empty({}, "patchStrategicMerge", NOTHING_CHANGED),
     patterns=_merges,
 )
 JSON_PATCH = RuleType(
@@ -114,5 +114,5 @@ JSON_PATCH = RuleType(
         lambda section: BY_JSON_PATCH if section["patchesJson6902"] else "",
     ),
     counts=bool,
-    idle=_without_operations,
+    no_effect=_without_operations,
 )

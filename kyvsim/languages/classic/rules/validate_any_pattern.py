@@ -94,27 +94,28 @@ def _chosen(context: RuleContext, index: int) -> Outcome:
 def _with_coverage(context: RuleContext, count: int) -> Callable[[Json], tuple[PatternCheck, ...]]:
     """Return what makes the checks of so many patterns, which tell when an object fits."""
     trace, meter = context.trace, context.system.meter
-    told = [trace.at(index).point(PointKind.ALTERNATIVE, "chosen") for index in range(count)]
-    if not any(told):
+    points = [trace.at(index).point(PointKind.ALTERNATIVE, "chosen") for index in range(count)]
+    if not any(points):
         return partial(compile_any_pattern, trace=trace, meter=meter)
 
     def build(patterns: Json) -> tuple[PatternCheck, ...]:
         checks = compile_any_pattern(patterns, meter=meter)
         return tuple(
-            _told(check, seen) if seen else check for check, seen in zip(checks, told, strict=True)
+            _counted(check, seen) if seen else check
+            for check, seen in zip(checks, points, strict=True)
         )
 
     return build
 
 
-def _told(check: PatternCheck, seen: Seen) -> PatternCheck:
-    def told(subject: Json) -> PatternFailure | None:
+def _counted(check: PatternCheck, seen: Seen) -> PatternCheck:
+    def covered(subject: Json) -> PatternFailure | None:
         failure = check(subject)
         if failure is None:
             seen(0)
         return failure
 
-    return told
+    return covered
 
 
 def _compile(context: RuleContext) -> CompiledBody:
@@ -156,7 +157,7 @@ RULE_TYPE = RuleType(
     Phase.VALIDATE,
     _compile,
     autogen_rewrite("anyPattern", _carried),
-    idle=empty([], "anyPattern", NOTHING_CHECKED),
+    no_effect=empty([], "anyPattern", NOTHING_CHECKED),
     patterns=_patterns,
     proofs=_proofs,
 )

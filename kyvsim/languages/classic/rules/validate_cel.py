@@ -24,8 +24,8 @@ from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, labels, object_key
 from kyvsim.languages.cel_request import authorizer_of, namespace_object, request_value
 from kyvsim.languages.cel_validator import (
+    CompiledExpression,
     Declared,
-    Expression,
     Validator,
     compile_validator,
     variable_value,
@@ -69,7 +69,11 @@ def compile_params(cel: Json) -> _FindParams:
         if not builtin and not cluster.list(api_version, kind, ""):
             raise ParamsError("failed to check if resource is namespaced or not (not found)")
         if cluster.is_namespaced(api_version, kind):
-            return find(cluster, _params_namespace(reference, evaluation.request.subject))
+            subject = evaluation.request.subject
+            found = reference.get("namespace") or object_key(subject).namespace
+            if not found:
+                raise ParamsError("can't use namespaced paramRef to match cluster-scoped resources")
+            return find(cluster, str(found))
         if reference.get("namespace"):
             raise ParamsError(
                 "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
@@ -77,14 +81,6 @@ def compile_params(cel: Json) -> _FindParams:
         return find(cluster, "")
 
     return checked
-
-
-def _params_namespace(reference: Json, subject: Json) -> str:
-    """Return where parameters are looked for; raise `ParamsError` where there is no such place."""
-    found = reference.get("namespace") or object_key(subject).namespace
-    if not found:
-        raise ParamsError("can't use namespaced paramRef to match cluster-scoped resources")
-    return str(found)
 
 
 def _params_by_name(reference: Json, api_version: str, kind: str) -> _SearchParams:
@@ -156,7 +152,7 @@ def cel_problems(data: Mapping[str, Json]) -> Iterator[tuple[Path, str]]:
     """Yield what cannot be compiled of a rule's expressions, with its way from the rule."""
     cel = data["validate"]["cel"]
     rule = _compile_rule(data, cel)
-    tests: list[tuple[Path, Iterable[Expression]]] = [
+    tests: list[tuple[Path, Iterable[CompiledExpression]]] = [
         (("celPreconditions",), rule.conditions),
         (("validate", "cel", "variables"), rule.variables.values()),
         (_EXPRESSIONS, (one.test for one in rule.validations)),
@@ -171,7 +167,7 @@ def cel_problems(data: Mapping[str, Json]) -> Iterator[tuple[Path, str]]:
             yield (*_EXPRESSIONS, index, "messageExpression"), _compile_problem(computed)
 
 
-def _compile_problem(expression: Expression) -> str:
+def _compile_problem(expression: CompiledExpression) -> str:
     # The lines below the first one show the expression again.
     return f"`{expression.text.strip()}` is no CEL: {expression.problem.partition(chr(10))[0]}"
 
@@ -210,7 +206,9 @@ def _with_coverage(rule: Validator, trace: TraceContext) -> Validator:
     return rule._replace(validations=validations, conditions=conditions, variables=variables)
 
 
-def _traced(expression: Expression, trace: TraceContext, *, decides: bool = True) -> Expression:
+def _traced(
+    expression: CompiledExpression, trace: TraceContext, *, decides: bool = True
+) -> CompiledExpression:
     program = expression.program
     if program is None:
         return expression
@@ -283,7 +281,7 @@ def _broken(rule: Mapping[str, Json]) -> Iterator[Remark]:
     return cel_problems(rule) if rule["validate"]["cel"] else iter(())
 
 
-def _idle(cel: Json) -> Iterator[Remark]:
+def _no_effect(cel: Json) -> Iterator[Remark]:
     if not cel.get("expressions"):
         yield (), "`cel` has no expressions, so it checks nothing"
 
@@ -295,7 +293,7 @@ RULE_TYPE = RuleType(
     Autogen(_carried, sources=("object", "oldObject")),
     problems=_problems,
     broken=_broken,
-    idle=_idle,
+    no_effect=_no_effect,
     fields=frozenset({"celPreconditions"}),
     reads_context=False,
     tolerant=False,

@@ -71,7 +71,7 @@ RULE_TYPE = RuleType(
     Phase.VALIDATE,
     _compile,
     autogen_rewrite("deny", rewrite_deny),
-    idle=never_denies,
+    no_effect=never_denies,
     ends=_ends,
     proofs=_proofs,
 )

@@ -32,7 +32,7 @@ from kyvsim.languages.classic.rule_type import (
     rewrite_loops,
 )
 from kyvsim.languages.classic.rules.loops import (
-    Element,
+    LoopElement,
     compile_elements,
     compile_list,
     compile_loop_preconditions,
@@ -125,14 +125,14 @@ def _compile_loop(
     return run
 
 
-def _on_element(evaluation: Evaluation, element: Element, element_scope: Json) -> Evaluation:
+def _on_element(evaluation: Evaluation, element: LoopElement, element_scope: Json) -> Evaluation:
     """Return the evaluation for one element; a map is what its patterns are checked against."""
     scoped = element.value.__class__ is dict if element_scope is None else element_scope
     checked = element.value if scoped else evaluation.element
     return evaluation._replace(scope=element.scope, element=checked)
 
 
-def _no_scope(element: Element) -> Outcome:
+def _no_scope(element: LoopElement) -> Outcome:
     shown = {str: "string", float: "float64", int: "int64", bool: "bool", list: "[]interface {}"}
     return errored(
         "failed to process foreach",
@@ -191,12 +191,12 @@ def _problem(loop: Json) -> str:
     return ""
 
 
-def _idle(loops: Json) -> Iterator[Remark]:
+def _no_effect(loops: Json) -> Iterator[Remark]:
     yield from empty([], "foreach", NOTHING_CHECKED)(loops)
-    yield from _idle_loops(loops, ())
+    yield from _loops_without_effect(loops, ())
 
 
-def _idle_loops(loops: Json, path: Path) -> Iterator[Remark]:
+def _loops_without_effect(loops: Json, path: Path) -> Iterator[Remark]:
     """Yield loops that check nothing of their elements, and conditions that never deny."""
     for index, loop in enumerate(loops):
         inside = (*path, index)
@@ -207,7 +207,7 @@ def _idle_loops(loops: Json, path: Path) -> Iterator[Remark]:
             yield inside, "`any` of its preconditions is empty, so it passes over all elements"
         for place, why in never_denies(loop.get("deny")):
             yield (*inside, "deny", *place), why
-        yield from _idle_loops(loop.get("foreach") or (), (*inside, "foreach"))
+        yield from _loops_without_effect(loop.get("foreach") or (), (*inside, "foreach"))
 
 
 def _patterns(loops: Json) -> Iterator[tuple[Path, Json]]:
@@ -224,7 +224,7 @@ RULE_TYPE = RuleType(
     _compile,
     autogen_rewrite("foreach", rewrite_loops, pivot="pattern"),
     problems=_problems,
-    idle=_idle,
+    no_effect=_no_effect,
     patterns=_patterns,
     proofs=_proofs,
 )

@@ -30,7 +30,6 @@ from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.kubernetes.objects import Json, annotations, object_key
 from kyvsim.languages.classic.attestors import authority_of, expand_keys, required_count
 from kyvsim.languages.classic.manifest_diff import (
-    Difference,
     diff_text,
     differences,
     ignored_fields,
@@ -51,7 +50,7 @@ _GZIP = b"\x1f\x8b"
 _ENDINGS = (".yaml", ".yml", ".signed")
 
 
-class MessageError(Exception):
+class SignedMessageError(Exception):
     """A message that is missing or holds no manifest for the object; `missing` where it is none."""
 
     def __init__(self, message: str, *, missing: bool) -> None:
@@ -70,12 +69,12 @@ def read_message(annotations: Mapping[str, str], domain: str) -> SignedMessage:
     """Return the message and signatures in annotations of a domain; raises `MessageError`."""
     text = annotations.get(f"{domain}/message")
     if text is None:
-        raise MessageError("message not found", missing=True)
+        raise SignedMessageError("message not found", missing=True)
     try:
         packed = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
         problem = f"failed to decode base64 message in the annotation: {error}"
-        raise MessageError(problem, missing=False) from error
+        raise SignedMessageError(problem, missing=False) from error
     return SignedMessage(unpacked(packed), tuple(_signatures(annotations, domain)))
 
 
@@ -87,7 +86,7 @@ def unpacked(data: bytes) -> bytes:
     except (OSError, EOFError, zlib.error):
         return data
     if len(found) > _MOST_BYTES:
-        raise MessageError("the message is too large", missing=False)
+        raise SignedMessageError("the message is too large", missing=False)
     return found
 
 
@@ -108,7 +107,7 @@ def manifests_for(message: SignedMessage, obj: Json) -> list[Json]:
     of_kind = [one for one in _manifests(message.content) if object_key(one).kind == key.kind]
     if not of_kind:
         problem = "failed to find a YAML manifest in the gzipped message"
-        raise MessageError(problem, missing=True)
+        raise SignedMessageError(problem, missing=True)
     group = split_api_version(key.api_version)[0]
     named = [
         one
@@ -132,7 +131,7 @@ def _manifests(content: bytes) -> list[Json]:
             return [one for data in _files(archive) for one in _documents(data)]
     except (tarfile.TarError, EOFError) as error:
         problem = f"failed to read YAMLs in the gzipped message: {error}"
-        raise MessageError(problem, missing=False) from error
+        raise SignedMessageError(problem, missing=False) from error
 
 
 def _files(archive: "tarfile.TarFile") -> Iterator[bytes]:
@@ -296,10 +295,15 @@ def _check_one(signed: _Signed, attestor: Json, place: str) -> str:
     try:
         message = read_message(given, signed.domain)
         manifests = manifests_for(message, signed.object)
-    except MessageError as error:
+    except SignedMessageError as error:
         text = f"{place}: YAML manifest not found for this resource: {error}"
         raise (_UnfitError if error.missing else _ManifestError)(text) from error
-    changed = _changes(signed, manifests)
+    bindings = signed.spec.get("ignoreFields") or ()
+    ignored = ignored_fields(signed.object, bindings, signed.domain)
+    # Both are compared as JSON text has them, in which all numbers are floats.
+    obj = with_floats(signed.object)
+    found = [differences(manifest, obj, ignored) for manifest in manifests]
+    changed = found[0] if all(found) else []
     _check_signatures(key, message, place)
     if changed:
         raise _UnfitError(f"{place}: failed to verify signature. diff found; {diff_text(changed)}")
@@ -319,16 +323,6 @@ def _public_key(signed: _Signed, attestor: Json, place: str) -> str:
             "signatures need a transparency log"
         )
     return keys.get("publicKeys") or ""
-
-
-def _changes(signed: _Signed, manifests: Iterable[Json]) -> list[Difference]:
-    """Return how the object differs from the first manifest; [] where it agrees with any."""
-    bindings = signed.spec.get("ignoreFields") or ()
-    ignored = ignored_fields(signed.object, bindings, signed.domain)
-    # Both are compared as JSON text has them, in which all numbers are floats.
-    obj = with_floats(signed.object)
-    found = [differences(manifest, obj, ignored) for manifest in manifests]
-    return found[0] if all(found) else []
 
 
 def _check_signatures(key: str, message: SignedMessage, place: str) -> None:

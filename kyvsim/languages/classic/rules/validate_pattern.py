@@ -119,7 +119,7 @@ RULE_TYPE = RuleType(
     Phase.VALIDATE,
     _compile,
     autogen_rewrite("pattern", nest_in_template),
-    idle=empty({}, "pattern", NOTHING_CHECKED),
+    no_effect=empty({}, "pattern", NOTHING_CHECKED),
     patterns=_patterns,
     facts=_facts,
     proofs=_proofs,

@@ -26,9 +26,9 @@ from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.kubernetes.wildcard import compile_wildcard
 from kyvsim.languages.classic.pod_security.controls import (
     ActiveCheck,
-    Container,
-    Finding,
-    Pod,
+    CheckedPod,
+    ForbiddenField,
+    PodContainer,
     Violation,
     active_checks,
     read_pod,
@@ -86,7 +86,7 @@ def without_excluded(
     violations: Violations,
     exclusions: Sequence[Exclusion],
     checks: Sequence[ActiveCheck],
-    pod: Pod,
+    pod: CheckedPod,
 ) -> Violations:
     """Return what is left of the violations; one is gone when its last finding is.
 
@@ -106,11 +106,11 @@ def without_excluded(
     return left
 
 
-def _smaller_pod(pod: Pod, has_image: TextTest | None) -> Pod:
+def _smaller_pod(pod: CheckedPod, has_image: TextTest | None) -> CheckedPod:
     if has_image is None:
         return read_pod(pod.annotations, {**pod.spec, **_NO_CONTAINERS})
     meant = tuple(one for one in pod.containers if has_image(one.data.get("image", "")))
-    return Pod(_NO_ANNOTATIONS, {}, meant)
+    return CheckedPod(_NO_ANNOTATIONS, {}, meant)
 
 
 def _reduced(
@@ -127,7 +127,7 @@ def _reduced(
     return {key: value for key, value in violations.items() if key != check}
 
 
-def _remove_finding(findings: list[Finding], identity: object, by_container: bool) -> None:
+def _remove_finding(findings: list[ForbiddenField], identity: object, by_container: bool) -> None:
     """Remove the first finding of an identity; upstream puts the last one into its place."""
     for at, finding in enumerate(findings):
         if _identity(finding, by_container) == identity:
@@ -136,12 +136,12 @@ def _remove_finding(findings: list[Finding], identity: object, by_container: boo
             return
 
 
-def _identity(finding: Finding, by_container: bool) -> tuple[str, str]:
+def _identity(finding: ForbiddenField, by_container: bool) -> tuple[str, str]:
     container = finding.container if by_container else None
     return _without_indices(finding.field), container.name if container else ""
 
 
-def _is_excluded(finding: Finding, exclusion: Exclusion) -> bool:
+def _is_excluded(finding: ForbiddenField, exclusion: Exclusion) -> bool:
     if exclusion.field and exclusion.field != _without_indices(finding.field):
         return False
     return exclusion.has_value is None or all(map(exclusion.has_value, _values(finding)))
@@ -151,7 +151,7 @@ def _without_indices(field: str) -> str:
     return _INDEX.sub("*", field)
 
 
-def _values(finding: Finding) -> tuple[str, ...]:
+def _values(finding: ForbiddenField) -> tuple[str, ...]:
     value = finding.value
     if isinstance(value, tuple):
         return value
@@ -169,7 +169,7 @@ _WITHOUT_IMAGES = frozenset({"hostPorts", "hostProbesAndHostLifecycle"})
 """Checks whose details upstream does not look for containers in."""
 
 
-def told_controls(
+def control_properties(
     standard: tuple[str, str], violated: Sequence[ActiveCheck], found: Violations
 ) -> Mapping[str, str]:
     """Return the properties of a failure: level and version, the controls and their images.
@@ -197,13 +197,13 @@ def _control_images(check: str, violation: Violation) -> list[str] | None:
     return list(named) or None
 
 
-def _containers(violation: Violation) -> Iterator[Container]:
+def _containers(violation: Violation) -> Iterator[PodContainer]:
     for finding in violation.findings:
         if finding.container is not None:
             yield finding.container
 
 
-def _image(container: Container) -> str:
+def _image(container: PodContainer) -> str:
     try:
         return parse_image(container.data.get("image", "")).reference
     except ValueError:
@@ -216,7 +216,7 @@ _PART = re.compile(r"\[(\d+)\]|\[([^\]]*)\]|([^.\[]+)")
 _EXCUSED = "excluded, or let pass by an exception"
 
 
-def tell_controls(
+def trace_controls(
     checks: tuple[ActiveCheck, ...],
     found: Violations,
     left: Violations,
@@ -248,7 +248,7 @@ def _control_step(check: ActiveCheck, found: Violations, left: Violations, kind:
     )
 
 
-def _finding_step(finding: Finding, kind: str) -> Step:
+def _finding_step(finding: ForbiddenField, kind: str) -> Step:
     path = tuple(_finding_path(finding.field, kind))
     value = list(finding.value) if isinstance(finding.value, tuple) else finding.value
     return Step(
@@ -313,7 +313,7 @@ def compile_pod_security(context: RuleContext) -> CompiledBody:
         for exception in evaluation.exceptions:
             violations = without_excluded(violations, exception.controls, checks, pod)
         if trace.tracer is not None:
-            tell_controls(checks, found, violations, kind=kind, trace=trace)
+            trace_controls(checks, found, violations, kind=kind, trace=trace)
         if not unexcluded:
             return pass_outcome
         if not violations:
@@ -321,7 +321,7 @@ def compile_pod_security(context: RuleContext) -> CompiledBody:
             return skipped(f"rule is skipped due to policy exceptions {', '.join(keys)}", keys)
         message = start + _violations_text(violations, checks, kind)
         left = [one for one in checks if one.id in violations]
-        properties = told_controls((level, version), left, found)
+        properties = control_properties((level, version), left, found)
         return failed(message, own=own)._replace(properties=properties)
 
     return evaluate
@@ -335,7 +335,7 @@ def _exempt(exceptions: tuple[MatchedException, ...]) -> Outcome | None:
     return skipped(f"rule is skipped due to policy exception {key}", (key,))
 
 
-def _pod(obj: Json, kind: str) -> Pod:
+def _pod(obj: Json, kind: str) -> CheckedPod:
     """Return the Pod of an object; raises MisfitError where it has none, or not a proper one."""
     path = POD_SPEC_PATHS.get(kind)
     if path is None:
@@ -352,7 +352,7 @@ def _at(read: Json, path: tuple[str, ...]) -> Mapping[str, Json]:
     return found
 
 
-def _violations(checks: tuple[ActiveCheck, ...], pod: Pod) -> Violations:
+def _violations(checks: tuple[ActiveCheck, ...], pod: CheckedPod) -> Violations:
     found = ((one.id, one.check(pod)) for one in checks)
     return {name: violation for name, violation in found if violation is not None}
 
@@ -367,7 +367,7 @@ def _violations_text(violations: Violations, checks: tuple[ActiveCheck, ...], ki
     )
 
 
-def _finding_text(finding: Finding, kind: str) -> str:
+def _finding_text(finding: ForbiddenField, kind: str) -> str:
     field = _field_of_kind(finding.field, kind)
     if finding.required:
         return f"{field}: Required value"
@@ -399,6 +399,6 @@ RULE_TYPE = RuleType(
     Phase.VALIDATE,
     _compile,
     autogen_rewrite("podSecurity"),
-    idle=empty({}, "podSecurity", NOTHING_CHECKED),
+    no_effect=empty({}, "podSecurity", NOTHING_CHECKED),
     exclusions=compile_exclusions,
 )

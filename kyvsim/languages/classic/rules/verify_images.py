@@ -68,7 +68,6 @@ from kyvsim.model.policy import Policy, RuleFacts
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.model.source import Path
 from kyvsim.model.tracing import TraceContext, trace_step, traced
 from kyvsim.model.values import ImageData
 from kyvsim.patch.json_patch import apply_json_patch
@@ -225,26 +224,22 @@ def _compile_denial(block: Json, context: RuleContext) -> Denials:
     return deny
 
 
-def tell_image(image: Mapping[str, Json], outcome: Outcome, trace: TraceContext) -> None:
+def trace_image(image: Mapping[str, Json], outcome: Outcome, trace: TraceContext) -> None:
     """Tell what a check found of an image."""
     trace_step(trace.at("verifyImages"), _image_step(image, outcome))
 
 
 def _image_step(image: Mapping[str, Json], outcome: Outcome) -> Step:
+    pointer = image["jsonPointer"]
+    steps = pointer.split("/")[1:]
     return Step(
         StepKind.IMAGE,
         str(image["reference"]),
         answer=outcome.status,
         note=outcome.message,
-        path=_pointer_path(image["jsonPointer"]),
+        path=tuple(int(step) if step.isdecimal() else step for step in steps),
         rooted=True,
     )
-
-
-def _pointer_path(pointer: str) -> Path:
-    """Return the way that a pointer describes; numbers are places in lists."""
-    steps = pointer.split("/")[1:]
-    return tuple(int(step) if step.isdecimal() else step for step in steps)
 
 
 _VERDICTS = MappingProxyType({RuleStatus.PASS: "pass", RuleStatus.SKIP: "skip"})
@@ -260,7 +255,7 @@ class _Compiled(NamedTuple):
     denials: Denials | None
 
 
-class _Turn(NamedTuple):
+class _ImageCheck(NamedTuple):
     """One entry on one image."""
 
     entry: Mapping[str, Json]
@@ -320,7 +315,7 @@ def _verify_all(
             if known_before(evaluation.request, policy, rule, image):
                 verdicts[name] = "pass"
                 continue
-            turn = _Turn(entry, wanted, image, _with_image(evaluation.scope, image))
+            turn = _ImageCheck(entry, wanted, image, _with_image(evaluation.scope, image))
             verdict = verify(turn, compiled) if attested else None
             digest, verdict, problem = _digest(turn, verdict)
             outcomes += [one for one in (problem, verdict) if one is not None]
@@ -342,7 +337,7 @@ def _verify_all(
     return first._replace(object=changed, further=tuple(others))
 
 
-def _traced_image(step: Step, outcome: Outcome, turn: _Turn, _: _Compiled) -> Step:
+def _traced_image(step: Step, outcome: Outcome, turn: _ImageCheck, _: _Compiled) -> Step:
     return step._replace(**_image_step(turn.image, outcome)._asdict())
 
 
@@ -351,7 +346,7 @@ def _with_image(scope: JSONContext, image: Image) -> JSONContext:
     return scope.layer({"image": {name: image.get(name, "") for name in names}})
 
 
-def _verify(turn: _Turn, compiled: _Compiled) -> Outcome:
+def _verify(turn: _ImageCheck, compiled: _Compiled) -> Outcome:
     entry, image = turn.entry, turn.image["reference"]
     if not image_fits(image, entry.get("imageReferences")) or image_fits(
         image, entry.get("skipImageReferences")
@@ -368,7 +363,7 @@ def _verify(turn: _Turn, compiled: _Compiled) -> Outcome:
         return failed(str(error))
 
 
-def _verify_signatures(turn: _Turn) -> Outcome | None:
+def _verify_signatures(turn: _ImageCheck) -> Outcome | None:
     """Return the verdict where signatures are all that is asked for."""
     entry, image = turn.entry, turn.image["reference"]
     if not entry.get("attestors"):
@@ -380,7 +375,7 @@ def _verify_signatures(turn: _Turn) -> Outcome | None:
     return passed(f"verified image signatures for {image}")
 
 
-def _verify_attestations(turn: _Turn, compiled: _Compiled) -> Outcome:
+def _verify_attestations(turn: _ImageCheck, compiled: _Compiled) -> Outcome:
     image = turn.image["reference"]
     data = recorded_data(image, turn.scope.external, "attestations")
     given = data.attestations or ()
@@ -398,7 +393,9 @@ def _verify_attestations(turn: _Turn, compiled: _Compiled) -> Outcome:
     return passed(f"verifyImages validation is passed in {compiled.context.rule.name} rule")
 
 
-def _digest(turn: _Turn, verdict: Outcome | None) -> tuple[str, Outcome | None, Outcome | None]:
+def _digest(
+    turn: _ImageCheck, verdict: Outcome | None
+) -> tuple[str, Outcome | None, Outcome | None]:
     """Return the digest to put in place of a tag ("" for none), the verdict, and a problem."""
     if turn.entry.get("mutateDigest") is False or turn.image.get("digest"):
         return "", verdict, None
@@ -476,7 +473,7 @@ def _check_all(
 def _traced_failure(trace: TraceContext, image: Image, outcome: Outcome) -> Outcome:
     """Return an outcome that is on account of one image, having told so if anybody follows."""
     if trace.tracer is not None:
-        tell_image(image, outcome, trace)
+        trace_image(image, outcome, trace)
     return outcome
 
 
@@ -501,7 +498,7 @@ def _summary(verdicts: list[tuple[str, str]]) -> Outcome:
 _SETTINGS = ("mutateDigest", "verifyDigest", "required")
 
 
-def _idle(entries: Json) -> Iterator[Remark]:
+def _no_effect(entries: Json) -> Iterator[Remark]:
     for index, entry in enumerate(entries):
         asked = entry.get("attestors") or entry.get("attestations")
         if not asked and not any(entry.get(name) is not False for name in _SETTINGS):
@@ -524,7 +521,7 @@ RULE_TYPE = RuleType(
     Phase.VERIFY_IMAGES,
     compile_verification,
     Autogen(_carried),
-    idle=_idle,
+    no_effect=_no_effect,
     facts=_facts,
     fields=frozenset({"imageExtractors"}),
     concerns=compile_concerns,

@@ -211,7 +211,18 @@ def invalid_variables(subject: RuleUnderCheck, *, background: bool) -> Iterator[
             place = ("mutate", "targets", index)
             for message, path in (*_problems(outer, allowed), *_problems(own, allowed, place)):
                 yield f"invalid variables defined at mutate.targets[{index}]: {message}", path
-    allowed = _Allowed(_expression(background, targets is not None), _patterns(data))
+    entries = [*data.get("context", ())]
+    for operation in ("validate", "mutate", "generate"):
+        body = data.get(operation, {})
+        for loop in (*body.get("foreach", ()), *body.get("targets", ())):
+            entries += loop.get("context", ())
+    found = list(_names(entries))
+    images = data.get("verifyImages", ())
+    if any(image.get("validate") for image in images):
+        found += [
+            f"{entry.get('name', '')}*" for image in images for entry in image["attestations"]
+        ]
+    allowed = _Allowed(_expression(background, targets is not None), tuple(found))
     for message, path in _problems(data, allowed):
         yield f"variable substitution failed for rule {subject.rule.name}: {message}", path
 
@@ -268,22 +279,6 @@ def _without_attestation_conditions(data: Json) -> Json:
         for image in images
     ]
     return {**data, "verifyImages": cleaned}
-
-
-def _patterns(data: Json) -> tuple[str, ...]:
-    """Return patterns for the names that a rule's context entries and attestations define."""
-    entries = [*data.get("context", ())]
-    for operation in ("validate", "mutate", "generate"):
-        body = data.get(operation, {})
-        for loop in (*body.get("foreach", ()), *body.get("targets", ())):
-            entries += loop.get("context", ())
-    found = list(_names(entries))
-    images = data.get("verifyImages", ())
-    if any(image.get("validate") for image in images):
-        found += [
-            f"{entry.get('name', '')}*" for image in images for entry in image["attestations"]
-        ]
-    return tuple(found)
 
 
 def _names(entries: Iterable[Json]) -> tuple[str, ...]:
@@ -421,7 +416,9 @@ def user_dependencies(policy: Policy) -> Iterator[tuple[str, Path]]:
     """
     for subject in rules_under_check(policy):
         for entry in (*filters(subject.data, "match"), *filters(subject.data, "exclude")):
-            field = _user_field(entry.data)
+            field = next(
+                (name for name in ("roles", "clusterRoles", "subjects") if entry.data.get(name)), ""
+            )
             if field:
                 place = f"{subject.text_path}.{entry.text_path}.{field}".replace(".", "/")
                 text = f"invalid variable used at path: {place}"
@@ -434,10 +431,6 @@ def user_dependencies(policy: Policy) -> Iterator[tuple[str, Path]]:
     for path, variable in variables_of(policy):
         if any(one in variable for one in _LAST_WORDS) and _FORBIDDEN.search(variable):
             yield f"variable {variable} is not allowed", path
-
-
-def _user_field(data: Json) -> str:
-    return next((name for name in ("roles", "clusterRoles", "subjects") if data.get(name)), "")
 
 
 def variables_of(policy: Policy) -> Iterator[tuple[Path, str]]:

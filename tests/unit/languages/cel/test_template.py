@@ -3,8 +3,8 @@
 import pytest
 
 from kyvsim.cel.kyverno.environments import kyverno_environment
-from kyvsim.languages.cel.expressions import Compiler, EvaluationError
 from kyvsim.languages.cel.generating_policy import TemplateError, compile_template
+from kyvsim.languages.cel_expressions import Compiler, EvaluationError
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from kyvsim.engine.compile import CompileOptions
 from kyvsim.engine.compile.compiled import Evaluation
 from kyvsim.engine.context import JSONContext
 from kyvsim.kubernetes.discovery import NO_KINDS, KindFacts
-from kyvsim.languages.cel.expressions import Compiler
 from kyvsim.languages.cel.kind import PolicyPart, RequestValues
+from kyvsim.languages.cel_expressions import Compiler
 from kyvsim.model.policy import Policy, PolicyFacts
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest, Operation

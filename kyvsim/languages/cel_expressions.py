@@ -1,0 +1,165 @@
+"""Expressions of policies in CEL: compiled with their places, and evaluated with upstream's errors.
+
+Source of the rules: upstream pkg/cel/compiler (matchconditions.go, variables.go, validation.go),
+pkg/admissionpolicy and k8s.io/apiserver pkg/admission/plugin/cel for native policies.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from kyvsim.cel import (
+    CelBudgetError,
+    CelError,
+    CompileError,
+    Environment,
+    Program,
+    compile_expression,
+)
+from kyvsim.cel.kubernetes import VARIABLES, declared_type
+from kyvsim.cel.types import BOOL, DYN, STRING, CelType
+from kyvsim.kubernetes.objects import Json
+from kyvsim.languages.tracing import with_coverage
+from kyvsim.model.ports import Meter
+from kyvsim.model.source import Document, Path
+from kyvsim.model.tracing import NO_TRACE, TraceContext
+
+_KYVERNO_VARIABLES = "kyverno.variables"
+"""The type of `variables` of `kyverno.environments`, which native policies do not load."""
+
+
+class ExpressionProblem(NamedTuple):
+    """An expression that cannot be compiled."""
+
+    path: Path
+    """Its way from the policy's document."""
+    text: str
+    message: str
+    """Upstream's, with the lines that mark the place inside the expression."""
+    shown: tuple[Path, str] | None = None
+    """The field and the value that upstream names in its place."""
+    variant: str = ""
+    """The variant for controllers in which it stands; "" for the policy as it is written."""
+    document: Document | None = None
+    """Where it stands, if not in the policy."""
+
+
+class EvaluationError(Exception):
+    """An expression that cannot be evaluated; the text is upstream's."""
+
+
+class Compiler:
+    """Compiles the expressions of one policy, and keeps what is wrong with them."""
+
+    def __init__(
+        self,
+        env: Environment,
+        trace: TraceContext = NO_TRACE,
+        meter: Meter | None = None,
+        *,
+        native: bool = False,
+    ) -> None:
+        """Set up for expressions that `trace` traces and whose steps count on `meter`.
+
+        `native` policies are Kubernetes' own, of which an API server compiles the variables: it
+        declares their types less exactly and words a mismatch differently.
+        """
+        self.env = env
+        self._native = native
+        self.trace = trace
+        self.meter = meter
+        self.problems: list[ExpressionProblem] = []
+        self.reads: set[str] = set()
+        """The variables of the environment that the expressions so far look at."""
+        self._fields: dict[str, CelType] = {}
+
+    def compile(
+        self,
+        text: str,
+        path: Path,
+        wanted: CelType = DYN,
+        shown: tuple[Path, str] | None = None,
+        *,
+        decides: bool | None = None,
+    ) -> Program | None:
+        """Return a program, or None with a problem noted.
+
+        What gives true or false decides something, unless `decides` says otherwise.
+        """
+        try:
+            program = self.program(text, wanted)
+            decides = wanted == BOOL if decides is None else decides
+            return with_coverage(program, self.trace.at(*path[1:]), decides=decides)
+        except CompileError as error:
+            mismatch = f"output is expected to be of type {wanted.name}"
+            message = error.listing or (str(error) if self._native else mismatch)
+            self.problems.append(ExpressionProblem(path, text, message, shown))
+            return None
+
+    def program(self, text: str, wanted: CelType = DYN) -> Program:
+        """Return a program; raises CompileError, of which nothing is noted."""
+        program = compile_expression(text, self.env, wanted)
+        self.reads |= program.reads
+        return program._replace(meter=self.meter)
+
+    def variables(self, entries: Iterable[Json], path: Path) -> dict[str, Program]:
+        """Return the programs of variables by name; each may use those above it."""
+        found: dict[str, Program] = {}
+        for index, entry in enumerate(entries):
+            program = self.compile(entry["expression"], (*path, index, "expression"))
+            found_type = program.type if program else DYN
+            declared = declared_type(found_type) if self._native and program else found_type
+            self._fields[entry["name"]] = declared
+            self.env = self.env.with_fields(
+                VARIABLES if self._native else _KYVERNO_VARIABLES, dict(self._fields)
+            )
+            if program:
+                found[entry["name"]] = program
+        return found
+
+    def conditions(self, entries: Iterable[Json], path: Path) -> tuple[Program, ...]:
+        """Return the programs of conditions."""
+        programs = [
+            self.compile(entry["expression"], (*path, index, "expression"), BOOL)
+            for index, entry in enumerate(entries)
+        ]
+        return tuple(program for program in programs if program)
+
+    def annotations(self, entries: Iterable[Json], path: Path) -> dict[str, Program]:
+        """Return the programs of audit annotations by key."""
+        found: dict[str, Program] = {}
+        for index, entry in enumerate(entries):
+            place = (*path, index, "valueExpression")
+            program = self.compile(entry["valueExpression"], place)
+            if program is not None and program.type.kind not in {"string", "null"}:
+                message = "output is expected to be either of type string or null_type"
+                self.problems.append(ExpressionProblem(place, entry["valueExpression"], message))
+            elif program is not None:
+                found[entry["key"]] = program
+        return found
+
+    def text(self, text: str, path: Path) -> Program | None:
+        """Return the program of an expression that gives a text; None for an empty one too."""
+        return self.compile(text, path, STRING) if text else None
+
+
+def evaluate(program: Program, values: Sequence[Any], *, native: bool = False) -> Any:
+    """Return the value of a program; raises EvaluationError, which names a `native` expression."""
+    try:
+        return program.evaluate(values)
+    except (CelError, CelBudgetError) as error:
+        start = f"expression '{program.text}' resulted in error: " if native else ""
+        raise EvaluationError(f"{start}{error}") from None
+
+
+def all_hold(conditions: Iterable[Program], values: Sequence[Any], *, native: bool = False) -> bool:
+    """Return whether every condition holds; raises EvaluationError unless one is false."""
+    faults: list[str] = []
+    for condition in conditions:
+        try:
+            if evaluate(condition, values, native=native) is not True:
+                return False
+        except EvaluationError as error:
+            faults.append(str(error))
+    if faults:
+        raise EvaluationError((", " if native else "; ").join(faults))
+    return True
