@@ -10,8 +10,8 @@ from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.languages import READERS, derived_rules
 from kyvsim.languages.cel.exceptions import lone_problems
-from kyvsim.languages.diagnostics import binding_selector_problems
-from kyvsim.languages.diagnostics import selector_errors as unread_selectors
+from kyvsim.languages.constraints import binding_selector_problems
+from kyvsim.languages.constraints import selector_errors as unread_selectors
 from kyvsim.lint.check import LintInputs, Subject
 from kyvsim.lint.policies import lint_policy
 from kyvsim.lint.registry import run_checks

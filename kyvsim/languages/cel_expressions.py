@@ -19,8 +19,9 @@ from kyvsim.cel.kubernetes import VARIABLES, declared_type
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.tracing import with_coverage
+from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ports import Meter
-from kyvsim.model.source import Document, Path
+from kyvsim.model.source import Document, Location, Path
 from kyvsim.model.tracing import NO_TRACE, TraceContext
 
 _KYVERNO_VARIABLES = "kyverno.variables"
@@ -163,3 +164,17 @@ def all_hold(conditions: Iterable[Program], values: Sequence[Any], *, native: bo
     if faults:
         raise EvaluationError((", " if native else "; ").join(faults))
     return True
+
+
+_START = "ERROR: <input>:"
+
+
+def expression_error(code: str, about: str, message: str, location: Location) -> Diagnostic:
+    """Return an error about a policy, with the expression and a mark where it goes wrong.
+
+    `message` is the listing of cel-go: what is wrong, and below it the lines of the expression.
+    """
+    what, *lines = message.split("\n")
+    text = f"{about}: {what.removeprefix(_START)}"
+    excerpt = tuple(line.strip() for line in lines)
+    return Diagnostic(code, Severity.ERROR, text, location, excerpt)

@@ -4,7 +4,7 @@ Source of the rules: upstream pkg/cel/matching/matcher.go over k8s.io/apiserver
 pkg/admission/plugin/webhook/predicates. Equivalent versions are not looked for.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate
@@ -13,6 +13,8 @@ from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, is_namespaced, kind
 from kyvsim.kubernetes.labels import compile_selector, selector_fault
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.tracing import traced_constraints, traced_parts
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.source import Document, Path
 from kyvsim.model.tracing import NO_TRACE, TraceContext
 
 _Parts: TypeAlias = list[tuple[str, Predicate]]
@@ -212,3 +214,45 @@ def _kinds(rules: Iterable[Json], kinds: KindTable) -> KindIndexEntry:
     ]
     # A name without a kind is a wildcard, or one that only its objects make known.
     return frozenset(named) if named and all(named) else None
+
+
+# KV161: label selectors of policies, and of bindings, that Kubernetes cannot read.
+#
+# Upstream's command line silently ignores such a policy or binding; an API server rejects it. Here
+# the selector selects nothing, and is reported.
+
+_SELECTORS = ("namespaceSelector", "objectSelector")
+_IN_BINDINGS = (*(("matchResources", name) for name in _SELECTORS), ("paramRef", "selector"))
+_IN_POLICIES = tuple(("matchConstraints", name) for name in _SELECTORS)
+_OF_TARGETS = tuple(("targetMatchConstraints", name) for name in _SELECTORS)
+
+
+def binding_selector_problems(spec: Mapping[str, Json]) -> Iterator[tuple[Path, str]]:
+    """Yield where a binding has selectors that cannot be read, and why."""
+    return _selector_problems(spec, _IN_BINDINGS)
+
+
+def policy_selector_problems(spec: Mapping[str, Json]) -> Iterator[tuple[Path, str]]:
+    """Yield where a policy has selectors that cannot be read, and why."""
+    return _selector_problems(spec, _IN_POLICIES)
+
+
+def target_selector_problems(spec: Mapping[str, Json]) -> Iterator[tuple[Path, str]]:
+    """Yield where a policy has selectors of existing objects that cannot be read, and why."""
+    return _selector_problems(spec, _OF_TARGETS)
+
+
+def selector_errors(document: Document, faults: Iterator[tuple[Path, str]]) -> Iterator[Diagnostic]:
+    """Yield KV161 for each selector that cannot be read."""
+    for path, fault in faults:
+        text = f"this selector cannot be read, so it selects nothing: {fault}"
+        yield Diagnostic("KV161", Severity.ERROR, text, document.locate(path))
+
+
+def _selector_problems(
+    spec: Mapping[str, Json], places: Sequence[tuple[str, str]]
+) -> Iterator[tuple[Path, str]]:
+    for field, name in places:
+        fault = selector_fault((spec.get(field) or {}).get(name) or {})
+        if fault:
+            yield ("spec", field, name), fault

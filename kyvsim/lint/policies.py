@@ -22,7 +22,7 @@ from kyvsim.languages.cel.compile import compile_cel_policy, unused_parts
 from kyvsim.languages.classic.policy import RuleBudgetError, compile_policy, compile_rule, exhausted
 from kyvsim.languages.classic.suspicious import suspicious_parts
 from kyvsim.languages.classic.validation import check_policy
-from kyvsim.languages.classic.validation.rule_parts import nodes, refuse
+from kyvsim.languages.classic.validation.rule_parts import nodes, validation_error
 from kyvsim.languages.cleanup.compile import expression_problems, lower_cleanup
 from kyvsim.languages.language import Diagnostics
 from kyvsim.languages.native.compile import compile_native_policy
@@ -90,7 +90,7 @@ def _compile_error(policy: Policy, rule: Rule, error: Exception) -> Diagnostic:
     if isinstance(error, QuerySyntaxError):
         path = _path_of(rule.data, error.expression)
     message = f"rule `{rule.name}` can't be compiled: {error}"
-    return refuse(policy, "KV190", message, (*rule.path, *path))
+    return validation_error(policy, "KV190", message, (*rule.path, *path))
 
 
 def _path_of(data: Json, expression: str) -> Path:

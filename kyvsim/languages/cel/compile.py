@@ -23,9 +23,13 @@ from kyvsim.languages.cel.kind import CelKind, PolicyPart, mode_of
 from kyvsim.languages.cel.mutating_policy import MUTATING, ExistingChange, compile_mutating_policy
 from kyvsim.languages.cel.payloads import authorization_compiler, compile_authorization
 from kyvsim.languages.cel.validating_policy import VALIDATING
-from kyvsim.languages.cel_expressions import Compiler, ExpressionProblem
-from kyvsim.languages.constraints import Constraints, compile_constraints
-from kyvsim.languages.diagnostics import expression_error, selector_errors, target_selector_problems
+from kyvsim.languages.cel_expressions import Compiler, ExpressionProblem, expression_error
+from kyvsim.languages.constraints import (
+    Constraints,
+    compile_constraints,
+    selector_errors,
+    target_selector_problems,
+)
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import Operation, PayloadMode

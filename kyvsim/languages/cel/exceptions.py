@@ -20,8 +20,7 @@ from kyvsim.engine.compile.compiled import (
     Outcome,
 )
 from kyvsim.languages.cel.kind import PolicyPart, RequestValues
-from kyvsim.languages.cel_expressions import Compiler, EvaluationError, all_hold
-from kyvsim.languages.diagnostics import expression_error
+from kyvsim.languages.cel_expressions import Compiler, EvaluationError, all_hold, expression_error
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import CelException, Policy
 from kyvsim.model.result import RuleStatus

@@ -19,7 +19,7 @@ from kyvsim.languages.classic.autogen import CRON_JOB, POD_CONTROLLERS, Computed
 from kyvsim.languages.classic.facts import policy_facts, rule_facts
 from kyvsim.languages.classic.lower import lower_derived_rule, lower_rule
 from kyvsim.languages.classic.rules import rule_types_of
-from kyvsim.languages.classic.validation.rule_parts import refuse, rules_under_check
+from kyvsim.languages.classic.validation.rule_parts import rules_under_check, validation_error
 from kyvsim.languages.classic.validation.variables import invalid_variables, user_dependencies
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
@@ -98,7 +98,7 @@ def exhausted(policy: Policy, rule: Rule, why: str) -> Diagnostic:
     KV190: an expression or another text of the policy cannot be read.
     """
     message = f"rule `{rule.name}` can't be compiled: {why}"
-    return refuse(policy, "KV190", message, rule.path)
+    return validation_error(policy, "KV190", message, rule.path)
 
 
 def compile_rule(policy: Policy, rule: Rule, options: CompileOptions) -> tuple[CompiledRule, ...]:

@@ -18,11 +18,11 @@ from kyvsim.engine.match import KindIndexEntry, MatchFacts, match_facts
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, labels, object_key
-from kyvsim.languages.cel_expressions import ExpressionProblem
-from kyvsim.languages.constraints import Constraints, compile_constraints
-from kyvsim.languages.diagnostics import (
+from kyvsim.languages.cel_expressions import ExpressionProblem, expression_error
+from kyvsim.languages.constraints import (
+    Constraints,
     binding_selector_problems,
-    expression_error,
+    compile_constraints,
     policy_selector_problems,
     selector_errors,
 )

@@ -32,8 +32,11 @@ from kyvsim.languages.cel_validator import (
     compile_validator,
     variable_value,
 )
-from kyvsim.languages.constraints import compile_constraints
-from kyvsim.languages.diagnostics import binding_selector_problems, policy_selector_problems
+from kyvsim.languages.constraints import (
+    binding_selector_problems,
+    compile_constraints,
+    policy_selector_problems,
+)
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object
 from kyvsim.languages.native.admission_policies import audit_annotations
 from kyvsim.languages.native.expressions import for_conditions

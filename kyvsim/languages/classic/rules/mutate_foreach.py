@@ -28,11 +28,13 @@ from kyvsim.languages.classic.rules.loops import (
 )
 from kyvsim.languages.classic.rules.mutate_resource import (
     BY_JSON_PATCH,
+    Patcher,
     apply_patch,
+    compile_patcher,
+    filled_patcher,
     mutated,
     object_to_patch,
 )
-from kyvsim.languages.classic.rules.patches import Patcher, compile_patcher, filled_patcher
 from kyvsim.model.policy import RuleFacts
 from kyvsim.model.ports import FEW
 from kyvsim.model.result import Phase, RuleStatus

@@ -41,7 +41,7 @@ def check_conditions(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 
 def _refusal(subject: RuleUnderCheck, text: str, path: Path) -> Diagnostic:
-    return subject.refuse("KV133", f"path: {subject.text_path}.{text}", path)
+    return subject.error("KV133", f"path: {subject.text_path}.{text}", path)
 
 
 def _condition_blocks(data: Json) -> Iterator[tuple[str, Json, Path]]:
@@ -188,13 +188,13 @@ def check_context(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     unread = (one for one in rule_types_of(subject.data) if not one.reads_context)
     if entries and any(one.body(subject.data) for one in unread):
         text = "context variables are not supported for CEL expressions in validate rules"
-        yield subject.refuse("KV135", f"path: {subject.text_path}: {text}", ("context",))
+        yield subject.error("KV135", f"path: {subject.text_path}: {text}", ("context",))
         return
     for index, entry in enumerate(entries):
         reason = _name_problem(entry["name"]) or _source_problem(entry)
         if reason:
             text = f"path: {subject.text_path}: {reason}"
-            yield subject.refuse("KV135", text, ("context", index))
+            yield subject.error("KV135", text, ("context", index))
 
 
 def check_image_extractors(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
@@ -207,7 +207,7 @@ def check_image_extractors(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             "jmespath may not be used in an image extractor when mutating digests with verify"
             " images"
         )
-        yield subject.refuse("KV136", f"path: {subject.text_path}: {text}", ("imageExtractors",))
+        yield subject.error("KV136", f"path: {subject.text_path}: {text}", ("imageExtractors",))
 
 
 def _name_problem(name: str) -> str:

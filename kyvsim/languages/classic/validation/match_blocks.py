@@ -117,7 +117,7 @@ def check_match_blocks(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         data = subject.data.get(block, {})
         if data.get("any") and data.get("all"):
             text = f"{subject.text_path}.{block}: Invalid value: Can't specify any and all together"
-            yield subject.refuse("KV123", text, (block,))
+            yield subject.error("KV123", text, (block,))
         for entry in filters(subject.data, block):
             yield from _check_subjects(subject, entry)
             yield from _check_roles(subject, entry)
@@ -138,21 +138,21 @@ def _check_subjects(subject: RuleUnderCheck, entry: Filter) -> Iterator[Diagnost
         path = (*entry.path, "subjects", index)
         kind = person.get("kind", "")
         if not kind:
-            yield subject.refuse("KV124", f"{place}.kind: Required value", path)
+            yield subject.error("KV124", f"{place}.kind: Required value", path)
         elif kind not in _SUBJECT_KINDS:
             text = (
                 f"{place}.kind: Invalid value: {quote(kind)}: kind must be 'User', 'Group', or"
                 " 'ServiceAccount'"
             )
-            yield subject.refuse("KV124", text, path)
+            yield subject.error("KV124", text, path)
         if not person.get("name"):
-            yield subject.refuse("KV124", f"{place}.name: Required value", path)
+            yield subject.error("KV124", f"{place}.name: Required value", path)
         if kind == "ServiceAccount" and not person.get("namespace"):
             text = (
                 f"{place}.namespace: Required value: namespace is required when Kind is"
                 " ServiceAccount"
             )
-            yield subject.refuse("KV124", text, path)
+            yield subject.error("KV124", text, path)
 
 
 def _check_roles(subject: RuleUnderCheck, entry: Filter) -> Iterator[Diagnostic]:
@@ -162,7 +162,7 @@ def _check_roles(subject: RuleUnderCheck, entry: Filter) -> Iterator[Diagnostic]
                 f"{subject.text_path}.{entry.text_path}.roles[{index}]: Invalid value:"
                 f" {quote(role)}: Role is expected to be in namespace:name format"
             )
-            yield subject.refuse("KV124", text, (*entry.path, "roles", index))
+            yield subject.error("KV124", text, (*entry.path, "roles", index))
 
 
 def _check_resources(subject: RuleUnderCheck, entry: Filter) -> Iterator[Diagnostic]:
@@ -171,20 +171,20 @@ def _check_resources(subject: RuleUnderCheck, entry: Filter) -> Iterator[Diagnos
     path = (*entry.path, "resources")
     if resources.get("name") and resources.get("names"):
         text = f"{place}: Invalid value: Both name and names can not be specified together"
-        yield subject.refuse("KV123", text, path)
+        yield subject.error("KV123", text, path)
     selector = resources.get("selector")
     problem = ""
     if selector is not None:
         problem = selector_problem(selector)
     if problem:
         text = f"{place}.selector: Invalid value: {to_json(selector)}: {problem}"
-        yield subject.refuse("KV125", text, (*path, "selector"))
+        yield subject.error("KV125", text, (*path, "selector"))
     if subject.policy.kind == "Policy" and resources.get("namespaces"):
         text = (
             f"{place}.namespaces: Forbidden: Filtering namespaces not allowed in namespaced"
             " policies"
         )
-        yield subject.refuse("KV123", text, (*path, "namespaces"))
+        yield subject.error("KV123", text, (*path, "namespaces"))
 
 
 # A match block selects something, in one form only.
@@ -199,12 +199,12 @@ def check_match_presence(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         if (data.get("any") or data.get("all")) and data.get("resources"):
             text = f"can't specify any/all together with {block} resources"
             message = f"path: {subject.text_path}.{block}.: {text}"
-            yield subject.refuse("KV142", message, (block,))
+            yield subject.error("KV142", message, (block,))
     match = subject.data.get("match", {})
     entries = match.get("any") or match.get("all") or [match]
     if not all(entry.get("resources") for entry in entries):
         text = f"path: {subject.text_path}.match.resources.: match resources not specified"
-        yield subject.refuse("KV142", text, ("match",))
+        yield subject.error("KV142", text, ("match",))
 
 
 # The exclude block does not take away all that the match block selects.
@@ -223,7 +223,7 @@ def check_empty_match(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         empty = is_set(exclude) and _covers(match, exclude)
     if empty:
         text = f"{subject.text_path}: Invalid value: Rule is matching an empty set"
-        yield subject.refuse("KV122", text, ("exclude",))
+        yield subject.error("KV122", text, ("exclude",))
 
 
 def _covers(match: Json, exclude: Json) -> bool:
@@ -292,7 +292,7 @@ def check_wildcard_kinds(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             reason = _wildcard_problem(subject, entry)
             if reason:
                 text = f"path: {subject.text_path}.{entry.text_path}.kinds: {reason}"
-                yield subject.refuse("KV126", text, (*entry.path, "resources", "kinds"))
+                yield subject.error("KV126", text, (*entry.path, "resources", "kinds"))
 
 
 def check_kinds_present(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
@@ -302,7 +302,7 @@ def check_kinds_present(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     if all(entry.get("resources", {}).get("kinds") for entry in entries):
         return
     text = _NO_KIND if _touches_only_metadata(subject.data) else _ONLY_METADATA
-    yield subject.refuse("KV127", text, ("match",))
+    yield subject.error("KV127", text, ("match",))
 
 
 def _wildcard_problem(subject: RuleUnderCheck, entry: Filter) -> str:

@@ -8,7 +8,7 @@ from itertools import product
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.languages.classic.validation.rule_parts import has, refuse
+from kyvsim.languages.classic.validation.rule_parts import has, validation_error
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
@@ -31,7 +31,7 @@ def check_match_conditions(policy: Policy) -> Iterator[Diagnostic]:
     if policy.spec.get("webhookConfiguration", {}).get("matchConditions"):
         text = "spec.webhookConfiguration.matchConditions cannot be evaluated without a cluster"
         path = ("spec", "webhookConfiguration", "matchConditions")
-        yield refuse(policy, "KV102", text, path)
+        yield validation_error(policy, "KV102", text, path)
 
 
 def check_identity(policy: Policy) -> Iterator[Diagnostic]:
@@ -41,10 +41,10 @@ def check_identity(policy: Policy) -> Iterator[Diagnostic]:
             "metadata.annotations: Forbidden: Autogen annotation does not support 'all' anymore,"
             " remove the annotation or set it to a valid value"
         )
-        yield refuse(policy, "KV103", text, ("metadata", "annotations", _AUTOGEN))
+        yield validation_error(policy, "KV103", text, ("metadata", "annotations", _AUTOGEN))
     if len(policy.name.encode()) > _LONGEST_NAME:
         text = f"name: Too long: may not be more than {_LONGEST_NAME} bytes"
-        yield refuse(policy, "KV104", text, ("metadata", "name"))
+        yield validation_error(policy, "KV104", text, ("metadata", "name"))
 
 
 def check_deprecated_twins(policy: Policy) -> Iterator[Diagnostic]:
@@ -56,13 +56,13 @@ def check_deprecated_twins(policy: Policy) -> Iterator[Diagnostic]:
                 f"spec.{old}: Forbidden: remove the deprecated field and use"
                 f" spec.webhookConfiguration.{new} instead"
             )
-            yield refuse(policy, "KV105", text, ("spec", old))
+            yield validation_error(policy, "KV105", text, ("spec", old))
     if "generateExistingOnPolicyUpdate" in policy.spec:
         text = (
             "spec.generateExistingOnPolicyUpdate: Forbidden: remove the deprecated field and use"
             " spec.generate[*].generateExisting instead"
         )
-        yield refuse(policy, "KV105", text, ("spec", "generateExistingOnPolicyUpdate"))
+        yield validation_error(policy, "KV105", text, ("spec", "generateExistingOnPolicyUpdate"))
 
 
 def check_mutate_targets(policy: Policy) -> Iterator[Diagnostic]:
@@ -77,7 +77,7 @@ def check_mutate_targets(policy: Policy) -> Iterator[Diagnostic]:
                 f"spec.mutateExistingOnPolicyUpdate: Forbidden: rules[{index}].mutate.targets has"
                 " to be specified when mutateExistingOnPolicyUpdate is set"
             )
-            yield refuse(policy, "KV106", text, ("spec", "rules", index, "mutate"))
+            yield validation_error(policy, "KV106", text, ("spec", "rules", index, "mutate"))
 
 
 def check_timeouts(policy: Policy) -> Iterator[Diagnostic]:
@@ -92,7 +92,7 @@ def check_timeouts(policy: Policy) -> Iterator[Diagnostic]:
                 f"{'.'.join(path)}: Invalid value: {value}: the timeout value must be between"
                 " 1 and 30 seconds"
             )
-            yield refuse(policy, "KV107", text, path)
+            yield validation_error(policy, "KV107", text, path)
 
 
 def check_modes(policy: Policy) -> Iterator[Diagnostic]:
@@ -102,11 +102,11 @@ def check_modes(policy: Policy) -> Iterator[Diagnostic]:
     path = ("spec", "admission")
     if not policy.background:
         text = "disabling both admission and background processing is not allowed"
-        yield refuse(policy, "KV108", text, path)
+        yield validation_error(policy, "KV108", text, path)
     for rule in policy.rules:
         if any(has(rule.data, name) for name in ("mutate", "generate", "verifyImages")):
             text = "disabling admission processing is only allowed with validation policies"
-            yield refuse(policy, "KV108", text, path)
+            yield validation_error(policy, "KV108", text, path)
             return
 
 
@@ -125,7 +125,7 @@ def check_overrides(policy: Policy) -> Iterator[Diagnostic]:
                 "spec.validationFailureActionOverrides: Forbidden: Use of"
                 " validationFailureActionOverrides is supported only with ClusterPolicy"
             )
-            yield refuse(policy, "KV109", text, path)
+            yield validation_error(policy, "KV109", text, path)
         return
     for index, rule in enumerate(policy.rules):
         found = rule.data.get("validate", {}).get("failureActionOverrides", ())
@@ -141,7 +141,7 @@ def _conflicts(
     seen: dict[bool, list[str]] = {True: [], False: []}
     for index, override in enumerate(overrides):
         if "action" not in override:
-            yield refuse(policy, "KV109", "invalid action", (*path, index))
+            yield validation_error(policy, "KV109", "invalid action", (*path, index))
             return
         enforced = override["action"].lower() == "enforce"
         namespaces = override.get("namespaces", [])
@@ -154,7 +154,7 @@ def _conflicts(
         elif clash := _clash(audited=seen[False], enforced=seen[True]):
             text = f"path: {place}: {clash}"
         if text:
-            yield refuse(policy, "KV109", text, (*path, index, "namespaces"))
+            yield validation_error(policy, "KV109", text, (*path, index, "namespaces"))
             return
 
 

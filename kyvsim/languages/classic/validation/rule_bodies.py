@@ -9,7 +9,12 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.rule_type import Remark, RuleType
 from kyvsim.languages.classic.rules import SECTIONS, rule_types_of
-from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, has, marked_texts, refuse
+from kyvsim.languages.classic.validation.rule_parts import (
+    RuleUnderCheck,
+    has,
+    marked_texts,
+    validation_error,
+)
 from kyvsim.languages.classic.validation.variables import PLAIN_VARIABLE, mask_variables
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
@@ -36,7 +41,7 @@ def check_mutate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     if found:
         where, reason, path = found
         text = f"path: {subject.text_path}.mutate.{where}.: {reason}"
-        yield subject.refuse("KV137", text, ("mutate", *path))
+        yield subject.error("KV137", text, ("mutate", *path))
 
 
 def _mutate_problem(rule: Json) -> tuple[str, str, Path] | None:
@@ -80,7 +85,7 @@ def check_validate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         return
     for path, reason in _validate_problems(subject.data):
         text = f"path: {subject.text_path}.validate..: {reason}"
-        yield subject.refuse("KV138", text, ("validate", *path))
+        yield subject.error("KV138", text, ("validate", *path))
 
 
 def _validate_problems(rule: Json) -> Iterator[Remark]:
@@ -112,7 +117,7 @@ def check_derived_bodies(policy: Policy) -> Iterator[Diagnostic]:
         forms = [one.rule for one in computed.derived if one.rule.path == rule.path]
         if forms:
             text = f"path: spec.rules[{computed.every.index(forms[0])}].validate..: {_NO_CHECK}"
-            yield refuse(policy, "KV138", text, (*rule.path, "validate", "anyPattern"))
+            yield validation_error(policy, "KV138", text, (*rule.path, "validate", "anyPattern"))
 
 
 # Every rule has a name of its own and does exactly one thing.
@@ -127,7 +132,7 @@ def check_rule_names(policy: Policy) -> Iterator[Diagnostic]:
         name = rule["name"]
         if name in seen:
             text = f"spec.rules[{index}].name: Invalid value: Duplicate rule name: '{name}'"
-            yield refuse(policy, "KV120", text, ("spec", "rules", index, "name"))
+            yield validation_error(policy, "KV120", text, ("spec", "rules", index, "name"))
         seen.add(name)
 
 
@@ -140,19 +145,19 @@ def check_operations(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             f"{subject.text_path}: Invalid value: No operation defined in the rule '{name}'."
             "(supported operations: mutate,validate,generate,verifyImages)"
         )
-        yield subject.refuse("KV121", text)
+        yield subject.error("KV121", text)
     elif count > 1:
         text = (
             f"{subject.text_path}: Invalid value: Multiple operations defined in the rule '{name}',"
             " only one operation (mutate,validate,generate,verifyImages) is allowed per rule"
         )
-        yield subject.refuse("KV121", text)
+        yield subject.error("KV121", text)
     if "imageExtractors" in subject.data and not has(subject.data, "verifyImages"):
         text = (
             f"{subject.text_path}.imageExtractors: Invalid value: Invalid rule spec for rule"
             f" '{name}', imageExtractors can only be defined for verifyImages rule"
         )
-        yield subject.refuse("KV121", text, ("imageExtractors",))
+        yield subject.error("KV121", text, ("imageExtractors",))
 
 
 # Anchors in patterns are of a supported kind, and existence anchors hold a list.
@@ -171,19 +176,19 @@ def check_patterns(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     found = unsupported_anchor(validate.get("pattern"), _IN_VALIDATE)
     if found:
         text = f"{place}pattern.{found[0]}.: {found[1]}"
-        yield subject.refuse("KV131", text, ("validate", "pattern", *found[2]))
+        yield subject.error("KV131", text, ("validate", "pattern", *found[2]))
     patterns = validate.get("anyPattern")
     if patterns is None:
         return
     if patterns.__class__ is not list:
         text = f"{place}anyPattern.: failed to deserialize anyPattern, expect array"
-        yield subject.refuse("KV131", text, ("validate", "anyPattern"))
+        yield subject.error("KV131", text, ("validate", "anyPattern"))
         return
     for index, pattern in enumerate(patterns):
         found = unsupported_anchor(pattern, _IN_VALIDATE)
         if found:
             text = f"{place}anyPattern[{index}].{found[0]}.: {found[1]}"
-            yield subject.refuse("KV131", text, ("validate", "anyPattern", index, *found[2]))
+            yield subject.error("KV131", text, ("validate", "anyPattern", index, *found[2]))
 
 
 def unsupported_anchor(pattern: Json, signs: frozenset[str]) -> tuple[str, str, Path] | None:
@@ -235,7 +240,7 @@ def check_json_patch(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     reason = _patch_problem(patch) if patch else None
     if reason is not None:
         text = f"path must begin with a forward slash: {subject.text_path}: {reason}"
-        yield subject.refuse("KV132", text, ("mutate", "patchesJson6902"))
+        yield subject.error("KV132", text, ("mutate", "patchesJson6902"))
 
 
 def _patch_problem(patch: str) -> str | None:
@@ -283,18 +288,18 @@ def check_forbidden_sections(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     patch = data.get("mutate", {}).get("patchesJson6902", "")
     if _patch_path_varies(patch):
         text = f'rule "{name}" should not have variables in patchesJSON6902 path section'
-        yield subject.refuse("KV111", _INVALID + text, ("mutate", "patchesJson6902"))
+        yield subject.error("KV111", _INVALID + text, ("mutate", "patchesJson6902"))
     for block in ("exclude", "match"):
         for path, value in marked_texts(data.get(block), (block,)):
             if "{{" in value and PLAIN_VARIABLE.search(value):
                 text = f'rule "{name}" should not have variables in {block} section'
-                yield subject.refuse("KV111", _INVALID + text, path)
+                yield subject.error("KV111", _INVALID + text, path)
                 break
     for index, image in enumerate(data.get("verifyImages", ())):
         images = (*image.get("imageReferences", ()), image.get("image", ""))
         if any("{{" in value and VARIABLE.search(value) for value in images):
             text = f'rule "{name}" should not have variables in image reference section'
-            yield subject.refuse("KV111", _INVALID + text, ("verifyImages", index))
+            yield subject.error("KV111", _INVALID + text, ("verifyImages", index))
 
 
 def _patch_path_varies(patch: str) -> bool:
@@ -329,7 +334,7 @@ def check_metadata_text(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         for block in ((("metadata",), pattern.get("metadata")), (_TEMPLATE, _template(pattern))):
             where, metadata = block
             for name in _not_text(metadata):
-                yield subject.refuse("KV141", _TEXT_ONLY, (*path, *where, *name))
+                yield subject.error("KV141", _TEXT_ONLY, (*path, *where, *name))
 
 
 def _patterns(rule: Json) -> Iterator[tuple[Json, Path]]:
@@ -373,4 +378,4 @@ def check_target_namespaces(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
                 f" {quote(namespace)}: This field can be ignored or should have value of the"
                 " namespace where the policy is being created"
             )
-            yield subject.refuse("KV144", text, ("mutate", "targets", index))
+            yield subject.error("KV144", text, ("mutate", "targets", index))

@@ -31,9 +31,9 @@ class RuleUnderCheck(NamedTuple):
         """The rule's path as upstream writes it."""
         return f"spec.rules[{self.position}]"
 
-    def refuse(self, code: str, message: str, path: Path = ()) -> Diagnostic:
+    def error(self, code: str, message: str, path: Path = ()) -> Diagnostic:
         """Return an error at `path` inside the rule."""
-        return refuse(self.policy, code, message, (*self.rule.path, *path))
+        return validation_error(self.policy, code, message, (*self.rule.path, *path))
 
 
 _MARKS = ("{{", "$(")
@@ -50,7 +50,7 @@ _OPEN = frozenset(
 RuleCheck: TypeAlias = Callable[[RuleUnderCheck], Iterator[Diagnostic]]
 
 
-def refuse(policy: Policy, code: str, message: str, path: Path = ()) -> Diagnostic:
+def validation_error(policy: Policy, code: str, message: str, path: Path = ()) -> Diagnostic:
     """Return an error at `path` in the policy's document."""
     return Diagnostic(code, Severity.ERROR, message, policy.document.locate(path))
 

@@ -49,7 +49,7 @@ def _unknown_scopes(subject: RuleUnderCheck, cluster_wide: IsClusterWide) -> Ite
             f"the scope of {shown} is unknown, so it counts as namespaced: "
             "if it is cluster-scoped, pass its CustomResourceDefinition too"
         )
-        remark = subject.refuse("KV113", text, (*path, "kind"))
+        remark = subject.error("KV113", text, (*path, "kind"))
         yield remark._replace(severity=Severity.WARNING)
 
 
@@ -69,15 +69,15 @@ def _check_generate(subject: RuleUnderCheck, cluster_wide: IsClusterWide) -> Ite
             f"{subject.text_path}: Forbidden: only one of generate patterns(data, clone, cloneList"
             " and foreach) can be specified"
         )
-        yield subject.refuse("KV129", text, ("generate",))
+        yield subject.error("KV129", text, ("generate",))
         return
     if "foreach" not in generate:
         for text in _problems(generate, subject, cluster_wide):
-            yield subject.refuse("KV129", f"{subject.text_path}.{text}", ("generate",))
+            yield subject.error("KV129", f"{subject.text_path}.{text}", ("generate",))
     for index, loop in enumerate(generate.get("foreach", ())):
         for text in _problems(loop, subject, cluster_wide):
             place = f"{subject.text_path}.foreach[{index}]"
-            yield subject.refuse("KV129", f"{place}.{text}", ("generate", "foreach", index))
+            yield subject.error("KV129", f"{place}.{text}", ("generate", "foreach", index))
 
 
 def check_generate_data(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
@@ -89,16 +89,16 @@ def check_generate_data(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     selector = generate.get("cloneList", {}).get("selector")
     if has_wildcard(to_json(selector)):
         text = f"{place}selector.: wildcard characters `*/?` not supported"
-        yield subject.refuse("KV130", text, ("generate", "cloneList", "selector"))
+        yield subject.error("KV130", text, ("generate", "cloneList", "selector"))
     found = unsupported_anchor(generate.get("data"), frozenset())
     if found:
         text_path, reason, path = found
         text = f"{place}data.{text_path}.: anchors not supported on generate resources: {reason}"
-        yield subject.refuse("KV130", text, ("generate", "data", *path))
+        yield subject.error("KV130", text, ("generate", "data", *path))
     kinds = subject.data.get("match", {}).get("resources", {}).get("kinds", ())
     if generate.get("kind", "") in kinds:
         text = "generation kind and match resource kind should not be the same"
-        yield subject.refuse("KV130", text, ("generate", "kind"))
+        yield subject.error("KV130", text, ("generate", "kind"))
 
 
 def _problems(target: Json, subject: RuleUnderCheck, cluster_wide: IsClusterWide) -> Iterator[str]:
@@ -204,9 +204,9 @@ def check_images(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
                 f"{place}.mutateDigest: Invalid value: true: mutateDigest must be set to false for"
                 " \u2018Audit\u2019 failure action"
             )
-            yield subject.refuse("KV139", text, ("verifyImages", index, "mutateDigest"))
+            yield subject.error("KV139", text, ("verifyImages", index, "mutateDigest"))
         for text in _image_problems(image):
-            yield subject.refuse("KV140", place + text, ("verifyImages", index))
+            yield subject.error("KV140", place + text, ("verifyImages", index))
 
 
 def _image_problems(image: Json) -> Iterator[str]:
@@ -297,13 +297,13 @@ def check_pod_security(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         path: Path = ("validate", "podSecurity", "exclude", index)
         control = entry.get("controlName", "")
         for text in exclusion_problems(entry):
-            yield subject.refuse("KV128", f"{place}.{text}", path)
+            yield subject.error("KV128", f"{place}.{text}", path)
         if rule.get("level") == "baseline" and control in _RESTRICTED:
             text = (
                 f"{place}.controlName: Invalid value: {quote(control)}: Invalid control name"
                 " defined at the given level"
             )
-            yield subject.refuse("KV128", text, path)
+            yield subject.error("KV128", text, path)
 
 
 def exclusion_problems(entry: Json) -> Iterator[str]:

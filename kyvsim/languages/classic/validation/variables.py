@@ -25,9 +25,9 @@ from kyvsim.languages.classic.validation.rule_parts import (
     has,
     is_query,
     marked_texts,
-    refuse,
     rules_under_check,
     texts,
+    validation_error,
 )
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
@@ -188,9 +188,9 @@ def check_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     for message, path in invalid_variables(subject, background=subject.policy.background):
         note = _note_on_cut(subject.data, path) if "\ufffd" in message else ""
         if note:
-            yield subject.refuse("KV146", _INVALID + message, path)._replace(excerpt=(note,))
+            yield subject.error("KV146", _INVALID + message, path)._replace(excerpt=(note,))
         else:
-            yield subject.refuse("KV112", _INVALID + message, path)
+            yield subject.error("KV112", _INVALID + message, path)
 
 
 def _note_on_cut(data: Json, path: Path) -> str:
@@ -375,7 +375,7 @@ def check_elements(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             if expression.startswith("element"):
                 place = pointer(path)
                 message = f"variable '{expression}' present outside of foreach at path {place}"
-                yield subject.refuse("KV134", message, path)
+                yield subject.error("KV134", message, path)
 
 
 # In background mode rules may not read who sends a request.
@@ -406,7 +406,7 @@ def check_user_variables(policy: Policy) -> Iterator[Diagnostic]:
     """Nothing in a background policy depends on the user."""
     if policy.background:
         for text, path in user_dependencies(policy):
-            yield refuse(policy, "KV110", f"{_BACKGROUND}{text} ", path)
+            yield validation_error(policy, "KV110", f"{_BACKGROUND}{text} ", path)
 
 
 def user_dependencies(policy: Policy) -> Iterator[tuple[str, Path]]:
@@ -471,8 +471,8 @@ def check_update_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     for other in rules_under_check(subject.policy):
         for message, path in invalid_variables(other, background=True):
             text = f"update event, policy contains invalid variables: {message}"
-            yield other.refuse("KV143", text, path)
+            yield other.error("KV143", text, path)
     for message, path in user_dependencies(subject.policy):
-        yield subject.refuse("KV143", f"{_ON_UPDATE}{message} ")._replace(
+        yield subject.error("KV143", f"{_ON_UPDATE}{message} ")._replace(
             location=subject.policy.document.locate(path)
         )

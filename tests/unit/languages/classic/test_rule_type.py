@@ -1,10 +1,12 @@
 import pytest
 
 from kyvsim.engine.compile.compiled import errored, failed, passed
-from kyvsim.languages.classic.rule_type import PodTemplate, RuleType
+from kyvsim.languages.classic.rule_type import PodTemplate, RuleType, rewrite_references
 from kyvsim.languages.classic.rules import SECTIONS, rule_types, rule_types_of
 from kyvsim.load.recognise import RULE_BODIES
 from kyvsim.model.result import Phase
+
+# rule type
 
 
 def field_of(rule):
@@ -79,3 +81,24 @@ def test_what_comes_of_a_rule():
 def test_what_looks_like_a_rule_has_a_section_of_one():
     """Loading knows no rule types, and recognises rules by these names."""
     assert set(SECTIONS) == RULE_BODIES
+
+
+# rule type autogen
+
+
+@pytest.mark.parametrize(
+    ("message", "pivot", "shifted"),
+    [
+        ("no reference", "pattern", "no reference"),
+        ("$(../../pattern/spec/a)", "pattern", "$(../../pattern/T/spec/a)"),
+        ("see $(../../pattern/spec/a) here", "pattern", "see $(../../pattern/T/spec/a) here"),
+        ("$(../pattern/a) $(../pattern/b)", "pattern", "$(../pattern/T/a) $(../pattern/T/b)"),
+        (r"\$(../pattern/a)", "pattern", r"\$(../pattern/a)"),
+        ("$(../other/a)", "pattern", "$(../other/a)"),
+        ("$(../anyPattern/1/a)", "anyPattern", "$(../anyPattern/1/T/a)"),
+        ("$(../other/a)", "anyPattern", "$(../other/a)"),
+        ("$()", "pattern", "$()"),
+    ],
+)
+def test_references_get_the_way_behind_their_pivot(message, pivot, shifted):
+    assert rewrite_references(message, "T", pivot) == shifted
