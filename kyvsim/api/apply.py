@@ -15,9 +15,9 @@ from kyvsim.api.inputs import (
 )
 from kyvsim.api.refused_objects import RefusedObjects, warnings_of
 from kyvsim.api.system import own_system
+from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile import CompileOptions, Model, PolicySet
 from kyvsim.engine.evaluate import evaluate, evaluate_payload
-from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.world import World, creation_of, request_of, reviewed
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import crd_kinds

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 from kyvsim.api.apply import Compiled, counted_responses, explaining, failure_marker, responses_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
 from kyvsim.api.refused_objects import RefusedObjects
-from kyvsim.engine.cluster_views import UnaskedObjects
+from kyvsim.engine.cluster_views import RecordingView, view_of_part
 from kyvsim.engine.compile import CompiledPolicy, PolicySet
 from kyvsim.kubernetes.discovery import KindTable, crd_kinds
 from kyvsim.kubernetes.objects import Json, metadata, text_field
@@ -158,7 +158,7 @@ def compile_tell_part(work: PartWork) -> TellPart:
     values = work.read.values
     named = (one.name for one in values.entries if one.kind == "resource") if values else ()
     names = frozenset(named)
-    cluster = UnaskedObjects(work.kinds, objects_of(work.shared), work.read.definitions)
+    cluster = view_of_part(work.kinds, objects_of(work.shared), work.read.definitions)
     explain = explaining(work.inputs, work.read, cluster)
     documents = work.documents.begin(work.run._replace(is_part=True, explain=explain))
 
@@ -204,7 +204,7 @@ def _write(
 
 
 def _responses(
-    work: PartWork, part: Iterable[FileBlock], seen: _Seen, cluster: UnaskedObjects
+    work: PartWork, part: Iterable[FileBlock], seen: _Seen, cluster: RecordingView
 ) -> Iterator[EngineResponse]:
     """Yield the responses to the resources of a part; only those of one block are in memory."""
     table = crd_kinds(work.read.definitions)
@@ -230,11 +230,11 @@ def _looking_up(work: PartWork, documents: Iterable[Document]) -> str:
         read = work.read._replace(resources=(document,))
         for policy in work.compiled.policies.policies:
             for rule in policy.of_kind(document.data["kind"]):
-                cluster = UnaskedObjects(work.kinds, objects_of(work.shared), work.read.definitions)
+                cluster = view_of_part(work.kinds, objects_of(work.shared), work.read.definitions)
                 alone_with_it = PolicySet((CompiledPolicy(policy.policy, (rule,)),))
                 for _ in responses_of(alone_with_it, read, work.inputs, cluster):
                     pass
-                if cluster.asked:
+                if cluster.queried:
                     return "/".join(filter(None, (policy.policy.key, rule.rule.name)))
     return ""
 
@@ -258,14 +258,16 @@ def _loaded(block: FileBlock, kinds: KindTable) -> LoadedText:
         raise NotStreamable(f"{block.origin.name} can only be read as a whole") from error
 
 
-def alone(responses: Iterable[EngineResponse], cluster: UnaskedObjects) -> Iterator[EngineResponse]:
+def alone(responses: Iterable[EngineResponse], cluster: RecordingView) -> Iterator[EngineResponse]:
     """Yield responses; raises AskedForOthers where a rule asked for other objects of the run."""
     for response in responses:
-        if cluster.asked:
-            raise AskedForOthers(frozenset(cluster.asked))
+        if cluster.queried:
+            raise AskedForOthers(frozenset(cluster.queried))
         yield response
-    if cluster.asked:
-        raise AskedForOthers(frozenset(cluster.asked))  # for objects of which there is no response
+    if cluster.queried:
+        raise AskedForOthers(
+            frozenset(cluster.queried)
+        )  # for objects of which there is no response
 
 
 class Sum:

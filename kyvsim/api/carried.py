@@ -7,9 +7,8 @@ from kyvsim.api.apply import Compiled, compiled_for, explaining, responses_of
 from kyvsim.api.apply_parts import SHARED, AskedForOthers, alone
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs, shared_data_apart
 from kyvsim.api.refused_objects import RefusedObjects
-from kyvsim.engine.cluster_views import UnaskedObjects, WatchedObjects
+from kyvsim.engine.cluster_views import GivenObjects, RecordingView, view_of_part, view_of_whole
 from kyvsim.engine.compile import PolicySet
-from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import Json
 from kyvsim.load.documents import AS_RESOURCES, parse_documents
@@ -91,13 +90,13 @@ def evaluated_alone(ready: Ready, documents: tuple[Document, ...]) -> Evaluation
     """
     if are_shared(one.data for one in documents):
         raise NotStreamable
-    cluster = UnaskedObjects()
+    cluster = view_of_part()
     read = ready.read._replace(resources=documents)
     found = responses_of(ready.compiled.policies, read, ready.inputs, cluster)
     return Evaluation(_unasked(found, cluster), explaining(ready.inputs, read, cluster))
 
 
-def _unasked(found: Iterator[EngineResponse], cluster: UnaskedObjects) -> Iterator[EngineResponse]:
+def _unasked(found: Iterator[EngineResponse], cluster: RecordingView) -> Iterator[EngineResponse]:
     try:
         yield from alone(found, cluster)
     except AskedForOthers as error:
@@ -108,7 +107,7 @@ class Surroundings(NamedTuple):
     """All objects of a cluster, and the policies compiled for what they define."""
 
     policies: PolicySet
-    view: WatchedObjects
+    view: RecordingView
 
 
 def surroundings(ready: Ready, documents: tuple[Document, ...]) -> Surroundings:
@@ -117,7 +116,7 @@ def surroundings(ready: Ready, documents: tuple[Document, ...]) -> Surroundings:
     compiled = ready.compiled
     if crd_kinds(everything):
         compiled = compiled_for(ready.inputs, ready.read._replace(resources=documents))
-    view = WatchedObjects(GivenObjects(everything, ready.read.definitions))
+    view = view_of_whole(GivenObjects(everything, ready.read.definitions))
     return Surroundings(compiled.policies, view)
 
 

@@ -16,6 +16,7 @@ from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
 from kyvsim.cel.kyverno.encodings import readable_json
 from kyvsim.cel.kyverno.environments import KINDS, kyverno_environment, ordered
 from kyvsim.cel.values import type_name
+from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.context.cel_access import (
     constants,
     global_access,
@@ -23,7 +24,6 @@ from kyvsim.engine.context.cel_access import (
     image_access,
     resource_access,
 )
-from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages import cel_request
 from kyvsim.languages.cel.kind import request_value

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.engine.given_objects import ClusterBefore
+from kyvsim.engine.cluster_views import OverlayView
 from kyvsim.kubernetes.discovery import guessed_kind, kind_of_plural, split_api_version
 from kyvsim.kubernetes.objects import Json, object_key, text_field
 from kyvsim.model.ports import ClusterView, ExternalData
@@ -54,7 +54,7 @@ class World(NamedTuple):
         """Return what can be asked while the request is admitted: `old` is there, or nothing."""
         if self.arriving is None:
             return self._outside(self.cluster)
-        return self._outside(ClusterBefore(self.cluster, self.arriving, old))
+        return self._outside(OverlayView(self.cluster, self.arriving, old))
 
     def _outside(self, cluster: ClusterView) -> ExternalData:
         return ExternalData(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
-from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.cluster_views import DelegatingView, GivenObjects
 from kyvsim.equivalence.cases import Case, Space
 from kyvsim.equivalence.edits import Edit, edit_to, edits
 from kyvsim.equivalence.field_rules import image_type, leads_somewhere, type_of
@@ -41,7 +41,7 @@ class LookupLog:
         self.found = 0
 
 
-class RecordingCluster:
+class RecordingCluster(DelegatingView):
     """A `ClusterView` over given objects that tells what is asked for."""
 
     def __init__(
@@ -52,15 +52,13 @@ class RecordingCluster:
         placeholder: Json = None,
     ) -> None:
         """Take one of the objects that stands in for what nobody gave, None if there is none."""
-        self._objects = GivenObjects(objects, definitions)
+        super().__init__(GivenObjects(objects, definitions))
         self._lookups = lookups
         self._placeholder = None if placeholder is None else object_key(placeholder)
 
-    has_ints = False
-
     def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
         """Return the object, or None."""
-        found = self._objects.get(api_version, kind, namespace, name)
+        found = self._view.get(api_version, kind, namespace, name)
         key = ObjectKey(api_version, kind, namespace, name)
         if found is None:
             self._lookups.missed[key] = None
@@ -72,36 +70,12 @@ class RecordingCluster:
 
     def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
         """Return the objects of a kind in a namespace ("" for all)."""
-        found = self._objects.list(api_version, kind, namespace)
+        found = self._view.list(api_version, kind, namespace)
         if found:
             self._lookups.found += 1
         else:
             self._lookups.missed[ObjectKey(api_version, kind, namespace, "")] = None
         return found
-
-    def kind_of(self, api_version: str, name: str) -> str:
-        """Return the kind that paths call `name`, "" where there can be none."""
-        return self._objects.kind_of(api_version, name)
-
-    def plural_of(self, api_version: str, kind: str) -> str:
-        """Return the name by which paths call a kind, "" where it is not served."""
-        return self._objects.plural_of(api_version, kind)
-
-    def guesses(self, api_version: str, name: str) -> bool:
-        """Return whether nothing tells of a kind that paths call `name`, though it may exist."""
-        return self._objects.guesses(api_version, name)
-
-    def is_namespaced(self, api_version: str, kind: str) -> bool:
-        """Return whether objects of a kind live in namespaces."""
-        return self._objects.is_namespaced(api_version, kind)
-
-    def kinds(self) -> Iterable[tuple[str, str]]:
-        """Return apiVersion and kind of everything that there is."""
-        return self._objects.kinds()
-
-    def namespace_labels(self, namespace: str) -> dict[str, Json]:
-        """Return the labels of a Namespace: every request asks for these."""
-        return self._objects.namespace_labels(namespace)
 
 
 class RecordingImages(Mapping[str, _T]):

@@ -125,7 +125,7 @@ def _together(assignment: Assignment, ready: Ready, item: WorkItem) -> Iterator[
         else:
             evaluation = evaluated_among(ready, around, found.resources)
             told = _report((assignment, ready), head, found, evaluation)
-            yield told._replace(head=told.head._replace(asked=around.view.asked))
+            yield told._replace(head=told.head._replace(asked=bool(around.view.queried)))
 
 
 def _opened(

@@ -9,9 +9,9 @@ import record_cel as recorder
 from recorded import recorded
 
 from kyvsim.api.system import own_system
+from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile.compiled import Evaluation
 from kyvsim.engine.context import request_context
-from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.languages.classic.rule_type import RuleContext

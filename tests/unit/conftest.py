@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.engine.evaluate import evaluate
-from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.world import World
 from kyvsim.jmespath import System
 from kyvsim.kubernetes.numbers import with_floats

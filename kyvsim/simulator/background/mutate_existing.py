@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from kyvsim.engine.background import open_background
+from kyvsim.engine.cluster_views import OverlayView
 from kyvsim.engine.compile import CompiledPolicy, PolicyRules
 from kyvsim.engine.compile.compiled import Evaluation
 from kyvsim.engine.policy import RuleInput, open_request, result_of, run_turn
@@ -57,50 +58,6 @@ from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.policies import CEL_KINDS
 
 # One attempt at an UpdateRequest for a mutate rule: its targets are patched and written.
-
-# The cluster as targets of mutate rules are looked for: kinds count of which nothing is there.
-
-
-class ServedKinds:
-    """A `ClusterView` of a store that also tells the kinds that targets of a policy name."""
-
-    has_ints = True
-
-    def __init__(self, store: ObjectStore, policy: Policy) -> None:
-        self._store = store
-        self._named = [pair for pair in _named_targets(policy) if _is_served(pair, store)]
-
-    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
-        """Return the object, or None."""
-        return self._store.get(api_version, kind, namespace, name)
-
-    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
-        """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
-        return self._store.list(api_version, kind, namespace)
-
-    def kind_of(self, api_version: str, name: str) -> str:
-        """Return the kind that paths call `name`, "" where none is known."""
-        return self._store.kind_of(api_version, name)
-
-    def plural_of(self, api_version: str, kind: str) -> str:
-        """Return the name by which paths call a kind, "" where it is not served."""
-        return self._store.plural_of(api_version, kind)
-
-    def guesses(self, api_version: str, name: str) -> bool:
-        """Return False, as its store does."""
-        return self._store.guesses(api_version, name)
-
-    def kinds(self) -> Iterable[tuple[str, str]]:
-        """Return apiVersion and kind of what is there, and of what targets name."""
-        return dict.fromkeys([*self._store.kinds(), *self._named])
-
-    def is_namespaced(self, api_version: str, kind: str) -> bool:
-        """Return whether objects of a kind live in namespaces."""
-        return self._store.is_namespaced(api_version, kind)
-
-    def namespace_labels(self, namespace: str) -> dict[str, Json]:
-        """Return the labels of a Namespace, or an empty dict."""
-        return self._store.namespace_labels(namespace)
 
 
 def _named_targets(policy: Policy) -> Iterable[tuple[str, str]]:
@@ -156,7 +113,10 @@ def _mutate(
     policy: CompiledPolicy, trigger: Json, request: AdmissionRequest | None, kyverno: Kyverno
 ) -> Iterator[FailureReason]:
     """Write the targets as all rules of a policy leave them, and give what failed."""
-    world = World(ServedKinds(kyverno.sim.store, policy.policy), account=BACKGROUND)
+    # Upstream looks targets up by their kinds, also kinds of which there is no object yet.
+    store = kyverno.sim.store
+    named = (pair for pair in _named_targets(policy.policy) if _is_served(pair, store))
+    world = World(OverlayView(store, kinds=named), account=BACKGROUND)
     given = open_background(policy.policy, trigger, request, world)
     rules = tuple(
         one for one in policy.rules if one.phase is Phase.MUTATE and one.rule.mutates_existing

@@ -20,7 +20,7 @@ from spread_inputs import ODD_STREAMS, POLICY, READS, STREAM, TEAM, pod, pods
 
 from kyvsim.api import apply, apply_parts, apply_streamed, explain_rows, processes
 from kyvsim.cli import apply_jobs
-from kyvsim.engine.cluster_views import UnaskedObjects
+from kyvsim.engine.cluster_views import view_of_part
 from kyvsim.model.source import Document
 
 pytestmark = pytest.mark.slow
@@ -603,7 +603,7 @@ def _is_dead(process):
 
 
 def test_a_question_for_others_counts_where_no_response_follows():
-    cluster = UnaskedObjects()
+    cluster = view_of_part()
     cluster.list("v1", "Pod", "")
     with pytest.raises(apply_parts.AskedForOthers) as asked:
         list(apply_parts.alone(iter(()), cluster))

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile import CompileOptions, KindPlans, PolicyRules
 from kyvsim.engine.evaluate import evaluate
-from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.world import World
 from kyvsim.languages import compile_policies
 from kyvsim.model.ports import Budget, Meter

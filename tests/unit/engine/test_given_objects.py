@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.kubernetes.discovery import plural
 
 

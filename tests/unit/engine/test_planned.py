@@ -2,9 +2,9 @@
 
 import pytest
 
+from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile.policy_set import _PLANNED_AFTER
 from kyvsim.engine.evaluate import evaluate, passing, shown_passes
-from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.policy import open_request, run_turn
 from kyvsim.engine.world import World
 from kyvsim.model.request import Operation

@@ -2,8 +2,8 @@
 
 import pytest
 
+from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile.compiled import failed, passed, skipped
-from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.policy import open_for, run_turn
 from kyvsim.engine.world import World
 from kyvsim.model.request import Operation

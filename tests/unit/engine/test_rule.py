@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.policy import evaluate_rule, open_request
 from kyvsim.engine.world import World
 from kyvsim.model.request import Operation

@@ -1,7 +1,7 @@
 import pytest
 
+from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.evaluate import evaluate
-from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.world import World, creation_of
 from kyvsim.model.values import NO_MOCKS, CallAnswer, Mocks, Values
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile import CachedResult, CompileOptions, UnresolvedRules, index_policies
 from kyvsim.engine.compile.policy_set import _PLANNED_AFTER, StagePlan
 from kyvsim.engine.evaluate import evaluate
-from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.policy import open_request, run_turn
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.numbers import with_floats

@@ -1,5 +1,6 @@
 import pytest
 
+from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.context.cluster_api import (
     ApiPath,
     CallError,
@@ -9,7 +10,6 @@ from kyvsim.engine.context.cluster_api import (
     parse_options,
     parse_path,
 )
-from kyvsim.engine.given_objects import GivenObjects
 
 PATHS = [
     ("/api/v1/pods", ApiPath("v1", "", "pods", "", "")),

@@ -2,9 +2,9 @@
 
 import pytest
 
+from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile import CompileOptions, Model
 from kyvsim.engine.evaluate import evaluate
-from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.world import World
 from kyvsim.languages import compile_policies
 from kyvsim.languages.classic import policy as classic_policy

@@ -2,8 +2,8 @@
 
 import pytest
 
+from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.context import request_context
-from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.world import World
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.generate import DownstreamKey as Target
