@@ -164,9 +164,6 @@ class ConvertedRule(NamedTuple):
 
 # Converted rules → whole policies.
 
-_ASSEMBLY_PODS: Final = ("Pod",)
-
-
 Written: TypeAlias = Callable[[Mapping[str, Json]], str]
 """Gives an object as YAML."""
 
@@ -224,7 +221,7 @@ def _policy(name: str, group: list[ConvertedRule], whole: SourcePolicy, written:
     if "evaluation" in found and "evaluation" in settings:
         settings["evaluation"] |= found["evaluation"]
     found |= settings
-    if first.matching.kinds == _ASSEMBLY_PODS and first.kind != GENERATING:
+    if first.matching.kinds == _PODS and first.kind != GENERATING:
         controllers = [] if first.kind == MUTATING else controllers_of(whole.computed, context)
         if controllers is not None:
             found["autogen"] = {"podControllers": {"controllers": controllers}}
@@ -282,8 +279,7 @@ _ENTRIES: Final[Mapping[str, tuple[str, Callable[[Any, Written], Json]]]] = Mapp
 
 # Policies with rules → policies in CEL that mean the same.
 
-_CONVERT_PODS: Final = ("Pod",)
-_MANIFESTS: Final = ("validate", "manifests")
+_PODS: Final = ("Pod",)
 _NO_PRECONDITIONS: Final = FallibleTest(TRUE, fails=False)
 _OTHER_OPERATIONS: Final = ConversionCondition(
     "requests of other operations",
@@ -359,7 +355,7 @@ def _converted(
     place: int, variant: ActionVariant, whole: SourcePolicy, context: ConversionContext
 ) -> ConvertedRule:
     spec, computed, rule = whole.data["spec"], whole.computed, variant.rule
-    found = _rule_type(rule)
+    found = _rule_body(rule)
     preconditions, allowed = without_operations(rule.get("preconditions"))
     rule_type = found.rule_type
     usual = operations_of(rule_type, found.body)
@@ -372,7 +368,7 @@ def _converted(
     scope = _scope(rule, matching, whole, context)
     asked = _preconditions(preconditions, scope, matching)
     folded = "variables." in one_line(asked.test) and rule_type.kind == VALIDATING
-    derived = computed.controllers if matching.kinds == _CONVERT_PODS else frozenset[str]()
+    derived = computed.controllers if matching.kinds == _PODS else frozenset[str]()
     given = ConversionInput(
         rule=rule, body=found.body, scope=scope, matching=matching, controllers=derived
     )
@@ -385,7 +381,7 @@ def _converted(
     guards = every(guard for one in mutations for guard in one.guards)
     conditions += named_conditions("precondition", guards)
     conditions += [(one["name"], one["expression"]) for one in rule.get("celPreconditions") or ()]
-    if matching.kinds == _CONVERT_PODS and rule_type.kind in DERIVED:
+    if matching.kinds == _PODS and rule_type.kind in DERIVED:
         controllers_of(computed, context)
     settings_of(spec, rule_type.kind, context)
     texts = written_conditions(conditions)
@@ -441,32 +437,23 @@ def _guarded(entries: Sequence[PolicyEntry], asked: FallibleTest) -> tuple[Polic
     )
 
 
-def _rule_type(rule: Json) -> RuleBody:
+def _rule_body(rule: Json) -> RuleBody:
     found = rule_type_of(rule)
-    if found is None:
-        raise _no_emitter(rule)
-    return found
-
-
-def _no_emitter(rule: Json) -> NotConvertible:
+    if found is not None:
+        return found
     field = next((one.field for one in rule_types_of(rule)), ())
-    if field == _MANIFESTS:
-        return NotConvertible(
-            "signatures of objects have no twin: nothing in CEL checks them",
-            "keep the rule in a ClusterPolicy of its own",
-            field,
-        )
-    return NotConvertible(
-        f"`{'.'.join(field)}` is not converted yet", "write the policy in CEL by hand", field
-    )
+    what = f"`{'.'.join(field)}` is not converted yet"
+    advice = "write the policy in CEL by hand"
+    if field == ("validate", "manifests"):
+        what = "signatures of objects have no twin: nothing in CEL checks them"
+        advice = "keep the rule in a ClusterPolicy of its own"
+    raise NotConvertible(what, advice, field)
 
 
 def _scope(
     rule: Json, matching: Matching, whole: SourcePolicy, context: ConversionContext
 ) -> Scope:
-    derived = (
-        matching.kinds == _CONVERT_PODS and bool(whole.computed.derived) and "mutate" not in rule
-    )
+    derived = matching.kinds == _PODS and bool(whole.computed.derived) and "mutate" not in rule
     found = subject_of(matching, context, derived=derived)
     old = Expr("oldObject", matching.types, rewritten=True)
     scope = Scope(context, found, old, read, namespace=whole.namespace, patching="mutate" in rule)

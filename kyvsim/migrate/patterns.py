@@ -234,23 +234,20 @@ def _comes_first(key: str) -> bool:
 
 def _of_member(text: str, pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
     with located(text):
-        return _asked_of_member(text, pattern, value, around)
-
-
-def _asked_of_member(text: str, pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
-    anchor = parse_anchor(text)
-    sign, key = (None, text) if anchor is None else anchor
-    if "{{" in key:
-        raise _no_twin("a key with a variable", "name the key, or ask with deny conditions")
-    if has_wildcard(key):
-        return _of_wildcard_key((sign, key), pattern, value, around)
-    child = value.child(key)
-    if sign is None:
-        return _convert(pattern, child, around)
-    emit = _ANCHORS.get(sign)
-    if emit is None:
-        raise _no_twin(f"the anchor `{text}`", "leave it out: it adds fields in mutate rules only")
-    return emit(pattern, child, around)
+        anchor = parse_anchor(text)
+        sign, key = (None, text) if anchor is None else anchor
+        if "{{" in key:
+            raise _no_twin("a key with a variable", "name the key, or ask with deny conditions")
+        if has_wildcard(key):
+            return _of_wildcard_key((sign, key), pattern, value, around)
+        child = value.child(key)
+        if sign is None:
+            return _convert(pattern, child, around)
+        emit = _ANCHORS.get(sign)
+        if emit is None:
+            advice = "leave it out: it adds fields in mutate rules only"
+            raise _no_twin(f"the anchor `{text}`", advice)
+        return emit(pattern, child, around)
 
 
 def _equality(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:

@@ -39,11 +39,40 @@ from kyvsim.migrate.expressions import (
     quoted,
     some,
 )
-from kyvsim.migrate.pods import ContainerExpressions, PodExpressions, each, fixed, nothing, read
+from kyvsim.migrate.pods import (
+    ContainerExpressions,
+    Fits,
+    PodExpressions,
+    each,
+    fixed,
+    nothing,
+    read,
+)
 from kyvsim.migrate.scalars import like_one
 from kyvsim.migrate.values import Expr, element_of
 
-# What a node shares with a Pod: namespaces, ports, paths, kernel parameters, volumes.
+
+def everywhere(
+    pod: PodExpressions,
+    steps: tuple[str, ...],
+    test: Callable[[Expr], Test],
+    fits: Callable[[Expr], Fits],
+    spared: tuple[str, Test] = ("", FALSE),
+) -> Test:
+    """Return the test of a setting in the security context of the Pod and of its containers.
+
+    `spared` is as in `PodExpressions.containers`.
+    """
+    field = f"securityContext.{'.'.join(steps)}"
+    own = pod.setting(*steps)
+
+    def of_container(one: ContainerExpressions) -> Test:
+        value = one.setting(*steps)
+        return one.unless_excluded(test(value), field, fits(value))
+
+    of_pod = pod.unless_excluded(test(own), f"spec.{field}", fits(own))
+    return every([of_pod, pod.containers(of_container, spared)])
+
 
 # What the node shares: namespaces, ports, paths, and hosts that probes call.
 
@@ -122,8 +151,6 @@ def restricted_volumes(pod: PodExpressions) -> Test:
     return each(listed.or_else([]), volume.text, some([test, *excused]))
 
 
-# Privileges of containers: capabilities, users, privileged mode, escalation.
-
 # Linux capabilities that containers add and drop.
 
 _NAME = "capability"
@@ -173,12 +200,11 @@ def is_set(value: Expr) -> Test:
 
 def privileged(pod: PodExpressions) -> Test:
     """No privileged containers."""
-
-    def of_container(one: ContainerExpressions) -> Test:
-        off = Not(is_set(one.setting("privileged")))
-        return one.unless_excluded(off, "securityContext.privileged", fixed("true"))
-
-    return pod.containers(of_container)
+    return pod.containers(
+        lambda one: one.unless_excluded(
+            Not(is_set(one.setting("privileged"))), "securityContext.privileged", fixed("true")
+        )
+    )
 
 
 def proc_mount(pod: PodExpressions) -> Test:
@@ -195,14 +221,7 @@ def proc_mount(pod: PodExpressions) -> Test:
 def windows_host_process(pod: PodExpressions) -> Test:
     """No processes of the Windows host."""
     steps = ("windowsOptions", "hostProcess")
-    field = f"securityContext.{'.'.join(steps)}"
-
-    def of_container(one: ContainerExpressions) -> Test:
-        return one.unless_excluded(Not(is_set(one.setting(*steps))), field, fixed("true"))
-
-    off = Not(is_set(pod.setting(*steps)))
-    own = pod.unless_excluded(off, f"spec.{field}", fixed("true"))
-    return every([own, pod.containers(of_container)])
+    return everywhere(pod, steps, lambda one: Not(is_set(one)), lambda _: fixed("true"))
 
 
 def escalation(pod: PodExpressions) -> Test:
@@ -230,7 +249,6 @@ def escalation(pod: PodExpressions) -> Test:
 # Users that containers run as: not root.
 
 _NON_ROOT = "securityContext.runAsNonRoot"
-_USER = "securityContext.runAsUser"
 
 
 def non_root(pod: PodExpressions) -> Test:
@@ -256,18 +274,13 @@ def non_root(pod: PodExpressions) -> Test:
 
 def root_user(pod: PodExpressions) -> Test:
     """The user 0 may not be set."""
-    of_pod = pod.unless_excluded(_is_no_root(pod.setting("runAsUser")), f"spec.{_USER}", fixed("0"))
-    of_containers = pod.containers(
-        lambda one: one.unless_excluded(_is_no_root(one.setting("runAsUser")), _USER, fixed("0"))
+    return everywhere(
+        pod,
+        ("runAsUser",),
+        lambda user: Relation(user.or_else(1), "!=", "0"),
+        lambda _: fixed("0"),
     )
-    return every([of_pod, of_containers])
 
-
-def _is_no_root(user: Expr) -> Test:
-    return Relation(user.or_else(1), "!=", "0")
-
-
-# Security profiles and options: AppArmor, seccomp, SELinux.
 
 # Profiles that a Pod and its containers may set, of AppArmor and of seccomp, by their types.
 
@@ -284,16 +297,13 @@ def allowed_types(
 
     `spared` is as in `PodExpressions.containers`.
     """
-    listed = sorted(types, reverse=True)
-    field = type_field(option)
-
-    def of_container(one: ContainerExpressions) -> Test:
-        kind = one.setting(option, "type")
-        return one.unless_excluded(is_allowed(kind, pod, listed), field, read(kind.text))
-
-    kind = pod.setting(option, "type")
-    own = pod.unless_excluded(is_allowed(kind, pod, listed), f"spec.{field}", read(kind.text))
-    return every([own, pod.containers(of_container, spared)])
+    return everywhere(
+        pod,
+        (option, "type"),
+        lambda kind: is_allowed(kind, pod, types),
+        lambda kind: read(kind.text),
+        spared,
+    )
 
 
 def is_allowed(kind: Expr, pod: PodExpressions, types: Iterable[str]) -> Test:

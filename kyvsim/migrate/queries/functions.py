@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -15,7 +16,6 @@ from kyvsim.migrate.values import (
     TEXT,
     UNKNOWN,
     Expr,
-    Types,
     element_of,
     is_list,
     is_map,
@@ -24,9 +24,11 @@ from kyvsim.migrate.values import (
     values_of,
 )
 
-# JMESPath functions of times and durations → CEL, which has types for both.
+_Converter: TypeAlias = Callable[..., Expr]
+"""Takes the arguments of a call."""
 
-_TimesConverter: TypeAlias = Callable[[list[Expr], Scope], Expr]
+# Times and durations, for which CEL has types.
+
 _NOW: Final = "time.now()"
 
 
@@ -35,76 +37,48 @@ def _moment(value: Expr) -> str:
     return value.moment or f"timestamp({value.text})"
 
 
-def _at(moment: str) -> Expr:
+def _time(moment: str) -> Expr:
     return Expr(f"string({moment})", TEXT, moment=moment)
 
 
-def _lasting(duration: str) -> Expr:
+def _duration(duration: str) -> Expr:
     return Expr(f"string({duration})", TEXT, duration=duration)
 
 
-def _now(_given: list[Expr], _: Scope) -> Expr:
-    return _at(_NOW)
-
-
-def _since(given: list[Expr], _: Scope) -> Expr:
-    layout, start, end = given
+def _since(layout: Expr, start: Expr, end: Expr) -> Expr:
     if layout.constant != ("",):
         raise no_twin("a time in another layout than that of RFC 3339")
     last = _NOW if end.constant == ("",) else _moment(end)
-    return _lasting(f"{last} - {_moment(start)}")
+    return _duration(f"{last} - {_moment(start)}")
 
 
-def _difference(given: list[Expr], _: Scope) -> Expr:
-    start, end = given
-    return _lasting(f"{_moment(end)} - {_moment(start)}")
+def _compared(sign: str, left: Expr, right: Expr) -> Expr:
+    return as_value(Relation(_moment(left), sign, _moment(right)))
 
 
-def _sum(given: list[Expr], _: Scope) -> Expr:
-    start, added = given
-    duration = added.duration or f"duration({added.text})"
-    return _at(f"{_moment(start)} + {duration}")
-
-
-def _same_moment(given: list[Expr], _: Scope) -> Expr:
-    return _at(_moment(given[0]))
-
-
-def _compared(sign: str) -> _TimesConverter:
-    def convert(given: list[Expr], _: Scope) -> Expr:
-        left, right = given
-        return as_value(Relation(_moment(left), sign, _moment(right)))
-
-    return convert
-
-
-def _between(given: list[Expr], _: Scope) -> Expr:
+def _between(*given: Expr) -> Expr:
     time, start, end = map(_moment, given)
     return as_value(every([Relation(time, ">", start), Relation(time, "<", end)]))
 
 
-def _cron(given: list[Expr], _: Scope) -> Expr:
-    return Expr(f"time.toCron({_moment(given[0])})", TEXT)
-
-
-TIMES: Final[Mapping[str, _TimesConverter]] = MappingProxyType(
+TIMES: Final[Mapping[str, _Converter]] = MappingProxyType(
     {
-        "time_now": _now,
-        "time_now_utc": _now,
-        "time_utc": _same_moment,
+        "time_now": lambda: _time(_NOW),
+        "time_now_utc": lambda: _time(_NOW),
+        "time_utc": lambda time: _time(_moment(time)),
         "time_since": _since,
-        "time_diff": _difference,
-        "time_add": _sum,
-        "time_before": _compared("<"),
-        "time_after": _compared(">"),
+        "time_diff": lambda start, end: _duration(f"{_moment(end)} - {_moment(start)}"),
+        "time_add": lambda time, added: _time(
+            f"{_moment(time)} + {added.duration or f'duration({added.text})'}"
+        ),
+        "time_before": partial(_compared, "<"),
+        "time_after": partial(_compared, ">"),
         "time_between": _between,
-        "time_to_cron": _cron,
+        "time_to_cron": lambda time: Expr(f"time.toCron({_moment(time)})", TEXT),
     }
 )
 
-# JMESPath functions → CEL, one converter for each.
-
-_FunctionsConverter: TypeAlias = Callable[[list[Expr], Scope], Expr]
+# All functions.
 
 
 def call(tree: Tree, scope: Scope) -> Expr:
@@ -118,27 +92,21 @@ def call(tree: Tree, scope: Scope) -> Expr:
     if refusal := functions()[name].refusal(len(tree["children"])):
         raise NotConvertible(f"{refusal}: the rule ends in an error", "fix the call")
     given = [scope.read(one, scope) for one in tree["children"]]
-    found = convert(given, scope)
+    found = convert(*given)
     # A function ends in an error where an argument is null, unless it is made for that.
     if name in _TAKE_NULL or found.needs:
         return found
-    return found._replace(needs=_needs(given))
+    return found._replace(needs=_needs(*given))
 
 
 _TAKE_NULL: Final = frozenset({"to_string", "to_array", "label_match"})
 
 
-def _needs(given: list[Expr]) -> tuple[Test, ...]:
+def _needs(*given: Expr) -> tuple[Test, ...]:
     return tuple(need for one in given for need in one.needed())
 
 
-def _length(given: list[Expr], _: Scope) -> Expr:
-    (value,) = given
-    return Expr(f"size({value.text})", NUMBER, needs=value.needed())
-
-
-def _contains(given: list[Expr], _: Scope) -> Expr:
-    whole, part = given
+def _contains(whole: Expr, part: Expr) -> Expr:
     text = whole.tight()
     if is_text(whole.types):
         found = as_value(Plain(f"{text}.contains({part.text})"))
@@ -151,49 +119,37 @@ def _contains(given: list[Expr], _: Scope) -> Expr:
     else:
         listed = f"type({whole.text}) == list ? {part.text} in {whole.text}"
         found = as_value(Plain(f"({listed} : {text}.contains({part.text}))"))
-    return found._replace(needs=(*whole.needed(), *part.needed()))
+    return found._replace(needs=_needs(whole, part))
 
 
-def _keys(given: list[Expr], _: Scope) -> Expr:
-    (value,) = given
+def _keys(value: Expr) -> Expr:
     text = f"{value.tight()}.map(key, key)"
     return Expr(text, list_of(TEXT), noun="keys", needs=value.needed(), keys_of=value.tight())
 
 
-def _values(given: list[Expr], _: Scope) -> Expr:
-    (value,) = given
+def _values(value: Expr) -> Expr:
     types = list_of(values_of(value.types) if is_map(value.types) else UNKNOWN)
     text = f"{value.tight()}.map(key, {value.text}[key])"
     return Expr(text, types, noun="values", needs=value.needed())
 
 
-def _method(name: str, types: Types = TEXT) -> _FunctionsConverter:
-    def convert(given: list[Expr], _: Scope) -> Expr:
-        first, *rest = given
-        arguments = ", ".join(one.text for one in rest)
-        return Expr(f"{first.tight()}.{name}({arguments})", types, needs=_needs(given))
-
-    return convert
+def _method(name: str, first: Expr, *rest: Expr) -> Expr:
+    arguments = ", ".join(one.text for one in rest)
+    return Expr(f"{first.tight()}.{name}({arguments})", TEXT, needs=_needs(first, *rest))
 
 
-def _test_method(name: str) -> _FunctionsConverter:
-    def convert(given: list[Expr], _: Scope) -> Expr:
-        first, second = given
-        found = as_value(Plain(f"{first.tight()}.{name}({second.text})"))
-        return found._replace(needs=_needs(given))
-
-    return convert
+def _test_method(name: str, first: Expr, second: Expr) -> Expr:
+    found = as_value(Plain(f"{first.tight()}.{name}({second.text})"))
+    return found._replace(needs=_needs(first, second))
 
 
-def _regex_match(given: list[Expr], _: Scope) -> Expr:
-    pattern, text = given
+def _regex_match(pattern: Expr, text: Expr) -> Expr:
     subject = text.tight() if is_text(text.types) else f"string({text.text})"
     found = as_value(Plain(f"{subject}.matches({pattern.text})"))
-    return found._replace(needs=_needs(given))
+    return found._replace(needs=_needs(pattern, text))
 
 
-def _regex_replace_all(given: list[Expr], _: Scope) -> Expr:
-    pattern, text, replacement = given
+def _regex_replace_all(pattern: Expr, text: Expr, replacement: Expr) -> Expr:
     if not replacement.constant:
         raise no_twin("a replacement that is no fixed text")
     sign = re.sub(r"\$\{?(\d+)\}?", r"\\\1", str(replacement.constant[0]))
@@ -201,23 +157,7 @@ def _regex_replace_all(given: list[Expr], _: Scope) -> Expr:
     return Expr(f"regex.replace({subject}, {pattern.text}, {quoted(sign)})", TEXT)
 
 
-def _split(given: list[Expr], _: Scope) -> Expr:
-    text, sign = given
-    return Expr(f"{text.tight()}.split({sign.text})", list_of(TEXT), noun=text.noun)
-
-
-def _join(given: list[Expr], _: Scope) -> Expr:
-    sign, texts = given
-    return Expr(f"{texts.tight()}.join({sign.text})", TEXT)
-
-
-def _replace_all(given: list[Expr], _: Scope) -> Expr:
-    text, old, new = given
-    return Expr(f"{text.tight()}.replace({old.text}, {new.text})", TEXT)
-
-
-def _to_string(given: list[Expr], _: Scope) -> Expr:
-    (value,) = given
+def _to_string(value: Expr) -> Expr:
     if is_list(value.types) or is_map(value.types):
         return Expr(f"json.marshal({value.or_else(None)})", TEXT)
     # What is missing is null to a function, and `null` is the text of that.
@@ -227,33 +167,17 @@ def _to_string(given: list[Expr], _: Scope) -> Expr:
     return Expr(f"string({text})", TEXT, needs=value.needs)
 
 
-def _to_number(given: list[Expr], _: Scope) -> Expr:
-    (value,) = given
-    return Expr(f"double({value.text})", NUMBER, is_double=True, needs=value.needed())
+def _number(name: str, value: Expr) -> Expr:
+    return Expr(f"{value.tight()}.{name}()", element_of(value.types) or NUMBER, is_double=True)
 
 
-def _numbers(name: str) -> _FunctionsConverter:
-    def convert(given: list[Expr], _: Scope) -> Expr:
-        (value,) = given
-        return Expr(f"{value.tight()}.{name}()", element_of(value.types) or NUMBER, is_double=True)
-
-    return convert
-
-
-def _sort(given: list[Expr], _: Scope) -> Expr:
-    (value,) = given
-    return Expr(f"{value.tight()}.sort()", value.types, noun=value.noun)
-
-
-def _reverse(given: list[Expr], _: Scope) -> Expr:
-    (value,) = given
+def _reverse(value: Expr) -> Expr:
     if not is_list(value.types):
         raise no_twin("`reverse` of a text")
     return Expr(f"{value.tight()}.reverse()", value.types, noun=value.noun)
 
 
-def _to_array(given: list[Expr], _: Scope) -> Expr:
-    (value,) = given
+def _to_array(value: Expr) -> Expr:
     if is_list(value.types):
         # Of nothing it makes a list with null in it, which is nothing to look for.
         text = value.or_else([])
@@ -261,74 +185,56 @@ def _to_array(given: list[Expr], _: Scope) -> Expr:
     return Expr(f"[{value.text}]", list_of(value.types), noun=value.noun)
 
 
-def _label_match(given: list[Expr], _: Scope) -> Expr:
-    wanted, labels = given
+def _label_match(wanted: Expr, labels: Expr) -> Expr:
     found = f"{labels.optional or labels.tight()}[?key]"
     body = Relation(found, "==", f"optional.of({wanted.tight()}[key])")
     return as_value(Quantified(wanted.or_else({}), "key", body))
 
 
-def _parse(function: str) -> _FunctionsConverter:
-    def convert(given: list[Expr], _: Scope) -> Expr:
-        return Expr(f"{function}({given[0].text})", UNKNOWN)
-
-    return convert
+def _arithmetic(sign: str, level: int, left: Expr, right: Expr) -> Expr:
+    text = f"double({left.text}) {sign} double({right.text})"
+    return Expr(text, NUMBER, level, is_double=True)
 
 
-def _base64_decode(given: list[Expr], _: Scope) -> Expr:
-    return Expr(f"string(base64.decode({given[0].text}))", TEXT)
-
-
-def _base64_encode(given: list[Expr], _: Scope) -> Expr:
-    return Expr(f"base64.encode(bytes({given[0].text}))", TEXT)
-
-
-def _random(given: list[Expr], _: Scope) -> Expr:
-    return Expr(f"random({given[0].text})", TEXT)
-
-
-def _arithmetic(sign: str, level: int) -> _FunctionsConverter:
-    def convert(given: list[Expr], _: Scope) -> Expr:
-        left, right = given
-        numbers = (f"double({one.text})" for one in (left, right))
-        return Expr(f" {sign} ".join(numbers), NUMBER, level, is_double=True)
-
-    return convert
-
-
-FUNCTIONS: Final[Mapping[str, _FunctionsConverter]] = MappingProxyType(
+FUNCTIONS: Final[Mapping[str, _Converter]] = MappingProxyType(
     {
-        "length": _length,
+        "length": lambda value: Expr(f"size({value.text})", NUMBER, needs=value.needed()),
         "contains": _contains,
         "keys": _keys,
         "values": _values,
-        "starts_with": _test_method("startsWith"),
-        "ends_with": _test_method("endsWith"),
+        "starts_with": partial(_test_method, "startsWith"),
+        "ends_with": partial(_test_method, "endsWith"),
         "regex_match": _regex_match,
         "regex_replace_all": _regex_replace_all,
-        "split": _split,
-        "join": _join,
-        "replace_all": _replace_all,
-        "trim": _method("trim"),
-        "to_lower": _method("lowerAscii"),
-        "to_upper": _method("upperAscii"),
+        "split": lambda text, sign: Expr(
+            f"{text.tight()}.split({sign.text})", list_of(TEXT), noun=text.noun
+        ),
+        "join": lambda sign, texts: Expr(f"{texts.tight()}.join({sign.text})", TEXT),
+        "replace_all": lambda text, old, new: Expr(
+            f"{text.tight()}.replace({old.text}, {new.text})", TEXT
+        ),
+        "trim": partial(_method, "trim"),
+        "to_lower": partial(_method, "lowerAscii"),
+        "to_upper": partial(_method, "upperAscii"),
         "to_string": _to_string,
-        "to_number": _to_number,
+        "to_number": lambda value: Expr(
+            f"double({value.text})", NUMBER, is_double=True, needs=value.needed()
+        ),
         "to_array": _to_array,
-        "max": _numbers("max"),
-        "min": _numbers("min"),
-        "sum": _numbers("sum"),
-        "sort": _sort,
+        "max": partial(_number, "max"),
+        "min": partial(_number, "min"),
+        "sum": partial(_number, "sum"),
+        "sort": lambda value: Expr(f"{value.tight()}.sort()", value.types, noun=value.noun),
         "reverse": _reverse,
         "label_match": _label_match,
-        "parse_json": _parse("json.unmarshal"),
-        "parse_yaml": _parse("yaml.parse"),
-        "base64_decode": _base64_decode,
-        "base64_encode": _base64_encode,
-        "random": _random,
-        "add": _arithmetic("+", 5),
-        "subtract": _arithmetic("-", 5),
-        "multiply": _arithmetic("*", 6),
+        "parse_json": lambda text: Expr(f"json.unmarshal({text.text})"),
+        "parse_yaml": lambda text: Expr(f"yaml.parse({text.text})"),
+        "base64_decode": lambda text: Expr(f"string(base64.decode({text.text}))", TEXT),
+        "base64_encode": lambda text: Expr(f"base64.encode(bytes({text.text}))", TEXT),
+        "random": lambda text: Expr(f"random({text.text})", TEXT),
+        "add": partial(_arithmetic, "+", 5),
+        "subtract": partial(_arithmetic, "-", 5),
+        "multiply": partial(_arithmetic, "*", 6),
         **TIMES,
     }
 )
