@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from kyvsim.equivalence.objects import (
     CONTROLLERS,
@@ -146,13 +146,11 @@ def parts_meant(written: str, kinds: KindTable) -> Iterator[SubresourceKind]:
     *whole, name = written.split("/")
     if len(whole) != len(KindName._fields):
         return
-    some = [one for one in kinds_meant("/".join(whole), kinds) if (one.group, one.kind) in _kinds()]
-    for kind in some if has_wildcard(whole[2]) else kinds_meant("/".join(whole), kinds):
+    with_parts = {(group, kind) for group, kind, _ in _SENT}
+    for kind in kinds_meant("/".join(whole), kinds):
+        if has_wildcard(whole[2]) and (kind.group, kind.kind) not in with_parts:
+            continue
         yield from (SubresourceKind(kind, one) for one in _names(kind) if matches(name, one))
-
-
-def _kinds() -> frozenset[tuple[str, str]]:
-    return frozenset((group, kind) for group, kind, _ in _SENT)
 
 
 def _names(kind: KindName) -> Iterator[str]:
@@ -277,10 +275,13 @@ class Space(NamedTuple):
     """Ways at which the object is looked at as it was before."""
 
 
+_Item = TypeVar("_Item")
+
+
 def space_of(mentions: Iterable[FieldReference], kinds: KindTable, now: datetime) -> Space:
     """Return the space that policies span with what they mention; `now` is when they are asked."""
     told = tuple(mentions)
-    places = _places(told)
+    places = _by_way(_places(told))
     written = _same_spelling(one for m in told if m.about is Subject.KIND for one in m.values)
     found = dict.fromkeys(kind for one in written for kind in kinds_meant(one, kinds))
     controllers = tuple(one for one in _controllers(found) if one not in found)
@@ -289,8 +290,8 @@ def space_of(mentions: Iterable[FieldReference], kinds: KindTable, now: datetime
         kinds=(*found, *controllers),
         derived=frozenset(one.kind for one in controllers),
         places={way: (*values, *moments(way, values, now)) for way, values in places.items()},
-        read=_read(told),
-        sizes=_sizes(told),
+        read=_by_way((one.way, one.values) for one in told if one.about is About.WORLD),
+        sizes=_by_way((one.way, one.sizes) for one in told if one.sizes),
         user=STRANGER,
         users=tuple(dict.fromkeys(_users(told))),
         namespace_labels=tuple(_namespace_labels(told)),
@@ -316,37 +317,27 @@ def _same_spelling(written: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(spelled))
 
 
+def _places(mentions: Iterable[Mention]) -> Iterator[tuple[Way, tuple[Json, ...]]]:
+    """Yield the ways in objects with the values that are written for them."""
+    for one in mentions:
+        if one.about in {About.OBJECT, About.OLD_OBJECT} and one.way not in _NO_PLACES:
+            yield one.way, one.values
+        elif one.about is About.REQUEST and one.way[:1] in {("namespace",), ("name",)}:
+            yield ("metadata", *one.way[:1]), one.values
+
+
+def _by_way(found: Iterable[tuple[Way, tuple[_Item, ...]]]) -> dict[Way, tuple[_Item, ...]]:
+    """Return all items of each way."""
+    by_way: dict[Way, tuple[_Item, ...]] = {}
+    for way, items in found:
+        by_way[way] = (*by_way.get(way, ()), *items)
+    return by_way
+
+
 def _controllers(found: Iterable[KindName]) -> Iterator[KindName]:
     """Yield all controllers where Pods are among the kinds: rules are derived for these."""
     if any((one.group, one.kind) == POD for one in found):
         yield from (KindName(group, "v1", kind) for group, kind in CONTROLLERS)
-
-
-def _places(mentions: Iterable[FieldReference]) -> Mapping[FieldPath, tuple[Json, ...]]:
-    found: dict[FieldPath, tuple[Json, ...]] = {}
-    for one in mentions:
-        if one.about in {Subject.OBJECT, Subject.OLD_OBJECT} and one.way not in _NO_PLACES:
-            found[one.way] = (*found.get(one.way, ()), *one.values)
-        elif one.about is Subject.REQUEST and one.way[:1] in {("namespace",), ("name",)}:
-            way: FieldPath = ("metadata", *one.way[:1])
-            found[way] = (*found.get(way, ()), *one.values)
-    return found
-
-
-def _sizes(mentions: Iterable[FieldReference]) -> Mapping[FieldPath, tuple[int, ...]]:
-    found: dict[FieldPath, tuple[int, ...]] = {}
-    for one in mentions:
-        if one.sizes:
-            found[one.way] = (*found.get(one.way, ()), *one.sizes)
-    return found
-
-
-def _read(mentions: Iterable[FieldReference]) -> Mapping[FieldPath, tuple[Json, ...]]:
-    found: dict[FieldPath, tuple[Json, ...]] = {}
-    for one in mentions:
-        if one.about is Subject.WORLD:
-            found[one.way] = (*found.get(one.way, ()), *one.values)
-    return found
 
 
 def _users(mentions: Iterable[FieldReference]) -> Iterator[UserInfo]:

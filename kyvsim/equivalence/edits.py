@@ -1,7 +1,7 @@
 """Single changes of an object at a way: a value set, a part taken away, elements added."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.equivalence.field_rules import (
@@ -40,8 +40,11 @@ def edits(
     """
     plain: list[Edit] = []
     unusual: list[Edit] = []
-    written = {value.__class__ for value in _written(root, way, values)}
-    for place, value in (*_set_values(root, way, values), *_set_unusual(way)):
+    written_values = _written(root, way, values)
+    written = {value.__class__ for value in written_values}
+    usual_places = ((way, value) for value in written_values)
+    unusual_places = ((place, value) for place in _steps(way) for value in UNUSUAL)
+    for place, value in chain(usual_places, unusual_places):
         known = type_at(root, place) if root else None
         is_odd = root is None and not (place == way and value.__class__ in written)
         fitting = _fits(known, place, value) and not is_odd
@@ -67,13 +70,6 @@ def _edit(place: FieldPath, change: _Change, root: Type | None) -> Edit:
     return lambda obj: _changed(obj, place, change, root)
 
 
-def _set_values(
-    root: Type | None, way: FieldPath, values: Sequence[Json]
-) -> Iterator[tuple[FieldPath, Json]]:
-    """Yield what is written for a place, or what is usual there."""
-    yield from ((way, value) for value in _written(root, way, values))
-
-
 def _written(root: Type | None, way: FieldPath, values: Sequence[Json]) -> tuple[Json, ...]:
     """Return the values for a place that policies write for it, or those that are usual there."""
     found = (*samples(values), *usual(way), *_wild(way, values))
@@ -90,11 +86,6 @@ def _wild(way: FieldPath, values: Sequence[Json]) -> Iterator[str]:
     if Segment.ELEMENT in way:
         return wildcards(values or ("a",))
     return islice(wildcards(values), 1)
-
-
-def _set_unusual(way: FieldPath) -> Iterator[tuple[FieldPath, Json]]:
-    """Yield values of every type, for a place and for all that is around it."""
-    return ((place, value) for place in _steps(way) for value in UNUSUAL)
 
 
 def _fits(at: Type | None, way: FieldPath, value: Json) -> bool:

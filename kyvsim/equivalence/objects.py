@@ -202,24 +202,21 @@ def missing_targets(
 ) -> Iterator[Json]:
     """Yield an object for each target of rules for which none is given: the smallest there is."""
     there = {object_key(one) for one in given}
-    for target in dict.fromkeys(one for policy in policies for one in _targets(policy)):
+    for target in dict.fromkeys(
+        one for policy in policies for rule in policy.rules for one in rule.facts.targets
+    ):
         for obj in _meant(target, kinds):
             key = object_key(obj)
-            if not any(_is_meant(target, key.kind, one.kind, one.name) for one in there):
+            is_open = _is_open(target.name)
+            if not any(
+                one.kind == key.kind and (is_open or matches(target.name, one.name))
+                for one in there
+            ):
                 there.add(key)
                 yield obj
 
 
-def _targets(policy: Policy) -> Iterator[MutationTarget]:
-    for rule in policy.rules:
-        yield from rule.facts.targets
-
-
-def _is_meant(target: MutationTarget, kind: str, other: str, name: str) -> bool:
-    return other == kind and (_is_open(target.name) or matches(target.name, name))
-
-
-def _meant(target: MutationTarget, kinds: KindTable) -> Iterator[Json]:
+def _meant(target: Target, kinds: KindTable) -> Iterator[Json]:
     group, version = split_api_version(target.api_version)
     for kind in kinds_meant(f"{group}/{version}/{target.kind}", kinds):
         obj = smallest(kind, kinds)

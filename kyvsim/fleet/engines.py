@@ -108,7 +108,8 @@ def dask(address: str) -> Iterator[Engine]:
             client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
         # Where its time is up while it tries, the client may find its own state asserted away.
         except (OSError, ValueError, TypeError, AssertionError) as error:
-            text = f"--scheduler {address}: no scheduler answers there: {_reason(error)}"
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            text = f"--scheduler {address}: no scheduler answers there: {reason}"
             raise FleetError(text) from None
         try:
             yield _engine(client, address, KilledWorker)
@@ -138,7 +139,3 @@ def _engine(client: Any, address: str, killed: type[BaseException]) -> Engine:
         is_there=lambda: client.status == "running",
         name=f"the scheduler at {address}",
     )
-
-
-def _reason(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -121,7 +121,7 @@ def _below(folder: str) -> Iterator[str]:
                 yield os.path.join(place, name)
 
 
-def _local_files_found(name: str) -> InputFile:
+def _local_file(name: str) -> InputFile:
     try:
         facts = os.stat(name)
     except OSError as error:
@@ -151,7 +151,7 @@ class LocalFiles:
             missing = explain_missing(path)
         if not names:
             raise FleetError(f"{path}: {missing}")
-        return [_local_files_found(name) for name in names]
+        return [_local_file(name) for name in names]
 
     @staticmethod
     def read(address: str, first: int, last: int | None) -> bytes:
@@ -211,7 +211,7 @@ _Read = TypeVar("_Read")
 _MAGIC = frozenset("*?[")
 
 
-def _remote_files_found(url: str, facts: dict[str, Any]) -> InputFile:
+def _remote_file(url: str, facts: dict[str, Any]) -> InputFile:
     entries = (f"{name}={facts[name]}" for name in sorted(facts))
     return InputFile(url, url, int(facts.get("size") or 0), stamp_of(entries))
 
@@ -266,7 +266,7 @@ class RemoteFiles:
         there = [one for one in sorted(entries.items()) if one[1]["type"] == "file"]
         if not there:
             raise FleetError(f"{url}: there is no file that fits")
-        return [_remote_files_found(files.unstrip_protocol(name), facts) for name, facts in there]
+        return [_remote_file(files.unstrip_protocol(name), facts) for name, facts in there]
 
     @staticmethod
     def read(url: str, first: int, last: int | None) -> bytes:

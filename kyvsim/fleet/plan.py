@@ -48,8 +48,14 @@ def planned(
     A cluster of up to `size` bytes is one item, and so it is where rules are not `parted`. Of
     larger ones each file is cut every `size` bytes; packed files cannot be.
     """
+    clusters: dict[str, list[InputFile]] = {}
+    for one in files:
+        folder = posixpath.dirname(one.name.replace("\\", "/")) or "."
+        names = {ClusterGrouping.FILE: one.name, ClusterGrouping.FOLDER: folder}
+        clusters.setdefault(names.get(per, "all"), []).append(one)
     found: list[WorkItem] = []
-    for cluster, some in _clusters(files, per).items():
+    for cluster, together in clusters.items():
+        some = tuple(together)
         if not parted or sum(one.size for one in some) <= size:
             found.append(whole(cluster, some))
         else:
@@ -78,18 +84,3 @@ def clusters_of(items: Iterable[WorkItem]) -> dict[str, tuple[InputFile, ...]]:
     for item in items:
         found.setdefault(item.cluster, {}).update(dict.fromkeys(item.files))
     return {cluster: tuple(files) for cluster, files in found.items()}
-
-
-def _clusters(files: Iterable[InputFile], per: ClusterGrouping) -> dict[str, tuple[InputFile, ...]]:
-    found: dict[str, list[InputFile]] = {}
-    for one in files:
-        found.setdefault(_cluster_of(one.name, per), []).append(one)
-    return {cluster: tuple(some) for cluster, some in found.items()}
-
-
-def _cluster_of(name: str, per: ClusterGrouping) -> str:
-    if per is ClusterGrouping.ALL:
-        return "all"
-    return (
-        name if per is ClusterGrouping.FILE else posixpath.dirname(name.replace("\\", "/")) or "."
-    )

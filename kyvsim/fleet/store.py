@@ -61,7 +61,7 @@ class RunEnd(NamedTuple):
 def plan_text(plan: RunPlan) -> bytes:
     """Return a plan as the text of a file."""
     told: dict[str, Any] = plan._asdict()
-    told |= {name: _told(told[name]) for name in _REMARKS}
+    told |= {name: _remarks_json(told[name]) for name in _REMARKS}
     return f"{json.dumps(told, indent=1)}\n".encode()
 
 
@@ -78,7 +78,7 @@ def plan_of(text: bytes) -> RunPlan | None:
 
 def end_text(end: RunEnd) -> bytes:
     """Return what is said at the end as the text of a file."""
-    told = {"run": end.run, "remarks": _told(end.remarks), "last": _told(end.last)}
+    told = {"run": end.run, "remarks": _remarks_json(end.remarks), "last": _remarks_json(end.last)}
     return f"{json.dumps(told, indent=1)}\n".encode()
 
 
@@ -92,7 +92,7 @@ def end_of(text: bytes) -> RunEnd | None:
         return None
 
 
-def _told(remarks: Iterable[Diagnostic]) -> list[Any]:
+def _remarks_json(remarks: Iterable[Diagnostic]) -> list[Any]:
     return [diagnostic_json(one) for one in remarks]
 
 

@@ -62,7 +62,7 @@ class StructurePosition(NamedTuple):
 
 def entries(text: str) -> tuple[YamlEntry, ...]:
     """Return the entries of all documents of a text, in order."""
-    return tuple(_entries(text.split("\n")))
+    return tuple(_OutlineReader().read(text.split("\n")))
 
 
 def place_at(text: str, line: int, column: int) -> StructurePosition:
@@ -81,10 +81,6 @@ def place_at(text: str, line: int, column: int) -> StructurePosition:
         found.item(indent + dash.start())
     found.close(column if not last.strip() else (dashes.end() if dashes else column))
     return StructurePosition(found.document, found.path)
-
-
-def _entries(lines: Sequence[str]) -> Iterator[YamlEntry]:
-    yield from _OutlineReader().read(lines)
 
 
 class _OutlineReader:

@@ -270,16 +270,18 @@ def cel_note(word: str, kind: str) -> str:
 def completions_at(text: YamlText, line: int, column: int) -> Iterator[lsp.CompletionItem]:
     """Yield what may follow at a position, which counts characters."""
     cursor = text.cursor(line, column)
+    end = lsp.Position(cursor.line, cursor.column)
+    word = lsp.Range(lsp.Position(cursor.line, cursor.column - len(cursor.typed)), end)
     for one in dict.fromkeys(_offers(text, cursor)):
-        kind = lsp.CompletionItemKind.Property if one.is_key else _kind(one)
+        kind = lsp.CompletionItemKind.Value
+        if one.is_key:
+            kind = lsp.CompletionItemKind.Property
+        elif one.insert.endswith("(") or "->" in one.detail:
+            kind = lsp.CompletionItemKind.Function
+        note = lsp.MarkupContent(lsp.MarkupKind.Markdown, one.note) if one.note else None
+        edit = lsp.TextEdit(word, one.insert or one.label)
         yield lsp.CompletionItem(
-            label=one.label,
-            kind=kind,
-            detail=one.detail,
-            documentation=lsp.MarkupContent(lsp.MarkupKind.Markdown, one.note)
-            if one.note
-            else None,
-            text_edit=lsp.TextEdit(_typed(cursor), one.insert or one.label),
+            label=one.label, kind=kind, detail=one.detail, documentation=note, text_edit=edit
         )
 
 
@@ -290,17 +292,6 @@ def _offers(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
         yield from cel_offers(text, cursor.document)
     elif concerns(text.text) or len(text.text.split("\n")) <= 2:
         yield from offers_at(text, cursor)
-
-
-def _kind(offer: Offer) -> lsp.CompletionItemKind:
-    is_function = offer.insert.endswith("(") or "->" in offer.detail
-    return lsp.CompletionItemKind.Function if is_function else lsp.CompletionItemKind.Value
-
-
-def _typed(cursor: EditPosition) -> lsp.Range:
-    """Return the word that is replaced."""
-    start = lsp.Position(cursor.line, cursor.column - len(cursor.typed))
-    return lsp.Range(start, lsp.Position(cursor.line, cursor.column))
 
 
 # What is told of what a pointer rests on, as Markdown.

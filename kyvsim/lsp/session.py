@@ -184,7 +184,11 @@ class EditorSession:
         """Show what is wrong with the configuration at its places."""
         files = {os.path.realpath(one.location.file) for one in remarks if one.location}
         for file in files | self._told:
-            own = [one for one in remarks if one.location and _is_in(one, file)]
+            own = [
+                one
+                for one in remarks
+                if one.location and os.path.realpath(one.location.file) == file
+            ]
             text = ""
             uri = uris.from_fs_path(file)
             if uri is None:
@@ -243,10 +247,6 @@ class EditorSession:
 
 def _are_same(first: Source, second: Source) -> bool:
     return os.path.realpath(first.name) == os.path.realpath(second.name)
-
-
-def _is_in(remark: Diagnostic, file: str) -> bool:
-    return remark.location is not None and os.path.realpath(remark.location.file) == file
 
 
 # What puts a remark right, as actions of an editor: the fixes of `lint --fix`.

@@ -234,13 +234,14 @@ def mutants_of(data: Json) -> Iterator[tuple[ChangeKind, PolicyChange]]:
     Two that come to the same document are one. What comes of a change may be no sound policy.
     """
     seen = [data]
-    for kind, change in _changes(data):
+    found = (
+        (kind, change)
+        for point in mutation_points(data)
+        for kind in KINDS
+        if point.part in kind.parts
+        for change in kind.changes(point, data)
+    )
+    for kind, change in found:
         if change.data not in seen:
             seen.append(change.data)
             yield kind, change
-
-
-def _changes(data: Json) -> Iterator[tuple[ChangeKind, PolicyChange]]:
-    for point in mutation_points(data):
-        for kind in (one for one in KINDS if point.part in one.parts):
-            yield from ((kind, change) for change in kind.changes(point, data))

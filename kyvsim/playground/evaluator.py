@@ -105,10 +105,6 @@ class PageQuery(NamedTuple):
     """One of VIEWS."""
 
 
-def _verdicts(typed: Typed) -> PageUpdate:
-    return verdicts(explained_run(explain_typed(typed)))
-
-
 def _reasons(typed: Typed) -> PageUpdate:
     found = explain_typed(typed)
     objects = tuple(found.objects)
@@ -121,7 +117,11 @@ def _timeline(typed: Typed) -> PageUpdate:
 
 
 VIEWS: Mapping[str, Callable[[Typed], PageUpdate]] = MappingProxyType(
-    {"verdicts": _verdicts, "reasons": _reasons, "timeline": _timeline}
+    {
+        "verdicts": lambda typed: verdicts(explained_run(explain_typed(typed))),
+        "reasons": _reasons,
+        "timeline": _timeline,
+    }
 )
 """The tabs of the page, and what shows them."""
 
