@@ -290,7 +290,7 @@ def space_of(mentions: Iterable[FieldReference], kinds: KindTable, now: datetime
         kinds=(*found, *controllers),
         derived=frozenset(one.kind for one in controllers),
         places={way: (*values, *moments(way, values, now)) for way, values in places.items()},
-        read=_by_way((one.way, one.values) for one in told if one.about is About.WORLD),
+        read=_by_way((one.way, one.values) for one in told if one.about is Subject.WORLD),
         sizes=_by_way((one.way, one.sizes) for one in told if one.sizes),
         user=STRANGER,
         users=tuple(dict.fromkeys(_users(told))),
@@ -317,18 +317,20 @@ def _same_spelling(written: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(spelled))
 
 
-def _places(mentions: Iterable[Mention]) -> Iterator[tuple[Way, tuple[Json, ...]]]:
+def _places(mentions: Iterable[FieldReference]) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
     """Yield the ways in objects with the values that are written for them."""
     for one in mentions:
-        if one.about in {About.OBJECT, About.OLD_OBJECT} and one.way not in _NO_PLACES:
+        if one.about in {Subject.OBJECT, Subject.OLD_OBJECT} and one.way not in _NO_PLACES:
             yield one.way, one.values
-        elif one.about is About.REQUEST and one.way[:1] in {("namespace",), ("name",)}:
+        elif one.about is Subject.REQUEST and one.way[:1] in {("namespace",), ("name",)}:
             yield ("metadata", *one.way[:1]), one.values
 
 
-def _by_way(found: Iterable[tuple[Way, tuple[_Item, ...]]]) -> dict[Way, tuple[_Item, ...]]:
+def _by_way(
+    found: Iterable[tuple[FieldPath, tuple[_Item, ...]]],
+) -> dict[FieldPath, tuple[_Item, ...]]:
     """Return all items of each way."""
-    by_way: dict[Way, tuple[_Item, ...]] = {}
+    by_way: dict[FieldPath, tuple[_Item, ...]] = {}
     for way, items in found:
         by_way[way] = (*by_way.get(way, ()), *items)
     return by_way

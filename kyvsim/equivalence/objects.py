@@ -216,7 +216,7 @@ def missing_targets(
                 yield obj
 
 
-def _meant(target: Target, kinds: KindTable) -> Iterator[Json]:
+def _meant(target: MutationTarget, kinds: KindTable) -> Iterator[Json]:
     group, version = split_api_version(target.api_version)
     for kind in kinds_meant(f"{group}/{version}/{target.kind}", kinds):
         obj = smallest(kind, kinds)

@@ -1,4 +1,4 @@
-"""What is read of the cluster and of registries means the same in CEL."""
+"""JMESPath expressions: nested variables, context entries."""
 
 import json
 
@@ -8,6 +8,83 @@ from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.load.files import Source
 from kyvsim.model.evidence import Answer
+
+from .test_conditions import deny
+
+# Variables inside of variables stand for what they come to, wherever that is asked.
+
+EXPRESSIONS = [
+    (
+        {
+            "key": "{{ request.object.spec.containers"
+            "[?name == '{{ request.object.metadata.name }}']"
+            " | length(@) }}",
+            "operator": "GreaterThan",
+            "value": 0,
+        },
+        (
+            "size(object.spec.containers.filter(container, "
+            "container.name == object.metadata.name)) <= 0"
+        ),
+    ),
+    (
+        {
+            "key": "{{ request.object.metadata.labels.\"{{ request.namespace }}\" || '' }}",
+            "operator": "Equals",
+            "value": "x",
+        },
+        "object.metadata.?labels[?request.namespace].orValue('') != 'x'",
+    ),
+    (
+        {
+            "key": "{{ request.object.spec.nodeName == 'a-{{ request.namespace }}-b' }}",
+            "operator": "Equals",
+            "value": True,
+        },
+        "object.spec.?nodeName.orValue(null) != 'a-' + request.namespace + '-b'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("one", "wanted"), EXPRESSIONS, ids=["literal", "name", "piece"])
+def test_expressions(one, wanted, expression):
+    assert expression(deny(one)) == wanted
+
+
+def test_an_element_keeps_its_name_within_a_filter(denials, pod):
+    rule = {
+        "validate": {
+            "message": "m",
+            "foreach": [
+                {
+                    "list": "request.object.spec.volumes[?hostPath]",
+                    "deny": {
+                        "conditions": {
+                            "any": [
+                                {
+                                    "key": "{{ request.object.spec.containers[].volumeMounts"
+                                    "[?name == '{{ element.name }}'][] | length(@) }}",
+                                    "operator": "GreaterThan",
+                                    "value": 0,
+                                }
+                            ]
+                        }
+                    },
+                }
+            ],
+        }
+    }
+    volumes = [{"name": "host", "hostPath": {"path": "/a"}}, {"name": "own", "emptyDir": {}}]
+
+    def mounting(name):
+        mounts = [{"name": name, "mountPath": "/b"}]
+        containers = [{"name": "c", "image": "c", "volumeMounts": mounts}]
+        return pod(name, containers=containers, volumes=volumes)
+
+    assert denials(rule, [mounting("host"), mounting("own")]) == ["host"]
+
+
+# What is read of the cluster and of registries means the same in CEL.
 
 ALLOWED = {"name": "allowed", "configMap": {"name": "teams", "namespace": "default"}}
 TEAM = "{{ request.object.metadata.labels.team }}"
