@@ -188,9 +188,6 @@ def _is_plain(request: AdmissionRequest) -> bool:
     )
 
 
-# A request through all stages: the one path that every command takes.
-
-
 def evaluate(
     policies: PolicySet,
     request: AdmissionRequest,

@@ -11,9 +11,6 @@ from kyvsim.model.ports import ClusterView, ExternalData
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.values import NO_MOCKS, KindKey, Mocks, Values
 
-# What one evaluation knows besides policies and request.
-
-
 _NO_NAMESPACES: Mapping[str, Json] = MappingProxyType({})
 
 

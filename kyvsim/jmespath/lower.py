@@ -1,7 +1,7 @@
 """Syntax tree → closure: one function a node type, in a table, with upstream's rules.
 
 A closure takes the current value and returns a value, or a `MissingValue` where a map lacks the
-key; any other failure raises `QueryError`. upstream: kyverno/go-jmespath
+key; any other error raises `QueryError`. upstream: kyverno/go-jmespath
 `interpreter.go`. Its map order is random; here values of a map come in the order of their keys.
 """
 
@@ -174,13 +174,6 @@ def _call_two(
         return code(one, other)
 
     return run
-
-
-# Syntax tree → closure: one function a node type, in a table, with upstream's rules.
-#
-# A closure takes the current value and returns a value, or a `MissingValue` where a map has no such
-# key; any other failure raises `QueryError`. upstream: kyverno/go-jmespath
-# `interpreter.go`. Its map order is random; here values of a map come in the order of their keys.
 
 
 class LoweringContext(NamedTuple):

@@ -127,14 +127,6 @@ def json_value(text: str, expression: str, start: int) -> Json:
         raise QuerySyntaxError(str(error), expression, start) from None
 
 
-# Text → syntax tree, as strict, as lenient and as wordy as upstream's parser.
-#
-# upstream: kyverno/go-jmespath `parser.go`, a parser by the precedence of operators. What others
-# read otherwise: `[:::]` is a slice, a slice after an index is a projection, more than a field
-# can name a function, and a broken index at the start of an expression or a call of nothing fails
-# only when it is evaluated.
-
-
 Tree: TypeAlias = dict[str, Any]
 """A node: `type`, `children` and, for some types, `value`."""
 

@@ -65,9 +65,6 @@ def _ends_name(run: str, at: int) -> bool:
     return (run[at - 1] != "-") != (at < len(run) and run[at] != "-")
 
 
-# Expressions as values: their text, the names they may read, and the closure that evaluates.
-
-
 class Query(NamedTuple):
     """A compiled expression; share it freely."""
 

@@ -266,12 +266,6 @@ def _without_anchors(path: str) -> str:
     return f"/{cleaned}" if path.startswith("/") else cleaned
 
 
-# Documents with variables: compiled once, filled in for every evaluation.
-#
-# upstream: pkg/engine/variables/vars.go (`SubstituteAll`) and pkg/engine/jsonutils. Texts and keys
-# anywhere in a document may hold variables. Parts without any are shared with the document.
-
-
 Render: TypeAlias = Callable[[RuleScope], Json]
 
 

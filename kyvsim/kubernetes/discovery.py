@@ -18,14 +18,6 @@ from typing import NamedTuple
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.kubernetes.package_data import read_table
 
-# Known kinds: their names, their versions, and whether they live in namespaces.
-#
-# Kubernetes' own are package data, `kubernetes-VERSION.json`, read on first use: by group the
-# kinds, and `former`, versions that other releases served, or serve where asked to; of a kind,
-# `later` are versions that releases after it serve. What is `unknown_to_reference` is missing in
-# its cmd/cli/kubectl-kyverno/data/api-group-resources.json. Other kinds extend them: every
-# function takes those that `crd_kinds` finds, or `kyvsim.schema.kinds` knows, as `extra`.
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class GivenSchema:

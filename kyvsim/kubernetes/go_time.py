@@ -285,12 +285,6 @@ def _nanoseconds(digits: str) -> int:
     return int(digits[:9].ljust(9, "0"))
 
 
-# Points in time as Go reads and prints them: RFC 3339 and Go's own layouts.
-#
-# upstream: Go's time package (format.go, format_rfc3339.go, time.go). A local zone is never asked
-# for: texts with a zone name other than UTC keep their clock, as upstream does in a UTC container.
-
-
 RFC3339: Final = "2006-01-02T15:04:05Z07:00"
 _MAX_DURATION = (1 << 63) - 1
 _YEAR_ONE_TO_1970 = 62_135_596_800 * SECOND

@@ -104,11 +104,6 @@ def is_too_high(pattern: str) -> bool:
     return max(group.height() for group in open_groups) > MAX_HEIGHT
 
 
-# Regular expressions as Go has them (RE2).
-#
-# upstream: Go's regexp package.
-
-
 _MAX_MEMORY = 64 << 20
 _FEW_GROUPS = 200
 _ESCAPE = r"(?s)\\Q.*?(?:\\E|\Z)|\\."

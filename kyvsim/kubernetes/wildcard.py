@@ -14,10 +14,6 @@ from kyvsim.kubernetes.go_text import sprint_e
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import parse_duration, parse_quantity
 
-# Kyverno's wildcards: `*` is any run of characters, `?` exactly one; nothing else is special.
-#
-# upstream: ext/wildcard (IGLOU-EU/go-wildcard), whose answers these are in linear time.
-
 
 def has_wildcard(text: str) -> bool:
     """Return whether `text` holds a `*` or `?`."""

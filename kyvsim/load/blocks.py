@@ -170,7 +170,7 @@ def _documents(source: Source, frame: Frame | None) -> Iterable[Document | Diagn
 def _items(source: Source, frame: Frame) -> Iterator[Document]:
     """Yield the items of a list that a block has, as `parse_documents` does of the whole.
 
-    Raises ValueError, RecursionError or Unusual where they are not plain to see by themselves.
+    Raises ValueError, RecursionError or NeedsFullParser where they cannot be read by themselves.
     """
     text = normal_text(source.text)
     if helm_template(text):

@@ -139,13 +139,6 @@ def _unusable(document: Document, path: tuple[str, ...], text: str) -> Diagnosti
     return Diagnostic("KV097", Severity.ERROR, text, document.locate(path))
 
 
-# Texts to documents: split, parsed and typed as Kubernetes does it, lists taken apart.
-#
-# Codes: KV006 malformed YAML, KV007 bad document separator, KV008 text after the end of a document,
-# KV009 a file without documents, KV024 a Helm template, KV027 a list of odd shape, KV044 a document
-# that a comment hides.
-
-
 class Typing(NamedTuple):
     """How documents are read."""
 

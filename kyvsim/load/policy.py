@@ -223,9 +223,6 @@ def _error(code: str, message: str, document: Document) -> Diagnostic:
     return Diagnostic(code, Severity.ERROR, message, document.locate(()))
 
 
-# PolicyExceptions from documents.
-
-
 _PRIORITY = "polex.kyverno.io/priority"
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 """Of the years 1 to 9999, beyond which Python has no times."""

@@ -11,9 +11,6 @@ from kyvsim.model.source import Document, Location, Path
 from kyvsim.schema.kinds import NATIVE_GROUP, POLICY_GROUPS, RULES_GROUP, native_kinds, policy_names
 from kyvsim.yaml.document import YamlError
 
-# What a document is that is not what was wanted, and texts that are no YAML yet.
-
-
 _HELM_OBJECTS = ("Values", "Release", "Chart", "Capabilities")
 _HELM_CALLS = ("include", "define", "template")
 _OF_HELM = (

@@ -7,9 +7,6 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
 
-# Where loaded data came from: documents, and positions inside them.
-
-
 Path: TypeAlias = tuple[str | int, ...]
 """The way from a document's root to a node: mapping keys and list indices."""
 

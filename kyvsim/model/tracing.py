@@ -14,11 +14,6 @@ from kyvsim.model.explanation import RuleRun, Step
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Document, Location, Path, place_in_text
 
-# Who is told of the points that compiling comes upon, and of what is reached when policies run.
-#
-# Points are what tests can reach in policies; each counts how often every outcome of it came up.
-
-
 # What tests can reach in policies: points, and how often each outcome of theirs came up.
 
 

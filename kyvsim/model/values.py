@@ -92,9 +92,6 @@ class Mocks(NamedTuple):
 NO_MOCKS = Mocks()
 
 
-# Values given for variables, namespaces and subresources: what a cluster would have known.
-
-
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
 _NOTHING_BY_PAIR: Mapping[tuple[str, str], Mapping[str, Json]] = MappingProxyType({})
 _OPERATION = "request.operation"

@@ -13,11 +13,6 @@ from kyvsim.kubernetes.objects import MAX_DEPTH, Json
 from kyvsim.model.ports import Meter
 from kyvsim.patch.nodes import PatchError
 
-# JSON pointers and the places they name in a document.
-#
-# upstream: github.com/evanphx/json-patch/v5 `patch.go` (findObject, partialDoc, partialArray).
-
-
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _FEW = 16
 """Entries that are copied in a step."""

@@ -92,17 +92,6 @@ def without_directive(patch: Json) -> Json:
     return {name: value for name, value in patch.items() if name != DIRECTIVE}
 
 
-# Strategic merge patches: kyaml's rules, patch elements first in merged lists.
-#
-# upstream: `pkg/engine/mutate/patch/strategicMergePatch.go`; kyaml `yaml/walk` and `yaml/merge2`
-# with `MergeOptionsListPrepend` and no inference of list keys.
-#
-# Four functions treat a place: `_merge` where object and patch have a value, `_keep` where only
-# the object has one (its keyed lists are tidied all the same), `_adopt` where only the patch has
-# one, and `_settle` for what lies inside a part taken from the patch, which the reference merges
-# with itself. Each returns ABSENT for a value that goes.
-
-
 _NEXT = "\n  "
 
 

@@ -47,12 +47,6 @@ def _is_time(text: str) -> bool:
     return True
 
 
-# Where data does not fit a schema, found as an API server finds it; the words are the caller's.
-#
-# Source of the rules: k8s.io/kube-openapi pkg/validation/validate, and listtype validation of
-# k8s.io/apiextensions-apiserver pkg/apiserver/schema.
-
-
 class SchemaFinding(NamedTuple):
     """A word of a schema that a value breaks.
 

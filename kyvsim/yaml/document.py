@@ -234,12 +234,6 @@ class Anchors:
         return key_text(found.scalar)
 
 
-# One YAML document: from libyaml's events to plain data, without recursion.
-#
-# PyYAML is imported in functions: it takes a tenth of a start to load, and the texts that most runs
-# read are plain, so that `yaml_text` and `yaml_lines` do without it.
-
-
 Event: TypeAlias = Any
 """An event of libyaml; the stubs know too little of them."""
 

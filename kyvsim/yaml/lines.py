@@ -1,8 +1,7 @@
 """Plain block YAML read by lines: what a line says is worked out once for each text of a line.
 
-It reads what manifests are made of, and nothing else: whatever a line may mean besides is Unusual
-and left to libyaml. So it gives what `yaml_text` gives, only quicker where texts have much in
-common.
+It reads what manifests are made of: anything else raises NeedsFullParser and is left to libyaml.
+It gives the same data, faster where texts have much in common.
 """
 
 import json
@@ -84,7 +83,7 @@ def _needs_full_parser(text: str) -> bool:
 
 
 def line_reader(*, floats: bool) -> Callable[[str], Line]:
-    """Return what reads a line; it raises Unusual. `floats` is as for `load_one`."""
+    """Return what reads a line; it raises NeedsFullParser. `floats` is as for `load_one`."""
     value_of = plain_float_value if floats else plain_value
 
     @lru_cache(maxsize=1 << 12)
@@ -177,7 +176,8 @@ def _quoted(text: str) -> str:
 def _flow(text: str, *, floats: bool) -> Json:
     """Return a list or map that is written in one line, as libyaml reads it."""
     if "&" in text or "<<" in text or len(text) > _LONGEST_KEY:
-        raise NeedsFullParser  # anchors may be used elsewhere; merges are read in several ways
+        # What it names may be used elsewhere; merges are read in several ways.
+        raise NeedsFullParser
     empty = _EMPTY.match(text)
     if empty:
         return {} if empty[1] else []
@@ -231,7 +231,7 @@ def has_deeper(lines: Sequence[str], start: int, depth: int) -> bool:
 def text_below(lines: Sequence[str], start: int, said: Line) -> tuple[str, int]:
     """Return the text that a line has below it, and how many lines of it stand there.
 
-    They begin at line `start`. `said` says BLOCK or QUOTED. Raises Unusual.
+    They begin at line `start`. `said` says BLOCK or QUOTED. Raises NeedsFullParser.
     """
     follows, level, key, begun, inner = said
     column = (inner if key is not None and inner else level) // 2
@@ -243,7 +243,7 @@ def text_below(lines: Sequence[str], start: int, said: Line) -> tuple[str, int]:
 def text_going_on(lines: Sequence[str], start: int, text: str, level: int) -> tuple[str, int]:
     """Return a text that began one line before with what it goes on with, and how many lines more.
 
-    They begin at line `start` and stand below the level `level`. Raises Unusual.
+    They begin at line `start` and stand below the level `level`. Raises NeedsFullParser.
     """
     head = _LINE.match(lines[start - 1])
     # What was quoted, has a comment behind it or was a block has ended.
@@ -353,13 +353,6 @@ def _folded(text: str) -> str:
     return folded
 
 
-# Plain block YAML read by lines: what a line says is worked out once for each text of a line.
-#
-# It reads what manifests are made of, and nothing else: whatever a line may mean besides is Unusual
-# and left to libyaml. So it gives what `yaml_text` gives, only quicker where texts have much in
-# common.
-
-
 _LineReader: TypeAlias = Callable[[str], Line]
 
 _SHALLOW = 4
@@ -466,7 +459,7 @@ def read_block(text: str, *, floats: bool = False, column: int = 0) -> Json:
 
 
 def read_line(text: str) -> Line:
-    """Return what one line of a text that is plain says; raises Unusual."""
+    """Return what one line of a text that is plain says; raises NeedsFullParser."""
     return _readers(0, floats=False).single[text]
 
 
@@ -561,7 +554,7 @@ def _read(  # noqa: C901, PLR0912 — one pass over lines; calls would halve its
 
 
 def _last_text(follows: int, container: Json) -> tuple[str | int, str]:
-    """Return where the last text of a list or map stands, and that text; raises Unusual."""
+    """Return where the last text of a list or map stands, and that text; raises NeedsFullParser."""
     last = next(reversed(container)) if container.__class__ is dict else -1
     text = container[last]
     if follows != TEXT or text.__class__ is not str:

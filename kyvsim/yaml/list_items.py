@@ -76,7 +76,7 @@ def is_like_yaml(text: str) -> bool:
 
 @lru_cache(maxsize=2)
 def json_decoder(*, floats: bool) -> "JSONDecoder":
-    """Return what decodes texts that are like YAML; it raises ValueError and Unusual.
+    """Return what decodes texts that are like YAML; it raises ValueError and NeedsFullParser.
 
     `floats` is as for `load_one`. No key is there twice, and none of MAP_FIELDS is null.
     """
@@ -105,7 +105,7 @@ def _map(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 @lru_cache(maxsize=1 << 10)
 def _map_fields(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of the keys of a map that may not be null; raises Unusual for long ones."""
+    """Return the keys of a map that may not be null; raises NeedsFullParser for long ones."""
     if len("".join(keys)) > _MOST_KEYS:
         raise NeedsFullParser
     return tuple(MAP_FIELDS.intersection(keys))
@@ -269,7 +269,7 @@ def _line_start(text: str, at: int, before: _LineStart) -> _LineStart:
 
 
 def _json_item(text: str, start: int, line: _LineStart, *, floats: bool) -> tuple[ListItem, int]:
-    """Return the item that begins at `start`, and where it ends; raises ValueError and Unusual."""
+    """Return the item at `start` and its end; raises ValueError and NeedsFullParser."""
     try:
         data, end = json_decoder(floats=floats).raw_decode(text, start)
     except NeedsFullParser:
@@ -283,7 +283,7 @@ def _json_item(text: str, start: int, line: _LineStart, *, floats: bool) -> tupl
 
 
 def json_items(text: str, *, floats: bool) -> Iterator[ListItem]:
-    """Yield the items that a block of a list has; raises ValueError, RecursionError or Unusual."""
+    """Yield the items of a block; raises ValueError, RecursionError or NeedsFullParser."""
     at, start = text.index("{"), _LineStart(1, 0, 0)
     while True:
         start = _line_start(text, at, start)
@@ -295,11 +295,6 @@ def json_items(text: str, *, floats: bool) -> Iterator[ListItem]:
         at = between.end()
         if at == len(text):
             return
-
-
-# A list of objects cut at its items, each a text of its own: what `kubectl get` prints.
-#
-# It is cut where its items are plain to see, in YAML and in JSON; else it is read as one.
 
 
 _ITEMS = "items:\n"
@@ -345,7 +340,7 @@ def _cut_yaml(text: str, *, floats: bool) -> CutList | None:
 def read_items(text: str, frame: Frame, *, floats: bool = False) -> Iterator[ListItem]:
     """Yield the items of a list that a block of its text has; lines are counted from 1 in it.
 
-    Raises ValueError, RecursionError or Unusual where that takes the whole list.
+    Raises ValueError, RecursionError or NeedsFullParser where that takes the whole list.
     """
     if frame.is_json:
         yield from json_items(text, floats=floats)

@@ -214,9 +214,6 @@ def skipped(message: str, exceptions: tuple[str, ...] = ()) -> Outcome:
     return Outcome(RuleStatus.SKIP, message, exceptions=exceptions)
 
 
-# Policies as the engine runs them: closures in place of expressions.
-
-
 CompiledConditions = Callable[[JSONContext], ConditionsResult]
 
 

@@ -147,11 +147,6 @@ def _tell_fixed(template: Template, side: str, trace: TraceContext) -> None:
     trace_step(trace.at(side), Step(StepKind.SIDE, side, wanted=value, found=value))
 
 
-# Blocks of conditions: `any` and `all` lists, lists of such maps, and plain lists.
-#
-# upstream: pkg/engine/variables/evaluate.go and, for exceptions, pkg/utils/conditions.
-
-
 class ConditionError(Exception):
     """A condition that could not be evaluated; `message` is upstream's text."""
 

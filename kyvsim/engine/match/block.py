@@ -159,9 +159,6 @@ _LOOKED_AT: Mapping[str, tuple[Callable[[MatchFacts], Json], Path | None]] = Map
 """What each criterion looks at, and where that stands in the object, if it does."""
 
 
-# Whole match and exclude blocks: `any`, `all` and the old single filter.
-
-
 Predicate = Callable[[MatchFacts], bool]
 _CompileFilter = Callable[[Json, TraceContext, Meter | None], Predicate]
 

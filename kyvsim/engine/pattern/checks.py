@@ -132,9 +132,6 @@ def skipping(mismatch: Mismatch, prefix: str) -> Mismatch:
     )
 
 
-# Checks of the parts of a pattern: scalars, lists and maps, with their anchors.
-
-
 # Scalars of patterns: one pattern value to one predicate.
 #
 # upstream: pkg/engine/pattern/pattern.go.
