@@ -134,18 +134,13 @@ def quantifier(parts: LoopParts, *, decides: bool) -> Run:
                 return decides
             if found.__class__ is not bool:
                 fault = fault or no_such_overload()
-        return _undecided(frame, fault, decides=decides)
+        if frame[0] < 0:
+            raise CelBudgetError
+        if fault is not None:
+            raise fault
+        return not decides
 
     return run
-
-
-def _undecided(frame: list[Any], fault: CelError | None, *, decides: bool) -> bool:
-    """Return what comes out where no round decided; raises the first failure, if there was one."""
-    if frame[0] < 0:
-        raise CelBudgetError
-    if fault is not None:
-        raise fault
-    return not decides
 
 
 def _takers(parts: LoopParts) -> Callable[[list[Any]], Iterable[bool]]:

@@ -356,7 +356,12 @@ def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleIn
     scope = request_context(request, external, variables)
     brought = request
     if variables:
-        request = _read_back(request, scope)
+        # Variables may have changed the objects of the request.
+        # What is deleted has no new form, whatever a value says; upstream looks at the old one
+        # alone.
+        fields = scope.root(frozenset())["request"]
+        new = None if request.operation is Operation.DELETE else fields.get("object")
+        request = request._replace(object=new, old_object=fields.get("oldObject"))
     subject = request.subject
     facts = match_facts(request, subject, _namespace_labels(world, key.namespace))
     if facts is None:
@@ -410,16 +415,6 @@ def _stored(
         return world.arriving if old is None else old
     changed = with_variables({"request": {"oldObject": request.old_object}}, given)
     return changed["request"]["oldObject"]
-
-
-def _read_back(request: AdmissionRequest, scope: JSONContext) -> AdmissionRequest:
-    """Return the request with the objects that its values may have changed.
-
-    What is deleted has no new form, whatever a value says; upstream looks at the old one alone.
-    """
-    fields = scope.root(frozenset())["request"]
-    new = None if request.operation is Operation.DELETE else fields.get("object")
-    return request._replace(object=new, old_object=fields.get("oldObject"))
 
 
 def _namespace_labels(world: World, namespace: str) -> Mapping[str, Json]:

@@ -41,17 +41,13 @@ def names_in(text: str) -> frozenset[str]:
             continue
         dotted = text.startswith(".", found.start() - 1) if found.start() else False
         if "_" in run or "-" in run:
-            names.update(_names_of_run(run, dotted=dotted))
+            starts = [at for at in range(len(run)) if _starts_name(run, at, dotted=dotted)]
+            ends = [at for at in range(1, len(run) + 1) if _ends_name(run, at)]
+            names.update([run[start:end] for start in starts for end in ends if start < end])
         elif not dotted:
             names.add(run)
     names.update(found[0] for found in _QUOTED.finditer(text) if len(found[0]) <= _LONGEST_NAME)
     return frozenset(names)
-
-
-def _names_of_run(run: str, *, dotted: bool) -> list[str]:
-    starts = [at for at in range(len(run)) if _starts_name(run, at, dotted=dotted)]
-    ends = [at for at in range(1, len(run) + 1) if _ends_name(run, at)]
-    return [run[start:end] for start in starts for end in ends if start < end]
 
 
 def _starts_name(run: str, at: int, *, dotted: bool) -> bool:

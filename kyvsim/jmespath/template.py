@@ -62,22 +62,18 @@ def fill_text(text: str, path: str, filling: Filling) -> Json:
             return unescape(text)
         if variables[0].text == text:
             return _value(variables[0], path, filling)
-        text = _one_round(text, variables, path, filling)
+        first, *rest = plain_pieces(text, variables)
+        filled, length = [first], len(text)
+        for variable, piece in zip(variables, rest, strict=True):
+            shown = show(variable, _value(variable, path, filling), path, filling.system.meter)
+            filled += (shown, piece)
+            length += len(shown)
+            if length > _LONGEST_TEXT:
+                raise _endless(variable, path)
+        text = "".join(filled)
         if variables[-1].shallow:
             return unescape(text)
     raise _endless(variables[0], path)
-
-
-def _one_round(text: str, variables: tuple[Variable, ...], path: str, filling: Filling) -> str:
-    first, *rest = plain_pieces(text, variables)
-    filled, length = [first], len(text)
-    for variable, piece in zip(variables, rest, strict=True):
-        shown = show(variable, _value(variable, path, filling), path, filling.system.meter)
-        filled += (shown, piece)
-        length += len(shown)
-        if length > _LONGEST_TEXT:
-            raise _endless(variable, path)
-    return "".join(filled)
 
 
 def show(variable: Variable, value: Json, path: str, meter: Meter) -> str:
@@ -227,7 +223,12 @@ def _referred(reference: str, path: str, document: Json) -> Json:
         target = clean_path(f"{path}/{target}")
     value = None
     for place, leaf in _leaves(document, ""):
-        if _without_anchors(place) == target:
+        parts = [
+            anchor[1] if (anchor := _ANCHOR.fullmatch(part)) else part
+            for part in place.removeprefix("/").split("/")
+        ]
+        cleaned = clean_path("/".join(part for part in parts if part))
+        if (f"/{cleaned}" if place.startswith("/") else cleaned) == target:
             value = leaf
     return operator + _as_text(value, operator) if operator else value
 
@@ -255,15 +256,6 @@ def _leaves(value: Json, path: str) -> Iterator[tuple[str, Json]]:
             yield from _leaves(item, f"{path}/{place}")
     else:
         yield path, value
-
-
-def _without_anchors(path: str) -> str:
-    parts = [
-        anchor[1] if (anchor := _ANCHOR.fullmatch(part)) else part
-        for part in path.removeprefix("/").split("/")
-    ]
-    cleaned = clean_path("/".join(part for part in parts if part))
-    return f"/{cleaned}" if path.startswith("/") else cleaned
 
 
 Render: TypeAlias = Callable[[RuleScope], Json]

@@ -311,7 +311,9 @@ def json_problem(error: json.JSONDecodeError) -> str:
     elif message.startswith("Illegal trailing comma"):
         at += 1 + len(text[at + 1 :]) - len(text[at + 1 :].lstrip())
     elif "escape" in message:
-        at = _escape_end(text, at)
+        start = text.rfind("\\", 0, at + 1)
+        found = _ESCAPE.match(text, max(start, 0))
+        at = found.end() if found is not None else at
     return _invalid(text[at : at + 1], place) if at < len(text) else "unexpected end of JSON input"
 
 
@@ -344,13 +346,6 @@ def _open_bracket(text: str) -> str:
         elif found[2] and stack:
             stack.pop()
     return stack[-1] if stack else ""
-
-
-def _escape_end(text: str, at: int) -> int:
-    """Return the place of the character that does not belong to an escape."""
-    start = text.rfind("\\", 0, at + 1)
-    found = _ESCAPE.match(text, max(start, 0))
-    return found.end() if found is not None else at
 
 
 # Base64 texts as Go reads them; line ends between characters do not count.

@@ -145,7 +145,10 @@ def _parts(text: str, *, request: bool) -> GoUrl:
         raise UrlError("empty url")
     if text == "*":
         return GoUrl(raw_path="*")
-    scheme, rest = _scheme(text)
+    if text.startswith(":"):
+        raise UrlError("missing protocol scheme")
+    found = re.match(_SCHEME, text)
+    scheme, rest = (found[1].lower(), text[found.end() :]) if found else ("", text)
     force_query = rest.endswith("?") and rest.count("?") == 1
     rest, _, query = rest.partition("?")
     if not rest.startswith("/"):
@@ -173,13 +176,6 @@ def _parts(text: str, *, request: bool) -> GoUrl:
         force_query=force_query,
         omit_host=bool(scheme) and not has_host,
     )
-
-
-def _scheme(text: str) -> tuple[str, str]:
-    if text.startswith(":"):
-        raise UrlError("missing protocol scheme")
-    found = re.match(_SCHEME, text)
-    return (found[1].lower(), text[found.end() :]) if found else ("", text)
 
 
 def _authority(scheme: str, text: str) -> str:

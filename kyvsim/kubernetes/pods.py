@@ -108,7 +108,14 @@ def _named(spec: dict[str, Json]) -> Iterator[_Name]:
         yield from _of_volume(volume, f"volume `{volume.get('name', '')}`")
     for field in ("initContainers", "containers", "ephemeralContainers"):
         for container in _dicts(spec.get(field)):
-            yield from _of_container(container)
+            of = f"of container `{container.get('name', '')}`"
+            for variable in _dicts(container.get("env")):
+                source = variable.get("valueFrom")
+                for kind, name, optional in _key_sources(source, "configMapKeyRef", "secretKeyRef"):
+                    yield kind, name, f"env `{variable.get('name', '')}` {of}", optional
+            for source in _dicts(container.get("envFrom")):
+                for kind, name, optional in _key_sources(source, "configMapRef", "secretRef"):
+                    yield kind, name, f"envFrom {of}", optional
     for secret in _dicts(spec.get("imagePullSecrets")):
         yield "Secret", secret.get("name"), "imagePullSecrets", False
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")
@@ -129,17 +136,6 @@ def _of_volume(volume: dict[str, Json], place: str) -> Iterator[_Name]:
         for field in ("secretRef", "nodePublishSecretRef"):
             if field in plugin:
                 yield "Secret", _dict(plugin, field).get("name"), place, False
-
-
-def _of_container(container: dict[str, Json]) -> Iterator[_Name]:
-    of = f"of container `{container.get('name', '')}`"
-    for variable in _dicts(container.get("env")):
-        source = variable.get("valueFrom")
-        for kind, name, optional in _key_sources(source, "configMapKeyRef", "secretKeyRef"):
-            yield kind, name, f"env `{variable.get('name', '')}` {of}", optional
-    for source in _dicts(container.get("envFrom")):
-        for kind, name, optional in _key_sources(source, "configMapRef", "secretRef"):
-            yield kind, name, f"envFrom {of}", optional
 
 
 def _key_sources(source: Json, config_map: str, secret: str) -> Iterator[tuple[str, Json, bool]]:

@@ -267,7 +267,7 @@ def _text_comparison(name: str, operand: str) -> Predicate:
     """Return the comparison of texts; there is no order among them and no text of None."""
     if name not in ("", "!"):
         return lambda _: False
-    match = _compile_text_match(operand)
+    match = bool if operand == "?*" else compile_wildcard(operand)
     wanted = name == ""
 
     def fits(value: Json) -> bool:
@@ -275,10 +275,6 @@ def _text_comparison(name: str, operand: str) -> Predicate:
         return text is not None and match(text) is wanted
 
     return fits
-
-
-def _compile_text_match(operand: str) -> Callable[[str], bool]:
-    return bool if operand == "?*" else compile_wildcard(operand)
 
 
 def _scalar_text(value: Json) -> str | None:

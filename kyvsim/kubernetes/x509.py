@@ -351,7 +351,12 @@ def _name_constraints(fields: _Fields, value: Any) -> bool:
                 mask = _base64(found.netmask.packed)
                 found = {"IP": _address(found.network_address), "Mask": mask}
             else:
-                _refuse_odd(kind[1], found)
+                field = kind[1]
+                problem = f"x509: failed to parse {_CONSTRAINTS[field]} constraint {quote(found)}"
+                if not _is_domain(found):
+                    raise CertificateError(problem)
+                if field == "URIDomains" and _is_address(found):
+                    raise CertificateError(f"{problem}: cannot be IP address")
             _add(fields, prefix + kind[1], found)
     return understood
 
@@ -359,14 +364,6 @@ def _name_constraints(fields: _Fields, value: Any) -> bool:
 _CONSTRAINTS: Final = MappingProxyType(
     {"EmailAddresses": "rfc822Name", "DNSDomains": "dnsName", "URIDomains": "URI"}
 )
-
-
-def _refuse_odd(field: str, text: str) -> None:
-    problem = f"x509: failed to parse {_CONSTRAINTS[field]} constraint {quote(text)}"
-    if not _is_domain(text):
-        raise CertificateError(problem)
-    if field == "URIDomains" and _is_address(text):
-        raise CertificateError(f"{problem}: cannot be IP address")
 
 
 def _is_address(text: str) -> bool:

@@ -125,23 +125,17 @@ def explain_missing(path: str) -> str:
         names = sorted(os.listdir(folder or os.curdir))
     except (OSError, ValueError):
         return "no such file or folder"
-    close = _nearest(name, names)
-    hint = f": did you mean `{os.path.join(folder, close)}`?" if close else ""
-    return f"no such file or folder{hint}"
-
-
-def _nearest(name: str, names: list[str]) -> str:
-    """Return the name that is most like another one, "" where none is.
-
-    Suffixes are alike without meaning anything: they decide only between names that are equal
-    without them.
-    """
+    # Return the name that is most like another one, "" where none is.
+    # Suffixes are alike without meaning anything: they decide only between names that are equal
+    # without them.
     stem, suffix = os.path.splitext(name.lower())
     stems: dict[str, list[str]] = {}
     for one in names:
         stems.setdefault(os.path.splitext(one.lower())[0], []).append(one)
     same = stems.get(nearest(stem, stems), [])
-    return next((one for one in same if one.lower().endswith(suffix)), same[0] if same else "")
+    close = next((one for one in same if one.lower().endswith(suffix)), same[0] if same else "")
+    hint = f": did you mean `{os.path.join(folder, close)}`?" if close else ""
+    return f"no such file or folder{hint}"
 
 
 # What is read as a whole: so much and no more, and at once.
@@ -244,21 +238,17 @@ def _read_existing(
     if stat.S_ISDIR(mode):
         yield from _read_folder(path, walking, given or path)
     elif stat.S_ISREG(mode) and walking.as_found and not given:
-        yield from _read_as_found(path, walking)
+        aside = tuple(left_aside(path, walking))
+        yield from aside
+        if not aside:
+            one = _read_file(path)
+            folder = os.path.dirname(path) or os.curdir
+            yield one._replace(folder=folder) if isinstance(one, Source) else one
     elif stat.S_ISREG(mode):
         yield _read_file(path)
     else:
         message = "neither a file nor a folder: devices, pipes and sockets are not read"
         yield _error("KV004", message, Location(path))
-
-
-def _read_as_found(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:
-    aside = tuple(left_aside(path, walking))
-    yield from aside
-    if not aside:
-        one = _read_file(path)
-        folder = os.path.dirname(path) or os.curdir
-        yield one._replace(folder=folder) if isinstance(one, Source) else one
 
 
 def _read_glob(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:

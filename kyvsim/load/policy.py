@@ -243,7 +243,13 @@ def load_exceptions(
             continue
         name = sniff(document.data)
         if not is_exception(document.data):
-            remarks.append(_unsupported_exception(document, name))
+            if is_written(name):
+                hint = ": policies are arguments, exceptions follow --exception"
+            else:
+                known = served_names((group, "PolicyException") for group in POLICY_GROUPS)
+                hint = likely(name, known)
+            text = f"policy exception type not supported: {name.strip('/') or 'no kind'}{hint}"
+            remarks.append(Diagnostic("KV011", Severity.ERROR, text, document.locate(())))
             continue
         for_rules = name.startswith(f"{RULES_GROUP}/")
         data, problems = check(written_schema(name), document.data)
@@ -297,13 +303,3 @@ def _build_for_policies(data: Json, document: Document) -> CelException:
         expires=_end_of(spec.get("expiresAt")),
         document=document,
     )
-
-
-def _unsupported_exception(document: Document, name: str) -> Diagnostic:
-    if is_written(name):
-        hint = ": policies are arguments, exceptions follow --exception"
-    else:
-        known = served_names((group, "PolicyException") for group in POLICY_GROUPS)
-        hint = likely(name, known)
-    text = f"policy exception type not supported: {name.strip('/') or 'no kind'}{hint}"
-    return Diagnostic("KV011", Severity.ERROR, text, document.locate(()))

@@ -370,7 +370,12 @@ def _run(called: Sequence[str], told: str) -> _CompletedProgram:
         try:
             _watch(process, (printed, said), told)
         finally:
-            _end(process)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if os.name == "nt":
+                    process.kill()
+                else:
+                    os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         printed.seek(0)
         said.seek(0)
         return _CompletedProgram(process.returncode, printed.read(), said.read(_SAID))
@@ -388,16 +393,6 @@ def _watch(process: subprocess.Popen[bytes], files: Sequence[IO[bytes]], told: s
             return
         if time.monotonic() > end:
             raise RenderError(f"{told}: not done after {_SECONDS} s")
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a program, and what it began, where something of it is left."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if os.name == "nt":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 def _ending(status: int) -> str:

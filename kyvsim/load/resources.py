@@ -83,7 +83,9 @@ def partition_by_kind(
         else:
             said.append(left_out(what_it_is(document), document.locate(())))
             if is_related(document.data):
-                hints.setdefault(document.folder, _hint(document))
+                hints.setdefault(
+                    document.folder, f", but {what_it_is(document)}{way_out(document)}"
+                )
             said += _kustomized(document, wanted)
     said += [
         _nothing(folder, wanted, hints.get(folder, ""))
@@ -91,11 +93,6 @@ def partition_by_kind(
         if needed and not hit
     ]
     return tuple(kept), tuple(said)
-
-
-def _hint(document: Document) -> str:
-    """Return `, but KIND: what to do`, for a document that another command takes."""
-    return f", but {what_it_is(document)}{way_out(document)}"
 
 
 def _nothing(folder: str, wanted: InputKind, hint: str) -> Diagnostic:

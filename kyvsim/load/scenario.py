@@ -292,7 +292,10 @@ def _step(reading: _ScenarioReading, data: Mapping[str, Json], path: Path) -> Sc
     if verb in _WITH_OBJECTS:
         return step._replace(objects=_objects(reading, given, place))
     if verb is Verb.PATCH:
-        return step._replace(target=_key(given), patch=_patch(given))
+        form = "merge" if "merge" in given else "json"
+        return step._replace(
+            target=_key(given), patch=Patch(form, given[form], given.get("subresource", ""))
+        )
     if verb is Verb.WAIT:
         return step._replace(seconds=seconds_of(given))
     return step._replace(controller=given)
@@ -332,11 +335,6 @@ def _key(data: Mapping[str, Json]) -> ObjectKey:
     return ObjectKey(data["apiVersion"], data["kind"], data.get("namespace", ""), data["name"])
 
 
-def _patch(data: Mapping[str, Json]) -> Patch:
-    form = "merge" if "merge" in data else "json"
-    return Patch(form, data[form], data.get("subresource", ""))
-
-
 def _objects(
     reading: _ScenarioReading, data: Json, path: Path, typing: Typing = AS_WRITTEN
 ) -> tuple[Document, ...]:
@@ -348,7 +346,7 @@ def _objects(
         if entry.__class__ is str:
             found += _read(reading, entry, place, typing)
         elif entry is not None:
-            found.append(_inline(reading.document, entry, place))
+            found.append(reading.document.within(place, _whole_reference(entry)))
     objects, problems = objects_among(found)
     reading.problems.extend(problems)
     return objects
@@ -363,10 +361,6 @@ def _read(reading: _ScenarioReading, name: str, path: Path, typing: Typing) -> S
         _complain(reading, f"`{name}`: {missing[0].message}", path)
     reading.problems.extend([one for one in remarks if one not in missing])
     return documents
-
-
-def _inline(document: Document, entry: Mapping[str, Json], place: Path) -> Document:
-    return document.within(place, _whole_reference(entry))
 
 
 def _whole_reference(entry: Mapping[str, Json]) -> Json:

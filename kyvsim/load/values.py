@@ -164,9 +164,13 @@ def load_values(document: Document) -> tuple[Values | None, tuple[Diagnostic, ..
     mocks, problems = load_mocks(document._replace(data=data))
     if remarks or problems:
         return None, (*remarks, *problems)
+    found: dict[tuple[str, str], Mapping[str, Json]] = {}
+    for policy, entry in _entries(data, "resources"):
+        key = (policy, entry["name"])
+        found[key] = {**found.get(key, {}), **entry.get("values", {})}
     values = Values(
         global_values=data.get("globalValues", {}),
-        resource_values=_resource_values(data),
+        resource_values=MappingProxyType(found),
         rule_values=_rule_values(data),
         namespaces=_namespaces(data),
         subresources=subresources,
@@ -244,14 +248,6 @@ def _entries(data: Json, member: str) -> Iterator[tuple[str, Json]]:
     for policy in data.get("policies", ()):
         for entry in policy.get(member, ()):
             yield policy["name"], entry
-
-
-def _resource_values(data: Json) -> Mapping[tuple[str, str], Mapping[str, Json]]:
-    found: dict[tuple[str, str], Mapping[str, Json]] = {}
-    for policy, entry in _entries(data, "resources"):
-        key = (policy, entry["name"])
-        found[key] = {**found.get(key, {}), **entry.get("values", {})}
-    return MappingProxyType(found)
 
 
 def _rule_values(data: Json) -> Mapping[tuple[str, str], Mapping[str, Json]]:

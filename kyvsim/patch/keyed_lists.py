@@ -164,15 +164,11 @@ def _distinct(items: list[Json], keys: Sequence[str]) -> list[list[str]]:
         if name not in names:
             names.append(name)
     if len(keys) > 1:
-        _fill_gaps(names)
+        for one, first in enumerate(names):
+            for other, second in enumerate(names):
+                if (both := _filled(first, second)) is not None:
+                    names[one] = names[other] = both
     return names
-
-
-def _fill_gaps(names: list[list[str]]) -> None:
-    for one, first in enumerate(names):
-        for other, second in enumerate(names):
-            if (both := _filled(first, second)) is not None:
-                names[one] = names[other] = both
 
 
 def _named(item: Json, key: str) -> str:

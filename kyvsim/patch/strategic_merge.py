@@ -122,23 +122,22 @@ def compile_strategic_merge(
             prepared = preprocess(resource)
         except ConditionsFailed:
             prepared = {}
-        patched = _apply(prepared, resource)
+        result = _merge(resource, prepared, None)
+        if result is ABSENT:
+            raise PatchError("filter cannot create or delete objects")
+        patched = result
         if doubles:
-            _refuse_doubled(patched)
+            # Raise PatchError for an object that has got a map with a key that is there twice.
+            # The text is that of go-yaml, which reads the object back; it stands on one line.
+            faults = [*_doubled_keys(patched)]
+            if faults:
+                lines = (
+                    f"line 1: mapping key {quote(key)} already defined at line 1" for key in faults
+                )
+                raise PatchError(f"yaml: unmarshal errors:{_NEXT}{_NEXT.join(lines)}")
         return patched
 
     return apply
-
-
-def _refuse_doubled(patched: Json) -> None:
-    """Raise PatchError for an object that has got a map with a key that is there twice.
-
-    The text is that of go-yaml, which reads the object back; it stands on one line.
-    """
-    faults = [*_doubled_keys(patched)]
-    if faults:
-        lines = (f"line 1: mapping key {quote(key)} already defined at line 1" for key in faults)
-        raise PatchError(f"yaml: unmarshal errors:{_NEXT}{_NEXT.join(lines)}")
 
 
 def _doubled_keys(value: Json) -> Iterator[str]:
@@ -152,13 +151,6 @@ def _doubled_keys(value: Json) -> Iterator[str]:
     elif value.__class__ is list:
         for item in value:
             yield from _doubled_keys(item)
-
-
-def _apply(patch: Json, resource: Json) -> Json:
-    result = _merge(resource, patch, None)
-    if result is ABSENT:
-        raise PatchError("filter cannot create or delete objects")
-    return result
 
 
 def _merge(dest: Json, origin: Json, known: MergeField | None) -> Json:

@@ -175,25 +175,21 @@ def _bounds(
     words: Mapping[str, Json], data: Json, path: Path, *, as_written: bool
 ) -> Iterator[SchemaFinding]:
     if data.__class__ is str:
-        yield from _text_bounds(words, data, path)
+        size = len(data)
+        if size > words.get("maxLength", size):
+            yield SchemaFinding("maxLength", path, data, words["maxLength"])
+        if size < words.get("minLength", 0):
+            yield SchemaFinding("minLength", path, data, words["minLength"])
+        if "form" in words and not _form(words["form"]).fullmatch(data):
+            yield SchemaFinding("pattern", path, data, words["form"])
+        if "pattern" in words and not _is_found(words["pattern"], data):
+            yield SchemaFinding("pattern", path, data, words["pattern"])
+        if "format" in words and not has_format(words["format"], data):
+            yield SchemaFinding("format", path, data, words["format"])
         return
     yield from _number_bounds(words, data, path)
     # A number that Go's type cannot hold is refused before an API server looks at schemas.
     if as_written and "format" in words and not has_format(words["format"], data):
-        yield SchemaFinding("format", path, data, words["format"])
-
-
-def _text_bounds(words: Mapping[str, Json], data: str, path: Path) -> Iterator[SchemaFinding]:
-    size = len(data)
-    if size > words.get("maxLength", size):
-        yield SchemaFinding("maxLength", path, data, words["maxLength"])
-    if size < words.get("minLength", 0):
-        yield SchemaFinding("minLength", path, data, words["minLength"])
-    if "form" in words and not _form(words["form"]).fullmatch(data):
-        yield SchemaFinding("pattern", path, data, words["form"])
-    if "pattern" in words and not _is_found(words["pattern"], data):
-        yield SchemaFinding("pattern", path, data, words["pattern"])
-    if "format" in words and not has_format(words["format"], data):
         yield SchemaFinding("format", path, data, words["format"])
 
 

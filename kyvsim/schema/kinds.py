@@ -111,16 +111,10 @@ def kyverno_facts() -> Json:
 @lru_cache(maxsize=1)
 def _named_schemas() -> NamedSchemas:
     facts = kyverno_facts()
-    return NamedSchemas({**facts["schemas"], **_nested_loops(facts)})
-
-
-def _nested_loops(facts: Json) -> Mapping[str, Json]:
-    """Return a schema by name for each `foreach` in a `foreach`.
-
-    The definitions leave these to Kyverno, which reads them as it reads the outer ones, but for
-    fields that it does not know: those it leaves out. A policy that has something else there is
-    not accepted. upstream: api/kyverno/v1/wrappers.go
-    """
+    # Return a schema by name for each `foreach` in a `foreach`.
+    # The definitions leave these to Kyverno, which reads them as it reads the outer ones, but
+    # for fields that it does not know: those it leaves out. A policy that has something else
+    # there is not accepted. upstream: api/kyverno/v1/wrappers.go
     table = facts["schemas"]
     root = facts["kinds"][RULES_GROUP]["ClusterPolicy"]["versions"]["v1"]["schema"]
     found = {}
@@ -131,7 +125,7 @@ def _nested_loops(facts: Json) -> Mapping[str, Json]:
         properties = {**words["properties"], "foreach": _loops_name(block)}
         words = {**words, "properties": properties, "x-kubernetes-preserve-unknown-fields": True}
         found[_loops_name(block)] = {"type": "array", "items": words}
-    return found
+    return NamedSchemas({**facts["schemas"], **found})
 
 
 def _loops_name(block: str) -> str:

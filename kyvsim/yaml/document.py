@@ -304,14 +304,6 @@ def _resolve_fallback(event: Event, source: str) -> Json:
     return resolve(event.value)
 
 
-def _key_fallback(event: Event, resolved: Json) -> Json:
-    if event.tag is not None:
-        return tagged_key(event.tag, event.value)
-    if event.implicit[0] and resolved == "<<":
-        return MERGE_KEY
-    return key_text(resolved)
-
-
 _Merged: TypeAlias = dict[int, set[Json]]
 """Keys that came into an open map by a merge and may be set again, by the depth of the map."""
 
@@ -360,7 +352,11 @@ def _key_of(event: Event, source: str, anchors: Anchors) -> Json:
         # An infinity makes a key but no value: such an anchor stays unknown.
         with contextlib.suppress(ScalarError):
             anchors.add_scalar(event.anchor, json_value(resolved), resolved)
-    return _key_fallback(event, resolved)
+    if event.tag is not None:
+        return tagged_key(event.tag, event.value)
+    if event.implicit[0] and resolved == "<<":
+        return MERGE_KEY
+    return key_text(resolved)
 
 
 def _value_fallback(event: Event, source: str, anchors: Anchors, *, floats: bool) -> Json:

@@ -237,7 +237,27 @@ def text_below(lines: Sequence[str], start: int, said: Line) -> tuple[str, int]:
     column = (inner if key is not None and inner else level) // 2
     if follows == QUOTED:
         return _quoted_below(lines, start, column, begun)
-    return _block_text(lines, start, column, begun)
+    indent, before = _indent(lines, start)
+    if indent <= column or before > indent:
+        raise NeedsFullParser
+    margin, found = " " * indent, []
+    end = start
+    for end in range(start, len(lines)):
+        line = lines[end]
+        if line.startswith(margin):
+            found.append(line[indent:])
+        elif not line.strip(" "):
+            found.append("")
+        else:
+            break
+    else:
+        if begun[1:] == "+":
+            raise NeedsFullParser
+        end = len(lines)
+    text = "\n".join(found)
+    if re.search(_ODD_IN_BLOCK, text):
+        raise NeedsFullParser
+    return _chomped(text, begun), end - start
 
 
 def text_going_on(lines: Sequence[str], start: int, text: str, level: int) -> tuple[str, int]:
@@ -284,31 +304,6 @@ def _quoted_below(lines: Sequence[str], start: int, column: int, begun: str) -> 
 def _ends(text: str, mark: str) -> bool:
     """Return whether a quoted text, of which this is a part, ends in it, if nothing is escaped."""
     return mark in (text.replace("''", "") if mark == "'" else text)
-
-
-def _block_text(lines: Sequence[str], start: int, column: int, header: str) -> tuple[str, int]:
-    """Return the text of a block scalar; `column` is that of what it belongs to."""
-    indent, before = _indent(lines, start)
-    if indent <= column or before > indent:
-        raise NeedsFullParser
-    margin, found = " " * indent, []
-    end = start
-    for end in range(start, len(lines)):
-        line = lines[end]
-        if line.startswith(margin):
-            found.append(line[indent:])
-        elif not line.strip(" "):
-            found.append("")
-        else:
-            break
-    else:
-        if header[1:] == "+":
-            raise NeedsFullParser
-        end = len(lines)
-    text = "\n".join(found)
-    if re.search(_ODD_IN_BLOCK, text):
-        raise NeedsFullParser
-    return _chomped(text, header), end - start
 
 
 def _indent(lines: Sequence[str], start: int) -> tuple[int, int]:

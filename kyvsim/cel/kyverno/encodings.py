@@ -296,13 +296,9 @@ def _decode(text: str) -> Any:
     if found.serial is None:
         return found.fields
     fields = {name: value for name, value in found.fields.items() if name in _FIELDS}
-    return {**fields, "SerialNumber": _low_word(found.serial)}
-
-
-def _low_word(number: int) -> float:
-    """Return the lowest 64 bits as an int64, which is all that the struct holds."""
+    number = found.serial
     bits = number & (1 << 64) - 1
-    return float(bits - (1 << 64) if bits >> 63 else bits)
+    return {**fields, "SerialNumber": float(bits - (1 << 64) if bits >> 63 else bits)}
 
 
 CERTIFICATES = Library("x509", (function("x509.decode", way("(string) -> dyn", _decode)),))

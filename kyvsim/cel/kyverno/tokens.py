@@ -85,7 +85,14 @@ def token_library(clock: Clock) -> Library:
 
     def decode(text: str, secret: str) -> Message:
         claims = _claims(text, secret)
-        valid = _is_valid(claims, clock.now().timestamp())
+        now = clock.now().timestamp()
+        second = math.floor(now)
+        until, since, issued = (claims.get(name) for name in ("exp", "nbf", "iat"))
+        valid = (
+            (until is None or second < until)
+            and (since is None or second >= since)
+            and (issued is None or second >= issued)
+        )
         return TOKEN_TYPES.make(TOKEN.name, {"Claims": claims, "Valid": valid})
 
     return Library(
@@ -256,14 +263,3 @@ def _seconds(value: Json, where: str) -> float:
             f"timestamp failed: {error}"
         )
     raise CelError(f"{where}failed to accept {shown}: {reason}")
-
-
-def _is_valid(claims: Mapping[str, Json], now: float) -> bool:
-    """Tell whether a token's time has come and is not over; its parts are whole seconds."""
-    second = math.floor(now)
-    until, since, issued = (claims.get(name) for name in ("exp", "nbf", "iat"))
-    return (
-        (until is None or second < until)
-        and (since is None or second >= since)
-        and (issued is None or second >= issued)
-    )

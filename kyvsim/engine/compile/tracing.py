@@ -80,7 +80,16 @@ def traced_body(body: CompiledBody, trace: TraceContext, name: str) -> CompiledB
     def run(evaluation: Evaluation) -> Outcome | None:
         outcome = body(evaluation)
         for one in (outcome, *outcome.further) if outcome else ():
-            _trace_effects(one, evaluation, trace)
+            if one.object is not None:
+                before, after = Value(evaluation.object), Value(one.object)
+                trace_step(trace, Step(StepKind.CHANGE, "the object", wanted=after, found=before))
+            for target in one.targets:
+                before, after = Value(target.before), Value(target.object)
+                trace_step(
+                    trace, Step(StepKind.CHANGE, "an existing object", wanted=after, found=before)
+                )
+            for made in one.generated:
+                trace_step(trace, Step(StepKind.GENERATED, found=Value(made)))
         return outcome
 
     return traced(trace, run, Step(StepKind.BODY, name, path=()), _ended)
@@ -120,18 +129,6 @@ def _ended(step: Step, outcome: Outcome | None, evaluation: Evaluation) -> Step:
     if outcome.silent:
         return step._replace(note=note)
     return step._replace(answer=outcome.status, note=note)
-
-
-def _trace_effects(outcome: Outcome, evaluation: Evaluation, trace: TraceContext) -> None:
-    """Report what was changed and what would be created."""
-    if outcome.object is not None:
-        before, after = Value(evaluation.object), Value(outcome.object)
-        trace_step(trace, Step(StepKind.CHANGE, "the object", wanted=after, found=before))
-    for target in outcome.targets:
-        before, after = Value(target.before), Value(target.object)
-        trace_step(trace, Step(StepKind.CHANGE, "an existing object", wanted=after, found=before))
-    for made in outcome.generated:
-        trace_step(trace, Step(StepKind.GENERATED, found=Value(made)))
 
 
 def _answered(step: Step, found: bool, _: Json) -> Step:

@@ -358,7 +358,7 @@ def _compile_condition(
     data: Mapping[str, Json], system: System, trace: TraceContext
 ) -> _CompiledCondition:
     """Return one condition; where it is followed it is asked even if its outcome is known."""
-    key, value = (_compile_side(data.get(side), system) for side in ("key", "value"))
+    key, value = (compile_template(_compared(data.get(side)), system) for side in ("key", "value"))
     if trace.tracer is None:
         return _compile_sides(data, key, value, system.meter)
     seen_key, seen_value = (
@@ -390,10 +390,6 @@ def _compile_sides(
 def _compared(data: Json) -> Json:
     """Return a key or value as it is compared: a number that stands alone is a float."""
     return float(data) if data.__class__ is int else data
-
-
-def _compile_side(data: Json, system: System) -> Template:
-    return compile_template(_compared(data), system)
 
 
 def _unknown_operator(_: RuleScope) -> bool:

@@ -304,16 +304,12 @@ def parse_options(query: str, kind: str) -> ListOptions:
         elif name == "fieldSelector":
             tests += _field_tests(value, kind)
         elif name == "limit":
-            limit = _limit(value)
+            if not value.isascii() or not value.isdigit():
+                raise OptionsError(f'limit: Invalid value: "{value}"')
+            limit = int(value)
         elif name not in _WITHOUT_EFFECT:
             raise OptionsError(f'kyvsim does not know the option "{name}"')
     return ListOptions(lambda obj: all(test(obj) for test in tests), limit)
-
-
-def _limit(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
-        raise OptionsError(f'limit: Invalid value: "{text}"')
-    return int(text)
 
 
 def _label_test(text: str) -> _Test:
