@@ -57,7 +57,17 @@ def run_test(test: ChainsawTest, cluster: SimulatedCluster, files: Files) -> Cha
 
 def _run(session: TestSession) -> tuple[_Ending | None, tuple[str, ...]]:
     """Run a test and its clean-up; return what settled it, and what could not be undone."""
-    situation = _situation(session)
+    test = session.test
+    session.namespace = test.namespace or session.sim.identities.generated_name("chainsaw-")
+    about = {"id": 1, "scenarioId": test.scenario, "metadata": dict(test.metadata)}
+    bindings: dict[str, Json] = {
+        "namespace": session.namespace,
+        "test": about,
+        "values": {},
+        "client": None,
+        "config": None,
+    }
+    situation = Situation(session, bindings, test.timeouts, test.template, test.propagation)
     opened: list[ObjectKey] = []
 
     def begin() -> Situation:
@@ -102,20 +112,6 @@ def _shortened(message: str) -> str:
         return message
     half = _LONGEST_REASON // 2
     return f"{message[:half]} … ({left_out:,} characters left out) … {message[-half:]}"
-
-
-def _situation(session: TestSession) -> Situation:
-    test = session.test
-    session.namespace = test.namespace or session.sim.identities.generated_name("chainsaw-")
-    about = {"id": 1, "scenarioId": test.scenario, "metadata": dict(test.metadata)}
-    bindings: dict[str, Json] = {
-        "namespace": session.namespace,
-        "test": about,
-        "values": {},
-        "client": None,
-        "config": None,
-    }
-    return Situation(session, bindings, test.timeouts, test.template, test.propagation)
 
 
 def _open_namespace(situation: Situation) -> list[ObjectKey]:

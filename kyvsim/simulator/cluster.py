@@ -91,7 +91,10 @@ def open_cluster(
         downstreams=DownstreamWatch(sim),
         cleaning=[],
     )
-    _start(sim, kyverno)
+    for start_controller in KUBERNETES_CONTROLLERS:
+        start_controller(sim)
+    for start_own in KYVERNO_CONTROLLERS:
+        start_own(kyverno)
     return SimulatedCluster(sim, kyverno)
 
 
@@ -146,14 +149,6 @@ def _attach_tracer(
     admission.listeners.append(
         lambda one: tracer.add_responses(one.review.request, (*one.responses, *one.dropped))
     )
-
-
-def _start(sim: SimulationContext, kyverno: Kyverno) -> None:
-    """Start the controllers, Kubernetes' first."""
-    for start_controller in KUBERNETES_CONTROLLERS:
-        start_controller(sim)
-    for start_own in KYVERNO_CONTROLLERS:
-        start_own(kyverno)
 
 
 def _installed(obj: Json, sim: SimulationContext) -> Json:

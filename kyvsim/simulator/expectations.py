@@ -75,24 +75,18 @@ def _compare(wanted: Json, found: Json, path: str, fitting: list[int]) -> FieldM
     if found is None:
         return _wrong(path, "is not there", fitting)
     if wanted.__class__ is dict:
-        return _compare_mappings(wanted, found, path, fitting)
+        if found.__class__ is not dict:
+            return _wrong(path, f"is {_shown(found)}, no mapping", fitting)
+        for name, value in wanted.items():
+            failed = _compare(value, found.get(name), f"{path}.{name}".lstrip("."), fitting)
+            if failed is not None:
+                return failed
+        return None
     if wanted.__class__ is list:
         return _compare_lists(wanted, found, path, fitting)
     if not _same(wanted, found):
         return _wrong(path, f"is {_shown(found)}, not {_shown(wanted)}", fitting)
     fitting[0] += 1
-    return None
-
-
-def _compare_mappings(
-    wanted: dict[str, Json], found: Json, path: str, fitting: list[int]
-) -> FieldMismatch | None:
-    if found.__class__ is not dict:
-        return _wrong(path, f"is {_shown(found)}, no mapping", fitting)
-    for name, value in wanted.items():
-        failed = _compare(value, found.get(name), f"{path}.{name}".lstrip("."), fitting)
-        if failed is not None:
-            return failed
     return None
 
 

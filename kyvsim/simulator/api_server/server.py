@@ -74,10 +74,6 @@ def place_problem(request: ApiRequest, store: ObjectStore) -> ApiError | None:
         return None
     if request.operation is not Operation.CREATE or request.subresource:
         return None
-    return _namespace_problem(key, store)
-
-
-def _namespace_problem(key: ObjectKey, store: ObjectStore) -> ApiError | None:
     namespace = store.get("v1", "Namespace", "", key.namespace)
     if namespace is None:
         place = ObjectKey("v1", "Namespace", "", key.namespace)
