@@ -1,25 +1,14 @@
 """The table of formats by command, read from their records."""
 
-import importlib
-
 from kyvsim.report.formats import FORMATS_OF
 
 FIRST = "apply"
 """The command whose formats may be written while it runs."""
 
 
-def about(found):
-    """Return what a format is: as the docstring of its module says, or of one of several in it."""
-    module = importlib.import_module(f"kyvsim.report.{found.module}")
-    alone = found.name in {"begin", "render"}
-    written = getattr(found.write, "func", found.write)  # of a partial one what it is made of
-    doc = module.__doc__ if alone else written.__doc__.removeprefix("Begin ")
-    return " ".join(doc.split("\n\n")[0].split()).partition(". ")[0].rstrip(".")
-
-
 def row(command, name, found):
     when = {FIRST: "at the end | " if found.whole else "as it goes | "}.get(command, "")
-    return f"| `{name}` | `{found.media}` | `{found.extension}` | {when}{about(found)} |"
+    return f"| `{name}` | `{found.media}` | `{found.extension}` | {when}{found.about} |"
 
 
 def made():
