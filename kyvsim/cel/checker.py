@@ -220,12 +220,12 @@ class _Checker:
 
     def logic(self, node: Call, given: list[CelType]) -> CelType:
         ok = [
-            self.bool_wanted(argument.at, kind)
+            self.expects_bool(argument.at, kind)
             for argument, kind in zip(node.arguments, given, strict=True)
         ]
         return types.BOOL if all(ok) else ERROR
 
-    def bool_wanted(self, at: int, kind: CelType) -> bool:
+    def expects_bool(self, at: int, kind: CelType) -> bool:
         if self.known.assignable((kind,), (types.BOOL,)):
             return True
         self.mismatch(at, types.BOOL, kind)
@@ -321,7 +321,7 @@ class _Checker:
         """Return the loop's type, from those of its element, its test and its result."""
         if node.kind in {"all", "exists"}:
             if test is not None and node.test is not None:
-                self.bool_wanted(node.test.at, test)
+                self.expects_bool(node.test.at, test)
             return types.BOOL
         made: CelType
         if node.kind == "exists_one":

@@ -180,11 +180,11 @@ def in_constant(item: Run, among: list[Any]) -> Run:
         plain = all(one.__class__ in _PLAIN for one in among)
         size = 0 if plain else len(among)
 
-        def look(frame: list[Any]) -> bool:
+        def membership(frame: list[Any]) -> bool:
             frame[0] -= size
             return contains(item(frame), among)
 
-        return look
+        return membership
     texts = frozenset(among)
 
     def run(frame: list[Any]) -> bool:

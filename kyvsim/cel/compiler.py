@@ -111,12 +111,14 @@ NodeHook: TypeAlias = Callable[[Node, Run], Run]
 """Returns the run of a node as one that tells of itself."""
 
 
-def lower(root: Node, checked: Checked, env: Environment, heard: NodeHook | None = None) -> Lowered:
-    """Return an expression's code, and what it needs to run; `heard` wraps all below the root.
+def lower(
+    root: Node, checked: Checked, env: Environment, on_node: NodeHook | None = None
+) -> Lowered:
+    """Return an expression's code, and what it needs to run; `on_node` wraps all below the root.
 
     Raises CelError where a part that is evaluated now, such as `int("x")`, fails.
     """
-    lowering = _Lowering(checked, env, heard, counted=has_loops(root))
+    lowering = _Lowering(checked, env, on_node, counted=has_loops(root))
     code = lowering.lower_silently(root)
     sure = steps(root, checked) if lowering.counted else 0
     return Lowered(code, lowering.slots, frozenset(lowering.reads), sure)
@@ -126,11 +128,11 @@ class _Lowering:
     """One walk over the tree; `slots` grows with the names of loops."""
 
     def __init__(
-        self, checked: Checked, env: Environment, heard: NodeHook | None, *, counted: bool
+        self, checked: Checked, env: Environment, on_node: NodeHook | None, *, counted: bool
     ) -> None:
         self.checked = checked
         self.env = env
-        self.heard = heard
+        self.on_node = on_node
         self.names = {name: place for place, (name, _) in enumerate(env.variables, 1)}
         self.slots = 1 + len(env.variables)
         self.reads: set[str] = set()
@@ -141,10 +143,10 @@ class _Lowering:
 
     def lower(self, node: Node) -> CompiledNode:
         code = self.lower_silently(node)
-        if self.heard is None or code.constant:
+        if self.on_node is None or code.constant:
             return code
         # What is made of slots and fields does not ask it, and stays as it is.
-        return code._replace(run=self.heard(node, code.run))
+        return code._replace(run=self.on_node(node, code.run))
 
     def lower_silently(self, node: Node) -> CompiledNode:
         return _LOWERERS[node.__class__](self, node)

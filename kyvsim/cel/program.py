@@ -45,11 +45,11 @@ class Program(NamedTuple):
     meter: Meter | None = None
     """Counts what evaluations take, for all that is evaluated together."""
 
-    def heard(self, hear: NodeHook) -> "Program":
-        """Return the same program, whose parts tell of themselves: `hear` wraps each of them."""
+    def with_hook(self, on_node: NodeHook) -> "Program":
+        """Return the same program with `on_node` around the closure of each of its nodes."""
         if self.env is None:
             return self
-        return _compile(self.text, self.env, DYN, hear)._replace(meter=self.meter)
+        return _compile(self.text, self.env, DYN, on_node)._replace(meter=self.meter)
 
     def evaluate(self, values: Sequence[Any]) -> Any:
         """Return the value, in plain lists and maps, for the variables' values.
@@ -117,7 +117,7 @@ def compile_expression(text: str, env: Environment, wanted: CelType = DYN) -> Pr
 
 
 def _compile(
-    text: str, env: Environment, wanted: CelType, heard: NodeHook | None = None
+    text: str, env: Environment, wanted: CelType, on_node: NodeHook | None = None
 ) -> Program:
     root = parse(text, env.macros)
     checked = check(root, env)
@@ -128,7 +128,7 @@ def _compile(
     if wanted not in {DYN, found}:
         raise CompileError(f"must evaluate to {wanted} but got {found}")
     try:
-        lowered = lower(root, checked, env, heard)
+        lowered = lower(root, checked, env, on_node)
     except (CelError, RegexError) as error:
         message = f"program instantiation failed: {error}"
         raise CompileError(message, listing=str(error)) from None

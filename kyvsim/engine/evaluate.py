@@ -74,7 +74,7 @@ _LISTING = frozenset({Stage.MUTATE, Stage.GENERATE})
 """Stages of rules that hear of a deletion where they list it; others say so in their match."""
 
 
-def asks_for_deletion(rule: Rule) -> bool:
+def lists_deletion(rule: Rule) -> bool:
     """Return whether a rule lists the operation DELETE. upstream: pkg/webhooks/utils/match.go."""
     return any("DELETE" in (one.resources.get("operations") or ()) for one in rule.facts.match)
 
@@ -88,7 +88,7 @@ def acting_on_deletion(turns: Iterable[PolicyRules], stage: Stage) -> Iterator[P
     def acts(one: CompiledRule) -> bool:
         if stage.phase is Phase.MUTATE and not one.rule.mutates_existing:
             return False
-        return stage not in _LISTING or asks_for_deletion(one.rule)
+        return stage not in _LISTING or lists_deletion(one.rule)
 
     for turn in turns:
         rules = tuple(filter(acts, turn.rules))
@@ -218,7 +218,7 @@ def evaluate(
             seen = given
             if stage is Stage.CEL_MUTATE and source is not begun:
                 seen = within_request(given, begun, world)
-            response = _asked(prospect, stage.phase, seen, world, subject=source.subject)
+            response = _evaluated(prospect, stage.phase, seen, world, subject=source.subject)
             if response.results or response.silent:
                 answers.append(response)
             if response.changed:
@@ -228,7 +228,7 @@ def evaluate(
     return EngineResponse(request.subject, current.object, tuple(answers), request=request)
 
 
-def _asked(
+def _evaluated(
     prospect: UnresolvedRules, phase: Phase, given: RuleInput, world: World, *, subject: Json
 ) -> PolicyResponse:
     turn, settled, recall = prospect
@@ -287,12 +287,14 @@ def evaluate_payload(policies: PolicySet, payload: Payload, world: World) -> Eng
         scope = request_context(request, world.outside_before(None), {})
         given = RuleInput(request, facts, scope, payload.data)
         for stage in STAGES:
-            found = (_said(policy, stage, payload, given) for policy in policies.policies)
+            found = (
+                _payload_response(policy, stage, payload, given) for policy in policies.policies
+            )
             responses += [one for one in found if one is not None]
     return EngineResponse(payload.data, payload.data, tuple(responses), payload.document)
 
 
-def _said(
+def _payload_response(
     policy: CompiledPolicy, stage: Stage, payload: Payload, given: RuleInput
 ) -> PolicyResponse | None:
     results: list[RuleResult] = []

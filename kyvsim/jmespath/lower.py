@@ -28,11 +28,11 @@ from kyvsim.model.ports import FEW, SHORT, Meter, System
 def reference(inner: Run) -> Run:
     """Return the closure of `&inner`: its value is what a function calls with an item."""
 
-    def ask(item: Json) -> Json:
+    def evaluate(item: Json) -> Json:
         found = inner(item)
         return None if found.__class__ is MissingValue else found
 
-    return lambda _: ask
+    return lambda _: evaluate
 
 
 def call(name: str, function: Function | None, arguments: tuple[Run, ...], system: System) -> Run:
@@ -184,22 +184,22 @@ class LoweringContext(NamedTuple):
     system: System
     bindings: Mapping[str, Json] = MappingProxyType({})
     """What `$name` stands for."""
-    hear: Callable[[Tree, Run], Run] | None = None
+    on_node: Callable[[Tree, Run], Run] | None = None
     """Takes the closure of each part that is evaluated once, and gives what stands for it."""
 
-    def unheard(self) -> "LoweringContext":
+    def without_hook(self) -> "LoweringContext":
         """Return the same for parts that are evaluated for each element of a list."""
-        return self._replace(hear=None) if self.hear else self
+        return self._replace(on_node=None) if self.on_node else self
 
 
-def lower(tree: Tree, around: LoweringContext) -> Run:
+def lower(tree: Tree, context: LoweringContext) -> Run:
     """Return the closure that evaluates a tree."""
-    run = _LOWERINGS[tree["type"]](tree, around)
-    return around.hear(tree, run) if around.hear else run
+    run = _LOWERINGS[tree["type"]](tree, context)
+    return context.on_node(tree, run) if context.on_node else run
 
 
-def _children(tree: Tree, around: LoweringContext) -> tuple[Run, ...]:
-    return tuple(lower(child, around) for child in tree["children"])
+def _children(tree: Tree, context: LoweringContext) -> tuple[Run, ...]:
+    return tuple(lower(child, context) for child in tree["children"])
 
 
 def _field(tree: Tree, _: LoweringContext) -> Run:
@@ -215,11 +215,11 @@ def _literal(tree: Tree, _: LoweringContext) -> Run:
     return lambda _: value
 
 
-def _variable(tree: Tree, around: LoweringContext) -> Run:
+def _variable(tree: Tree, context: LoweringContext) -> Run:
     name = tree["value"]
-    if name not in around.bindings:
+    if name not in context.bindings:
         return _failing(f"variable not defined: {name}")
-    value = around.bindings[name]
+    value = context.bindings[name]
     return lambda _: value
 
 
@@ -253,7 +253,7 @@ def _steps(tree: Tree) -> list[Tree]:
     return [step for child in tree["children"] for step in _steps(child)]
 
 
-def _chain(tree: Tree, around: LoweringContext) -> Run:
+def _chain(tree: Tree, context: LoweringContext) -> Run:
     """Lower `a.b[0].c`: runs of fields become one closure each."""
     parts: list[Run] = []
     keys: list[str] = []
@@ -265,7 +265,7 @@ def _chain(tree: Tree, around: LoweringContext) -> Run:
             parts.append(_fields(tuple(keys)))
             keys = []
         if step is not None:
-            parts.append(lower(step, around))
+            parts.append(lower(step, context))
     if not parts:
         return closures.identity
     return parts[0] if len(parts) == 1 else closures.in_turn(tuple(parts))
@@ -275,40 +275,40 @@ def _fields(keys: tuple[str, ...]) -> Run:
     return closures.field(keys[0]) if len(keys) == 1 else closures.fields(keys)
 
 
-def _projection(tree: Tree, around: LoweringContext) -> Run:
-    left = lower(tree["children"][0], around)
+def _projection(tree: Tree, context: LoweringContext) -> Run:
+    left = lower(tree["children"][0], context)
     right = tree["children"][1]
     if right["type"] == "identity":
         return closures.project_identity(left)
     if right["type"] == "field":
         return closures.project_field(left, right["value"])
-    return closures.project(left, lower(right, around.unheard()), around.system.meter)
+    return closures.project(left, lower(right, context.without_hook()), context.system.meter)
 
 
-def _flatten(tree: Tree, around: LoweringContext) -> Run:
-    return closures.flatten(lower(tree["children"][0], around), around.system.meter)
+def _flatten(tree: Tree, context: LoweringContext) -> Run:
+    return closures.flatten(lower(tree["children"][0], context), context.system.meter)
 
 
-def _filter(tree: Tree, around: LoweringContext) -> Run:
+def _filter(tree: Tree, context: LoweringContext) -> Run:
     of, *rest = tree["children"]
-    right, condition = (lower(one, around.unheard()) for one in rest)
-    return closures.select(lower(of, around), right, condition, around.system.meter)
+    right, condition = (lower(one, context.without_hook()) for one in rest)
+    return closures.select(lower(of, context), right, condition, context.system.meter)
 
 
-def _comparator(tree: Tree, around: LoweringContext) -> Run:
+def _comparator(tree: Tree, context: LoweringContext) -> Run:
     left, right = tree["children"]
     name = tree["value"]
     if name not in {"eq", "ne"}:
-        return closures.ordered(name, lower(left, around), lower(right, around))
+        return closures.ordered(name, lower(left, context), lower(right, context))
     if left["type"] == "literal":
         left, right = right, left
-    same = _equality(lower(left, around), right, around)
+    same = _equality(lower(left, context), right, context)
     return same if name == "eq" else lambda value: not same(value)
 
 
-def _equality(left: Run, right: Tree, around: LoweringContext) -> Run:
+def _equality(left: Run, right: Tree, context: LoweringContext) -> Run:
     if right["type"] != "literal":
-        return closures.equals(left, lower(right, around), around.system.meter)
+        return closures.equals(left, lower(right, context), context.system.meter)
     value = right["value"]
     if value is None:
         return closures.equals_null(left)
@@ -318,49 +318,49 @@ def _equality(left: Run, right: Tree, around: LoweringContext) -> Run:
         return closures.equals_flag(left, value)
     if value.__class__ is float:
         return closures.equals_number(left, value)
-    return closures.equals(left, lower(right, around), around.system.meter)
+    return closures.equals(left, lower(right, context), context.system.meter)
 
 
 def _of_two(join: Callable[[Run, Run], Run]) -> Callable[[Tree, LoweringContext], Run]:
     """Return the lowering of a node that joins the closures of its two children."""
 
-    def lowering(tree: Tree, around: LoweringContext) -> Run:
-        left, right = _children(tree, around)
+    def lowering(tree: Tree, context: LoweringContext) -> Run:
+        left, right = _children(tree, context)
         return join(left, right)
 
     return lowering
 
 
-def _values(tree: Tree, around: LoweringContext) -> Run:
+def _values(tree: Tree, context: LoweringContext) -> Run:
     of, each = tree["children"]
-    right = lower(each, around.unheard())
-    return closures.project_values(lower(of, around), right, around.system.meter)
+    right = lower(each, context.without_hook())
+    return closures.project_values(lower(of, context), right, context.system.meter)
 
 
-def _negation(tree: Tree, around: LoweringContext) -> Run:
-    return closures.negate(lower(tree["children"][0], around))
+def _negation(tree: Tree, context: LoweringContext) -> Run:
+    return closures.negate(lower(tree["children"][0], context))
 
 
-def _list(tree: Tree, around: LoweringContext) -> Run:
-    return closures.listed(_children(tree, around))
+def _list(tree: Tree, context: LoweringContext) -> Run:
+    return closures.listed(_children(tree, context))
 
 
-def _map(tree: Tree, around: LoweringContext) -> Run:
-    pairs = tuple((pair["value"], lower(pair["children"][0], around)) for pair in tree["children"])
+def _map(tree: Tree, context: LoweringContext) -> Run:
+    pairs = tuple((pair["value"], lower(pair["children"][0], context)) for pair in tree["children"])
     return closures.keyed(pairs)
 
 
-def _call(tree: Tree, around: LoweringContext) -> Run:
+def _call(tree: Tree, context: LoweringContext) -> Run:
     name = tree["value"]
-    function = around.function(name)
+    function = context.function(name)
     takes = function.arguments if function is not None else ()
     arguments = tuple(
-        reference(lower(child["children"][0], around.unheard()))
+        reference(lower(child["children"][0], context.without_hook()))
         if child["type"] == "expref" and place < len(takes) and takes[place] == ("expref",)
-        else lower(child, around)
+        else lower(child, context)
         for place, child in enumerate(tree["children"])
     )
-    return call(name, function, arguments, around.system)
+    return call(name, function, arguments, context.system)
 
 
 def _stray_reference(_: Tree, __: LoweringContext) -> Run:

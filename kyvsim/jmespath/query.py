@@ -111,14 +111,14 @@ list.
 """
 
 
-def compile_query(text: str, system: System, hear: NodeHook | None = None) -> Query:
+def compile_query(text: str, system: System, on_node: NodeHook | None = None) -> Query:
     """Return the compiled expression; raise `QuerySyntaxError` where the text is none."""
-    tree = parse(text, with_spans=hear is not None)
-    around = LoweringContext(function_named, system)
-    if hear:
-        around = around._replace(hear=_hearing(hear))
+    tree = parse(text, with_spans=on_node is not None)
+    context = LoweringContext(function_named, system)
+    if on_node:
+        context = context._replace(on_node=_hooked(on_node))
     try:
-        run = lower(tree, around)
+        run = lower(tree, context)
     except RecursionError:
         raise QuerySyntaxError(
             "SyntaxError: the expression is nested too deeply", text, 0
@@ -133,12 +133,12 @@ def compile_query(text: str, system: System, hear: NodeHook | None = None) -> Qu
     return Query(text, names_in(text), evaluate)
 
 
-def _hearing(hear: NodeHook) -> Callable[[Tree, Run], Run]:
-    def heard(tree: Tree, run: Run) -> Run:
+def _hooked(on_node: NodeHook) -> Callable[[Tree, Run], Run]:
+    def hooked(tree: Tree, run: Run) -> Run:
         span = tree.get("span")
-        return hear(span, run) if span and tree["type"] not in _PLAIN else run
+        return on_node(span, run) if span and tree["type"] not in _PLAIN else run
 
-    return heard
+    return hooked
 
 
 # Expressions with bindings: `$name` at any depth, and a missing field is null.

@@ -135,7 +135,7 @@ def checked_key(key: str, filled: Json) -> str:
 def _value(variable: Variable, path: str, filling: Filling) -> Json:
     if next(filling.steps) > _MOST_VARIABLES:
         raise _endless(variable, path)
-    return compile_variable(variable.expression, path, filling.system).ask(filling.scope, path)
+    return compile_variable(variable.expression, path, filling.system).resolve(filling.scope, path)
 
 
 def _endless(variable: Variable, path: str) -> SubstitutionError:
@@ -285,18 +285,18 @@ VariableHook: TypeAlias = Callable[[Variable], NodeHook]
 """Returns who hears of the parts of a variable."""
 
 
-def compile_template(data: Json, system: System, hear: VariableHook | None = None) -> Template:
+def compile_template(data: Json, system: System, on_node: VariableHook | None = None) -> Template:
     """Return the template of any document; faults show when it is rendered, as upstream's do.
 
     Paths in messages and `{{@}}` count from the top of `data`. Of the variables of a text, and not
-    of one inside of a document, `hear` is told.
+    of one inside of a document, `on_node` is told.
     """
     if not contains_text(data, "{{", "$("):
         return Template(True, data, frozenset(), lambda _: data)
     try:
         data = resolve_references(data)
         is_text = data.__class__ is str and "{{" in data
-        part = _text(data, "", system, hear) if is_text else _part(data, "", system)
+        part = _text(data, "", system, on_node) if is_text else _part(data, "", system)
     except SubstitutionError as error:
         return Template(False, None, frozenset(), _raising(error))
     if part.render is None:
@@ -379,12 +379,14 @@ def _render_keys(
     return render
 
 
-def _text(text: str, path: str, system: System, hear: VariableHook | None = None) -> _RenderedPart:
+def _text(
+    text: str, path: str, system: System, on_node: VariableHook | None = None
+) -> _RenderedPart:
     variables = find_variables(text)
     if not variables:
         return _RenderedPart(unescape(text))
     resolvers = [
-        compile_variable(one.expression, path, system, hear(one) if hear else None)
+        compile_variable(one.expression, path, system, on_node(one) if on_node else None)
         for one in variables
     ]
     names = frozenset().union(*(resolver.names for resolver in resolvers))
@@ -400,10 +402,10 @@ def _text(text: str, path: str, system: System, hear: VariableHook | None = None
 
 def _whole(resolver: Resolver, path: str, system: System) -> Render:
     """Render a text that is one variable: the value itself, whatever its type."""
-    ask = resolver.ask
+    resolve = resolver.resolve
 
     def render(scope: RuleScope) -> Json:
-        value = ask(scope, path)
+        value = resolve(scope, path)
         kind = value.__class__
         return (
             fill_value(value, path, start(scope, system)) if kind is dict or kind is list else value
@@ -418,15 +420,15 @@ def _joined(
     """Render plain texts with values between; texts that bring new braces get further rounds."""
     first, *rest = pieces
     steps = [
-        (variable, resolver.ask, piece)
+        (variable, resolver.resolve, piece)
         for (variable, resolver), piece in zip(variables, rest, strict=True)
     ]
     shallow, meter = variables[-1][0].shallow, system.meter
 
     def render(scope: RuleScope) -> Json:
         text = first
-        for variable, ask, piece in steps:
-            text += show(variable, ask(scope, path), path, meter) + piece
+        for variable, resolve, piece in steps:
+            text += show(variable, resolve(scope, path), path, meter) + piece
         if "{{" not in text:
             return text
         return unescape(text) if shallow else fill_text(text, path, start(scope, system))

@@ -182,14 +182,14 @@ def _escape(found: re.Match[str]) -> str:
 # pkg/engine/context/evaluate.go.
 
 
-Ask: TypeAlias = Callable[[RuleScope, str], Json]
+Resolve: TypeAlias = Callable[[RuleScope, str], Json]
 """Takes the scope and the path of the text, for messages; raises `SubstitutionError`."""
 
 
 class Resolver(NamedTuple):
     """What asks for one variable, and the names of context entries that this may load."""
 
-    ask: Ask
+    resolve: Resolve
     names: frozenset[str]
 
 
@@ -197,24 +197,24 @@ _TARGET = frozenset({"target"})
 
 
 def compile_variable(
-    expression: str, path: str, system: System, hear: NodeHook | None = None
+    expression: str, path: str, system: System, on_node: NodeHook | None = None
 ) -> Resolver:
     """Return the resolver of a variable in the text at `path`; faulty ones fail when asked.
 
     Who hears is told of the parts of what is written; not of `@`, which stands for something else.
     """
-    if hear and expression != "@":
-        return _of_both(expression, system, hear)
+    if on_node and expression != "@":
+        return _of_both(expression, system, on_node)
     if expression != "@":
         return _with_deletion(expression, system)
     target = _with_deletion(current_path(path, ("target",)), system)
     trigger = _with_deletion(current_path(path, ("request", "object")), system)
 
-    def ask(scope: RuleScope, path: str) -> Json:
+    def resolve(scope: RuleScope, path: str) -> Json:
         chosen = target if _has_target(scope) else trigger
-        return chosen.ask(scope, path)
+        return chosen.resolve(scope, path)
 
-    return Resolver(ask, target.names | trigger.names | _TARGET)
+    return Resolver(resolve, target.names | trigger.names | _TARGET)
 
 
 def _has_target(scope: RuleScope) -> bool:
@@ -234,34 +234,34 @@ def _with_deletion(expression: str, system: System) -> Resolver:
     return _of_both(expression, system)
 
 
-def _of_both(expression: str, system: System, hear: NodeHook | None = None) -> Resolver:
-    usual = _resolver(expression, system, hear)
+def _of_both(expression: str, system: System, on_node: NodeHook | None = None) -> Resolver:
+    usual = _resolver(expression, system, on_node)
     if "request.object" not in expression:
         return usual
     of_old = expression.replace("request.object", "request.oldObject")
     deletion: Resolver | None = None
 
-    def ask(scope: RuleScope, path: str) -> Json:
+    def resolve(scope: RuleScope, path: str) -> Json:
         if not scope.deleting:
-            return usual.ask(scope, path)
+            return usual.resolve(scope, path)
         nonlocal deletion
         if deletion is None:  # few runs delete
             deletion = _resolver(of_old, system)
-        return deletion.ask(scope, path)
+        return deletion.resolve(scope, path)
 
-    return Resolver(ask, usual.names | names_in(of_old))
+    return Resolver(resolve, usual.names | names_in(of_old))
 
 
-def _resolver(expression: str, system: System, hear: NodeHook | None = None) -> Resolver:
+def _resolver(expression: str, system: System, on_node: NodeHook | None = None) -> Resolver:
     if not expression:
         return _failing(expression, "invalid query (nil)")
     try:
-        query = compile_query(expression, system, hear)
+        query = compile_query(expression, system, on_node)
     except QuerySyntaxError as error:
         return _failing(expression, f"incorrect query {expression}: {error.message}")
     names, evaluate = query.names, query.evaluate
 
-    def ask(scope: RuleScope, path: str) -> Json:
+    def resolve(scope: RuleScope, path: str) -> Json:
         try:
             data = scope.root(names)
         except QueryError as error:
@@ -272,14 +272,14 @@ def _resolver(expression: str, system: System, hear: NodeHook | None = None) -> 
             cause = f"JMESPath query failed: {error.message}"
             raise _failure(expression, path, error, cause) from error
 
-    return Resolver(ask, names)
+    return Resolver(resolve, names)
 
 
 def _failing(expression: str, message: str) -> Resolver:
-    def ask(_: RuleScope, path: str) -> Json:
+    def resolve(_: RuleScope, path: str) -> Json:
         raise SubstitutionError(f"failed to resolve {expression} at path {path}: {message}")
 
-    return Resolver(ask, frozenset())
+    return Resolver(resolve, frozenset())
 
 
 def _failure(expression: str, path: str, error: QueryError, cause: str) -> SubstitutionError:

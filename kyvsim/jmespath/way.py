@@ -93,15 +93,15 @@ def _way(tree: Tree) -> AccessPath:
             raise _NoWayError
         default = (other["value"],)
     if tree["type"] != "filter_projection":
-        return AccessPath(_told_apart(tuple(_steps(tree))), default)
+        return AccessPath(_checked_steps(tuple(_steps(tree))), default)
     listed, right, condition = tree["children"]
-    steps = _told_apart(tuple(_steps(listed)))
+    steps = _checked_steps(tuple(_steps(listed)))
     if right["type"] != "identity" or steps[-1] is not Spread.KEYS:
         raise _NoWayError
     return AccessPath(steps, default, _unlike(condition))
 
 
-def _told_apart(steps: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
+def _checked_steps(steps: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
     """Return the steps; keys have to be the end, and those of many maps one list."""
     if Spread.KEYS in steps:
         place = steps.index(Spread.KEYS)

@@ -35,7 +35,7 @@ def traced_program(program: Program, trace: TraceContext) -> Program:
             trace, run, step, _with_value, where=lambda: trace.locate_in(program.text, start)
         )
 
-    observed = program.heard(on_node) if len(program.text) <= LONGEST_TRACED else program
+    observed = program.with_hook(on_node) if len(program.text) <= LONGEST_TRACED else program
     name, kind = _expression_name(trace)
     step = Step(kind, name, program.text.strip())
     return observed._replace(run=traced(trace, observed.run, step, _with_value))

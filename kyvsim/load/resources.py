@@ -230,13 +230,13 @@ def complete(data: Json, kinds: KindTable) -> Json:
 def completed(document: Document, kinds: KindTable) -> Document:
     """Return the document of a resource that is complete, itself where nothing is missing."""
     data = document.data
-    found = data if _says_none(document, kinds) else _with_namespace(data, kinds)
+    found = data if _has_no_namespace(document, kinds) else _with_namespace(data, kinds)
     if not document.has_no_null_maps:
         found = _without_null_maps(found)
     return document if found is data else document._replace(data=found)
 
 
-def _says_none(document: Document, kinds: KindTable) -> bool:
+def _has_no_namespace(document: Document, kinds: KindTable) -> bool:
     """Return whether a review of an unknown kind says that the object is in no namespace."""
     if document.review is None or text_field(document.review, "namespace"):
         return False

@@ -264,8 +264,8 @@ class Policy:
         """Name as shown: `namespace/name` for a namespaced policy."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
-    def says(self, other: "Policy") -> bool:
-        """Return whether another policy says the same, wherever it stands."""
+    def has_same_spec(self, other: "Policy") -> bool:
+        """Return whether another policy has the same spec, in whatever file."""
         return self.spec == other.spec
 
     @property

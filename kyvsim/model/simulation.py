@@ -131,8 +131,8 @@ class TimelineEvent(NamedTuple):
     """The rules that could not be evaluated on its account; those that failed are others."""
 
     @property
-    def told(self) -> str:
-        """All that is to be said of it: its message, what stood in the way, and if it ends so."""
+    def full_message(self) -> str:
+        """Its message with the reasons why it failed, and whether it is given up."""
         why = "; ".join(dict.fromkeys(one.message for one in self.failure_reasons))
         end = "it is given up" if self.given_up else ""
         return "; ".join(filter(None, (": ".join(filter(None, (self.message, why))), end)))

@@ -79,7 +79,7 @@ def compile_preprocess(patch: Json, compile_condition: CompileCondition) -> Call
     root = _taken_apart(_sorted(patch), compile_condition)
 
     def preprocess(resource: Json) -> Json:
-        part, failed = root.look(resource)
+        part, failed = root.instantiate(resource)
         if failed is not None:
             raise ConditionsFailed(everywhere=failed)
         return part.left_at_root
@@ -143,7 +143,7 @@ class _Map:
         self.entered = [
             name
             for name, part in fields.items()
-            if _can_look(part) and modifier(name) not in DECIDING
+            if _depends_on_object(part) and modifier(name) not in DECIDING
         ]
         self.anchored = any(
             modifier(name) in DECIDING or _is_anchored(part) for name, part in fields.items()
@@ -157,8 +157,8 @@ class _Map:
         self.states: dict[object, _Map] = {}
         self._left = self._at_root = self._copied = ABSENT
 
-    def look(self, value: Json) -> tuple["_Map", _Failed]:
-        """Return what the map is after a look at a value, and what ended the look too early."""
+    def instantiate(self, value: Json) -> tuple["_Map", _Failed]:
+        """Return the map for a value of the object, and what ended it too early."""
         part = self.resolved(value) if self.additions else self
         for written, key, everywhere in part.conditions:
             found, wanted = field_of(value, key), part.fields[written]
@@ -169,7 +169,7 @@ class _Map:
                 return part, everywhere
         for name in part.entered:
             below = part.fields[name]
-            after, failed = below.look(field_of(value, name))
+            after, failed = below.instantiate(field_of(value, name))
             if after is not below:
                 part = part.exchanged(name, after)
             if failed is not None:
@@ -287,7 +287,7 @@ class _List:
         self.templates = templates
         self.lasting = lasting
 
-    def look(self, value: Json) -> tuple["_List", _Failed]:
+    def instantiate(self, value: Json) -> tuple["_List", _Failed]:
         """Return the list with the copies for a value's items; PatchError if that is no list."""
         check_list(value)
         items = value if value.__class__ is list else (ABSENT,) if value is ABSENT else ()
@@ -344,7 +344,7 @@ def _whole(part: _Part) -> Json:
     return part.left if part.__class__ is _Copy else part
 
 
-def _can_look(part: _Part) -> bool:
+def _depends_on_object(part: _Part) -> bool:
     """Return whether an object can make a difference to a part, or be refused by it."""
     if part.__class__ is _List:
         return bool(part.elements) and part.elements[0].__class__ in {_Map, _Copy}
@@ -368,13 +368,13 @@ def _add_copies(
 ) -> _Failed:
     """Add what a template is for each item that meets its conditions."""
     passed, failed_everywhere = False, False
-    can_look = _can_look(template)
+    can_look = _depends_on_object(template)
     for item in items if is_global else _candidates(template, items):
         failed = None
         if can_look:
-            after, failed = template.look(item)
+            after, failed = template.instantiate(item)
             if after is not template:
-                template, can_look = after, _can_look(after)
+                template, can_look = after, _depends_on_object(after)
         if failed is not None:
             failed_everywhere = failed_everywhere or failed
         elif is_global:

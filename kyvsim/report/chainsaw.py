@@ -120,7 +120,7 @@ def _timeline(outcome: ChainsawOutcome) -> Iterator[str]:
     for event in outcome.events:
         key = event.object
         name = "/".join(filter(None, (key.namespace, key.name)))
-        message = f": {event.told}" if event.told else ""
+        message = f": {event.full_message}" if event.full_message else ""
         told = f"{event.actor} {event.action} {key.kind} {name} {event.outcome}{message}"
         yield safe_line(f"{event.time:8.3f}  {told}")
 

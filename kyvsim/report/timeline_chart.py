@@ -65,7 +65,7 @@ def _repeat(marks: Sequence[Hashable], first: int, length: int) -> Repeat:
 def _mark(event: TimelineEvent) -> Hashable:
     """Return what events have in common that are alike; names of objects may differ."""
     key = event.object
-    told = event.told.replace(key.name, "*") if key.name else event.told
+    told = event.full_message.replace(key.name, "*") if key.name else event.full_message
     same = (event.actor, event.action, event.outcome, event.policies, event.unevaluated)
     return (*same, key.kind, key.namespace, told)
 
@@ -231,7 +231,7 @@ def _cards(
     known, before, last = set(shown), 0.0, ""
     for event in events:
         is_noise = event.number not in shown
-        told = event.told.strip()
+        told = event.full_message.strip()
         cause = cause_of(event, known, simulation)
         step, wait = _wait(0.0 if is_noise else event.time - before)
         time = time_text(event.time)
@@ -430,7 +430,7 @@ def _prefix(obj: Json) -> str:
 
 
 def _outcome(event: TimelineEvent) -> Hashable:
-    return (event.outcome, event.told, event.policies, event.unevaluated)
+    return (event.outcome, event.full_message, event.policies, event.unevaluated)
 
 
 def _change(event: TimelineEvent) -> list[Marked]:

@@ -94,7 +94,7 @@ def _event(event: TimelineEvent) -> Json:
         "action": event.action,
         "object": _key(event.object),
         "outcome": event.outcome,
-        "message": event.told,
+        "message": event.full_message,
         "number": event.number,
         "cause": event.cause,
         "policies": list(event.policies),

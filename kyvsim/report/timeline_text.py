@@ -285,7 +285,7 @@ def _timeline(simulation: Simulation, options: TimelineOptions, paint: Paint) ->
         ]
         cells.append(row[-1].ljust(_TITLE))
         yield _row(event, cells, _reason(event, cause_of(event, shown, simulation)), options)
-        for line in _wrapped(event.told, options.width - len(_UNDER)):
+        for line in _wrapped(event.full_message, options.width - len(_UNDER)):
             yield f"{_UNDER}{paint('dim', line)}\n"
         for error in errors_of(event):
             first, *more = _wrapped(error, options.width - len(_UNDER) - len(_ERROR)) or [""]
@@ -397,7 +397,7 @@ def _message(event: TimelineEvent, actor: str, kind: str) -> Iterator[str]:
     name = title_of(event.object).partition(" ")[2]
     text = f"{time_text(event.time)} {event.action} {name}{outcome}"
     yield f"  {actor}{arrow}{kind}: {_escaped(text)}\n"
-    for text in filter(None, (event.told, *(f"error {one}" for one in errors_of(event)))):
+    for text in filter(None, (event.full_message, *(f"error {one}" for one in errors_of(event)))):
         yield f"  Note right of {kind}: {_broken(_shortened(text))}\n"
 
 

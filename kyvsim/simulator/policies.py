@@ -131,7 +131,7 @@ class PolicyCache:
         """Return what each variant of a policy in CEL makes of objects that are there."""
         place = place_of(policy.kind, policy.key)
         known = self._changes.get(place)
-        if known is None or not known[0].says(policy):
+        if known is None or not known[0].has_same_spec(policy):
             known = policy, existing_changes(policy, self._options(policy))
             self._changes[place] = known
         return known[1]

@@ -64,13 +64,13 @@ class CompileOptions(NamedTuple):
     what it matches, nor its preconditions."""
 
     @property
-    def is_heard(self) -> bool:
+    def is_observed(self) -> bool:
         """Whether anybody is told what happens when the policies run."""
         return self.coverage_sink is not None or self.tracer is not None
 
-    def probe_of(self, policy: Policy, rule: Rule) -> TraceContext:
+    def trace_of(self, policy: Policy, rule: Rule) -> TraceContext:
         """Return the probe of a whole rule."""
-        if not self.is_heard:
+        if not self.is_observed:
             return NO_TRACE
         place = PolicyPlace(policy.document, policy.key, rule.name, rule.path)
         return TraceContext(place, self.coverage_sink, self.tracer)
@@ -204,7 +204,7 @@ def errored(what: str, cause: object = "") -> Outcome:
     return Outcome(RuleStatus.ERROR, f"{what}: {cause}" if cause else what)
 
 
-def unheard(unchecked: tuple[str, ...]) -> Outcome:
+def nothing_checked(unchecked: tuple[str, ...]) -> Outcome:
     """Return what upstream gives no result for, because nothing could be looked at."""
     return Outcome(RuleStatus.SKIP, "", unchecked=unchecked, silent=True)
 

@@ -27,7 +27,7 @@ from kyvsim.model.tracing import (
     traced,
 )
 
-# Conditions that tell what both of their sides came to.
+# Conditions that report the values of both of their sides.
 
 
 _Result = TypeVar("_Result")
@@ -39,31 +39,31 @@ _STARTS = ((("request", "object"), True), (("target",), True), (("element",), Fa
 def traced_block(
     evaluate: Callable[[RuleScope], _Result], trace: TraceContext, is_met: Callable[[_Result], bool]
 ) -> Callable[[RuleScope], _Result]:
-    """Return a block of conditions as one that tells whether it holds."""
+    """Return a block of conditions that reports whether it holds."""
 
-    def told(step: Step, found: _Result, _: RuleScope) -> Step:
+    def complete(step: Step, found: _Result, _: RuleScope) -> Step:
         return step._replace(answer=is_met(found))
 
-    return traced(trace, evaluate, Step(StepKind.CONDITIONS, trace.name), told)
+    return traced(trace, evaluate, Step(StepKind.CONDITIONS, trace.name), complete)
 
 
 def traced_side(written: Json, side: str, system: System, trace: TraceContext) -> Template:
-    """Return a side of a condition as one that tells its value when it is filled in.
+    """Return a side of a condition that reports its value when it is filled in.
 
-    Of an expression that does more than lead somewhere each part is told, unless it is a long one:
-    parts of parts are written out as often as they are nested.
+    Of an expression that is more than a path each part is reported, unless it is a long one: parts
+    of parts are written out as often as they are nested.
     """
     path, is_whole = _path_of(written)
     place = trace.at(side)
     is_short = not isinstance(written, str) or len(written) <= LONGEST_TRACED
-    hear = None if _is_bare(written) or not is_short else partial(_heard_in, place, written)
-    template = compile_template(written, system, hear)
+    on_node = None if _is_bare(written) or not is_short else partial(_hook_in, place, written)
+    template = compile_template(written, system, on_node)
     asked = Step(StepKind.SIDE, side, wanted=Value(written), path=path, rooted=is_whole)
 
-    def told(step: Step, found: Json, _: RuleScope) -> Step:
+    def complete(step: Step, found: Json, _: RuleScope) -> Step:
         return step._replace(found=Value(found))
 
-    return template._replace(render=traced(place, template.render, asked, told))
+    return template._replace(render=traced(place, template.render, asked, complete))
 
 
 def _is_bare(written: Json) -> bool:
@@ -71,23 +71,25 @@ def _is_bare(written: Json) -> bool:
     return way is not None and not way.default and way.besides is None
 
 
-def _heard_in(place: TraceContext, text: str, variable: Variable) -> NodeHook:
-    """Return who hears of the parts of a variable in the text at a place."""
+def _hook_in(place: TraceContext, text: str, variable: Variable) -> NodeHook:
+    """Return the hook for the parts of a variable in the text at a place."""
     expression = variable.expression
     start = variable.start + variable.text.index(expression)
 
-    def hear(span: tuple[int, int], run: Run) -> Run:
+    def on_node(span: tuple[int, int], run: Run) -> Run:
         first, last = span
         part = expression[first:last].strip()
         path, is_whole = _path_of(f"{{{{{part}}}}}")
         shown = " ".join(map(str.strip, part.splitlines()))
         asked = Step(StepKind.EXPRESSION, text=shown, path=path, rooted=is_whole)
-        return traced(place, run, asked, _told, where=lambda: place.locate_in(text, start + first))
+        return traced(
+            place, run, asked, _completed, where=lambda: place.locate_in(text, start + first)
+        )
 
-    return hear
+    return on_node
 
 
-def _told(step: Step, found: Any, _: Json) -> Step:
+def _completed(step: Step, found: Any, _: Json) -> Step:
     if found.__class__ is MissingValue:
         return step._replace(note=f"no `{found.key}`")
     return step._replace(found=Value(found))
@@ -119,7 +121,7 @@ def traced_condition(
     sides: tuple[Template, Template],
     trace: TraceContext,
 ) -> Callable[[RuleScope], bool]:
-    """Return a condition as one that tells its answer, and its sides that are fixed."""
+    """Return a condition that reports its answer, and its sides that are fixed."""
     key, value = sides
     asked = Step(
         StepKind.CONDITION,
@@ -130,19 +132,19 @@ def traced_condition(
 
     def run(scope: RuleScope) -> bool:
         if key.constant:
-            _tell_fixed(key, "key", trace)
+            _trace_fixed(key, "key", trace)
         found = holds(scope)
         if value.constant:
-            _tell_fixed(value, "value", trace)
+            _trace_fixed(value, "value", trace)
         return found
 
-    def told(step: Step, found: bool, _: RuleScope) -> Step:
+    def complete(step: Step, found: bool, _: RuleScope) -> Step:
         return step._replace(answer=found)
 
-    return traced(trace, run, asked, told)
+    return traced(trace, run, asked, complete)
 
 
-def _tell_fixed(template: Template, side: str, trace: TraceContext) -> None:
+def _trace_fixed(template: Template, side: str, trace: TraceContext) -> None:
     value = Value(template.value)
     trace_step(trace.at(side), Step(StepKind.SIDE, side, wanted=value, found=value))
 
@@ -338,7 +340,7 @@ def _compile_list(
 
 
 def _with_coverage(condition: _CompiledCondition, trace: TraceContext) -> _CompiledCondition:
-    """Return a condition that tells its outcomes, and is asked even where one is known."""
+    """Return a condition that counts its outcomes, and is evaluated even where one is known."""
     fixed, holds = condition.fixed, condition.holds
     outcomes = (True, False) if fixed is None else (fixed,)
     names = ("true" if outcome else "false" for outcome in outcomes)
@@ -346,27 +348,27 @@ def _with_coverage(condition: _CompiledCondition, trace: TraceContext) -> _Compi
     if seen is None:
         return condition
 
-    def told(scope: RuleScope) -> bool:
+    def counted(scope: RuleScope) -> bool:
         found = holds(scope)
         seen(outcomes.index(found))
         return found
 
-    return condition._replace(holds=told, fixed=None)
+    return condition._replace(holds=counted, fixed=None)
 
 
 def _compile_condition(
     data: Mapping[str, Json], system: System, trace: TraceContext
 ) -> _CompiledCondition:
-    """Return one condition; where it is followed it is asked even if its outcome is known."""
+    """Return one condition; where it is traced it is evaluated even if its outcome is known."""
     key, value = (compile_template(_compared(data.get(side)), system) for side in ("key", "value"))
     if trace.tracer is None:
         return _compile_sides(data, key, value, system.meter)
     seen_key, seen_value = (
         traced_side(_compared(data.get(one)), one, system, trace) for one in ("key", "value")
     )
-    told = _compile_sides(data, seen_key, seen_value, system.meter)
-    holds = traced_condition(told.holds, data, (key, value), trace)
-    return told._replace(holds=holds, fixed=None)
+    complete = _compile_sides(data, seen_key, seen_value, system.meter)
+    holds = traced_condition(complete.holds, data, (key, value), trace)
+    return complete._replace(holds=holds, fixed=None)
 
 
 def _compile_sides(

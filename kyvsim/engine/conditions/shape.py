@@ -65,14 +65,14 @@ def elements_shape(expression: str, element: Shape, *start: str) -> Shape | None
     return _led(way, element, absent=True, counted=True)
 
 
-def asks_only(data: Json, *way: str) -> bool:
+def reads_only(data: Json, *way: str) -> bool:
     """Return whether a block looks at nothing but the value that some keys lead to."""
     if data.__class__ is list:
-        return all(asks_only(one, *way) for one in data)
+        return all(reads_only(one, *way) for one in data)
     if data.__class__ is not dict:
         return data is None
     if "any" in data or "all" in data:
-        return asks_only(data.get("any"), *way) and asks_only(data.get("all"), *way)
+        return reads_only(data.get("any"), *way) and reads_only(data.get("all"), *way)
     return all(_is_fixed(side) or _ends(side, way) for side in (data.get("key"), data.get("value")))
 
 
@@ -150,12 +150,12 @@ def _single(way: AccessPath, test: Test, *, wanted: bool) -> Shape | None:
             return None
         if default is not None and not value and value.__class__ is not float:
             return default
-        return test(value) is wanted or _unless_it_asks(value)
+        return test(value) is wanted or _unless_variable(value)
 
     return _led(way, ValueShape(fits), absent=default is True)
 
 
-def _unless_it_asks(value: Json) -> bool | None:
+def _unless_variable(value: Json) -> bool | None:
     """Return False, but None for a text with variables, which may ask for anything."""
     return None if value.__class__ is str and "{{" in value else False
 

@@ -255,12 +255,12 @@ def traced_entries(
 ) -> tuple[tuple[str, EntryLoader], ...]:
     """Return entries that tell what is loaded; `trace` is that of the list they stand in."""
     return tuple(
-        (name, traced(trace.at(index), load, Step(StepKind.CONTEXT, name), _told))
+        (name, traced(trace.at(index), load, Step(StepKind.CONTEXT, name), _completed))
         for index, (name, load) in enumerate(entries)
     )
 
 
-def _told(step: Step, found: Json, _: JSONContext) -> Step:
+def _completed(step: Step, found: Json, _: JSONContext) -> Step:
     if found is SKIPPED:
         return step._replace(note="nothing answers it")
     return step._replace(found=Value(found))

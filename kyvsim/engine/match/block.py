@@ -82,7 +82,7 @@ def traced_user(
     `absent` says that they count as absent then; else the filter matches nothing.
     """
 
-    def told(facts: MatchFacts) -> bool:
+    def wrapper(facts: MatchFacts) -> bool:
         found = matches(facts)
         if facts.user is None:
             for name in user_fields(block):
@@ -91,7 +91,7 @@ def traced_user(
                 trace_step(trace.at(name), asked._replace(answer=None if absent else False))
         return found
 
-    return told
+    return wrapper
 
 
 def _without_user(name: str, facts: MatchFacts) -> str:
@@ -206,10 +206,10 @@ def matches_by_kind(match: Json) -> bool:
     """
     block = match or {}
     filters = block.get("any") or block.get("all") or [block]
-    return all(map(_asks_kind, filters))
+    return all(map(_names_kind_only, filters))
 
 
-def _asks_kind(block: Json) -> bool:
+def _names_kind_only(block: Json) -> bool:
     resources = block.get("resources") or {}
     criteria = {name for name, value in resources.items() if value is not None}
     return bool(resources.get("kinds")) and criteria <= _OF_KIND and not user_criteria(block)

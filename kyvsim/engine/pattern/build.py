@@ -45,7 +45,7 @@ def traced_pattern(
     """Return the check of a whole pattern as one that tells, and its second look as one unheard."""
     asked = Step(StepKind.PATTERN, trace.name, wanted=Value(pattern), path=())
     return (
-        traced(trace, check, asked, _told),
+        traced(trace, check, asked, _completed),
         lambda value: untraced(trace, lambda: lacks_anchor_key(value)),
     )
 
@@ -53,7 +53,7 @@ def traced_pattern(
 def traced_member(compiled: Member, text: str, pattern: Json, trace: TraceContext) -> Member:
     """Return the check of a key as one that tells; `text` is the key as it is written."""
     asked = Step(StepKind.PATTERN, text, wanted=Value(pattern), path=(compiled.key,))
-    return compiled._replace(check=traced(trace.at(text), compiled.check, asked, _told))
+    return compiled._replace(check=traced(trace.at(text), compiled.check, asked, _completed))
 
 
 def traced_absences(
@@ -68,7 +68,7 @@ def traced_absences(
     if not asked:
         return check
 
-    def told(value: Json, notes: Notes | None) -> Mismatch | None:
+    def wrapper(value: Json, notes: Notes | None) -> Mismatch | None:
         mismatch = check(value, notes)
         if value.__class__ is dict and (mismatch is None or mismatch.weight is Weight.SKIP):
             for one, text in asked:
@@ -78,7 +78,7 @@ def traced_absences(
                     trace_step(trace.at(text), step._replace(path=(one.key,)))
         return mismatch
 
-    return told
+    return wrapper
 
 
 def traced_list(
@@ -104,7 +104,7 @@ def traced_list(
             asked = Step(
                 StepKind.PATTERN, f"[{number}]", wanted=Value(patterns[which]), path=(number,)
             )
-            return traced(inside, check, asked, _told)(value, notes)
+            return traced(inside, check, asked, _completed)(value, notes)
 
         return numbered
 
@@ -117,7 +117,7 @@ def traced_list(
     return run
 
 
-def _told(step: Step, mismatch: Mismatch | None, value: Json, _: Notes | None) -> Step:
+def _completed(step: Step, mismatch: Mismatch | None, value: Json, _: Notes | None) -> Step:
     return step._replace(answer=_answer(mismatch), found=Value(value))
 
 

@@ -130,7 +130,7 @@ class Walk(NamedTuple):
     """How each shape is told, in the order of the shapes."""
 
 
-class _Told:
+class _MarkBuilder:
     """What becomes the mark of a shape while the walk is made."""
 
     __slots__ = ("_bits", "_lacking", "_unsure", "counted", "places")
@@ -159,15 +159,15 @@ class _Told:
 class _Claim(NamedTuple):
     """A shape that some value has to have, for the sake of a whole one."""
 
-    told: _Told
+    builder: _MarkBuilder
     shape: Shape
 
 
 def compile_walk(shapes: Sequence[Shape]) -> Walk:
     """Return the walk that looks for all of some shapes."""
     bits = (1 << place for place in count())
-    told = tuple(_Told(bits) for _ in shapes)
-    walk = _merged([*map(_Claim, told, shapes)], bits)
+    builder = tuple(_MarkBuilder(bits) for _ in shapes)
+    walk = _merged([*map(_Claim, builder, shapes)], bits)
 
     def trace(value: Json) -> Trace | None:
         found: Trace = []
@@ -177,7 +177,7 @@ def compile_walk(shapes: Sequence[Shape]) -> Walk:
             return None
         return found
 
-    return Walk(trace, tuple(one.mark() for one in told))
+    return Walk(trace, tuple(one.mark() for one in builder))
 
 
 def _merged(claims: Iterable[_Claim], bits: Iterator[int]) -> _Walk:
@@ -207,31 +207,31 @@ def _singles(claim: _Claim) -> Iterable[_Claim]:
 
 
 def _parts(claims: list[_Claim], bits: Iterator[int]) -> Iterable[_Walk]:
-    maps = [(one.told, one.shape) for one in claims if isinstance(one.shape, MapShape)]
+    maps = [(one.builder, one.shape) for one in claims if isinstance(one.shape, MapShape)]
     if maps:
         yield _map_walk(maps, bits)
-    lists = [(one.told, one.shape) for one in claims if isinstance(one.shape, ItemShape)]
+    lists = [(one.builder, one.shape) for one in claims if isinstance(one.shape, ItemShape)]
     if lists:
         yield _list_walk(lists, bits)
-    values = [(one.told, one.shape.fits) for one in claims if isinstance(one.shape, ValueShape)]
+    values = [(one.builder, one.shape.fits) for one in claims if isinstance(one.shape, ValueShape)]
     if values:
         yield _value_walk(values)
-    keys = [(one.told, one.shape.fits) for one in claims if isinstance(one.shape, KeysShape)]
+    keys = [(one.builder, one.shape.fits) for one in claims if isinstance(one.shape, KeysShape)]
     if keys:
         yield _key_walk(keys)
 
 
-def _map_walk(claims: list[tuple[_Told, MapShape]], bits: Iterator[int]) -> _Walk:
-    odd = _joined(told.unsure for told, _ in claims)
+def _map_walk(claims: list[tuple[_MarkBuilder, MapShape]], bits: Iterator[int]) -> _Walk:
+    odd = _joined(builder.unsure for builder, _ in claims)
     absent: dict[str, int] = {}
     present: dict[str, int] = {}
     inside: dict[str, list[_Claim]] = {}
-    for told, shape in claims:
+    for builder, shape in claims:
         for key, wanted, may_lack in shape.entries:
-            absent[key] = absent.get(key, 0) | (0 if may_lack else told.lack())
-            present[key] = present.get(key, 0) | (told.lack() if wanted is None else 0)
+            absent[key] = absent.get(key, 0) | (0 if may_lack else builder.lack())
+            present[key] = present.get(key, 0) | (builder.lack() if wanted is None else 0)
             if wanted is not None:
-                inside.setdefault(key, []).append(_Claim(told, wanted))
+                inside.setdefault(key, []).append(_Claim(builder, wanted))
     rows = tuple(
         (key, absent[key], _present_walk(present[key], inside.get(key, ()), bits)) for key in absent
     )
@@ -256,12 +256,12 @@ def _present_walk(forbidden: int, claims: Sequence[_Claim], bits: Iterator[int])
     return (lambda value, found: walk(value, found) | forbidden) if forbidden else walk
 
 
-def _list_walk(claims: list[tuple[_Told, ItemShape]], bits: Iterator[int]) -> _Walk:
-    odd, is_there = _joined(told.unsure for told, _ in claims), next(bits)
-    for told, shape in claims:
-        told.places |= is_there
-        told.counted |= is_there if shape.counted else 0
-    element = _merged([_Claim(told, shape.shape) for told, shape in claims], bits)
+def _list_walk(claims: list[tuple[_MarkBuilder, ItemShape]], bits: Iterator[int]) -> _Walk:
+    odd, is_there = _joined(builder.unsure for builder, _ in claims), next(bits)
+    for builder, shape in claims:
+        builder.places |= is_there
+        builder.counted |= is_there if shape.counted else 0
+    element = _merged([_Claim(builder, shape.shape) for builder, shape in claims], bits)
 
     def walk(value: Json, found: Trace) -> int:
         if value.__class__ is not list:
@@ -273,29 +273,29 @@ def _list_walk(claims: list[tuple[_Told, ItemShape]], bits: Iterator[int]) -> _W
     return walk
 
 
-def _value_walk(claims: list[tuple[_Told, Callable[[Json], bool | None]]]) -> _Walk:
+def _value_walk(claims: list[tuple[_MarkBuilder, Callable[[Json], bool | None]]]) -> _Walk:
     """Return the walk over a value of no further structure; verdicts of texts are remembered."""
-    ask = _ask(claims)
+    test_all = _all_of(claims)
     known: dict[str, int] = {}
-    true, false = ask(True), ask(False)
+    true, false = test_all(True), test_all(False)
 
     def walk(value: Json, _: Trace) -> int:
         if value.__class__ is str:
             bad = known.get(value)
             if bad is None:
-                bad = ask(value)
+                bad = test_all(value)
                 if len(known) < _REMEMBERED:
                     known[value] = bad
             return bad
         if value is True:
             return true
-        return false if value is False else ask(value)
+        return false if value is False else test_all(value)
 
     return walk
 
 
-def _key_walk(claims: list[tuple[_Told, Callable[[str], bool | None]]]) -> _Walk:
-    odd, ask = _joined(told.unsure for told, _ in claims), _ask(claims)
+def _key_walk(claims: list[tuple[_MarkBuilder, Callable[[str], bool | None]]]) -> _Walk:
+    odd, test_all = _joined(builder.unsure for builder, _ in claims), _all_of(claims)
     known: dict[str, int] = {}
 
     def walk(value: Json, _: Trace) -> int:
@@ -305,7 +305,7 @@ def _key_walk(claims: list[tuple[_Told, Callable[[str], bool | None]]]) -> _Walk
         for key in value:
             own = known.get(key)
             if own is None:
-                own = ask(key)
+                own = test_all(key)
                 if len(known) < _REMEMBERED:
                     known[key] = own
             bad |= own
@@ -314,11 +314,13 @@ def _key_walk(claims: list[tuple[_Told, Callable[[str], bool | None]]]) -> _Walk
     return walk
 
 
-def _ask(claims: list[tuple[_Told, Callable[[Json], bool | None]]]) -> Callable[[Json], int]:
+def _all_of(
+    claims: list[tuple[_MarkBuilder, Callable[[Json], bool | None]]],
+) -> Callable[[Json], int]:
     """Return what asks all predicates."""
-    rows = [(told.lack(), told.unsure, fits) for told, fits in claims]
+    rows = [(builder.lack(), builder.unsure, fits) for builder, fits in claims]
 
-    def ask(value: Json) -> int:
+    def test_all(value: Json) -> int:
         bad = 0
         for lacking, unsure, fits in rows:
             answer = fits(value)
@@ -326,7 +328,7 @@ def _ask(claims: list[tuple[_Told, Callable[[Json], bool | None]]]) -> Callable[
                 bad |= unsure if answer is None else lacking
         return bad
 
-    return ask
+    return test_all
 
 
 def _joined(bits: Iterable[int]) -> int:

@@ -119,7 +119,7 @@ def _with_coverage_of(
     """Return rules that tell how they ended, and which variant did, if anybody listens."""
     if options.coverage_sink is None:
         return tuple(rules)
-    trace = options.probe_of(policy, policy.rules[0])
+    trace = options.trace_of(policy, policy.rules[0])
     forms = tuple(one.rule.variant or "as written" for one in rules)
     return tuple(
         with_coverage(one, compile_counter(kind.ends, trace, number, forms))
@@ -132,7 +132,7 @@ def _lower_authorization(
 ) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
     """Return a policy that judges payloads of a mode and no objects."""
     kind = _BY_NAME[policy.kind]
-    trace = options.probe_of(policy, policy.rules[0])
+    trace = options.trace_of(policy, policy.rules[0])
     compiler = authorization_compiler(mode, options.system, trace)
     body = compile_authorization(PolicyPart(policy, policy.spec, compiler, options), mode)
     rule = CompiledRule(
@@ -210,7 +210,7 @@ def _compiler(policy: Policy, options: CompileOptions) -> Compiler:
     """Return what compiles the expressions of one variant of a policy."""
     system = options.system
     env = kyverno_environment(policy.kind, system.clock, system.entropy, mode_of(policy))
-    return Compiler(env, options.probe_of(policy, policy.rules[0]), system.meter)
+    return Compiler(env, options.trace_of(policy, policy.rules[0]), system.meter)
 
 
 def unused_parts(policy: Policy) -> Iterator[Diagnostic]:

@@ -22,7 +22,7 @@ from kyvsim.engine.conditions import (
     compile_conditions,
     compile_exception_conditions,
 )
-from kyvsim.engine.conditions.shape import asks_only, confirming_shape
+from kyvsim.engine.conditions.shape import confirming_shape, reads_only
 from kyvsim.engine.context import JSONContext
 from kyvsim.engine.context.loaders import compile_entries
 from kyvsim.engine.match import (
@@ -151,14 +151,14 @@ def compile_proofs(
     data = context.rule.data
     if rule_type.phase is not Phase.VALIDATE or context.policy.kind == "Policy":
         return None
-    if options.is_heard or any(data.get(field) for field in _MORE):
+    if options.is_observed or any(data.get(field) for field in _MORE):
         return None
     return (lambda: _proofs(rule_type, context)) if matches_by_kind(data.get("match")) else None
 
 
 def _proofs(rule_type: RuleType, context: RuleContext) -> Proofs:
     preconditions = context.rule.data.get("preconditions")
-    if preconditions is None or asks_only(preconditions, *_OPERATION):
+    if preconditions is None or reads_only(preconditions, *_OPERATION):
         return Proofs(rule_type.proofs(context), after_preconditions=preconditions is not None)
     shape = confirming_shape(preconditions, _OBJECT)
     if shape is None:
@@ -224,7 +224,7 @@ def _lower_phases(
     policy: Policy, rule: Rule, options: CompileOptions, compiled: _Compile
 ) -> tuple[CompiledRule, ...]:
     rule_type = next(rule_types_of(rule.data), None)
-    context = RuleContext(policy, rule, options.system, options.probe_of(policy, rule))
+    context = RuleContext(policy, rule, options.system, options.trace_of(policy, rule))
     found: list[CompiledRule] = []
     while rule_type is not None:
         found.append(_lower(rule_type, context, options, compiled))
@@ -283,7 +283,7 @@ def _always(_: MatchFacts) -> bool:
 def _index(
     exceptions: tuple[CompiledException, ...], options: CompileOptions
 ) -> FindExceptions | None:
-    if options.is_heard:  # who listens hears of those that do not apply, too
+    if options.is_observed:  # who listens hears of those that do not apply, too
         return None
     return index_exceptions(exceptions)
 

@@ -51,7 +51,7 @@ def probe_rules(
             compiled = lowered[rule]
             if compiled:
                 ends = next(rule_types_of(rule.data)).ends_of(rule.data)
-                tell = compile_counter(ends, options.probe_of(policy, rule), number, tuple(forms))
+                tell = compile_counter(ends, options.trace_of(policy, rule), number, tuple(forms))
                 compiled = tuple(with_coverage(one, tell) for one in compiled)
             found[rule] = compiled
     return found

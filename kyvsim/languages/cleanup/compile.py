@@ -129,7 +129,7 @@ def lower_cleanup(
 
 def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     """Return a cleanup policy as closures; raises as `lower_rule` does."""
-    spec, trace = policy.spec, options.probe_of(policy, policy.rules[0])
+    spec, trace = policy.spec, options.trace_of(policy, policy.rules[0])
     entries = compile_entries(spec.get("context") or (), options.system, trace.at("context"))
     rule = CompiledRule(
         rule=policy.rules[0],

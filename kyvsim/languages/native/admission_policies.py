@@ -8,7 +8,7 @@ from kyvsim.cel.kubernetes import VARIABLES_TYPE, kubernetes_environment
 from kyvsim.cel.libraries.admission import JSON_PATCH, OBJECT
 from kyvsim.cel.program import LazyVariables
 from kyvsim.cel.types import NULL, STRING, list_of
-from kyvsim.engine.compile.compiled import Evaluation, Outcome, passed, skipped, unheard
+from kyvsim.engine.compile.compiled import Evaluation, Outcome, nothing_checked, passed, skipped
 from kyvsim.engine.compile.tracing import APPLIED, CHECKED
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.numbers import with_floats_where_exact, with_whole_numbers
@@ -89,7 +89,7 @@ def _compile_mutating(policy: Policy, around: NativeContext) -> Compiled:
         if (mutation := _mutation(compiler, entry, index)) is not None
     ]
     if not around.bound and "params" in compiler.reads:
-        undeclared = unheard((_UNDECLARED,))
+        undeclared = nothing_checked((_UNDECLARED,))
         return (lambda _: undeclared), tuple(compiler.problems)
     ignores = spec.get("failurePolicy") == "Ignore"
     compiled = _MutatingPrograms(
@@ -146,7 +146,7 @@ def _mutate(policy: _MutatingPrograms, evaluation: Evaluation) -> Outcome:
             return _UNMET
     except EvaluationError as error:
         # Upstream gives up an object where it cannot tell whether a policy has to do with it.
-        unheard_error = unheard((str(error),))._replace(status=RuleStatus.ERROR)
+        unheard_error = nothing_checked((str(error),))._replace(status=RuleStatus.ERROR)
         return _UNMET if policy.ignores_faults else unheard_error
     after = obj
     try:
@@ -154,7 +154,7 @@ def _mutate(policy: _MutatingPrograms, evaluation: Evaluation) -> Outcome:
             after = mutation(values, after)
             values = values_of(after, request, policy.variables, policy.params)
     except (EvaluationError, MutationError) as error:
-        return unheard((str(error),))
+        return nothing_checked((str(error),))
     done = passed("mutation is successfully applied")
     after = with_floats_where_exact(after)
     return done if same(after, obj) else done._replace(object=after)

@@ -70,12 +70,12 @@ def compile_native_policy(
     body = bound[0].body if len(bound) == 1 else _last_of(bound)
     compiled = _compiled(kind, policy, _Bound(constraints, body), options.system.meter)
     if options.coverage_sink:
-        trace_step = compile_counter(kind.ends, options.probe_of(policy, policy.rules[0]), 0, ())
+        trace_step = compile_counter(kind.ends, options.trace_of(policy, policy.rules[0]), 0, ())
         compiled = compiled._replace(
             plain=tuple(with_coverage(one, trace_step) for one in compiled.plain)
         )
     if options.tracer is not None:
-        trace = options.probe_of(policy, policy.rules[0])
+        trace = options.trace_of(policy, policy.rules[0])
         rules = tuple(traced_rule(one, policy, trace) for one in compiled.plain)
         compiled = compiled._replace(plain=rules)
     return compiled, reported
@@ -137,7 +137,7 @@ def _bind(
 ) -> tuple[_Bound, Diagnostics]:
     reference = binding.parameters if binding else None
     params: tuple[Json, ...] = (None,) if policy.spec.get("paramKind") else ()
-    trace = options.probe_of(policy, policy.rules[0])
+    trace = options.trace_of(policy, policy.rules[0])
     found = chosen_parameters(reference, options.parameters) if reference else None
     if reference:
         params = (found,)

@@ -7,7 +7,7 @@ from typing import Final
 
 from kyvsim.engine.background import check_rule, old_facts, open_background
 from kyvsim.engine.compile import CompiledPolicy, CompiledRule, Model
-from kyvsim.engine.evaluate import asks_for_deletion
+from kyvsim.engine.evaluate import lists_deletion
 from kyvsim.engine.match import MatchFacts
 from kyvsim.engine.policy import RuleInput
 from kyvsim.engine.world import World
@@ -150,7 +150,7 @@ def start_policy_controller(kyverno: Kyverno) -> None:
 
 
 def _reconcile(policy: Policy, before: Policy | None, kyverno: Kyverno) -> None:
-    if not _works_in_background(policy, kyverno) or (before and before.says(policy)):
+    if not _works_in_background(policy, kyverno) or (before and before.has_same_spec(policy)):
         return
     if before is not None:
         names = {rule.name for rule in policy.rules}
@@ -361,7 +361,7 @@ def _mutations(
     if not any(rule.rule.mutates_existing for rule in policy.rules):
         return
     for rule, verdict in _verdicts(kyverno, policy, request, trigger):
-        deletes = request.operation is Operation.DELETE and not asks_for_deletion(rule.rule)
+        deletes = request.operation is Operation.DELETE and not lists_deletion(rule.rule)
         if verdict is not RuleStatus.PASS or deletes:
             continue
         yield RequestedWork(
@@ -410,7 +410,7 @@ def _leaving(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest
     trigger = reference(request.old_object)
     contexts: list[Json] = []
     for rule in left:
-        if request.operation is Operation.DELETE and asks_for_deletion(rule):
+        if request.operation is Operation.DELETE and lists_deletion(rule):
             contexts.append(rule_context(rule.name, trigger))
         elif rule.facts.generation is not None and rule.facts.generation.synchronizes:
             contexts.append(rule_context(rule.name, trigger, deletes=True))

@@ -368,7 +368,7 @@ def _drop(policy: Policy, kyverno: Kyverno) -> None:
 
 def _reconcile(policy: Policy, before: Policy | None, kyverno: Kyverno) -> None:
     if before is not None:
-        if before.says(policy):
+        if before.has_same_spec(policy):
             return
         stops = not generating_facts(policy).synchronizes
         if stops and generating_facts(before).synchronizes:

@@ -462,7 +462,7 @@ def sync_mutating_policies(kyverno: Kyverno) -> None:
 
 
 def _reconcile(policy: Policy, before: Policy | None, kyverno: Kyverno) -> None:
-    if before is None or not before.says(policy):
+    if before is None or not before.has_same_spec(policy):
         _sync(policy, kyverno)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.engine.evaluate import acting_on_deletion, asks_for_deletion
+from kyvsim.engine.evaluate import acting_on_deletion, lists_deletion
 from kyvsim.model.result import Stage
 
 TARGET = {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "namespace": "shop"}
@@ -35,7 +35,7 @@ def acting(compiled, policy):
 )
 def test_a_rule_asks_for_deletions_by_listing_them(compiled, policy, operations, asks):
     (turn,) = compiled(policy({**MAKES, **on(*operations)})).turns(Stage.GENERATE, "Pod")
-    assert asks_for_deletion(turn.rules[0].rule) is asks
+    assert lists_deletion(turn.rules[0].rule) is asks
 
 
 @pytest.mark.parametrize(

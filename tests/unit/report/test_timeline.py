@@ -124,7 +124,7 @@ def test_of_attempts_that_fail_the_first_and_last_are_told():
     run = Simulation("s", told(work, attempt(1), attempt(2), last), ())
     shown = list(shown_events(run, every=False))
     assert [one.number for one in shown] == [0, 1, 3]
-    assert shown[-1].told == "attempt 3 of 5 for Pod web: fails alike; it is given up"
+    assert shown[-1].full_message == "attempt 3 of 5 for Pod web: fails alike; it is given up"
 
 
 def test_an_attempt_that_succeeds_is_told_by_what_it_does():

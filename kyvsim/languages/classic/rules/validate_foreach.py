@@ -12,8 +12,8 @@ from kyvsim.engine.compile.compiled import (
     Outcome,
     Proof,
     errored,
+    nothing_checked,
     passed,
-    unheard,
 )
 from kyvsim.engine.conditions import ConditionError
 from kyvsim.engine.conditions.shape import elements_shape
@@ -82,7 +82,7 @@ def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> Compil
             return _PASSED._replace(unchecked=tuple(unchecked)) if unchecked else _PASSED
         if list_error:
             return errored("failed to evaluate list", list_error)
-        return unheard(tuple(unchecked)) if unchecked else None
+        return nothing_checked(tuple(unchecked)) if unchecked else None
 
     return evaluate
 

@@ -8,10 +8,10 @@ from shown_shapes import assert_same_where_known, compile_unseen, is_shown
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.conditions.operators import OPERATORS
 from kyvsim.engine.conditions.shape import (
-    asks_only,
     confirming_shape,
     elements_shape,
     is_seen_whole,
+    reads_only,
     refuting_shape,
 )
 from kyvsim.engine.prefilter import ValueShape
@@ -178,7 +178,7 @@ NAME = {"key": "{{ request.object.metadata.name }}", "operator": "Equals", "valu
     ],
 )
 def test_blocks_that_ask_for_the_operation_only(block, asks):
-    assert asks_only(block, "request", "operation") is asks
+    assert reads_only(block, "request", "operation") is asks
 
 
 def test_an_absent_field_without_default_is_an_error_and_shows_nothing(system):

@@ -46,7 +46,7 @@ def test_missing_namespace_is_no_failure(cluster_policy, generate, put, shop, to
     put(cluster_policy("p", generate(namespace="nowhere")), shop)
     (attempt,) = told("attempt")
     assert attempt.outcome == "done"
-    assert attempt.told.endswith('nothing generated: namespaces "nowhere" not found')
+    assert attempt.full_message.endswith('nothing generated: namespaces "nowhere" not found')
 
 
 def test_missing_namespace_in_a_loop_is_a_failure(cluster_policy, generate, put, shop, told):
@@ -79,9 +79,9 @@ def test_missing_source_fails_five_times(cluster_policy, generate, put, shop, to
     put(cluster_policy("p", generate(clone={"name": "source", "namespace": "default"})), shop)
     attempts = told("attempt")
     assert [one.outcome for one in attempts] == ["failed"] * 5
-    assert "attempt 5 of 5" in attempts[-1].told
-    assert attempts[-1].told.endswith("it is given up")
-    assert "default/source not found" in attempts[0].told
+    assert "attempt 5 of 5" in attempts[-1].full_message
+    assert attempts[-1].full_message.endswith("it is given up")
+    assert "default/source not found" in attempts[0].full_message
     assert cluster.sim.store.list("kyverno.io/v2", "UpdateRequest", "") == []
 
 
@@ -103,7 +103,7 @@ def test_trigger_that_was_denied_is_not_found(
     settle()
     attempts = told("attempt")
     assert len(attempts) == 5
-    assert "the corresponding admission request may have been rejected" in attempts[0].told
+    assert "the corresponding admission request may have been rejected" in attempts[0].full_message
 
 
 def test_object_of_a_user_stays_without_synchronization(
@@ -175,11 +175,13 @@ def test_creation_that_is_forbidden_meanwhile_is_a_failed_attempt(
     put(shop)
     attempts = told("attempt")
     assert [one.outcome for one in attempts] == ["failed"] * 5
-    assert 'jobs.batch "made" is forbidden: User "system:serviceaccount:' in attempts[0].told
-    assert 'resource "jobs" in API group "batch"' in attempts[0].told
+    assert (
+        'jobs.batch "made" is forbidden: User "system:serviceaccount:' in attempts[0].full_message
+    )
+    assert 'resource "jobs" in API group "batch"' in attempts[0].full_message
 
 
 def test_granted_creation_is_no_failure(cluster_policy, generate, put, shop, told, background_may):
     job = {"apiVersion": "batch/v1", "kind": "Job", "data": {"spec": {"template": {}}}}
     put(background_may("batch", "jobs"), cluster_policy("p", generate(**job)), shop)
-    assert "forbidden" not in told("attempt")[0].told
+    assert "forbidden" not in told("attempt")[0].full_message

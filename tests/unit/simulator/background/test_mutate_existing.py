@@ -35,7 +35,7 @@ def test_missing_target_is_a_failure(cluster_policy, mutate, put, obj, told):
     put(cluster_policy("p", mutate()), obj("Secret", "s", "default"))
     attempts = told("attempt")
     assert [one.outcome for one in attempts] == ["failed"] * 5
-    assert 'configmaps "t" not found' in attempts[0].told
+    assert 'configmaps "t" not found' in attempts[0].full_message
 
 
 def test_no_target_of_a_selection_is_no_failure(
