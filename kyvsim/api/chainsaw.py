@@ -29,7 +29,7 @@ from kyvsim.model.chainsaw import (
     ChainsawTest,
 )
 from kyvsim.model.diagnostic import Diagnostic, without_left_out
-from kyvsim.model.scenario import BY_NAME, CI, Installation
+from kyvsim.model.simulation import BY_NAME, CI, Installation
 from kyvsim.simulator.cluster import open_cluster
 from kyvsim.simulator.context import SimulationSettings
 

@@ -26,8 +26,8 @@ from kyvsim.languages import compile_policies
 from kyvsim.languages import references_of as mentions_of
 from kyvsim.languages import references_of_exception as mentions_of_exception
 from kyvsim.load.files import Source
+from kyvsim.model.comparison import Answer, Evidence, Limit, SideReached
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
-from kyvsim.model.evidence import Answer, Evidence, Limit, SideReached
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
 from kyvsim.model.policy import Binding, Policy, Subject
 from kyvsim.model.request import UserInfo

@@ -7,8 +7,8 @@ from kyvsim.api.inputs import ApplyInputs, read_inputs
 from kyvsim.equivalence.examples import actions, examples
 from kyvsim.equivalence.search import Search, SearchBudget
 from kyvsim.languages import compile_policies
+from kyvsim.model.comparison import ExampleObject, Examples, MissingExample
 from kyvsim.model.diagnostic import Severity
-from kyvsim.model.evidence import ExampleObject, Examples, MissingExample
 from kyvsim.model.policy import Policy
 
 _CASES = 20000

@@ -12,8 +12,7 @@ from kyvsim.model.diagnostic import likely
 from kyvsim.model.explanation import StepKind, TracedRule
 from kyvsim.model.policy import Rule
 from kyvsim.model.result import EngineResponse, Stage
-from kyvsim.model.scenario import Scenario
-from kyvsim.model.simulation import EvaluationRecord, Simulation
+from kyvsim.model.simulation import EvaluationRecord, Scenario, Simulation
 from kyvsim.model.source import Document
 from kyvsim.simulator.tracer import SimulationTracer, TracedEvaluation
 

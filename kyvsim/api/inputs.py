@@ -14,7 +14,7 @@ from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages import READERS, is_cel_policy, usable_payloads
-from kyvsim.load.baseline import KIND, load_baseline
+from kyvsim.load.configuration import KIND, load_baseline
 from kyvsim.load.documents import (
     AS_RESOURCES,
     AS_WRITTEN,
@@ -46,10 +46,9 @@ from kyvsim.load.values import load_userinfo, load_values, parse_settings, read_
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely, without_left_out
 from kyvsim.model.policy import Binding, CelException, Exceptions, Policy, PolicyException
 from kyvsim.model.ports import UNCHANGED, Budget, ContextData
-from kyvsim.model.request import Operation, Payload, PayloadMode, UserInfo
+from kyvsim.model.request import Operation, Payload, PayloadMode, UserInfo, Values
 from kyvsim.model.result import Baseline
 from kyvsim.model.source import Document, Location
-from kyvsim.model.values import Values
 from kyvsim.report.results import title
 
 # What is supposed of the requests of a run, in place of what is usual or what files say.

@@ -21,8 +21,8 @@ from kyvsim.load.policy import is_exception, load_exceptions, load_policies
 from kyvsim.load.resources import POLICIES, partition_by_kind
 from kyvsim.migrate import CONVERTED_KINDS, convert, convert_exception
 from kyvsim.migrate.comments import Comments, comments_of
+from kyvsim.model.comparison import Answer, Evidence, Limit
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
-from kyvsim.model.evidence import Answer, Evidence, Limit
 from kyvsim.model.migration import Conversion, ConversionOutcome, Made, Migration
 from kyvsim.model.policy import CelException, Policy, PolicyException
 from kyvsim.model.source import Document

@@ -29,8 +29,8 @@ from kyvsim.equivalence.verdict import VerdictContext, answer_of, first_countere
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.policy import load_policies
 from kyvsim.load.suite_manifest import read_manifests
+from kyvsim.model.comparison import Answer, Counterexample
 from kyvsim.model.diagnostic import Severity
-from kyvsim.model.evidence import Answer, Counterexample
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Location, Path, place_in_text
 from kyvsim.model.suite import ExpectedRow, Manifest, Mutants, SurvivingMutant

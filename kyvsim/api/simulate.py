@@ -35,8 +35,7 @@ from kyvsim.load.values import named_user
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.policy import PolicyReaders
 from kyvsim.model.ports import SIMULATED, Budget
-from kyvsim.model.scenario import HELM, Scenario, ScenarioSettings, ScenarioStep, Verb
-from kyvsim.model.simulation import Simulation
+from kyvsim.model.simulation import HELM, Scenario, ScenarioSettings, ScenarioStep, Simulation, Verb
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.kinds import NATIVE_GROUP, native_kinds
 from kyvsim.simulator.exploration import Order, explore, interleavings_of, with_interleavings

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from kyvsim.api.processes import process_pool
 from kyvsim.api.simulation import readers
-from kyvsim.model.scenario import Scenario
+from kyvsim.model.simulation import Scenario
 from kyvsim.simulator.context import Readers
 from kyvsim.simulator.exploration import Directions, Played, Player, play_directed
 from kyvsim.simulator.scenario import play

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from kyvsim.cel import operators
+from kyvsim.cel.calls import Run, first_decision, spend
 from kyvsim.cel.costs import FREE_SIZE
 from kyvsim.cel.errors import CelError, no_such_overload
-from kyvsim.cel.loops import Run, first_decision, spend
 from kyvsim.cel.operators import NUMBERS, as_key, contains, equals, equated, select_if_present
 from kyvsim.cel.values import NONE, MadeList, MadeMap, Optional, show_value
 

@@ -5,8 +5,8 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-from kyvsim.cel import closures, loops, operators
-from kyvsim.cel.calls import compile_call, weighed
+from kyvsim.cel import calls, closures, operators
+from kyvsim.cel.calls import LoopParts, Run, charged, compile_call, spend, weighed
 from kyvsim.cel.checker import TYPE_NAMES, Checked
 from kyvsim.cel.closures import (
     UNSET,
@@ -34,7 +34,6 @@ from kyvsim.cel.costs import (
 )
 from kyvsim.cel.environment import Environment
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.loops import LoopParts, Run, charged, spend
 from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.nodes import (
     Bind,
@@ -395,13 +394,13 @@ _LOWERERS: MappingProxyType[type, Callable[[_Lowering, Any], CompiledNode]] = Ma
 )
 _LOOPS: MappingProxyType[str, Callable[[LoopParts, bool], Run]] = MappingProxyType(
     {
-        "all": lambda parts, _: loops.quantifier(parts, decides=False),
-        "exists": lambda parts, _: loops.quantifier(parts, decides=True),
-        "exists_one": lambda parts, _: loops.exactly_one(parts),
-        "filter": lambda parts, _: loops.taken(parts),
-        "map": lambda parts, tested: loops.mapped(parts, tested=tested),
-        "transformList": lambda parts, tested: loops.mapped(parts, tested=tested),
-        "transformMap": lambda parts, tested: loops.transformed(parts, tested=tested),
-        "transformMapEntry": lambda parts, tested: loops.transformed_entries(parts, tested=tested),
+        "all": lambda parts, _: calls.quantifier(parts, decides=False),
+        "exists": lambda parts, _: calls.quantifier(parts, decides=True),
+        "exists_one": lambda parts, _: calls.exactly_one(parts),
+        "filter": lambda parts, _: calls.taken(parts),
+        "map": lambda parts, tested: calls.mapped(parts, tested=tested),
+        "transformList": lambda parts, tested: calls.mapped(parts, tested=tested),
+        "transformMap": lambda parts, tested: calls.transformed(parts, tested=tested),
+        "transformMapEntry": lambda parts, tested: calls.transformed_entries(parts, tested=tested),
     }
 )

@@ -22,8 +22,7 @@ from kyvsim.cel.values import (
 )
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
-from kyvsim.kubernetes.numbers import parse_float
-from kyvsim.kubernetes.quantities import parse_duration
+from kyvsim.kubernetes.quantities import parse_duration, parse_float
 
 _INT = re.compile(r"[+-]?[0-9]+")
 _UINT = re.compile(r"[0-9]+")

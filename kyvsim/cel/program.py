@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from kyvsim.cel.checker import check
+from kyvsim.cel.calls import Run
+from kyvsim.cel.checker import check, check_literals
 from kyvsim.cel.compiler import NodeHook, lower
-from kyvsim.cel.constant_checks import check_literals
 from kyvsim.cel.environment import CALL_LIMIT, Environment
 from kyvsim.cel.errors import CelBudgetError, CelError, CompileError, Issue, describe
-from kyvsim.cel.loops import Run
 from kyvsim.cel.parser import ExpressionSyntaxError, parse
 from kyvsim.cel.types import DYN, CelType
 from kyvsim.cel.values import plain

@@ -16,7 +16,7 @@ from kyvsim.cli.options import list_option, refuse_urls, seconds_option
 from kyvsim.cli.overwriting import reader_of
 from kyvsim.cli.parameters import INPUT, OUTPUT, Effect, PathType, argument, option
 from kyvsim.cli.streams import is_terminal, say, stdin_of, write_out
-from kyvsim.model.evidence import Examples
+from kyvsim.model.comparison import Examples
 from kyvsim.report.equal import examples_ending, missing_text, stream, targets_stream
 from kyvsim.report.log_commands import YAML
 from kyvsim.report.progress import waiting

@@ -29,7 +29,7 @@ from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import OutputError, is_terminal, say, stdin_of, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.migrate import MADE_KINDS
-from kyvsim.model.evidence import Answer
+from kyvsim.model.comparison import Answer
 from kyvsim.model.migration import Migration
 from kyvsim.report.ending import ending_line
 from kyvsim.report.formats import MIGRATE_FORMATS as FORMATS

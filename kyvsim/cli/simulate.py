@@ -45,8 +45,7 @@ from kyvsim.cli.streams import is_terminal, shows_colours, stdin_of, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.ports import SIMULATED
-from kyvsim.model.scenario import ScenarioSettings
-from kyvsim.model.simulation import HazardLevel, Simulation
+from kyvsim.model.simulation import HazardLevel, ScenarioSettings, Simulation
 from kyvsim.report.formats import TIMELINE_FORMATS as FORMATS
 from kyvsim.report.log_commands import JSON
 from kyvsim.report.progress import with_growing_progress

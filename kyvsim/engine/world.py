@@ -8,8 +8,15 @@ from kyvsim.engine.cluster_views import OverlayView
 from kyvsim.kubernetes.discovery import guessed_kind, kind_of_plural, split_api_version
 from kyvsim.kubernetes.objects import Json, object_key, text_field
 from kyvsim.model.ports import ClusterView, ExternalData
-from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
-from kyvsim.model.values import NO_MOCKS, KindKey, Mocks, Values
+from kyvsim.model.request import (
+    NO_MOCKS,
+    AdmissionRequest,
+    KindKey,
+    Mocks,
+    Operation,
+    UserInfo,
+    Values,
+)
 
 _NO_NAMESPACES: Mapping[str, Json] = MappingProxyType({})
 

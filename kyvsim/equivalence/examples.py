@@ -12,7 +12,7 @@ from kyvsim.equivalence.policy_runner import CaseEffect
 from kyvsim.equivalence.search import SearchResult
 from kyvsim.equivalence.verdict import shrunk
 from kyvsim.kubernetes.objects import Json, metadata, object_key
-from kyvsim.model.evidence import ExampleObject, MissingExample, RuleAction
+from kyvsim.model.comparison import ExampleObject, MissingExample, RuleAction
 from kyvsim.model.request import Operation
 from kyvsim.model.tracing import Point, PointKind
 

@@ -12,7 +12,7 @@ from kyvsim.equivalence.policy_runner import CaseEffect, CaseWorld, PolicyRunner
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.kubernetes.validation import problems_of
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.model.evidence import DifferenceKind, Limit
+from kyvsim.model.comparison import DifferenceKind, Limit
 from kyvsim.model.request import Operation
 from kyvsim.patch.merge_types import FindType
 from kyvsim.simulator.api_server.defaults import with_defaults

@@ -16,9 +16,9 @@ from kyvsim.equivalence.lookups import (
 )
 from kyvsim.equivalence.objects import NAMESPACE, bindings, with_roles
 from kyvsim.kubernetes.discovery import crd_kinds, is_namespaced, plural, split_api_version
-from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
-from kyvsim.model.evidence import CaseResult
+from kyvsim.kubernetes.quantities import with_floats
+from kyvsim.model.comparison import CaseResult
 from kyvsim.model.explanation import RuleRun, Step, StepKind
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus

@@ -11,7 +11,7 @@ from kyvsim.equivalence.pair import UNDERIVED, PolicyPair
 from kyvsim.equivalence.policy_runner import CaseEffect, PolicyRunner
 from kyvsim.equivalence.search import Disagreement, SearchResult
 from kyvsim.kubernetes.objects import Json, metadata, replaced, without
-from kyvsim.model.evidence import Account, Answer, Counterexample, Evidence, Limit, SideReached
+from kyvsim.model.comparison import Account, Answer, Counterexample, Evidence, Limit, SideReached
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.source import Location, Path
 from kyvsim.model.tracing import Point, PointKind, Ratio

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from kyvsim.jmespath.errors import QueryError
-from kyvsim.kubernetes.numbers import deep_equal
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import deep_equal
 from kyvsim.model.ports import FEW, Meter
 
 # Truth and type names as upstream's evaluator has them.

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.kyverno.native import struct_value
+from kyvsim.cel.kyverno.encodings import struct_value
 from kyvsim.cel.libraries.admission import JsonPatchOperation, ObjectValue, type_mismatches
 from kyvsim.cel.values import (
     Duration,

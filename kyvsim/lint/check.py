@@ -9,9 +9,8 @@ from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Binding, CelException, Policy, PolicyException, Rule
-from kyvsim.model.request import PayloadMode
+from kyvsim.model.request import PayloadMode, Values
 from kyvsim.model.source import Document
-from kyvsim.model.values import Values
 
 
 class Subject(StrEnum):

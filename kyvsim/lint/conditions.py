@@ -9,9 +9,8 @@ from kyvsim.engine.conditions.operators import Operator, duration_of
 from kyvsim.jmespath.errors import QuerySyntaxError
 from kyvsim.jmespath.parse import parse
 from kyvsim.jmespath.variables import VARIABLE
-from kyvsim.kubernetes.numbers import parse_float
 from kyvsim.kubernetes.objects import Json
-from kyvsim.kubernetes.quantities import parse_quantity
+from kyvsim.kubernetes.quantities import parse_float, parse_quantity
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.validation.rule_parts import conditions_of, is_open
 from kyvsim.languages.classic.validation.variables import expression_of

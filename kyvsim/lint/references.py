@@ -14,8 +14,8 @@ from kyvsim.languages.classic.validation.variables import impossible_calls_in, u
 from kyvsim.lint.check import LintInputs
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.policy import Binding, CelException, ExceptedRules, Policy, PolicyException, Rule
+from kyvsim.model.request import Values
 from kyvsim.model.source import Path
-from kyvsim.model.values import Values
 
 
 class KnownNames(NamedTuple):

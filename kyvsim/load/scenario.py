@@ -16,7 +16,7 @@ from kyvsim.load.structure import check, diagnostics, load_schemas, not_one_of
 from kyvsim.load.values import named_user
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.request import UserInfo
-from kyvsim.model.scenario import (
+from kyvsim.model.simulation import (
     BY_NAME,
     OF_REQUESTS,
     Demand,

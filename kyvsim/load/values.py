@@ -12,9 +12,7 @@ from kyvsim.load.recognise import way_out, what_it_is
 from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ports import ContextData
-from kyvsim.model.request import UserInfo
-from kyvsim.model.source import Document
-from kyvsim.model.values import (
+from kyvsim.model.request import (
     Attestation,
     CallAnswer,
     GlobalData,
@@ -23,9 +21,11 @@ from kyvsim.model.values import (
     Mocks,
     Signature,
     Subresource,
+    UserInfo,
     Values,
     ValuesEntry,
 )
+from kyvsim.model.source import Document
 from kyvsim.schema.node import SchemaNode
 
 # Recorded data of images: the section `images` of values files.

@@ -6,8 +6,8 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
+from kyvsim.model.comparison import Evidence
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.evidence import Evidence
 from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.model.source import Location, Path
 

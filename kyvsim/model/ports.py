@@ -5,10 +5,9 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.kubernetes.objects import MAX_DEPTH, Json, held_by, labels
-from kyvsim.model.request import UserInfo
-from kyvsim.model.values import NO_MOCKS, Mocks
+from kyvsim.kubernetes.quantities import with_floats
+from kyvsim.model.request import NO_MOCKS, Mocks, UserInfo
 
 # How much evaluation may do: a budget of steps for a rule, for a resource and for a run.
 #

@@ -4,8 +4,8 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
+from kyvsim.model.comparison import Counterexample
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.evidence import Counterexample
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.result import ReportedReason
 from kyvsim.model.source import Document, Fingerprint, Location, Path

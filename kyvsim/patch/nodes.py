@@ -7,8 +7,8 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.go_text import to_json
-from kyvsim.kubernetes.numbers import with_whole_numbers
 from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.quantities import with_whole_numbers
 
 # What comes of a patch: an error, or the object, read back.
 

@@ -16,8 +16,8 @@ from itertools import compress
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.wildcard import fits_itself_only
 from kyvsim.patch.nodes import (
     ABSENT,

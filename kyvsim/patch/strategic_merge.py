@@ -15,8 +15,8 @@ from itertools import islice
 from typing import Final
 
 from kyvsim.kubernetes.go_text import quote
-from kyvsim.kubernetes.numbers import with_whole_numbers
 from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.kubernetes.wildcard import fits_itself_only
 from kyvsim.patch.keyed_lists import NOTHING_MERGES, Joined, MergeField, find_type, merge_keyed
 from kyvsim.patch.nodes import (

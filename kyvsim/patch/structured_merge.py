@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import KindTable, split_api_version
 from kyvsim.kubernetes.go_text import quote, sprint
-from kyvsim.kubernetes.numbers import with_whole_numbers
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.patch.merge_types import (
     BOOLEAN,
     NUMERIC,

@@ -5,8 +5,7 @@ from types import MappingProxyType
 from typing import Final
 
 from kyvsim.kubernetes.objects import Json, ObjectKey
-from kyvsim.model.diagnostic import Severity, listed
-from kyvsim.model.difference import (
+from kyvsim.model.comparison import (
     Author,
     ComparedObject,
     ComparedResult,
@@ -18,6 +17,7 @@ from kyvsim.model.difference import (
     UncomparedRule,
     VerdictDifference,
 )
+from kyvsim.model.diagnostic import Severity, listed
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.differences import RunComparison, comparison_ending, counts_line, figures

@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import zip_longest
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.numbers import deep_equal
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
-from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.difference import (
+from kyvsim.kubernetes.quantities import deep_equal
+from kyvsim.model.comparison import (
     Author,
     ComparedObject,
     ComparedResult,
@@ -19,6 +18,7 @@ from kyvsim.model.difference import (
     UncomparedRule,
     VerdictDifference,
 )
+from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import (
     EngineResponse,

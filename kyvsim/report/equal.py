@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.evidence import (
+from kyvsim.model.comparison import (
     Account,
     Answer,
     Counterexample,
@@ -16,6 +15,7 @@ from kyvsim.model.evidence import (
     RuleAction,
     SideReached,
 )
+from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.model.source import Location
 from kyvsim.report.coverage import point_json, ratio_json

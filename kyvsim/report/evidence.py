@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kyvsim.model.evidence import (
+from kyvsim.model.comparison import (
     Account,
     Answer,
     CaseResult,

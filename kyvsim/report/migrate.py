@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.evidence import Answer, Evidence
+from kyvsim.model.comparison import Answer, Evidence
 from kyvsim.model.migration import Conversion, ConversionOutcome, Migration, RuleOutcome
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.report.diagnostics import diagnostic_json

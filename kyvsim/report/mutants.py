@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.evidence import Counterexample, DifferenceKind
+from kyvsim.model.comparison import Counterexample, DifferenceKind
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Mutants, SurvivingMutant
 from kyvsim.report.coverage import ratio_json

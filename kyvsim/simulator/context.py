@@ -9,7 +9,7 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import CelException, Policy, PolicyException
 from kyvsim.model.ports import SIMULATED, Budget, Meter
 from kyvsim.model.request import UserInfo
-from kyvsim.model.scenario import CI, Installation
+from kyvsim.model.simulation import CI, Installation
 from kyvsim.simulator.api_server import ApiServer, Client, ObjectStore, Purpose
 from kyvsim.simulator.api_server.metadata import Identities
 from kyvsim.simulator.scheduler import Scheduler, VirtualClock

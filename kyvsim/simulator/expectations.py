@@ -7,8 +7,7 @@ from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.kubernetes.quantities import SECOND, format_duration
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.model.scenario import OF_REQUESTS, Demand, Expected
-from kyvsim.model.simulation import Expectation
+from kyvsim.model.simulation import OF_REQUESTS, Demand, Expectation, Expected
 from kyvsim.model.source import Location
 from kyvsim.simulator.api_server import StoreChange
 from kyvsim.simulator.context import SimulationContext

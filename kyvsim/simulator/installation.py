@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from kyvsim.kubernetes.objects import Json, labels, object_key
 from kyvsim.kubernetes.package_data import read_table
-from kyvsim.model.scenario import Installation
+from kyvsim.model.simulation import Installation
 from kyvsim.simulator.configuration import CONFIG_MAP, NAMESPACE
 
 _RBAC = "rbac.authorization.k8s.io/v1"

@@ -10,17 +10,19 @@ from kyvsim.kubernetes.quantities import SECOND, format_duration
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.result import PolicyResponse
-from kyvsim.model.scenario import (
+from kyvsim.model.simulation import (
     HELM,
     OF_REQUESTS,
+    Cut,
     Demand,
     Expected,
+    FailureCause,
     Scenario,
     ScenarioSettings,
     ScenarioStep,
+    Simulation,
     Verb,
 )
-from kyvsim.model.simulation import Cut, FailureCause, Simulation
 from kyvsim.model.source import Document
 from kyvsim.patch.json_patch import apply_json_patch, merge_patch
 from kyvsim.patch.nodes import PatchError

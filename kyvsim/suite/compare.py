@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.numbers import deep_equal, with_floats
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.quantities import deep_equal, with_floats
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import PolicyResponse, ReportedReason, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow, Golden, GoldenDifference, RowOutcome

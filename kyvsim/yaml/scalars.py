@@ -11,8 +11,8 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from kyvsim.kubernetes.go_text import format_float
-from kyvsim.kubernetes.numbers import whole_where_exact
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import whole_where_exact
 
 INT64_MIN = -(1 << 63)
 INT64_MAX = (1 << 63) - 1

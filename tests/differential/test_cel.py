@@ -13,7 +13,7 @@ from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile.compiled import Evaluation
 from kyvsim.engine.context import request_context
 from kyvsim.engine.world import World
-from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.validate_cel import RULE_TYPE
 from kyvsim.model.policy import Rule, RuleFacts

@@ -7,7 +7,7 @@ from typing import Any
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.cel.program import compile_expression
 from kyvsim.cel.types import DYN
-from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.quantities import with_floats
 
 RECORDED: dict[str, Any] = json.loads(
     Path(__file__).with_name("cel_costs.json").read_text(encoding="utf-8")

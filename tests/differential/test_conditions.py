@@ -7,7 +7,7 @@ from recorded import recorded
 
 from kyvsim.engine.conditions import compile_conditions, operators
 from kyvsim.jmespath import System
-from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.model.ports import Meter
 
 ROWS = recorded("conditions.jsonl")

@@ -6,7 +6,7 @@ from recorded import recorded
 
 from kyvsim.jmespath import QueryError, System, compile_query
 from kyvsim.kubernetes.go_text import to_json
-from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.model.ports import Meter
 
 ROWS = recorded("jp_functions.jsonl")

@@ -7,7 +7,7 @@ import pytest
 from recorded import recorded
 
 from kyvsim.engine.pattern import compile_pattern
-from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.patch.json_patch import compile_json_patch
 from kyvsim.patch.nodes import PatchError, UnreadableObjectError, read_back
 from kyvsim.patch.strategic_merge import apply_strategic_merge

@@ -7,7 +7,7 @@ import pytest
 from recorded import recorded
 
 from kyvsim.engine.pattern import compile_pattern
-from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.quantities import with_floats
 
 ROWS = recorded("patterns.jsonl")
 

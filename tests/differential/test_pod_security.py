@@ -7,7 +7,7 @@ import pytest
 from recorded import recorded
 
 from kyvsim.engine.compile.compiled import Evaluation, MatchedException
-from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.languages.classic.pod_security.controls import CONTROLS
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.validate_pod_security import RULE_TYPE, compile_exclusions

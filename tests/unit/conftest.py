@@ -11,7 +11,7 @@ from kyvsim.engine.compile import CompileOptions
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.world import World
 from kyvsim.jmespath import System
-from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.policy import load_exceptions, load_policies
 from kyvsim.model.ports import Meter

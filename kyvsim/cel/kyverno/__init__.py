@@ -7,17 +7,17 @@ upstream: kyverno/sdk extensions/cel/libs
 """
 
 from kyvsim.cel.environment import Library
-from kyvsim.cel.kyverno.cluster import (
+from kyvsim.cel.kyverno.encodings import CERTIFICATES, GZIP, JSON, YAML
+from kyvsim.cel.kyverno.functions import HASHES, ROUNDING, TRANSFORM, USERS
+from kyvsim.cel.kyverno.images import IMAGE_DATA, IMAGES
+from kyvsim.cel.kyverno.lookups import (
     CLUSTER_GENERATOR,
     CLUSTER_RESOURCES,
     GLOBAL_CONTEXT,
+    HTTP,
     NAMESPACED_GENERATOR,
     NAMESPACED_RESOURCES,
 )
-from kyvsim.cel.kyverno.encodings import CERTIFICATES, GZIP, JSON, YAML
-from kyvsim.cel.kyverno.functions import HASHES, ROUNDING, TRANSFORM, USERS
-from kyvsim.cel.kyverno.http import HTTP
-from kyvsim.cel.kyverno.images import IMAGE_DATA, IMAGES
 
 EVERYWHERE: tuple[Library, ...] = (
     GLOBAL_CONTEXT,

@@ -10,19 +10,17 @@ from typing import Any, NamedTuple
 
 from kyvsim.cel.environment import Environment, Library, environment
 from kyvsim.cel.kyverno import envoy, http_requests, mcp
-from kyvsim.cel.kyverno.cluster import CLUSTER_RESOURCES
 from kyvsim.cel.kyverno.encodings import AUTHORIZATION_JSON, JsonCodec
 from kyvsim.cel.kyverno.environments import VARIABLES, VARIABLES_TYPE
-from kyvsim.cel.kyverno.http import HTTP
 from kyvsim.cel.kyverno.images import IMAGES
+from kyvsim.cel.kyverno.lookups import CLUSTER_RESOURCES, HTTP
 from kyvsim.cel.kyverno.messages import MessageTypes
 from kyvsim.cel.kyverno.tokens import TOKEN_TYPES, token_library
 from kyvsim.cel.libraries import EXTENSIONS, KUBERNETES
 from kyvsim.cel.libraries.admission import AUTHORIZATION
 from kyvsim.cel.libraries.lists import TWO_VARIABLES
-from kyvsim.cel.libraries.optionals import LENIENT_OR_VALUE
-from kyvsim.cel.libraries.regex import REGEX_GROUPS
-from kyvsim.cel.libraries.strings import LATEST_STRINGS
+from kyvsim.cel.libraries.standard import LENIENT_OR_VALUE
+from kyvsim.cel.libraries.strings import LATEST_STRINGS, REGEX_GROUPS
 from kyvsim.cel.types import INT, CelType, opaque
 from kyvsim.cel.values import Message
 from kyvsim.kubernetes.objects import Json

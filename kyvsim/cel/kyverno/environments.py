@@ -35,7 +35,7 @@ from kyvsim.cel.kyverno.images import IMAGES, UNKNOWN
 from kyvsim.cel.libraries import EXTENSIONS, KUBERNETES
 from kyvsim.cel.libraries.admission import AUTHORIZATION, ESCAPES, OBJECTS
 from kyvsim.cel.libraries.lists import TWO_VARIABLES
-from kyvsim.cel.libraries.optionals import LENIENT_OR_VALUE
+from kyvsim.cel.libraries.standard import LENIENT_OR_VALUE
 from kyvsim.cel.types import DYN, STRING, CelType, list_of, map_of, struct
 from kyvsim.model.ports import Clock, Entropy
 

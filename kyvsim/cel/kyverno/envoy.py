@@ -11,8 +11,8 @@ from typing import Any
 from kyvsim.cel import types
 from kyvsim.cel.environment import Library, Overload, function
 from kyvsim.cel.errors import CelError
+from kyvsim.cel.kyverno.encodings import struct_value
 from kyvsim.cel.kyverno.messages import MessageTypes
-from kyvsim.cel.kyverno.native import struct_value
 from kyvsim.cel.types import (
     BOOL,
     BYTES,

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from kyvsim.cel import types
 from kyvsim.cel.environment import Library, Overload, function
 from kyvsim.cel.errors import CelError
+from kyvsim.cel.kyverno.encodings import native_text
 from kyvsim.cel.kyverno.messages import MessageTypes
-from kyvsim.cel.kyverno.native import native_text
 from kyvsim.cel.types import (
     BOOL,
     DOUBLE,
@@ -26,8 +26,8 @@ from kyvsim.cel.types import (
 )
 from kyvsim.cel.values import Message
 from kyvsim.kubernetes.go_text import JsonError, json_kind, parse_json, to_json
-from kyvsim.kubernetes.numbers import parse_float, parse_int, to_int64
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import parse_float, parse_int, to_int64
 
 _TYPE = opaque("mcp.MCP")
 REQUEST = struct("mcp.MCPRequest")

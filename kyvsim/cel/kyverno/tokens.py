@@ -26,8 +26,8 @@ from kyvsim.kubernetes.go_text import (
     quote,
 )
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
-from kyvsim.kubernetes.numbers import parse_int
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import parse_int
 from kyvsim.model.ports import Clock
 
 TOKEN = struct("jwt.Token")

@@ -12,10 +12,16 @@ from kyvsim.cel.libraries.kubernetes_types import FORMATS, QUANTITIES, SEMVERS, 
 from kyvsim.cel.libraries.lists import KUBERNETES_LISTS, LISTS, SETS, TWO_VARIABLES
 from kyvsim.cel.libraries.math import MATH
 from kyvsim.cel.libraries.networks import NETWORKS
-from kyvsim.cel.libraries.optionals import LENIENT_OR_VALUE, OPTIONALS
-from kyvsim.cel.libraries.regex import REGEX, REGEX_GROUPS
-from kyvsim.cel.libraries.standard import BINDINGS, OPERATORS, PROTOS, STANDARD, TIMES
-from kyvsim.cel.libraries.strings import ENCODERS, STRINGS
+from kyvsim.cel.libraries.standard import (
+    BINDINGS,
+    LENIENT_OR_VALUE,
+    OPERATORS,
+    OPTIONALS,
+    PROTOS,
+    STANDARD,
+    TIMES,
+)
+from kyvsim.cel.libraries.strings import ENCODERS, REGEX, REGEX_GROUPS, STRINGS
 
 KUBERNETES: tuple[Library, ...] = (
     OPERATORS,

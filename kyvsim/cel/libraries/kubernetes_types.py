@@ -10,7 +10,7 @@ from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import CelType, struct
 from kyvsim.cel.values import NONE, Optional, TextList
-from kyvsim.kubernetes import quantities as kube
+from kyvsim.kubernetes import quantities
 from kyvsim.kubernetes.go_time import TimeError, parse_time
 from kyvsim.kubernetes.go_url import GoUrl, UrlError, parse_request_uri, parse_url
 from kyvsim.kubernetes.labels import CHECKS as NAME_CHECKS
@@ -29,7 +29,7 @@ _MAX_INT = (1 << 63) - 1
 class CelQuantity(NamedTuple):
     """A quantity as a value of expressions."""
 
-    amount: kube.Quantity
+    amount: quantities.Quantity
     computed: bool = False
     """Whether it is a sum or difference: nothing equals one, on the right of `==`, upstream."""
 
@@ -74,7 +74,9 @@ def _whole(value: CelQuantity) -> int | None:
     one that is kept with its billionths because it is long (`1Pi`).
     """
     amount = value.amount
-    if amount.scale < 0 or (amount.format == kube.BINARY_SI and abs(amount.mantissa) == _MAX_INT):
+    if amount.scale < 0 or (
+        amount.format == quantities.BINARY_SI and abs(amount.mantissa) == _MAX_INT
+    ):
         return None
     try:
         found = amount.whole()
@@ -99,12 +101,12 @@ def _sign(value: CelQuantity) -> int:
     return (value.amount.mantissa > 0) - (value.amount.mantissa < 0)
 
 
-def _of_int(number: int) -> kube.Quantity:
-    return kube.Quantity(number, 0, kube.DECIMAL_EXPONENT)
+def _of_int(number: int) -> quantities.Quantity:
+    return quantities.Quantity(number, 0, quantities.DECIMAL_EXPONENT)
 
 
 def _computed(
-    compute: Callable[[kube.Quantity], kube.Quantity], other: kube.Quantity
+    compute: Callable[[quantities.Quantity], quantities.Quantity], other: quantities.Quantity
 ) -> CelQuantity:
     try:
         return CelQuantity(compute(other), computed=True)

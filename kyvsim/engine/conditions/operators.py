@@ -10,16 +10,18 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from kyvsim.kubernetes.go_text import sprint
-from kyvsim.kubernetes.numbers import (
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import (
+    SECOND,
     deep_equal,
     float_equals,
     int_equals,
+    parse_duration,
     parse_float,
+    parse_quantity,
     to_int64,
     wrap_int64,
 )
-from kyvsim.kubernetes.objects import Json
-from kyvsim.kubernetes.quantities import SECOND, parse_duration, parse_quantity
 from kyvsim.kubernetes.semver import parse_version
 from kyvsim.kubernetes.wildcard import (
     compile_text_pattern,

@@ -10,17 +10,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.kyverno.cluster import GlobalContextAccess, ResourceAccess
 from kyvsim.cel.kyverno.encodings import JsonCodec, YamlCodec
-from kyvsim.cel.kyverno.http import HttpAccess
 from kyvsim.cel.kyverno.images import ImageDataAccess
+from kyvsim.cel.kyverno.lookups import GlobalContextAccess, HttpAccess, ResourceAccess
 from kyvsim.engine.context.cluster_api import allows, blocked
 from kyvsim.engine.context.global_data import given_data, global_data
 from kyvsim.engine.context.json_context import SKIPPED
 from kyvsim.jmespath import QueryError, System
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.kubernetes.objects import Json, labels
+from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.model.ports import ClusterView, ExternalData
 from kyvsim.model.request import UserInfo
 

@@ -13,7 +13,7 @@ from kyvsim.engine.context.json_context import SKIPPED
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.ports import ExternalData
-from kyvsim.model.values import GlobalData
+from kyvsim.model.request import GlobalData
 
 KEPT = ("kyverno.io/v2", "GlobalContextEntry", "")
 """Where a cluster has the entries: apiVersion, kind, and no namespace."""

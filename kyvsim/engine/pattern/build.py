@@ -25,8 +25,8 @@ from kyvsim.engine.pattern.checks import (
     structure_mismatch,
     type_name,
 )
-from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
 from kyvsim.model.explanation import Answer, Step, StepKind, Value
 from kyvsim.model.ports import FEW, Meter

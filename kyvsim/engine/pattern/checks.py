@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.go_text import sprint
-from kyvsim.kubernetes.numbers import float_equals, int_equals
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import float_equals, int_equals
 from kyvsim.kubernetes.wildcard import compile_text_pattern, plain_alternatives
 
 # What did not match, and where: built only when a check fails.

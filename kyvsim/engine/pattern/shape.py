@@ -23,8 +23,8 @@ from kyvsim.engine.prefilter import (
     is_scalar,
     together,
 )
-from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
 
 _TAGS = ("labels", "annotations")

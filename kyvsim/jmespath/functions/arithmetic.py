@@ -11,7 +11,6 @@ from typing import TypeAlias
 from kyvsim.jmespath.errors import QueryError
 from kyvsim.jmespath.functions.record import ANY, ARRAY, NUMBER, Function, FunctionExample
 from kyvsim.kubernetes.go_text import sprint
-from kyvsim.kubernetes.numbers import to_int64, wrap_int64
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import (
     SECOND,
@@ -19,6 +18,8 @@ from kyvsim.kubernetes.quantities import (
     format_duration,
     parse_duration,
     parse_quantity,
+    to_int64,
+    wrap_int64,
 )
 
 _Operand: TypeAlias = float | Quantity | int

@@ -19,8 +19,8 @@ from kyvsim.jmespath.functions.record import (
     FunctionExample,
 )
 from kyvsim.kubernetes.go_text import format_float
-from kyvsim.kubernetes.numbers import deep_equal
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import deep_equal
 
 # Functions on lists and maps.
 #

@@ -22,8 +22,8 @@ from kyvsim.jmespath.functions.record import (
     FunctionExample,
 )
 from kyvsim.kubernetes.go_text import to_json
-from kyvsim.kubernetes.numbers import parse_float
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import parse_float
 from kyvsim.model.ports import SHORT, System
 
 

@@ -27,8 +27,8 @@ from kyvsim.kubernetes.go_text import (
     decode_padded,
     format_float,
 )
-from kyvsim.kubernetes.numbers import to_int64
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import to_int64
 from kyvsim.kubernetes.regexes import RegexError, as_bytes, compile_regex, each_match, is_found
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.ports import CHARACTERS, FEW, SHORT, System

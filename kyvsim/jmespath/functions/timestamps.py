@@ -9,8 +9,12 @@ from kyvsim.jmespath.errors import QueryError
 from kyvsim.jmespath.functions.record import BOOLEAN, STRING, Function, FunctionExample
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.go_time import Time, TimeError, from_clock, parse_rfc3339, parse_time
-from kyvsim.kubernetes.numbers import parse_int
-from kyvsim.kubernetes.quantities import explain_duration, format_duration, parse_duration
+from kyvsim.kubernetes.quantities import (
+    explain_duration,
+    format_duration,
+    parse_duration,
+    parse_int,
+)
 from kyvsim.model.ports import System
 
 

@@ -10,7 +10,7 @@ from kyvsim.cel import (
     CelError,
     Program,
 )
-from kyvsim.cel.kyverno.native import native_text
+from kyvsim.cel.kyverno.encodings import native_text
 from kyvsim.cel.types import BOOL
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json

@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import CelError, CompileError, Program
-from kyvsim.cel.kyverno.cluster import Generator
-from kyvsim.cel.kyverno.native import struct_value
+from kyvsim.cel.kyverno.encodings import struct_value
+from kyvsim.cel.kyverno.lookups import Generator
 from kyvsim.cel.types import BOOL
 from kyvsim.cel.values import UInt, show_double
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome

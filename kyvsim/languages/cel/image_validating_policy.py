@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import CelBudgetError, CelError, CompileError, Program, compile_expression
+from kyvsim.cel.kyverno.encodings import native_text, native_texts
 from kyvsim.cel.kyverno.environments import image_reference_environment
 from kyvsim.cel.kyverno.images import (
     Attestor,
@@ -24,7 +25,6 @@ from kyvsim.cel.kyverno.images import (
     unanswered,
     unfetched,
 )
-from kyvsim.cel.kyverno.native import native_text, native_texts
 from kyvsim.cel.types import BOOL
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, failed, passed
 from kyvsim.engine.compile.tracing import CHECKED

@@ -18,8 +18,8 @@ from kyvsim.cel.types import ANY, STRING, list_of, map_of
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, passed, skipped
 from kyvsim.engine.match import match_facts
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.numbers import with_floats_where_exact, with_whole_numbers
 from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.quantities import with_floats_where_exact, with_whole_numbers
 from kyvsim.languages.cel.autogen import mutation_variants
 from kyvsim.languages.cel.exceptions import (
     CompiledExceptions,

@@ -14,7 +14,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.rule_type import RuleContext
-from kyvsim.model.values import Attestation, Signature
+from kyvsim.model.request import Attestation, Signature
 
 # Attestors: whose signatures an image needs, and whether recorded signatures are theirs.
 #

@@ -11,8 +11,8 @@ from kyvsim.cel.types import NULL, STRING, list_of
 from kyvsim.engine.compile.compiled import Evaluation, Outcome, nothing_checked, passed, skipped
 from kyvsim.engine.compile.tracing import APPLIED, CHECKED
 from kyvsim.kubernetes.discovery import KindTable
-from kyvsim.kubernetes.numbers import with_floats_where_exact, with_whole_numbers
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import with_floats_where_exact, with_whole_numbers
 from kyvsim.languages.cel_expressions import (
     Compiler,
     EvaluationError,

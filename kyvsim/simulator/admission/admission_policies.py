@@ -15,8 +15,8 @@ from kyvsim.engine.world import World
 from kyvsim.kubernetes.discovery import KindTable, is_builtin, served_versions, split_api_version
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.numbers import with_whole_numbers
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.languages.cel_expressions import (
     Compiler,
     EvaluationError,

@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
-from kyvsim.kubernetes.numbers import with_whole_numbers
 from kyvsim.kubernetes.objects import Json, ObjectKey, entries, metadata, object_key, text_field
+from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.model.ports import fault_text
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.simulation import FailureCause

@@ -12,8 +12,8 @@ from kyvsim.engine.policy import RuleInput, open_request, result_of, run_turn
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.labels import SelectorError
-from kyvsim.kubernetes.numbers import with_whole_numbers
 from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
+from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.cel.listed_objects import (
     Listing,

@@ -8,7 +8,7 @@ import pytest
 from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.load.files import Source
-from kyvsim.model.evidence import Answer, DifferenceKind, Limit
+from kyvsim.model.comparison import Answer, DifferenceKind, Limit
 
 pytestmark = pytest.mark.slow
 

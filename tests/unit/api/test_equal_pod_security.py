@@ -8,7 +8,7 @@ from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.api.migrate import migrate
 from kyvsim.load.files import Source
-from kyvsim.model.evidence import Answer, DifferenceKind
+from kyvsim.model.comparison import Answer, DifferenceKind
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ import pytest
 from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.load.files import Source
-from kyvsim.model.evidence import Answer
+from kyvsim.model.comparison import Answer
 
 _BARE = "annotations: {pod-policies.kyverno.io/autogen-controllers: none}"
 

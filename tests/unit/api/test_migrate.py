@@ -1,8 +1,8 @@
 """`migrate` as a library: what is read, what is printed, and the evidence on it."""
 
 from kyvsim.api.migrate import migrate, with_evidence
+from kyvsim.model.comparison import Answer, Limit
 from kyvsim.model.diagnostic import Severity
-from kyvsim.model.evidence import Answer, Limit
 from kyvsim.model.migration import ConversionOutcome
 from kyvsim.report.migrate import render_text as render
 

@@ -7,7 +7,7 @@ import pytest
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.api.migrate import migrate, with_evidence
 from kyvsim.load.files import Source
-from kyvsim.model.evidence import Answer
+from kyvsim.model.comparison import Answer
 from kyvsim.model.migration import ConversionOutcome
 
 pytestmark = pytest.mark.slow

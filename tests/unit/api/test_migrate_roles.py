@@ -8,7 +8,7 @@ from kyvsim.api import ApplyInputs, open_application
 from kyvsim.api.migrate import migrate, with_evidence
 from kyvsim.equivalence.objects import bindings, with_roles
 from kyvsim.load.files import Source
-from kyvsim.model.evidence import Answer
+from kyvsim.model.comparison import Answer
 from kyvsim.model.request import UserInfo
 
 pytestmark = pytest.mark.slow

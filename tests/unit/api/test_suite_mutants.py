@@ -6,7 +6,7 @@ import pytest
 
 from kyvsim.api.mutants import try_mutants
 from kyvsim.api.suite import Reading, SuiteRun
-from kyvsim.model.evidence import DifferenceKind
+from kyvsim.model.comparison import DifferenceKind
 from kyvsim.suite.row_targets import RowSelector
 
 MATCH = {"any": [{"resources": {"kinds": ["Pod"]}}]}

@@ -13,9 +13,8 @@ from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.world import World
 from kyvsim.languages import compile_policies
 from kyvsim.model.ports import Budget, Meter
-from kyvsim.model.request import Operation
+from kyvsim.model.request import Operation, Values
 from kyvsim.model.result import Phase, Stage
-from kyvsim.model.values import Values
 
 LABELLED = {"metadata": {"labels": {"app": "?*"}}}
 ADD_LABEL = {"mutate": {"patchStrategicMerge": {"metadata": {"labels": {"+(app)": "made"}}}}}

@@ -7,9 +7,8 @@ from kyvsim.engine.compile.policy_set import _PLANNED_AFTER
 from kyvsim.engine.evaluate import evaluate, passing, shown_passes
 from kyvsim.engine.policy import open_request, run_turn
 from kyvsim.engine.world import World
-from kyvsim.model.request import Operation
+from kyvsim.model.request import Operation, Values
 from kyvsim.model.result import Phase, Stage
-from kyvsim.model.values import Values
 
 WORLD = World(GivenObjects([]))
 DELETED = {"key": "{{ request.operation }}", "operator": "NotEquals", "value": "DELETE"}

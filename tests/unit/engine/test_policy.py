@@ -6,9 +6,8 @@ from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile.compiled import failed, passed, skipped
 from kyvsim.engine.policy import open_for, run_turn
 from kyvsim.engine.world import World
-from kyvsim.model.request import Operation
+from kyvsim.model.request import Operation, Values
 from kyvsim.model.result import Phase, Stage
-from kyvsim.model.values import Values
 
 NODE = "{{ request.object.spec.nodeName }}"
 

@@ -3,7 +3,7 @@ import pytest
 from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.world import World, creation_of
-from kyvsim.model.values import NO_MOCKS, CallAnswer, Mocks, Values
+from kyvsim.model.request import NO_MOCKS, CallAnswer, Mocks, Values
 
 
 @pytest.fixture

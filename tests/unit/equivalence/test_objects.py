@@ -6,7 +6,7 @@ from kyvsim.equivalence.objects import missing_targets
 from kyvsim.equivalence.pair import difference
 from kyvsim.equivalence.policy_runner import effect_of
 from kyvsim.kubernetes.discovery import NO_KINDS
-from kyvsim.model.evidence import DifferenceKind
+from kyvsim.model.comparison import DifferenceKind
 
 SECRET = {"apiVersion": "v1", "kind": "Secret", "namespace": "shop", "name": "one"}
 

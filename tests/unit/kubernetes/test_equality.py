@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.kubernetes.numbers import deep_equal
+from kyvsim.kubernetes.quantities import deep_equal
 
 
 @pytest.mark.parametrize(

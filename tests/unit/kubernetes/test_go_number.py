@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from kyvsim.kubernetes.numbers import parse_float, parse_int, to_int64, wrap_int64
+from kyvsim.kubernetes.quantities import parse_float, parse_int, to_int64, wrap_int64
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.kubernetes.numbers import with_floats, with_whole_numbers
+from kyvsim.kubernetes.quantities import with_floats, with_whole_numbers
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.api.inputs import read_one
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.load.baseline import load_baseline
+from kyvsim.load.configuration import load_baseline
 from kyvsim.model.result import KnownFailure
 from kyvsim.report.baseline import baseline_text
 

@@ -1,8 +1,8 @@
 import pytest
 
 from kyvsim.load.values import load_values
+from kyvsim.model.request import CallAnswer, GlobalData, Mocks
 from kyvsim.model.source import Document, Location
-from kyvsim.model.values import CallAnswer, GlobalData, Mocks
 
 HEAD = {"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "Values"}
 

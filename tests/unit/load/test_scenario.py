@@ -8,7 +8,7 @@ import yaml
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.json_schema import json_schema
 from kyvsim.load.scenario import SCENARIO, is_scenario, load_scenario, scenario_schemas
-from kyvsim.model.scenario import Demand, Verb
+from kyvsim.model.simulation import Demand, Verb
 
 ROOT = Path(__file__).parents[3]
 HEAD = "apiVersion: kyvsim/v1\nkind: Scenario\n"

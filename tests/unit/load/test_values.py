@@ -1,8 +1,8 @@
 import pytest
 
 from kyvsim.load.values import load_values, parse_settings
+from kyvsim.model.request import KindKey, Values
 from kyvsim.model.source import Document, Location
-from kyvsim.model.values import KindKey, Values
 
 HEAD = {"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "Values"}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.model.scenario import CI, HELM, Installation
+from kyvsim.model.simulation import CI, HELM, Installation
 from kyvsim.simulator.api_server.authorizer import may
 from kyvsim.simulator.api_server.server import ADMIN
 from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, CLEANUP, REPORTS

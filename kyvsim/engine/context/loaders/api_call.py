@@ -27,10 +27,10 @@ from kyvsim.jmespath import (
     compile_query,
     compile_template,
 )
-from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.kubernetes.objects import Json, ObjectKey
+from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.model.ports import ClusterView, ExternalData
-from kyvsim.model.values import CallAnswer
+from kyvsim.model.request import CallAnswer
 
 _NAMESPACED = re.compile(r"/apis?/.*?/namespaces/([^/]+)")
 _REVIEWS = frozenset(

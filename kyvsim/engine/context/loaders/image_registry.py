@@ -11,9 +11,9 @@ from typing import Final
 from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query, compile_template
 from kyvsim.kubernetes.image import parse_image
-from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.values import ImageData
+from kyvsim.kubernetes.quantities import with_floats
+from kyvsim.model.request import ImageData
 
 
 def _compile(name: str, spec: Json, system: System) -> EntryLoader:

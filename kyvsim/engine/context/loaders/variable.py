@@ -15,8 +15,8 @@ from kyvsim.jmespath import (
     compile_template,
 )
 from kyvsim.kubernetes.go_text import sprint_text
-from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import with_floats
 
 
 def _compile(name: str, spec: Json, system: System) -> EntryLoader:

@@ -26,8 +26,8 @@ from kyvsim.engine.compile.compiled import (
 )
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.go_text import to_json
-from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.kubernetes.objects import Json, annotations, object_key
+from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.languages.classic.attestors import authority_of, expand_keys, required_count
 from kyvsim.languages.classic.manifest_diff import (
     diff_text,

@@ -66,10 +66,9 @@ from kyvsim.languages.classic.rule_type import (
 from kyvsim.model.explanation import Step, StepKind
 from kyvsim.model.policy import Policy, RuleFacts
 from kyvsim.model.ports import ExternalData
-from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.model.request import AdmissionRequest, ImageData, Operation
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.tracing import TraceContext, trace_step, traced
-from kyvsim.model.values import ImageData
 from kyvsim.patch.json_patch import apply_json_patch
 
 # Verdicts about images, kept in annotations of the object for the checks that come later.

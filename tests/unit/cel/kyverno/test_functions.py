@@ -7,11 +7,10 @@ from unittest.mock import Mock
 import pytest
 
 from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression
-from kyvsim.cel.kyverno.cluster import GlobalContextAccess, ResourceAccess
 from kyvsim.cel.kyverno.encodings import JsonCodec, YamlCodec
 from kyvsim.cel.kyverno.environments import kyverno_environment, ordered
-from kyvsim.cel.kyverno.http import HttpAccess
 from kyvsim.cel.kyverno.images import ImageDataAccess
+from kyvsim.cel.kyverno.lookups import GlobalContextAccess, HttpAccess, ResourceAccess
 
 CLOCK = Mock(now=lambda: datetime(2026, 2, 3, 4, 5, 6, 7, tzinfo=UTC))
 ENTROPY = Mock(below=random.Random(0).randrange)

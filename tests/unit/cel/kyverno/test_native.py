@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.cel import types
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.kyverno.native import struct_value
+from kyvsim.cel.kyverno.encodings import struct_value
 from kyvsim.cel.values import NONE, Duration, Optional, Timestamp, UInt
 
 

@@ -13,7 +13,7 @@ from kyvsim.engine.compile.policy_set import _PLANNED_AFTER, StagePlan
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.policy import open_request, run_turn
 from kyvsim.engine.world import World
-from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.policy import load_policies
 from kyvsim.model.result import PassingPolicies, RuleStatus, Stage

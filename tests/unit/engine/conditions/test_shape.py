@@ -15,7 +15,7 @@ from kyvsim.engine.conditions.shape import (
     refuting_shape,
 )
 from kyvsim.engine.prefilter import ValueShape
-from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.quantities import with_floats
 
 START = ("request", "object")
 TEXTS = ("a", "b", "", "a*", "{{ x }}", "1h", "3")

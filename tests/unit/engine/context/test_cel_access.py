@@ -10,7 +10,7 @@ from kyvsim.engine.context.cel_access import (
     resource_access,
 )
 from kyvsim.model.ports import ExternalData
-from kyvsim.model.values import CallAnswer, GlobalData, Mocks
+from kyvsim.model.request import CallAnswer, GlobalData, Mocks
 
 URL = "https://answers.example.com/v1"
 

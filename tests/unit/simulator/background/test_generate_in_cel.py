@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey, labels, metadata
-from kyvsim.model.scenario import HELM
+from kyvsim.model.simulation import HELM
 from kyvsim.simulator.api_server.server import ADMIN
 from kyvsim.simulator.background.controller import restart_background_controller
 from kyvsim.simulator.configuration import BACKGROUND

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.model.scenario import Installation
+from kyvsim.model.simulation import Installation
 from kyvsim.simulator.api_server.server import ADMIN
 
 NATIVE = "admissionregistration.k8s.io/v1"

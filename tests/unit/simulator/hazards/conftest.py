@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from kyvsim.api.simulation import readers
-from kyvsim.model.scenario import Scenario, ScenarioSettings, ScenarioStep, Verb
+from kyvsim.model.simulation import Scenario, ScenarioSettings, ScenarioStep, Verb
 from kyvsim.model.source import Document, Location
 from kyvsim.simulator.scenario import play
 

@@ -1,6 +1,6 @@
 """Hazards of the cluster itself: rights that lack, kinds that nothing enforces."""
 
-from kyvsim.model.scenario import CI
+from kyvsim.model.simulation import CI
 
 COPY = """
 apiVersion: kyverno.io/v1

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.model.scenario import HELM
+from kyvsim.model.simulation import HELM
 from kyvsim.simulator.api_server.server import ADMIN
 
 GROUP = "policies.kyverno.io"

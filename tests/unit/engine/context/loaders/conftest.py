@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kyvsim.model.values import CallAnswer, Mocks, Values
+from kyvsim.model.request import CallAnswer, Mocks, Values
 
 
 @pytest.fixture

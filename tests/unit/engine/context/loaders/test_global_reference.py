@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.model.values import GlobalData, Values
+from kyvsim.model.request import GlobalData, Values
 
 BAD = [{"name": "n", "jmesPath": "to_number(@, @)"}]
 HINT = 'apiCallResponses: [{url: "https://x.io", method: GET, response: {body: {}}}]'

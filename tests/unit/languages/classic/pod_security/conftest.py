@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.languages.classic.pod_security.controls import active_checks, read_pod
 from kyvsim.languages.classic.pod_security.go_structs import read_object
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.languages.classic.pod_security.go_structs import MisfitError, read_object
 
 START = "json: cannot unmarshal "

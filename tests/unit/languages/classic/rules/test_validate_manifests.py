@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 
-from kyvsim.kubernetes.numbers import with_floats, with_whole_numbers
+from kyvsim.kubernetes.quantities import with_floats, with_whole_numbers
 
 DOMAIN = "cosign.sigstore.dev"
 MANIFEST = """

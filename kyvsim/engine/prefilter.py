@@ -1,4 +1,4 @@
-"""What certainly holds of an object, told as shapes; many shapes are looked at in one walk."""
+"""Shapes that objects certainly have, and one walk over an object that tests many of them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count

@@ -1,12 +1,14 @@
-"""Objects of the cluster, global context entries, and objects that a policy generates."""
+"""Lookups: objects of the cluster, global context entries, services; generated objects."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kyvsim.cel.environment import FunctionDecl, Library, Overload, function, way
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.kyverno.native import struct_value
+from kyvsim.cel.kyverno.encodings import struct_value
 from kyvsim.cel.types import CelType, opaque
+
+# Objects of the cluster, global context entries, and objects that a policy generates.
 
 # Objects of the cluster.
 #
@@ -15,7 +17,7 @@ from kyvsim.cel.types import CelType, opaque
 
 _RESOURCES_TYPE = opaque("resource.Context")
 _RESOURCE = opaque("schema.GroupVersionResource")
-_T = _RESOURCES_TYPE.name
+_CLUSTER_T = _RESOURCES_TYPE.name
 _NOT_OFFLINE = "internal error: not implemented"
 
 
@@ -77,7 +79,7 @@ def _list_kind(access: ResourceAccess, kind: GroupVersionResource, *place: Any) 
     return _list(access, kind.api_version, kind.resource, *place)
 
 
-def _post(*_: Any) -> Any:
+def _cluster_post(*_: Any) -> Any:
     raise CelError(_NOT_OFFLINE)
 
 
@@ -97,7 +99,7 @@ _OBJECT = "map<string, any>"
 def _ways(place: str, run: Any, run_kind: Any, last: tuple[str, ...]) -> tuple[Overload, ...]:
     """Return the ways with apiVersion and plural as texts, and with both in one value."""
     return tuple(
-        way(f"{_T}.({', '.join(filter(None, (kind, place, more)))}) -> {_OBJECT}", one)
+        way(f"{_CLUSTER_T}.({', '.join(filter(None, (kind, place, more)))}) -> {_OBJECT}", one)
         for kind, one in (("string, string", run), (_RESOURCE.name, run_kind))
         for more in last
     )
@@ -110,11 +112,14 @@ def _functions(place: str) -> tuple[FunctionDecl, ...]:
         (
             "Post",
             tuple(
-                way(f"{_T}.({', '.join(('string, string', *more, _OBJECT))}) -> {_OBJECT}", _post)
+                way(
+                    f"{_CLUSTER_T}.({', '.join(('string, string', *more, _OBJECT))}) -> {_OBJECT}",
+                    _cluster_post,
+                )
                 for more in (((place,), ()) if place else ((),))
             ),
         ),
-        ("ToGVR", (way(f"{_T}.(string, string) -> {_RESOURCE.name}", _to_resource),)),
+        ("ToGVR", (way(f"{_CLUSTER_T}.(string, string) -> {_RESOURCE.name}", _to_resource),)),
     )
     return tuple(
         function(spelled, *ways)
@@ -226,3 +231,77 @@ def _generator_library(arguments: str, run: Callable[..., bool]) -> Library:
 
 CLUSTER_GENERATOR = _generator_library("string, ", _apply)
 NAMESPACED_GENERATOR = _generator_library("", _apply_in_own)
+
+# Calls of services.
+#
+# Source of the rules: upstream kyverno/sdk extensions/cel/libs/http. kyvsim never calls: answers
+# are given, or the call is an error.
+
+_TYPE = opaque("http.Context")
+_HTTP_T = _TYPE.name
+
+
+class HttpAccess(NamedTuple):
+    """The value of the variable `http`."""
+
+    answer_of: Callable[[str, str], Any]
+    """Takes method and URL; raises LookupError with the reason where no answer is given."""
+
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return _TYPE
+
+
+def _answer(access: HttpAccess, method: str, url: str) -> Any:
+    try:
+        return access.answer_of(method, url)
+    except LookupError as error:
+        raise CelError(f"request failed: {error}") from None
+
+
+def _get(access: HttpAccess, url: str, headers: Mapping[str, str] | None = None) -> Any:
+    del headers  # answers are given by method and URL
+    return _answer(access, "GET", url)
+
+
+def _http_post(
+    access: HttpAccess, url: str, body: Any, headers: Mapping[str, str] | None = None
+) -> Any:
+    del body, headers
+    return _answer(access, "POST", url)
+
+
+def _client(access: HttpAccess, bundle: str) -> HttpAccess:
+    """Return an access that trusts the certificates of a PEM bundle."""
+    if bundle and "-----BEGIN CERTIFICATE-----" not in bundle:
+        raise CelError("request failed: failed to parse PEM CA bundle for APICall")
+    return access
+
+
+HTTP = Library(
+    "http",
+    tuple(
+        function(spelled, *ways)
+        for name, ways in (
+            (
+                "get",
+                (
+                    way(f"{_HTTP_T}.(string) -> any", _get),
+                    way(f"{_HTTP_T}.(string, map<string, string>) -> any", _get),
+                ),
+            ),
+            (
+                "post",
+                (
+                    way(f"{_HTTP_T}.(string, any) -> any", _http_post),
+                    way(f"{_HTTP_T}.(string, any, map<string, string>) -> any", _http_post),
+                ),
+            ),
+            ("client", (way(f"{_HTTP_T}.(string) -> {_HTTP_T}", _client),)),
+        )
+        for spelled in (name, name.capitalize())
+    ),
+    types=((HttpAccess, _TYPE),),
+    variables=(("http", _TYPE),),
+)
