@@ -4,7 +4,7 @@ Source of the rules: upstream pkg/cel/compiler (matchconditions.go, variables.go
 pkg/admissionpolicy and k8s.io/apiserver pkg/admission/plugin/cel for native policies.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kyvsim.cel import (
@@ -16,7 +16,7 @@ from kyvsim.cel import (
     compile_expression,
 )
 from kyvsim.cel.kubernetes import VARIABLES, declared_type
-from kyvsim.cel.types import BOOL, DYN, STRING, CelType
+from kyvsim.cel.types import BOOL, DYN, CelType
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.tracing import with_coverage
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -102,11 +102,12 @@ class Compiler:
         self.reads |= program.reads
         return program._replace(meter=self.meter)
 
-    def variables(self, entries: Iterable[Json], path: Path) -> dict[str, Program]:
+    def variables(self, spec: Mapping[str, Json]) -> dict[str, Program]:
         """Return the programs of variables by name; each may use those above it."""
         found: dict[str, Program] = {}
-        for index, entry in enumerate(entries):
-            program = self.compile(entry["expression"], (*path, index, "expression"))
+        for index, entry in enumerate(spec.get("variables") or ()):
+            path = ("spec", "variables", index, "expression")
+            program = self.compile(entry["expression"], path)
             found_type = program.type if program else DYN
             declared = declared_type(found_type) if self._native and program else found_type
             self._fields[entry["name"]] = declared
@@ -117,19 +118,21 @@ class Compiler:
                 found[entry["name"]] = program
         return found
 
-    def conditions(self, entries: Iterable[Json], path: Path) -> tuple[Program, ...]:
-        """Return the programs of conditions."""
+    def conditions(
+        self, spec: Mapping[str, Json], field: str = "matchConditions"
+    ) -> tuple[Program, ...]:
+        """Return the programs of the conditions in a field."""
         programs = [
-            self.compile(entry["expression"], (*path, index, "expression"), BOOL)
-            for index, entry in enumerate(entries)
+            self.compile(entry["expression"], ("spec", field, index, "expression"), BOOL)
+            for index, entry in enumerate(spec.get(field) or ())
         ]
         return tuple(program for program in programs if program)
 
-    def annotations(self, entries: Iterable[Json], path: Path) -> dict[str, Program]:
+    def annotations(self, spec: Mapping[str, Json]) -> dict[str, Program]:
         """Return the programs of audit annotations by key."""
         found: dict[str, Program] = {}
-        for index, entry in enumerate(entries):
-            place = (*path, index, "valueExpression")
+        for index, entry in enumerate(spec.get("auditAnnotations") or ()):
+            place = ("spec", "auditAnnotations", index, "valueExpression")
             program = self.compile(entry["valueExpression"], place)
             if program is not None and program.type.kind not in {"string", "null"}:
                 message = "output is expected to be either of type string or null_type"
@@ -137,10 +140,6 @@ class Compiler:
             elif program is not None:
                 found[entry["key"]] = program
         return found
-
-    def text(self, text: str, path: Path) -> Program | None:
-        """Return the program of an expression that gives a text; None for an empty one too."""
-        return self.compile(text, path, STRING) if text else None
 
 
 def evaluate(program: Program, values: Sequence[Any], *, native: bool = False) -> Any:

@@ -7,7 +7,6 @@ upstream: pkg/utils/kube/kind.go, pkg/clients/dclient/discovery.go
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -23,7 +22,7 @@ from kyvsim.kubernetes.discovery import (
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
-from kyvsim.model.policy import Binding, Filter, Policy, PolicyException
+from kyvsim.model.policy import Binding, Policy, PolicyException
 from kyvsim.model.source import Document, Path
 from kyvsim.schema.kinds import CEL_GROUP, kyverno_kinds
 
@@ -99,7 +98,7 @@ def unknown_kinds(
     """
     others: dict[str, list[_Use]] = {}
     meant_by: dict[tuple[str, str], str] = {}
-    for use in chain(_uses(policies), _uses_of_exceptions(exceptions)):
+    for use in _uses(policies, exceptions):
         group, _, kind, _ = parse_kind_selector(use.text)
         if not kind or has_wildcard(kind) or _is_known(group, kind, known):
             continue
@@ -147,23 +146,22 @@ def _unknown_kinds_text(kinds: Sequence[str]) -> str:
     )
 
 
-def _uses(policies: Iterable[Policy]) -> Iterator[_Use]:
-    for policy in policies:
-        for rule in policy.rules:
-            blocks = (*rule.facts.match, *rule.facts.exclude)
-            yield from _uses_in(policy.document, rule.path, blocks)
-
-
-def _uses_of_exceptions(exceptions: Iterable[PolicyException]) -> Iterator[_Use]:
-    for one in exceptions:
-        yield from _uses_in(one.document, ("spec",), filters({"match": one.match}, "match"))
-
-
-def _uses_in(document: Document, parent: Path, blocks: Iterable[Filter]) -> Iterator[_Use]:
-    for one in blocks:
-        path = (*parent, *one.path, "resources", "kinds")
+def _uses(policies: Iterable[Policy], exceptions: Iterable[PolicyException]) -> Iterator[_Use]:
+    """Yield the kinds in the blocks of rules, then in those of exceptions."""
+    blocks = [
+        (policy.document, rule.path, one)
+        for policy in policies
+        for rule in policy.rules
+        for one in (*rule.facts.match, *rule.facts.exclude)
+    ]
+    blocks += [
+        (exception.document, ("spec",), one)
+        for exception in exceptions
+        for one in filters({"match": exception.match}, "match")
+    ]
+    for document, parent, one in blocks:
         for index, text in enumerate(one.kinds):
-            yield _Use(document, (*path, index), text)
+            yield _Use(document, (*parent, *one.path, "resources", "kinds", index), text)
 
 
 def _is_known(group: str, kind: str, known: frozenset[tuple[str, str]]) -> bool:

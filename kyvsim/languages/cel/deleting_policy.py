@@ -76,8 +76,8 @@ def _own(evaluation: Evaluation) -> dict[str, Json]:
 
 def _compile(part: PolicyPart) -> CompiledBody:
     spec, compiler = part.spec, part.compiler
-    variables = compiler.variables(spec.get("variables") or (), ("spec", "variables"))
-    conditions = compiler.conditions(spec.get("conditions") or (), ("spec", "conditions"))
+    variables = compiler.variables(spec)
+    conditions = compiler.conditions(spec, "conditions")
     exceptions = compile_exceptions(part, ignorable=False, variables=variables)
     return DeletingPolicy(RequestValues(part, variables), conditions, exceptions).judge
 

@@ -153,7 +153,7 @@ def _conditions(part: PolicyPart, exception: CelException) -> tuple[Program, ...
     # Nobody counts what exceptions evaluate.
     trace = TraceContext(place, None, part.options.tracer)
     compiler = Compiler(part.compiler.env, trace, part.compiler.meter)
-    conditions = compiler.conditions(exception.conditions, ("spec", "matchConditions"))
+    conditions = compiler.conditions({"matchConditions": exception.conditions})
     part.compiler.reads |= compiler.reads
     part.compiler.problems += [
         one._replace(document=exception.document) for one in compiler.problems
@@ -225,7 +225,7 @@ def lone_problems(
         for kind in sorted(one for one in kinds if one.removeprefix("Namespaced") in KINDS):
             system = options.system
             compiler = Compiler(kyverno_environment(kind, system.clock, system.entropy))
-            compiler.conditions(exception.conditions, ("spec", "matchConditions"))
+            compiler.conditions({"matchConditions": exception.conditions})
             for problem in compiler.problems:
                 if _VARIABLES not in problem.text:
                     place = exception.document.locate(problem.path)

@@ -11,7 +11,7 @@ from kyvsim.cel import (
     Program,
 )
 from kyvsim.cel.kyverno.encodings import native_text
-from kyvsim.cel.types import BOOL
+from kyvsim.cel.types import BOOL, STRING
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel_expressions import Compiler, EvaluationError, ExpressionProblem, evaluate
@@ -60,15 +60,15 @@ class PolicyValidation(NamedTuple):
 
 
 def compile_validations(
-    compiler: Compiler, entries: Sequence[Json], path: Path
+    compiler: Compiler, spec: Mapping[str, Json]
 ) -> tuple[PolicyValidation, ...]:
     """Return the validations of a policy."""
     found: list[PolicyValidation] = []
-    for index, entry in enumerate(entries):
-        place = (*path, index)
+    for index, entry in enumerate(spec.get("validations") or ()):
+        place = ("spec", "validations", index)
         test = compiler.compile(entry["expression"], (*place, "expression"), BOOL)
-        text = entry.get("messageExpression") or ""
-        computed = compiler.text(text, (*place, "messageExpression"))
+        text = entry.get("messageExpression")
+        computed = compiler.compile(text, (*place, "messageExpression"), STRING) if text else None
         if test is not None:
             found.append(PolicyValidation(test, entry.get("message") or "", computed))
     return tuple(found)

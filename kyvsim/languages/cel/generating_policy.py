@@ -380,15 +380,13 @@ def _moved(obj: Json, namespace: str) -> Json:
 
 def _compile(part: PolicyPart) -> CompiledBody:
     spec, compiler = part.spec, part.compiler
-    conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
-    variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
+    conditions = compiler.conditions(spec)
+    variables = compiler.variables(spec)
     generations = [
         _compile_entry(entry, compiler, (*_SPEC, "generate", index), part.policy.namespace)
         for index, entry in enumerate(spec.get("generate") or ())
     ]
-    annotations = compiler.annotations(
-        spec.get("auditAnnotations") or (), (*_SPEC, "auditAnnotations")
-    )
+    annotations = compiler.annotations(spec)
     policy = GeneratingPolicy(
         values=RequestValues(part, variables),
         conditions=conditions,

@@ -250,7 +250,7 @@ def image_programs(
     What is wrong with it is noted in the compiler.
     """
     spec, compiler = part.spec, part.compiler
-    conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
+    conditions = compiler.conditions(spec)
     references = compile_references(
         spec.get("matchImageReferences") or (), (*_SPEC, "matchImageReferences"), compiler.problems
     )
@@ -260,7 +260,7 @@ def image_programs(
         image_verification(ImageFacts(references.take, attestations, given.get))
     )
     extractors = _extractors(spec, compiler, _POD_SPECS.values() if part.mode != "JSON" else ())
-    variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
+    variables = compiler.variables(spec)
     attestors = compile_attestors(spec.get("attestors") or (), (*_SPEC, "attestors"), compiler)
     wanted = spec.get("validationConfigurations") or {}
     policy = ImageValidatingPolicy(
@@ -273,12 +273,8 @@ def image_programs(
         extractors=extractors,
         attestors=attestors,
         attestations=attestations,
-        validations=compile_validations(
-            compiler, spec.get("validations") or (), (*_SPEC, "validations")
-        ),
-        annotations=compiler.annotations(
-            spec.get("auditAnnotations") or (), (*_SPEC, "auditAnnotations")
-        ),
+        validations=compile_validations(compiler, spec),
+        annotations=compiler.annotations(spec),
         ignores_faults=not part.policy.facts.fails_closed,
         verifies_digests=wanted.get("verifyDigest") is not False,
         requires_verification=wanted.get("required") is not False,

@@ -153,9 +153,7 @@ def compile_targets(part: PolicyPart) -> Targets | None:
     text = written.get("expression") or ""
     place = ("spec", "targetMatchConstraints", "expression")
     expression = compiler.compile(text, place, _TARGET_TYPE) if text else None
-    conditions = compiler.conditions(
-        spec.get("targetMatchConditions") or (), ("spec", "targetMatchConditions")
-    )
+    conditions = compiler.conditions(spec, "targetMatchConditions")
     evaluation = spec.get("evaluation") or {}
     if not (evaluation.get("mutateExisting") or {}).get("enabled"):
         return None
@@ -208,8 +206,8 @@ class MutatingPolicy(NamedTuple):
 def compile_mutating_policy(part: PolicyPart) -> MutatingPolicy:
     """Return a policy, or one of its variants, as programs."""
     spec, compiler = part.spec, part.compiler
-    variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
-    conditions = compiler.conditions(spec.get("matchConditions") or (), _CONDITIONS)
+    variables = compiler.variables(spec)
+    conditions = compiler.conditions(spec)
     if ((spec.get("autogen") or {}).get("mutatingAdmissionPolicy") or {}).get("enabled"):
         _refuse_variables(part, conditions)
     mutations = [
@@ -217,9 +215,7 @@ def compile_mutating_policy(part: PolicyPart) -> MutatingPolicy:
         for index, entry in enumerate(spec.get("mutations") or ())
         if (mutation := _mutation(part, entry, index)) is not None
     ]
-    annotations = compiler.annotations(
-        spec.get("auditAnnotations") or (), (*_SPEC, "auditAnnotations")
-    )
+    annotations = compiler.annotations(spec)
     targets = compile_targets(part)
     values = RequestValues(part, variables)
     return MutatingPolicy(

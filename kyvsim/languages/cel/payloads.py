@@ -126,8 +126,8 @@ def authorization_compiler(mode: PayloadMode, system: System, trace: TraceContex
 def compile_authorization(part: PolicyPart, payload: PayloadMode) -> CompiledBody:
     """Return what judges payloads of a mode."""
     spec, compiler, mode = part.spec, part.compiler, MODES[payload]
-    conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
-    variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
+    conditions = compiler.conditions(spec)
+    variables = compiler.variables(spec)
     validations = [
         _validation(compiler, entry["expression"], index, mode.response)
         for index, entry in enumerate(spec.get("validations") or ())

@@ -36,14 +36,10 @@ class ValidatingPolicy(NamedTuple):
 
 def _compile(part: PolicyPart) -> CompiledBody:
     spec, compiler = part.spec, part.compiler
-    conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
-    variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
-    validations = compile_validations(
-        compiler, spec.get("validations") or (), (*_SPEC, "validations")
-    )
-    annotations = compiler.annotations(
-        spec.get("auditAnnotations") or (), (*_SPEC, "auditAnnotations")
-    )
+    conditions = compiler.conditions(spec)
+    variables = compiler.variables(spec)
+    validations = compile_validations(compiler, spec)
+    annotations = compiler.annotations(spec)
     found = ValidatingPolicy(
         RequestValues(part, variables),
         conditions,

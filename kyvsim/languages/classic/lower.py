@@ -1,6 +1,6 @@
 """One rule → closures."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Protocol, TypeAlias, TypeVar
 
 from kyvsim.engine.compile.compiled import (
@@ -9,7 +9,6 @@ from kyvsim.engine.compile.compiled import (
     CompiledException,
     CompiledRule,
     CompileOptions,
-    FindExceptions,
     Model,
     Proofs,
     Properties,
@@ -26,15 +25,12 @@ from kyvsim.engine.conditions.shape import confirming_shape, reads_only
 from kyvsim.engine.context import JSONContext
 from kyvsim.engine.context.loaders import compile_entries
 from kyvsim.engine.match import (
-    MatchFacts,
-    Predicate,
     compile_exception_match,
     compile_rule_match,
     matches_by_kind,
 )
 from kyvsim.engine.prefilter import together
-from kyvsim.jmespath import System, compile_template
-from kyvsim.kubernetes.objects import Json
+from kyvsim.jmespath import compile_template
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules import rule_types_of
@@ -239,13 +235,14 @@ def _lower(
     data = rule.data
     settled = options.settled
     preconditions = None if settled else data.get("preconditions")
+    properties = data.get("reportProperties")
     # A rule that is known to apply was excepted by none, but for those its body weighs itself.
     excepted = not settled or rule_type.exclusions is not None
     exceptions = attach_exceptions(context, rule_type, options) if excepted else ()
     lowered = CompiledRule(
         rule=rule,
         stage=Stage[rule_type.phase.name],
-        matches=_always
+        matches=(lambda _: True)
         if settled
         else compiled(
             lambda: compile_rule_match(
@@ -258,14 +255,21 @@ def _lower(
         if preconditions is None
         else compiled(lambda: compile_conditions(preconditions, system, trace.at("preconditions"))),
         exceptions=exceptions,
-        find_exceptions=_index(exceptions, options) if exceptions else None,
+        # For coverage and tracing those that do not apply count, too.
+        find_exceptions=index_exceptions(exceptions)
+        if exceptions and not options.is_observed
+        else None,
         weighs_exceptions=rule_type.exclusions is not None,
         concerns=rule_type.concerns(context) if rule_type.concerns else None,
         body=compiled(lambda: _compile_body(rule_type, context, options)),
         meter=system.meter,
         tolerates_violations=rule_type.tolerant and _tolerates_violations(policy, rule),
-        properties=_compile_properties(data.get("reportProperties"), system),
-        included=_included(policy, data) if data.get("exclude") else None,
+        properties=Properties(compile_template(properties, system), properties)
+        if properties
+        else None,
+        included=(lambda: compile_rule_match(data.get("match"), None, _namespace_of(policy)))
+        if data.get("exclude")
+        else None,
         later=rule.generates or rule.mutates_existing,
         answers_always=rule_type.phase is not Phase.GENERATE,
         proofs=compile_proofs(rule_type, context, options),
@@ -274,26 +278,6 @@ def _lower(
         return lowered
 
     return traced_rule(lowered, policy, trace, *rule_type.field)
-
-
-def _always(_: MatchFacts) -> bool:
-    return True
-
-
-def _index(
-    exceptions: tuple[CompiledException, ...], options: CompileOptions
-) -> FindExceptions | None:
-    if options.is_observed:  # who listens hears of those that do not apply, too
-        return None
-    return index_exceptions(exceptions)
-
-
-def _compile_properties(written: Json, system: System) -> Properties | None:
-    return Properties(compile_template(written, system), written) if written else None
-
-
-def _included(policy: Policy, data: Mapping[str, Json]) -> Callable[[], Predicate]:
-    return lambda: compile_rule_match(data.get("match"), None, _namespace_of(policy))
 
 
 def _namespace_of(policy: Policy) -> str:

@@ -81,8 +81,8 @@ def _compile_mutating(policy: Policy, around: NativeContext) -> Compiled:
         around.meter,
         native=True,
     )
-    variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
-    conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
+    variables = compiler.variables(spec)
+    conditions = compiler.conditions(spec)
     mutations = [
         mutation
         for index, entry in enumerate(spec.get("mutations") or ())

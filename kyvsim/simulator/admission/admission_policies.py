@@ -397,8 +397,8 @@ def _compiled(policy: Json, kinds: KindTable) -> _NativePolicy:
     has_params = bool(spec.get("paramKind"))
     env = kubernetes_environment(params=has_params, authorizer=True, mutates=True)
     compiler = Compiler(env, native=True)
-    variables = compiler.variables(spec.get("variables") or (), ("spec", "variables"))
-    conditions = compiler.conditions(spec.get("matchConditions") or (), ("spec", "matchConditions"))
+    variables = compiler.variables(spec)
+    conditions = compiler.conditions(spec)
     written = enumerate(spec.get("mutations") or ())
     mutations = [_mutation(compiler, entry, index, kinds) for index, entry in written]
     return _NativePolicy(

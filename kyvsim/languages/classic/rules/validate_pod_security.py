@@ -193,14 +193,8 @@ def _control_images(check: str, violation: Violation) -> list[str] | None:
     """Return the images of the containers that a violation is about, None where it names none."""
     if check in _WITHOUT_IMAGES:
         return None
-    named = dict.fromkeys(_image(one) for one in _containers(violation))
-    return list(named) or None
-
-
-def _containers(violation: Violation) -> Iterator[PodContainer]:
-    for finding in violation.findings:
-        if finding.container is not None:
-            yield finding.container
+    containers = (finding.container for finding in violation.findings)
+    return list(dict.fromkeys(_image(one) for one in containers if one is not None)) or None
 
 
 def _image(container: PodContainer) -> str:
@@ -308,7 +302,8 @@ def compile_pod_security(context: RuleContext) -> CompiledBody:
             return errored("Error while getting new resource", error)
         if checks is None:
             return _UNKNOWN_VERSION
-        found = _violations(checks, pod)
+        checked = ((one.id, one.check(pod)) for one in checks)
+        found = {name: one for name, one in checked if one is not None}
         unexcluded = violations = without_excluded(found, exclusions, checks, pod)
         for exception in evaluation.exceptions:
             violations = without_excluded(violations, exception.controls, checks, pod)
@@ -350,11 +345,6 @@ def _at(read: Json, path: tuple[str, ...]) -> Mapping[str, Json]:
         read = read.get(field, {})
     found: Mapping[str, Json] = read
     return found
-
-
-def _violations(checks: tuple[ActiveCheck, ...], pod: CheckedPod) -> Violations:
-    found = ((one.id, one.check(pod)) for one in checks)
-    return {name: violation for name, violation in found if violation is not None}
 
 
 def _violations_text(violations: Violations, checks: tuple[ActiveCheck, ...], kind: str) -> str:

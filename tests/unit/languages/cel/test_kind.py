@@ -37,7 +37,7 @@ def value_of(system):
     def call(text, variables=(), kinds=NO_KINDS, obj=POD, **own):
         env = kyverno_environment("ValidatingPolicy", system.clock, system.entropy)
         compiler = Compiler(env)
-        programs = compiler.variables(variables, ("spec", "variables"))
+        programs = compiler.variables({"variables": variables})
         program = compiler.program(text)
         cluster = Asked()
         scope = JSONContext({}, ExternalData(cluster), deleting=False)
