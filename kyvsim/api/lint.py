@@ -12,7 +12,7 @@ from kyvsim.languages import READERS, derived_rules
 from kyvsim.languages.cel.exceptions import lone_problems
 from kyvsim.languages.constraints import binding_selector_problems
 from kyvsim.languages.constraints import selector_errors as unread_selectors
-from kyvsim.lint.check import LintInputs, Subject
+from kyvsim.lint.check import LintInputs, CheckSubject
 from kyvsim.lint.policies import lint_policy
 from kyvsim.lint.registry import run_checks
 from kyvsim.load.documents import STRICT, Loaded, read_documents
@@ -119,12 +119,12 @@ def _findings(
         kinds=kinds,
         now=options.system.clock.now(),
     )
-    found += run_checks((Subject.DOCUMENTS,), inputs)
+    found += run_checks((CheckSubject.DOCUMENTS,), inputs)
     wrong = {one.location for one in found if one.severity is Severity.ERROR}
     if exceptions.policies:
         found += lone_problems(exceptions.policies, policies, options)
     inputs = inputs._replace(sound=bool(policies) and not wrong)
-    for problem in run_checks((Subject.INPUTS, Subject.FILES), inputs):
+    for problem in run_checks((CheckSubject.INPUTS, CheckSubject.FILES), inputs):
         # Files that a hook names alone may refer to policies in other files.
         if problem.location not in wrong and not (walking.as_found and problem.code == "KV071"):
             found.append(problem)

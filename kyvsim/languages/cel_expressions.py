@@ -39,9 +39,9 @@ class ExpressionProblem(NamedTuple):
     shown: tuple[Path, str] | None = None
     """The field and the value that upstream names in its place."""
     variant: str = ""
-    """The variant for controllers in which it stands; "" for the policy as it is written."""
+    """The variant for controllers that contains it; "" for the policy as written."""
     document: Document | None = None
-    """Where it stands, if not in the policy."""
+    """The document that contains it, if not the policy's."""
 
 
 class EvaluationError(Exception):
@@ -84,7 +84,7 @@ class Compiler:
     ) -> Program | None:
         """Return a program, or None with a problem noted.
 
-        What gives true or false decides something, unless `decides` says otherwise.
+        By default, expressions that give true or false decide something.
         """
         try:
             program = self.program(text, wanted)

@@ -1,7 +1,6 @@
 """Kubernetes' validator: conditions and validations in CEL, with the variables that they share.
 
-What cannot be compiled or evaluated is a fault of the expression; what it comes to is for those who
-ask.
+What cannot be compiled or evaluated is a failure of the expression; callers decide what follows.
 
 Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy/validating/validator.go,
 pkg/admission/plugin/webhook/matchconditions/matcher.go, as upstream's pkg/admissionpolicy calls it.
@@ -69,7 +68,7 @@ class Declared(NamedTuple):
     params: bool
     authorizer: bool = True
     variables: tuple[tuple[str, CelType], ...] = ()
-    """The variables that stand above it, with their types."""
+    """The variables declared above it, with their types."""
 
     def with_variable(self, name: str, program: Program | None) -> "Declared":
         """Return what is declared with one variable more; without program its type is open."""
@@ -151,7 +150,7 @@ class Validator(NamedTuple):
                 yield ("validations", index, "messageExpression"), one.message_expression
 
     def unmet(self, values: Sequence[Any]) -> str | None:
-        """Return None where all conditions hold, "" where one is false, or else their faults."""
+        """Return None if all conditions hold, "" if one is false, or else their failures."""
         without_namespace = [*values[:2], None, *values[3:]]
         faults: dict[str, None] = {}
         for condition in self.conditions:
@@ -216,7 +215,7 @@ def _validation(entry: Json, own_message: str, declared: Declared) -> Validation
 
 @lru_cache(maxsize=256)
 def compiled(text: str, declared: Declared, wanted: CelType = DYN) -> CompiledExpression:
-    """Return an expression compiled: once for those who look for faults, and for who runs it."""
+    """Return an expression compiled, once for the checks and for the evaluation."""
     try:
         return CompiledExpression(text, compile_expression(text, declared.environment(), wanted))
     except CompileError as error:

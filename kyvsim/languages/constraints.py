@@ -18,7 +18,7 @@ from kyvsim.model.source import Document, Path
 from kyvsim.model.tracing import NO_TRACE, TraceContext
 
 _Parts: TypeAlias = list[tuple[str, Predicate]]
-"""What constraints or one of their rules ask for, by the fields that say it."""
+"""The criteria of constraints or of one of their rules, by field."""
 
 
 class Constraints(NamedTuple):
@@ -28,7 +28,7 @@ class Constraints(NamedTuple):
     kinds: KindIndexEntry
     """The kinds that they can match at all; None where a wildcard keeps it open."""
     fault: str = ""
-    """Why matching fails for each object that would match otherwise."""
+    """Why matching fails for each object that could match."""
 
 
 def compile_constraints(
@@ -41,7 +41,7 @@ def compile_constraints(
 ) -> Constraints:
     """Return the constraints of a policy; where there are none they match nothing, or `everything`.
 
-    Constraints that say nothing, `{}`, match everything. Selectors are Kubernetes' own: they know
+    Empty constraints, `{}`, match everything. Selectors are Kubernetes' own: they know
     no wildcards.
 
     `namespace` is that of a namespaced policy, "" for others; `kinds` are custom ones whose
@@ -95,7 +95,7 @@ def _followed(matches: Predicate, trace: TraceContext) -> Predicate:
 
 
 def _all_hold(parts: _Parts, written: Mapping[str, Json], trace: TraceContext) -> Predicate:
-    """Return whether all parts hold, asked in this order."""
+    """Return whether all parts hold, evaluated in this order."""
     if trace.tracer is not None:
         parts = traced_parts(parts, written, trace)
     tests = tuple(test for _, test in parts)
@@ -127,7 +127,7 @@ def are_plain(written: Json) -> bool:
 def _compile_labels(
     selector: Json,
 ) -> tuple[Callable[[Mapping[str, Json]], bool] | None, str]:
-    """Return a selector's test, None where it takes everything or cannot be read, and the fault."""
+    """Return a selector's test, None if it selects everything or cannot be read, and the error."""
     if not selector or not any(selector.values()):
         return None, ""
     fault = selector_fault(selector)

@@ -36,7 +36,7 @@ IMAGE_PATHS: tuple[FieldPath, ...] = tuple(
 
 
 class FieldValues(NamedTuple):
-    """What a part of an expression may come to: what stands at some ways, or one of some values.
+    """The possible values of a part of an expression: those of some field paths, or constants.
 
     Ways begin with the name of a variable.
     """
@@ -44,7 +44,7 @@ class FieldValues(NamedTuple):
     ways: tuple[FieldPath, ...] = ()
     values: tuple[Json, ...] = ()
     spread: bool = False
-    """Whether it is a list of all that stands at the ways, rather than one of them."""
+    """Whether it is a list of all values of the paths, rather than one of them."""
     counts: bool = False
     """Whether it is how much there is of that."""
 
@@ -54,7 +54,7 @@ class FieldValues(NamedTuple):
         return self._replace(spread=False) if self.spread else self.below(Segment.ELEMENT)
 
     def below(self, step: str | Segment) -> "FieldValues":
-        """Return what stands one step further in."""
+        """Return the values one step further in."""
         return FieldValues(tuple((*way, step) for way in self.ways))
 
 
@@ -62,7 +62,7 @@ NOTHING = FieldValues()
 
 
 def external_values(source: str) -> FieldValues:
-    """Return what comes from outside of a request: `source` says how it is asked for."""
+    """Return values from outside of the request; `source` is how they are loaded."""
     return FieldValues((("world", source),))
 
 
@@ -173,7 +173,7 @@ def read_constraints(written: Json, notes: ReferenceCollector) -> None:
 
 
 def read_selector(selector: Json, about: Subject, notes: ReferenceCollector) -> None:
-    """Note the labels that a selector asks for."""
+    """Record the labels of a selector."""
     if selector.__class__ is not dict:
         return
     for key, value in (selector.get("matchLabels") or {}).items():
@@ -202,9 +202,9 @@ _LOGICAL = frozenset({"_&&_", "_||_", "!_"})
 _LEFT_OUT = frozenset({"messageExpression", "valueExpression"})
 """Fields whose expressions decide nothing."""
 _OUTSIDE = frozenset({"resource", "http", "globalContext", "image", "images", "params"})
-"""Variables that ask for more than a request."""
+"""Variables whose values do not come from the request."""
 _ASKED = frozenset({"resource", "http", "globalContext", "image"})
-"""Those that are asked by calls."""
+"""Those that are called."""
 _JSON = (str, int, float, bool, type(None))
 
 
@@ -359,7 +359,7 @@ class _ExpressionReader:
 
 
 def _beginnings(reading: FieldValues) -> FieldValues:
-    """Return a reading without the beginnings of lists and maps in JSON: these are no texts."""
+    """Return values without `[` and `{`, with which lists and maps begin in JSON."""
     return reading._replace(values=tuple(one for one in reading.values if one not in {"[", "{"}))
 
 
@@ -370,7 +370,7 @@ def _as_it_is(reading: FieldValues) -> FieldValues:
 _MEANT: Mapping[str, Callable[[FieldValues], FieldValues]] = MappingProxyType(
     {"startsWith": _beginnings, "endsWith": endings}
 )
-"""What the texts given to some functions say of the texts that they are asked for."""
+"""What the string arguments of some functions mean for the strings that they test."""
 
 
 def cel_references(policy: Policy, system: System) -> Iterator[FieldReference]:

@@ -41,7 +41,7 @@ class Language(NamedTuple):
     """Returns the payloads that its policies can evaluate, and diagnostics about all."""
 
 
-# Documents → policies without rules: their whole `spec` is what their one rule says.
+# Documents → policies without rules: their whole `spec` is their one rule.
 
 
 def single_rule_policy(

@@ -130,7 +130,8 @@ def compile_policies(
 ) -> tuple[PolicySet, Diagnostics]:
     """Return the sound policies compiled and indexed, and what is wrong with the others.
 
-    Of the sound ones it is told what cannot be meant, unless a cluster has let them in.
+    For policies that compile, warnings about suspicious parts are included, unless a cluster has
+    admitted them.
     """
     for language in _languages_with_exceptions(options):
         language.declare(options)
@@ -155,7 +156,7 @@ def _languages_with_exceptions(options: CompileOptions) -> Iterator[Language]:
 def _compile(
     language: Language, policy: Policy, options: CompileOptions
 ) -> tuple[CompiledPolicy | None, Diagnostics]:
-    """Return a policy compiled, or None, with what is wrong with it or cannot be meant."""
+    """Return a policy compiled, or None, with its errors and warnings."""
     options.system.meter.begin_resource()
     try:
         problems = () if options.admitted else language.validate(policy, options)
@@ -180,7 +181,7 @@ def needs_request(policy: Policy) -> bool:
 
 
 def usable_payloads(payloads: tuple[Payload, ...]) -> tuple[tuple[Payload, ...], Diagnostics]:
-    """Return the payloads that are what their mode says, and what is to be reported about all.
+    """Return the payloads that fit their mode, and diagnostics about all.
 
     Anything may be a payload of mode JSON; the other modes are requests, which policies in CEL
     decide on.

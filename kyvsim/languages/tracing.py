@@ -127,4 +127,4 @@ _CRITERIA: Mapping[str, tuple[Callable[[MatchFacts], Json], Path | None]] = Mapp
         "namespace of the policy": (lambda facts: facts.namespace, ("metadata", "namespace")),
     }
 )
-"""What each part looks at, and where that stands in the object, if it does."""
+"""The value that each part tests, and its path if it is in the object."""

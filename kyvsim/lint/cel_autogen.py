@@ -69,7 +69,7 @@ def _beside_pods(constraints: Json) -> str:
 
 # Ways to a Pod's fields that stay as they are in what is derived for controllers.
 #
-# Derived expressions are made by replacing the text `object.spec`: what is spelled otherwise
+# Derived expressions are made by replacing the text `object.spec`: what is spelled differently
 # looks at the controller's own fields, finds nothing, and may well pass.
 #
 # Source of the rules: upstream pkg/cel/autogen

@@ -7,7 +7,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.lint.cel_policy import VALIDATING, CelPolicy, selected
 from kyvsim.model.diagnostic import Diagnostic
 
-# Policies that do not say what they are about: they match nothing here, or everything.
+# Policies without constraints: they match nothing here, or everything.
 #
 # Source of the rules: upstream pkg/cel/matching; admission refuses them
 
@@ -110,7 +110,7 @@ def unseen_controllers(policy: CelPolicy) -> Iterator[Diagnostic]:
         yield policy.warn("KV268", text, path)
 
 
-# Users in policies that background scans evaluate, where nobody sends a request.
+# Users in policies that background scans evaluate: scans have no request.
 #
 # Source of the rules: upstream pkg/controllers/report/utils/scanner.go
 

@@ -22,10 +22,10 @@ from kyvsim.lint.cel_policy import (
 from kyvsim.model.diagnostic import Diagnostic, nearest
 from kyvsim.patch.merge_types import Type
 
-# The operations of JSON patches that an expression writes, as far as their texts tell.
+# The operations of JSON patches in an expression, as far as its source shows.
 
 UNKNOWN = "\0"
-"""Stands in a path for what only an object tells."""
+"""The part of a path that is known at evaluation only."""
 _WRITES = frozenset({"add", "replace"})
 
 
@@ -33,7 +33,7 @@ class PatchStep(NamedTuple):
     """One place at which values are set."""
 
     path: str
-    """The path as it is written, with UNKNOWN for each part that is computed."""
+    """The path as written, with UNKNOWN for each part that is computed."""
     operations: frozenset[str]
     """What is done there: every operation of the expression with this path."""
 
@@ -73,7 +73,7 @@ def _path_text(node: Node) -> str:
     return UNKNOWN
 
 
-# JSON patches that write below what many objects do not have, in policies that never ask for it.
+# JSON patches that write below what many objects do not have, in policies that never test for it.
 #
 # Source of the rules: upstream github.com/evanphx/json-patch patch.go; an object without the
 # parent ends in an error
@@ -141,7 +141,7 @@ _MAPS = frozenset({"labels", "annotations", "nodeSelector", "matchLabels", "data
 
 
 def added_by_replace(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV267: a JSON patch that replaces what nothing in its policy asks for."""
+    """KV267: a JSON patch that replaces what nothing in its policy tests for."""
     if policy.kind not in MUTATING or policy.spec.get("targetMatchConstraints"):
         return
     steps = [(one, step) for one in policy.expressions for step in steps_of(one)]
@@ -161,7 +161,7 @@ def added_by_replace(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def _contains(value: Json, key: str) -> bool:
-    """Return whether a key or a text stands in a selector."""
+    """Return whether a key or value is in a selector."""
     if isinstance(value, dict):
         return key in value or any(_contains(one, key) for one in value.values())
     if isinstance(value, list):
@@ -171,7 +171,7 @@ def _contains(value: Json, key: str) -> bool:
 
 # JSON patches that write to fields that no schema has: a cluster drops what they write.
 #
-# Only slips are told: what newer versions of Kubernetes may have is left alone.
+# Only typos are reported: newer versions of Kubernetes may have other fields.
 
 _NEAR = 0.8
 _TEMPLATES = (("spec", "template"), ("spec", "jobTemplate", "spec", "template"))
@@ -194,7 +194,7 @@ def unknown_paths(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def _meant(step: PatchStep, types: Sequence[Type]) -> str:
-    """Return the path that was meant by one that leads nowhere, "" for all others."""
+    """Return the likely path instead of an unknown one; "" for known ones."""
     ends = [_walk(one, step.keys) for one in types]
     if any(end is None for end in ends):
         return ""
@@ -246,7 +246,7 @@ def set_fields(
 ) -> Iterator[tuple[str, tuple[Type | None, ...]]]:
     """Yield the dotted name of each field that typed objects set, once, and its type by kind.
 
-    Fields of an object that a kind does not have are left out: the one that leads there is told.
+    Fields of an object that a kind does not have are left out: the containing one is reported.
     """
     if expression.list_name != "mutations" or expression.path[-2] != "applyConfiguration":
         return
@@ -320,7 +320,7 @@ def undeclared_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
                 yield policy.warn("KV259", text, one.path)
 
 
-# Templates whose placeholders stay as they are, because nothing says to fill them in.
+# Templates with placeholders that are not filled, because `interpolate` is not set.
 #
 # Source of the rules: upstream pkg/cel/policies/gpol/template, `interpolate` is none by default
 
@@ -330,7 +330,7 @@ _VARIABLES = frozenset({"object", "oldObject", "request", "variables", "namespac
 
 
 def unfilled_templates(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV263: a template with placeholders that nobody fills in."""
+    """KV263: a template with placeholders that are not filled."""
     if policy.kind != "GeneratingPolicy":
         return
     for index, one in enumerate(policy.spec.get("generate") or ()):

@@ -48,7 +48,7 @@ class ParsedExpression(NamedTuple):
 
     @property
     def list_name(self) -> str:
-        """The field of the specification in which it stands, such as `validations`."""
+        """The field of the specification that contains it, such as `validations`."""
         return str(self.path[1])
 
     def nodes(self) -> Iterator[Node]:
@@ -61,7 +61,7 @@ class ParsedExpression(NamedTuple):
 
 
 class CelPolicy(NamedTuple):
-    """A policy whose expressions can be compiled, as it is written."""
+    """A policy whose expressions compile, with their syntax trees."""
 
     policy: Policy
     env: Environment
@@ -104,7 +104,7 @@ class CelPolicy(NamedTuple):
         return named == sum(reads_field(node, name) for node in self.nodes())
 
     def tests_presence(self, name: str) -> bool:
-        """Return whether some expression asks with `has` for what a dotted name leads to."""
+        """Return whether some expression tests with `has` for a dotted name."""
         return any(
             isinstance(node, Select)
             and node.test
@@ -178,7 +178,7 @@ def _names_word(node: Node, word: str) -> bool:
 _WILD = frozenset("*/")
 
 
-class MatchedKind(NamedTuple):
+class ConstraintKind(NamedTuple):
     """A kind in one of its versions."""
 
     group: str
@@ -188,7 +188,7 @@ class MatchedKind(NamedTuple):
 
 def matched_kinds(
     spec: Mapping[str, Json], apart: frozenset[str] = frozenset()
-) -> tuple[MatchedKind, ...]:
+) -> tuple[ConstraintKind, ...]:
     """Return all kinds whose objects a policy looks at; () where they are not all known.
 
     `apart` are names of resources that do not matter.
@@ -205,7 +205,8 @@ def matched_kinds(
     if any(not _WILD.isdisjoint("".join(one)) for one in named):
         return ()
     found = tuple(
-        MatchedKind(group, version, kind_of_plural(group, name)) for group, version, name in named
+        ConstraintKind(group, version, kind_of_plural(group, name))
+        for group, version, name in named
     )
     return found if all(one.kind for one in found) else ()
 
@@ -219,7 +220,7 @@ def changed_types(policy: CelPolicy) -> tuple[Type, ...]:
     return known if len(known) == len(found) else ()
 
 
-def _type_of(one: MatchedKind) -> Type | None:
+def _type_of(one: ConstraintKind) -> Type | None:
     try:
         return find_type(f"{one.group}/{one.version}".lstrip("/"), one.kind)
     except NoTypesError:

@@ -11,7 +11,7 @@ from kyvsim.lint.cel_policy import VALIDATING, CelPolicy, ParsedExpression, is_n
 from kyvsim.model import ports
 from kyvsim.model.diagnostic import Diagnostic, listed
 
-# Tests that look at nothing: they say the same of every object.
+# Constant tests: they have the same result for every object.
 
 _BY_CHANCE = frozenset({"time.now", "random", "random.random"})
 _CONDITIONS = frozenset({"matchConditions", "conditions"})
@@ -34,7 +34,7 @@ def constant_tests(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def constant_value(expression: ParsedExpression, policy: CelPolicy) -> bool | None:
-    """Return the truth value that an expression has whatever it is asked of, None for no such."""
+    """Return the value of a constant boolean expression, None for any other."""
     if any(_by_chance(node) for node in expression.nodes()):
         return None
     try:
@@ -73,7 +73,7 @@ def unreached_validations(policy: CelPolicy) -> Iterator[Diagnostic]:
             return
 
 
-# Messages that nobody sees, because a message expression stands beside them.
+# Messages that are never shown, because there is a message expression.
 #
 # Source of the rules: upstream pkg/cel/policies/vpol/compiler/policy.go
 
@@ -133,7 +133,7 @@ def container_checks(policy: CelPolicy) -> Iterator[ContainerCheck]:
 
 
 def names_anywhere(value: Json, *words: str) -> bool:
-    """Return whether one of some words stands in a text of a specification, in whatever case."""
+    """Return whether one of some words is in a string of a specification, in any case."""
     if value.__class__ is str:
         return any(word in value.lower() for word in words)
     if value.__class__ is dict:

@@ -17,10 +17,10 @@ from kyvsim.lint.cel_policy import (
 )
 from kyvsim.model.diagnostic import Diagnostic
 
-# Variables that nothing reads: what was meant to be checked with them is not.
+# Unused variables: something is not checked that should be.
 
 _KINDS_WITH_VARIABLES = frozenset({*VALIDATING, *MUTATING, "DeletingPolicy"})
-"""Kinds whose expressions all stand in fields of that name."""
+"""Kinds whose expressions are all in fields of that name."""
 
 
 def unread_variables(policy: CelPolicy) -> Iterator[Diagnostic]:
@@ -107,14 +107,14 @@ def absent_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
             yield policy.warn("KV248", text, one.path)
 
 
-# Fields of `namespaceObject` in policies for objects that lie in no namespace.
+# Fields of `namespaceObject` in policies for cluster-scoped objects.
 #
 # Source of the rules: upstream pkg/cel/policies/vpol/engine/engine.go resolves it for requests
 # with a namespace only
 
 _NAMESPACE = "namespaceObject"
 _NAMESPACE_GUARDS = frozenset({"kind", "resource", "namespace", "requestKind", "requestResource"})
-"""Fields that tell objects of namespaces from others."""
+"""Fields that distinguish namespaced objects from others."""
 _KINDS_WITH_NAMESPACE = frozenset({*VALIDATING, *MUTATING, "GeneratingPolicy"})
 
 
@@ -137,7 +137,7 @@ def unguarded_namespaces(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def _has_namespace_guard(policy: CelPolicy) -> bool:
-    """Return whether some expression may tell objects of namespaces from others."""
+    """Return whether some expression may distinguish namespaced objects from others."""
     if any(isinstance(node, Select) and node.field in _NAMESPACE_GUARDS for node in policy.nodes()):
         return True
     return not policy.only_reads_fields(_NAMESPACE)
@@ -167,7 +167,7 @@ def number_arithmetic(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def _mixed(node: Node) -> tuple[str, str] | None:
-    """Return a field that a node reckons with, and the sum as it is written; None for no such."""
+    """Return a field that a node computes with, and the expression; None for any other node."""
     if not isinstance(node, Call) or node.function not in _OPERATORS or len(node.arguments) != 2:
         return None
     left, right = node.arguments

@@ -13,7 +13,7 @@ from kyvsim.model.request import PayloadMode, Values
 from kyvsim.model.source import Document
 
 
-class Subject(StrEnum):
+class CheckSubject(StrEnum):
     """What a check looks at, which is the one argument of its function."""
 
     RULES = "rules"
@@ -37,7 +37,7 @@ class Check(NamedTuple):
 
     codes: str
     """The codes of its diagnostics, separated by spaces; docs/diagnostics.md describes them."""
-    subject: Subject
+    subject: CheckSubject
     run: Callable[[Any], Iterable[Diagnostic]]
 
 

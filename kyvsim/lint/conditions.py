@@ -148,7 +148,7 @@ def _expression(key: Json) -> str:
 
 
 def _is_word(value: Json) -> bool:
-    """Return whether only one text equals a value, and nothing that is no text does."""
+    """Return whether a value equals only one string, and nothing that is not a string."""
     if value.__class__ is not str or not value or is_open(value) or has_wildcard(value):
         return False
     readings = (duration_of, parse_quantity, parse_float)
@@ -176,9 +176,9 @@ def deprecated_operators(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def _use_successor(policy: Policy, operator: Operator, condition: Json, path: Path) -> "Fix | None":
-    """Return what puts the successor in place of an operator, where both say the same.
+    """Return a fix that replaces an operator by its successor, if both are equivalent.
 
-    `In` and `NotIn` say what their successors say of keys that are no lists, among texts.
+    `In` and `NotIn` are, for keys that are not lists, among strings.
     """
     first, *others = operator.successors
     if others and not (_is_string(condition.get("key")) and _are_strings(condition.get("value"))):

@@ -12,7 +12,7 @@ from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
 from kyvsim.model.source import Document
 from kyvsim.schema.kinds import CEL_GROUP, is_deprecated, kyverno_kinds
 
-# What is to be said of documents beside each other, policies or not.
+# Checks of documents together, policies or not.
 
 
 def deprecated_versions(documents: Iterable[Document]) -> Iterator[Diagnostic]:
@@ -67,7 +67,7 @@ def expired_exceptions(documents: Iterable[Document], now: datetime) -> Iterator
 
 
 def _time(text: Json) -> float | None:
-    """Return the seconds since 1970 at which a time lies, None where a text is none."""
+    """Return a time in seconds since 1970, None if a string is not a time."""
     if text.__class__ is not str:
         return None
     try:

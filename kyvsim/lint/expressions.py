@@ -13,8 +13,8 @@ from kyvsim.model.source import Path
 
 # Context entries that nothing reads.
 #
-# An entry is loaded when a query names it, so one whose name stands nowhere else is never loaded.
-# In a rule that computes names (a variable inside a variable) nothing can be said.
+# An entry is loaded when a query names it, so one whose name is nowhere else is never loaded.
+# In a rule that computes names (a variable inside a variable) nothing is reported.
 
 _WORD = re.compile(r"\w+")
 _NESTED = re.compile(r"\{\{[^{}]*\{\{")
@@ -61,7 +61,7 @@ def _entries(rule: Json) -> Iterator[tuple[Path, str]]:
                 yield path, name
 
 
-# Fixed expressions that are no JMESPath where Kyverno reads them only when the rule runs.
+# Fixed expressions that are not JMESPath, where Kyverno reads them only when the rule runs.
 #
 # Those of a rule's own context entries and of variables `{{ }}` are read, and refused, before
 # (KV112, KV135).
@@ -86,7 +86,7 @@ def _queries(rule: Json) -> Iterator[tuple[Path, str]]:
 
 # Calls of JMESPath functions that can only fail.
 #
-# To Kyverno these are faults of evaluation: the policy is taken, and the rule ends in error.
+# To Kyverno these are errors of evaluation: the policy is accepted, and the rule ends in error.
 #
 # Source of the rules: upstream kyverno/go-jmespath `functions.go`, CallFunction
 
@@ -94,7 +94,7 @@ def _queries(rule: Json) -> Iterator[tuple[Path, str]]:
 def impossible_calls(policy: Policy) -> Iterator[Diagnostic]:
     """KV205: a function that does not exist, or a call with a number of arguments it never takes.
 
-    A fixed expression is looked at wherever it stands; one with variables in it is not.
+    Fixed expressions are checked everywhere; those with variables are not.
     """
     for rule in policy.rules:
         for problem, path in impossible_calls_in(rule.data):

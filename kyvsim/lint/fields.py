@@ -106,7 +106,7 @@ def _into_type(policy: Policy, data: Json, path: Path) -> _Changes:
 
 
 def _word(value: Json) -> str:
-    """Return a scalar as it is written, also within brackets."""
+    """Return a scalar as YAML, also for flow style."""
     if value.__class__ is not str:
         return json.dumps(value)
     plain = _PLAIN.fullmatch(value) and value.lower() not in _NO_TEXTS
@@ -141,7 +141,7 @@ _TITLES: Mapping[str, str] = MappingProxyType(
 
 # Fields of a policy that another field has replaced.
 #
-# Looks at the document as written: what defaults fill in is nobody's choice. What Kyverno refuses
+# Reads the document as written: defaults are nobody's choice. What Kyverno refuses
 # by now (KV105) is not told here. upstream: api/kyverno/v1, the comments `Deprecated`
 
 _ANY = "criteria under `any` or `all`"
@@ -183,7 +183,7 @@ def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def _places(spec: Json) -> Iterator[tuple[Json, Path, _Fields]]:
-    """Yield the mappings in which deprecated fields may stand, with their paths."""
+    """Yield the mappings that may have deprecated fields, with their paths."""
     yield spec, ("spec",), _SPEC
     for index, rule in enumerate(spec.get("rules") or ()):
         path: Path = ("spec", "rules", index)
@@ -206,7 +206,7 @@ def _resources(block: Json, path: Path) -> Iterator[tuple[Json, Path, _Fields]]:
             yield one.get("resources") or {}, place, _RESOURCES
 
 
-# Annotations that nobody reads and that are a slip of one that is read.
+# Annotations without effect that are probably typos.
 
 _DESCRIPTIVE = tuple(
     f"policies.kyverno.io/{name}"
@@ -225,7 +225,7 @@ _NEAR = 0.75
 
 
 def misspelt_annotations(policy: Policy) -> Iterator[Diagnostic]:
-    """KV224: an annotation that is a slip of one that means something.
+    """KV224: an annotation that is a typo of one that has an effect.
 
     upstream: api/kyverno/constants.go, pkg/utils/report/results.go, pkg/autogen
     """

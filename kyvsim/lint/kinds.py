@@ -28,18 +28,18 @@ from kyvsim.schema.kinds import CEL_GROUP, kyverno_kinds
 
 # Kinds in match and exclude blocks that nothing knows: the rule never runs, and all is green.
 #
-# In a PolicyException it is the other way round: nothing is let off. A kind is known if it is
+# In a PolicyException it is the other way round: nothing is exempt. A kind is known if it is
 # built in or Kyverno's own, if a definition of it is given, or an object. What has a wildcard in
 # its kind is left alone.
 #
 # Source of the rules: upstream pkg/utils/kube/kind.go, pkg/clients/dclient/discovery.go
 
 _NEAR = 0.85
-"""How alike two names must be for one to be a slip of the other."""
+"""How similar two names must be for one to be a typo of the other."""
 _MOST_MEANT = 200
 """For so many unknown kinds a likely one is looked for: who has more has no slips."""
 _LETTERS = 2
-"""How many letters a slip may add or leave out."""
+"""How many letters a typo may add or leave out."""
 
 _FURTHER: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -91,9 +91,9 @@ def unknown_kinds(
     known: frozenset[tuple[str, str]],
     exceptions: Iterable[PolicyException] = (),
 ) -> Iterator[Diagnostic]:
-    """KV215: a kind that is a slip of another, KV216: kinds that nothing knows, all in one note.
+    """KV215: a kind that is a typo of another, KV216: unknown kinds, all in one diagnostic.
 
-    A near spelling proves a slip only within a group that is known: cert-manager's
+    A similar spelling proves a typo only within a known group: cert-manager's
     `CertificateRequest` is not Kubernetes' `PodCertificateRequest`. Without one it is a hint.
     """
     others: dict[str, list[_Use]] = {}
@@ -190,7 +190,7 @@ def _spelled(known: frozenset[tuple[str, str]]) -> Mapping[str, str]:
 
 
 def _meant(group: str, kind: str, known: frozenset[tuple[str, str]]) -> str:
-    """Return the kind that was meant, with its group if another one was named, or ""."""
+    """Return the likely kind, with its group if another one was named, or ""."""
     if "." in group and not any(matches(group, its_group) for its_group, _ in known):
         return ""  # somebody else's group, whatever its kinds are called
     elsewhere = sorted(its_group for its_group, name in known if name == kind)
@@ -203,9 +203,9 @@ def _meant(group: str, kind: str, known: frozenset[tuple[str, str]]) -> str:
 
 
 def _alike(text: str, known: frozenset[tuple[str, str]]) -> str:
-    """Return the known kind that a kind without a group may be a slip of, or "".
+    """Return the known kind that a kind without a group may be a typo of, or "".
 
-    Another word in it makes another kind; a slip is a letter or two.
+    Another word in it makes another kind; a typo is a letter or two.
     """
     group, _, kind, _ = parse_kind_selector(text)
     if group not in {"", "*"}:
@@ -220,9 +220,9 @@ def _alike(text: str, known: frozenset[tuple[str, str]]) -> str:
 # an object whose kind leads to the name by Kubernetes' guess. What has a wildcard is left alone.
 
 _NEAR_RESOURCE = 0.8
-"""How alike two names must be for one to be a slip of the other."""
+"""How similar two names must be for one to be a typo of the other."""
 _FIELDS = ("matchConstraints", "targetMatchConstraints", "matchResources")
-"""Where constraints stand in a specification."""
+"""The fields of a specification that hold constraints."""
 _RULES = ("resourceRules", "excludeResourceRules")
 
 
@@ -238,7 +238,7 @@ class _ResourceUse(NamedTuple):
 def unknown_resources(
     policies: Iterable[Policy], objects: Iterable[Json], bindings: Iterable[Binding] = ()
 ) -> Iterator[Diagnostic]:
-    """KV163: a resource that is a slip of another, KV164: resources without a definition, once.
+    """KV163: a resource that is a typo of another, KV164: resources without a definition, once.
 
     `objects` are all that is given, definitions too.
     """
@@ -289,7 +289,7 @@ def _unknown_resources_text(names: list[tuple[str, tuple[str, ...]]]) -> str:
 
 
 def _resource_uses(document: Document, constraints: Json, field: str) -> Iterator[_ResourceUse]:
-    """Yield the resource names in constraints that stand in a field of a specification."""
+    """Yield the resource names in the constraints of a field of a specification."""
     if constraints.__class__ is not dict:
         return
     rules = [
@@ -312,7 +312,7 @@ def _is_known_resource(use: _ResourceUse, known: Mapping[tuple[str, str], str]) 
 
 
 def _meant_resource(use: _ResourceUse, known: Mapping[tuple[str, str], str]) -> str:
-    """Return what to say of the resource that was meant, or ""."""
+    """Return the hint at the likely resource, or ""."""
     groups = {group for group, _ in known}
     if not any(group in groups or group == "*" for group in use.groups):
         return ""  # somebody else's groups, whatever their resources are called

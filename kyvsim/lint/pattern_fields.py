@@ -20,11 +20,11 @@ from kyvsim.patch.structured_merge import type_finder
 
 # Patterns on fields that no object of the rule's kinds can have.
 #
-# A pattern that asks for such a field fails for every object; a patch of one is dropped by a
+# A pattern with such a field fails for every object; a patch of one is dropped by a
 # cluster. Kubernetes' own kinds are known, and those of the definitions that are given.
 
 _OPEN = frozenset("*?{$")
-"""What keys have that are no plain names."""
+"""Characters of keys that are not plain names."""
 _NEAR = 0.75
 """How like a field's name must be to that of a known one."""
 _BODIES: tuple[tuple[str, str], ...] = (("validate", "pattern"), ("mutate", "patchStrategicMerge"))
@@ -91,7 +91,7 @@ def _types_of(text: str, find: FindType, kinds: KindTable) -> Iterator[Type]:
 
 
 def _unknown(pattern: Json, types: Sequence[Type], path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the ways to keys that none of some types has, with the field that may be meant."""
+    """Yield the paths of keys that none of some types has, with the likely field."""
     if pattern.__class__ is list:
         inner = [resolve(one.sequence.element) for one in types if one.sequence is not None]
         for index, item in enumerate(pattern if inner else ()):

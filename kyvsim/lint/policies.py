@@ -28,7 +28,7 @@ from kyvsim.languages.language import Diagnostics
 from kyvsim.languages.native.compile import compile_native_policy
 from kyvsim.languages.policies import PolicyKinds
 from kyvsim.lint.cel_policy import CelPolicy, expressions_of
-from kyvsim.lint.check import Subject
+from kyvsim.lint.check import CheckSubject
 from kyvsim.lint.registry import run_checks
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
@@ -61,7 +61,7 @@ def _lint_cleanup(policy: Policy, options: CompileOptions) -> Diagnostics:
 def _with_checks(policy: Policy, problems: Diagnostics) -> Diagnostics:
     """Return problems, and what the checks report about other places."""
     wrong = {problem.location for problem in problems}
-    found = run_checks((Subject.RULES,), policy)
+    found = run_checks((CheckSubject.RULES,), policy)
     return (*problems, *(one for one in found if one.location not in wrong))
 
 
@@ -120,7 +120,7 @@ def _lint_cel(policy: Policy, options: CompileOptions) -> Diagnostics:
         is_moved=kind == "MutatingPolicy" and any(True for _ in mutation_variants(policy.spec)),
         is_about_pods=is_about_pods(policy.spec.get("matchConstraints") or {}),
     )
-    return tuple(run_checks((Subject.CEL, Subject.EXPRESSIONS), checked))
+    return tuple(run_checks((CheckSubject.CEL, CheckSubject.EXPRESSIONS), checked))
 
 
 def _lint_native(policy: Policy, options: CompileOptions) -> Diagnostics:
@@ -130,7 +130,7 @@ def _lint_native(policy: Policy, options: CompileOptions) -> Diagnostics:
         return problems
     env = kubernetes_environment(params=bool(policy.spec.get("paramKind")), mutates=True)
     checked = CelPolicy(policy, env, expressions_of(policy.spec, env))
-    return tuple(run_checks((Subject.EXPRESSIONS,), checked))
+    return tuple(run_checks((CheckSubject.EXPRESSIONS,), checked))
 
 
 _LINTERS: Final[Mapping[PolicyKinds, Callable[[Policy, CompileOptions], Diagnostics]]] = (

@@ -94,7 +94,7 @@ def unused_values(values: Values | None, names: KnownNames) -> Iterator[Diagnost
 def _named_by(
     kind: str, policy: str, rules: Mapping[str, set[str]], names: KnownNames
 ) -> tuple[Callable[[str], bool] | None, str]:
-    """Return what tells whether a name of some kind leads somewhere, and what to say if not."""
+    """Return a predicate for names of some kind, and the message for unknown ones."""
     if kind == "policy":
         return rules.__contains__, _with("is not given", "given", rules)
     own = rules.get(policy)

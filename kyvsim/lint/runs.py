@@ -6,7 +6,7 @@ from typing import Final
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.objects import metadata, text_field
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
-from kyvsim.lint.check import Check, LintInputs, Subject
+from kyvsim.lint.check import Check, CheckSubject, LintInputs
 from kyvsim.lint.kinds import known_kinds, unknown_kinds, unknown_resources
 from kyvsim.lint.references import (
     broken_conditions,
@@ -71,29 +71,31 @@ def unused_names(given: LintInputs) -> Iterator[Diagnostic]:
 RUN_CHECKS: Final = (
     Check(
         "KV215 KV216",
-        Subject.INPUTS,
+        CheckSubject.INPUTS,
         lambda given: unknown_kinds(given.policies, known_kinds(given.objects), given.exceptions),
     ),
-    Check("KV230 KV205", Subject.INPUTS, lambda given: broken_conditions(given.exceptions)),
-    Check("KV217 KV218", Subject.INPUTS, lambda given: meaningless_annotations(given.policies)),
-    Check("KV071 KV072 KV073", Subject.INPUTS, unused_names),
+    Check("KV230 KV205", CheckSubject.INPUTS, lambda given: broken_conditions(given.exceptions)),
+    Check(
+        "KV217 KV218", CheckSubject.INPUTS, lambda given: meaningless_annotations(given.policies)
+    ),
+    Check("KV071 KV072 KV073", CheckSubject.INPUTS, unused_names),
     Check(
         "KV163 KV164",
-        Subject.INPUTS,
+        CheckSubject.INPUTS,
         lambda given: unknown_resources(
             given.policies, (*given.resources, *given.others), given.bindings
         ),
     ),
     Check(
         "KV071",
-        Subject.INPUTS,
+        CheckSubject.INPUTS,
         lambda given: (
             unused_cel_exceptions(given.cel_exceptions, given.policies) if given.sound else ()
         ),
     ),
     Check(
         "KV167",
-        Subject.RUN,
+        CheckSubject.RUN,
         lambda given: unused_bindings(given.bindings, given.policies) if given.sound else (),
     ),
 )

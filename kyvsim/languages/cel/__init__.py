@@ -48,7 +48,7 @@ def resources_of(policy: Policy) -> tuple[tuple[str, str, str], ...]:
 
 
 def webhook_facts_of(policy: Policy, kinds: KindTable = NO_KINDS) -> WebhookFacts:
-    """Return what the webhook needs to know through which a policy is asked."""
+    """Return the facts for the webhook that sends requests to a policy."""
     return webhook_facts(policy, variants_of(policy), kinds)
 
 

@@ -77,7 +77,7 @@ def variants(spec: Mapping[str, Json], rewrite: Rewrite = rewrite_texts) -> Iter
 
 
 def _controllers(spec: Mapping[str, Json]) -> list[str]:
-    """Return the controllers that a policy is derived for: all of them unless it says otherwise."""
+    """Return the controllers that a policy is derived for: all of them by default."""
     controllers = ((spec.get("autogen") or {}).get("podControllers") or {}).get("controllers")
     names = _GROUPS if controllers is None else controllers
     return sorted(one for one in names if one in _GROUPS)

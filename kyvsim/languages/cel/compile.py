@@ -108,7 +108,7 @@ def _lower(
     for one in kind.variants(policy.spec):
         derived, further = _lower_part(kind, policy, one, options)
         rules.append(derived)
-        # What is wrong as it is written is not told again for what is derived from it.
+        # Problems of the policy as written are not reported again for derived variants.
         found += [] if problems else [problem._replace(variant=one.name) for problem in further]
     return CompiledPolicy(policy, _with_coverage_of(kind, policy, rules, options)), tuple(found)
 
@@ -116,7 +116,7 @@ def _lower(
 def _with_coverage_of(
     kind: CelKind, policy: Policy, rules: list[CompiledRule], options: CompileOptions
 ) -> tuple[CompiledRule, ...]:
-    """Return rules that tell how they ended, and which variant did, if anybody listens."""
+    """Return rules that report their outcome and variant for coverage."""
     if options.coverage_sink is None:
         return tuple(rules)
     trace = options.trace_of(policy, policy.rules[0])
@@ -214,7 +214,7 @@ def _compiler(policy: Policy, options: CompileOptions) -> Compiler:
 
 
 def unused_parts(policy: Policy) -> Iterator[Diagnostic]:
-    """KV159: a part of a policy that does nothing here; KV160: one that no cluster heeds."""
+    """KV159: a part of a policy without effect here; KV160: one without effect in a cluster."""
     targets = mutating_facts(policy) if mutates(policy.kind) else None
     if targets is not None and targets.keeps_triggers and not targets.changes_existing:
         text = (
@@ -261,7 +261,7 @@ def _diagnostic(policy: Policy, problem: ExpressionProblem) -> Diagnostic:
     return expression_error("KV150", f"`{policy.key}`{variant}", problem.message, place)
 
 
-# Whether an admission policy of Kubernetes can stand for a policy, which wants it.
+# Whether an admission policy of Kubernetes can replace a policy that asks for one.
 #
 # Source of the rules: upstream pkg/controllers/admissionpolicygenerator (generate-vap.go,
 # generate-map.go).

@@ -25,7 +25,7 @@ _ANSWERS = MappingProxyType(
         for what in ("resource", "json")
     }
 )
-"""What is said of objects, and of payloads: where they would go, and where they would not."""
+"""The outcomes for objects and payloads that would be deleted, and that would not."""
 
 
 class DeletingPolicy(NamedTuple):

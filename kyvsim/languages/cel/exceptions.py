@@ -1,4 +1,4 @@
-"""PolicyExceptions of `policies.kyverno.io`: what they let off a policy in CEL.
+"""PolicyExceptions of `policies.kyverno.io`, for policies in CEL.
 
 An exception that names images or values lets nothing off itself: the policy's expressions read
 them. Any other is full: nothing is checked, and the result says so. What has expired counts no
@@ -150,7 +150,7 @@ def _entries(part: PolicyPart, without: tuple[str, ...]) -> Iterator[_ExceptionE
 
 def _conditions(part: PolicyPart, exception: CelException) -> tuple[Program, ...]:
     place = PolicyPlace(exception.document, exception.name, "", ("spec",))
-    # Nobody counts what exceptions evaluate.
+    # Coverage does not count the expressions of exceptions.
     trace = TraceContext(place, None, part.options.tracer)
     compiler = Compiler(part.compiler.env, trace, part.compiler.meter)
     conditions = compiler.conditions({"matchConditions": exception.conditions})
@@ -162,7 +162,7 @@ def _conditions(part: PolicyPart, exception: CelException) -> tuple[Program, ...
 
 
 def declare_cel_exceptions(options: CompileOptions) -> None:
-    """Tell who listens of every policy that exceptions name, also of those that are not there."""
+    """Declare every policy that exceptions name for coverage, absent policies too."""
     for exception in options.cel_exceptions:
         for index in range(len(exception.policies)):
             _point(exception, index, options)
@@ -177,9 +177,9 @@ def _point(exception: CelException, index: int, options: CompileOptions) -> Seen
 def with_exceptions(
     body: CompiledBody, exceptions: CompiledExceptions, faulted: Callable[[str], Outcome]
 ) -> CompiledBody:
-    """Return a body that is asked only where no full exception matches.
+    """Return a body that runs only if no full exception matches.
 
-    `faulted` is what is said where an exception's conditions cannot be evaluated.
+    `faulted` gives the outcome if an exception's conditions cannot be evaluated.
     """
 
     def run(evaluation: Evaluation) -> Outcome | None:
@@ -205,7 +205,7 @@ def excepted(matched: Matched) -> Outcome:
 
 
 def noted(outcome: Outcome | None, matched: Matched) -> Outcome | None:
-    """Return an outcome that tells of exceptions whose time is over."""
+    """Return an outcome that notes expired exceptions."""
     if outcome is None or not matched.expired:
         return outcome
     return outcome._replace(note="; ".join(filter(None, (outcome.note, matched.note))))

@@ -49,7 +49,7 @@ class PolicyValidation(NamedTuple):
     message_expression: Program | None
 
     def denial(self, index: int, values: Sequence[Any]) -> str:
-        """Return what is said where it is false."""
+        """Return the message if it is false."""
         message = self.message
         if self.message_expression is not None:
             try:
@@ -80,12 +80,12 @@ def compile_validations(
 # (Aggregate).
 
 _SECTIONS = ("matchImageReferences", "matchConditions", "images", "variables", "attestors")
-"""The fields that are compiled as a whole, in this order; the first that is wrong is told."""
+"""The fields that are compiled as a whole, in this order; only the first in error counts."""
 _FIRST_ONLY = frozenset({"images", "attestors"})
 
 
 def compile_error_text(problems: Sequence[ExpressionProblem], offsets: Mapping[str, int]) -> str:
-    """Return what upstream says of the problems of one policy.
+    """Return upstream's message for the problems of one policy.
 
     `offsets` has for the name of a field how many entries upstream puts before those written.
     """

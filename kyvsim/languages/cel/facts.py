@@ -137,18 +137,18 @@ def _has_targets(spec: Mapping[str, Json]) -> bool:
 
 
 def _switch(spec: Mapping[str, Json], name: str) -> Json:
-    """Return whether something is switched on under `evaluation`; None where nothing is said."""
+    """Return whether something is enabled under `evaluation`; None if it is not set."""
     return ((spec.get("evaluation") or {}).get(name) or {}).get("enabled")
 
 
-# What a policy in CEL asks of the webhook through which it is asked.
+# What a policy in CEL needs of its webhook.
 #
 # Source of the rules: upstream pkg/controllers/webhook (validating.go, match_conditions.go),
 # pkg/cel/autogen.
 
 _NAMES = ("apiGroups", "apiVersions", "resources")
 _EVERY_OPERATION = ("CREATE", "UPDATE", "DELETE", "CONNECT")
-"""What a policy that generates is told of, whatever it lists: it cleans up for what leaves it."""
+"""The operations that reach a generating policy, whatever it lists: it cleans up after triggers."""
 _WITHOUT_VARIANTS = frozenset(
     {("NamespacedValidatingPolicy", False), ("NamespacedImageValidatingPolicy", True)}
 )
@@ -172,7 +172,7 @@ class WebhookFacts(NamedTuple):
     namespace_selector: Json
     object_selector: Json
     conditions: tuple[tuple[str, str], ...]
-    """Names and texts of what the API server asks before."""
+    """Names and expressions of the conditions that the API server evaluates first."""
     alone: bool
     """Whether the policy needs a webhook of its own."""
     exact: bool
@@ -226,7 +226,7 @@ def _rules(spec: Mapping[str, Json]) -> Iterator[Json]:
 
 
 def _pushed(spec: Mapping[str, Json]) -> list[tuple[str, str]] | None:
-    """Return the conditions that the API server can be asked, None where it cannot or has none."""
+    """Return the conditions that the API server can evaluate; None if it cannot, or has none."""
     written = spec.get("matchConditions") or ()
     if not written:
         return None

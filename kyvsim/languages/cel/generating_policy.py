@@ -62,7 +62,7 @@ class Placeholder(NamedTuple):
     text: str
 
 
-class ObjectTemplate(NamedTuple):
+class ManifestTemplate(NamedTuple):
     """A template as closures, one for each document."""
 
     documents: tuple[_Render, ...]
@@ -84,7 +84,7 @@ class ObjectTemplate(NamedTuple):
         return made
 
 
-def compile_template(text: str, compiler: Compiler, *, interpolates: bool) -> ObjectTemplate:
+def compile_template(text: str, compiler: Compiler, *, interpolates: bool) -> ManifestTemplate:
     """Return a template ready to run; raises TemplateError."""
     documents: list[_Render] = []
     try:
@@ -103,7 +103,7 @@ def compile_template(text: str, compiler: Compiler, *, interpolates: bool) -> Ob
         raise TemplateError("failed to parse YAML: nested too deeply") from None
     if not documents:
         raise TemplateError("template must contain at least one YAML document")
-    return ObjectTemplate(tuple(documents))
+    return ManifestTemplate(tuple(documents))
 
 
 def _may_be_map(node: Node, *, interpolates: bool) -> bool:
@@ -184,7 +184,7 @@ def _placeholder_program(text: str, line: int, compiler: Compiler) -> Program:
 
 
 def _placeholder_value(text: str, program: Program, values: Values) -> Json:
-    """Return what stands for a placeholder; whole numbers stay whole."""
+    """Return the value of a placeholder; whole numbers stay whole."""
     try:
         found = evaluate(program, values)
     except EvaluationError as error:
@@ -208,7 +208,7 @@ def _json_value(found: Any) -> Json:
 
 
 def _scalar_text(text: str, program: Program, values: Values) -> str:
-    """Return what stands for a placeholder inside a text."""
+    """Return the value of a placeholder inside a string."""
     found = _placeholder_value(text, program, values)
     if found.__class__ is str:
         return str(found)
@@ -267,7 +267,7 @@ def _scan(text: str) -> Iterator[str | Placeholder]:
 
 
 def _end_of_placeholder(text: str, start: int) -> int:
-    """Return where the `))` of a placeholder stands; texts and parentheses inside are passed."""
+    """Return the position of the `))` of a placeholder: strings and brackets are skipped."""
     depth, quoted = 0, ""
     for found in _TOKEN.finditer(text, start + len(_OPENING)):
         mark = found[0]
@@ -312,7 +312,7 @@ class GeneratingPolicy(NamedTuple):
     namespace: str
     """Of a namespaced policy, which generates nothing elsewhere."""
     kinds: KindTable
-    """What the given definitions of custom resources tell."""
+    """The kinds of the given CustomResourceDefinitions."""
     meter: Meter
     """Counts the objects that are made."""
 
@@ -403,7 +403,7 @@ def _compile_entry(entry: Json, compiler: Compiler, path: Path, namespace: str) 
     """Return what runs an entry; None with a problem noted."""
     template, expression = entry.get("template"), entry.get("expression")
     if (template is None) is (expression is None):
-        # Kyverno's definition says so in a rule of its own; a policy that breaks it is not loaded.
+        # A rule of Kyverno's CRD demands it; a policy that violates it is not loaded.
         text = "exactly one of expression or template must be set"
         compiler.problems.append(ExpressionProblem(path, "", text))
         return None
@@ -429,9 +429,9 @@ def _compile_entry(entry: Json, compiler: Compiler, path: Path, namespace: str) 
 
 
 def _apply(
-    template: ObjectTemplate, values: Sequence[Any], generated: Generated, namespace: str
+    template: ManifestTemplate, values: Sequence[Any], generated: Generated, namespace: str
 ) -> None:
-    """Take in what a template makes, each object into the namespace that it names."""
+    """Add the objects that a template makes, each in the namespace that it names."""
     try:
         rendered = template.render(values)
     except EvaluationError as error:

@@ -131,9 +131,9 @@ AttestorPrograms: TypeAlias = Mapping[str, tuple[tuple[str, Program], ...]]
 
 
 class Attestors(dict[str, Any]):
-    """The value of `attestors` on one request, each completed when it is first asked for.
+    """The value of `attestors` on one request, each completed on first access.
 
-    It can be asked for an attestor and walked through, which gives the attestors and not their
+    It supports access by name and iteration, which yields the attestors and not their
     names, and for nothing else.
     upstream: k8s.io/apiserver pkg/cel/lazy/lazy.go
     """
@@ -210,7 +210,7 @@ _POD_SPECS: Mapping[tuple[str, str, str], str] = MappingProxyType(
         ("batch", "v1", "cronjobs"): "spec.jobTemplate.spec.template.spec",
     }
 )
-"""Where the Pod's specification stands in resources whose images are found without being told."""
+"""The path of the Pod's specification in resources whose images are found by default."""
 _UNBOUND = ("images", "attestors", "attestations")
 """What conditions may name and cannot read."""
 
@@ -285,7 +285,7 @@ def image_programs(
 def _extractors(
     spec: Mapping[str, Json], compiler: Compiler, places: Iterable[str]
 ) -> Mapping[str, Mapping[str, Program]]:
-    """Return what finds images, `places` being where Pods may stand without being told."""
+    """Return the programs that find images; `places` are default paths of Pod specs."""
     own: dict[str, Program] = {}
     for index, entry in enumerate(spec.get("images") or ()):
         place = (*_SPEC, "images", index, "expression")
@@ -459,7 +459,7 @@ _PINNING_RULE = "mutateDigest"
 def _compile_pinning(part: PolicyPart) -> CompiledBody:
     policy, _ = image_programs(part)
     if part.compiler.problems:
-        # Told where images are validated.
+        # Reported where images are validated.
         return lambda _: None
 
     def run(evaluation: Evaluation) -> Outcome | None:

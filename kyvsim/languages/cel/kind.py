@@ -30,7 +30,7 @@ from kyvsim.model.source import Path
 
 
 class PolicyPart(NamedTuple):
-    """A policy as it is written, or one of its variants, about to be compiled."""
+    """A policy as written, or one of its variants, about to be compiled."""
 
     policy: Policy
     spec: Mapping[str, Json]
@@ -79,35 +79,35 @@ class CelKind(NamedTuple):
     ends: Ends = APPLIED
     """What can come of a policy, as coverage counts it."""
     names_rules: bool = True
-    """Whether results name the policy as their rule, too; otherwise their rule has no name."""
+    """Whether results name the policy as their rule, too; if not, their rule has no name."""
     without_constraints: bool = False
-    """Whether a policy without `matchConstraints` matches everything; otherwise it does nothing."""
+    """Whether a policy without `matchConstraints` matches everything; if not, it does nothing."""
     fault: str = "failed to evaluate policy"
-    """What is said where what decides on evaluating the policy cannot be evaluated itself."""
+    """The message if something that decides whether to evaluate the policy cannot be evaluated."""
     forgives_faults: bool = False
     """Whether `failurePolicy: Ignore` makes conditions that cannot be evaluated count as unmet."""
     weighs_exceptions: bool = False
-    """Whether what is compiled asks for exceptions itself; else a full one stands for it."""
+    """Whether the body evaluates exceptions itself; if not, a full one replaces its result."""
     judges_json: Callable[[str], bool] = lambda _mode: False
     """Whether a policy of some mode judges JSON payloads."""
     json_objects: bool = False
     """Whether a policy of mode JSON judges every object too, as if it were a payload."""
     tells_faults: bool = False
-    """Whether what cannot be compiled is an error of each object, besides being told."""
+    """Whether a compile error is also an error result for each object."""
     later: bool = False
     """Whether it acts when the request's object is in the cluster already."""
     any_operation: bool = False
     """Whether `operations` of resource rules count for nothing."""
     match_fault: str = "failed to execute matching: "
-    """How what is said begins where the constraints cannot be read."""
+    """The start of the message if the constraints cannot be read."""
     match_rule: str = ""
     """The rule that such results name."""
     answers_always: Callable[[Mapping[str, Json]], bool] = lambda _: False
-    """Whether tests see an answer, an empty one, of a specification that has nothing to say."""
+    """Whether `test` sees an empty response for a specification that does nothing."""
     no_effect: Callable[[Mapping[str, Json]], Iterable[NoEffect]] = lambda _: ()
     """What of a specification does nothing, although Kyverno takes it."""
     unmatched: str = ""
-    """What is said of objects that the policy does not match, as a failure; "" for nothing."""
+    """The message of the failure of objects that the policy does not match; "" for no result."""
 
     def unevaluated(self, cause: object) -> Outcome:
         """Return the result where what decides on evaluating the policy cannot be evaluated."""
@@ -164,7 +164,7 @@ class RequestValues:
         return values
 
     def place(self, name: str) -> int:
-        """Return where among the values that of a variable stands."""
+        """Return the index of a variable's value."""
         return (self._plan or self._planned())[2][name]
 
     def _planned(self) -> tuple[list[Any], list[tuple[int, _Source]], dict[str, int]]:
@@ -226,7 +226,7 @@ def _hints(evaluation: Evaluation) -> list[str]:
 
 
 def _namespace_object(evaluation: Evaluation) -> Json:
-    """Return the Namespace of the request's object; None for one that lies in none."""
+    """Return the Namespace of the request's object; None if it is not in a namespace."""
     namespace = object_key(evaluation.request.subject).namespace
     if not namespace or evaluation.request.is_payload:
         return None

@@ -60,7 +60,7 @@ def target_listings(policy: Policy, cluster: ClusterView, kinds: KindTable) -> I
 def named_kinds(policy: Policy, kinds: KindTable) -> Iterator[Listing]:
     """Yield lists of all objects of each kind that the rules for targets name.
 
-    A resource that nobody serves is passed over, and so is every wildcard: it names none.
+    Resources that are not served are skipped, and so are wildcards, which name none.
     """
     for rule in target_constraints(policy).get("resourceRules") or ():
         names = tuple(rule.get("resourceNames") or ())
@@ -77,7 +77,7 @@ def named_kinds(policy: Policy, kinds: KindTable) -> Iterator[Listing]:
 def _namespaces(
     policy: Policy, constraints: Mapping[str, Json], cluster: ClusterView
 ) -> Iterator[str]:
-    """Yield the namespaces in which targets lie, "" for all."""
+    """Yield the namespaces of targets, "" for all."""
     selector = constraints.get("namespaceSelector")
     if policy.namespace:
         yield policy.namespace
@@ -171,7 +171,7 @@ def _served_versions(rule: Json, group: str, kind: str, kinds: KindTable) -> Seq
 def _is_selected(
     obj: Json, place: tuple[str, str, str], policy: Policy, cluster: ClusterView
 ) -> bool:
-    """Return whether an object is neither excluded, nor in a namespace that is not meant."""
+    """Return whether an object is not excluded and is in a selected namespace."""
     written, key = policy.spec["matchConstraints"], object_key(obj)
     is_namespace = (key.api_version, key.kind) == ("v1", "Namespace")
     if policy.namespace:

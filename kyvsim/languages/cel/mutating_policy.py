@@ -103,7 +103,7 @@ class TargetKinds(NamedTuple):
     """The kinds of the existing objects that a policy changes in place of its triggers."""
 
     constraints: Constraints | None
-    """None where an expression finds the objects: then they tell."""
+    """None if an expression finds the objects: then their kinds count."""
 
     def have(self, trigger: Json, found: Iterable[Json]) -> bool:
         """Return whether a trigger is of one of them; `found` is what an expression gave."""
@@ -300,7 +300,7 @@ def _merge(part: PolicyPart, program: Program) -> Mutation:
 
 
 def _run(policy: MutatingPolicy, evaluation: Evaluation, excused: Outcome | None) -> Outcome:
-    """Return the result for a trigger; `excused` is that of one which an exception lets off.
+    """Return the result for a trigger; `excused` is the result of an exempt one.
 
     What becomes of existing objects is another matter: that is decided by conditions alone.
     """
@@ -413,7 +413,7 @@ def values_on_existing(policy: MutatingPolicy, seen: Evaluation) -> list[Any]:
 
 
 def _noted_target(target: Json, outcome: Outcome) -> Outcome:
-    """Return an outcome that says which existing object it is about."""
+    """Return an outcome with a note that names the existing object."""
     key = object_key(target)
     place = "/".join(filter(None, (key.namespace, key.kind, key.name)))
     return outcome._replace(note=f"on the existing object `{place}`")

@@ -44,7 +44,7 @@ from kyvsim.model.tracing import TraceContext
 def checked_payloads(
     payloads: Iterable[Payload],
 ) -> tuple[tuple[Payload, ...], tuple[Diagnostic, ...]]:
-    """Return the payloads that are what their mode says, and what is to be told of all."""
+    """Return the payloads that fit their mode, and diagnostics about all."""
     found: list[Payload] = []
     said: list[Diagnostic] = []
     for payload in payloads:
@@ -58,7 +58,7 @@ def checked_payloads(
 
 
 def _problem(payload: Payload) -> Diagnostic | None:
-    """Return why nobody can decide on a payload, or None."""
+    """Return why no policy can decide on a payload, or None."""
     mode = MODES.get(payload.mode)
     if mode is None:
         return None
@@ -68,7 +68,7 @@ def _problem(payload: Payload) -> Diagnostic | None:
         return _unusable(payload, error)
     for fields in _case_insensitive_fields(payload):
         if fields.unknown and not fields.known:
-            # A field that is wrong may be a slip; a map without any that is right is none.
+            # One unknown field may be a typo; a map without any known field is not.
             reason = f"it has none of the fields {', '.join(fields.names)}"
             return _unusable(payload, MessageError(fields.path, reason))
     return None
@@ -88,7 +88,7 @@ def _unusable(payload: Payload, error: MessageError) -> Diagnostic:
 
 
 def _suspicious_fields(payload: Payload) -> Iterator[Diagnostic]:
-    """KV170, KV171: what of a request is not what its file says."""
+    """KV170, KV171: fields that nothing reads, and empty requests."""
     for fields in _case_insensitive_fields(payload):
         for name in fields.unknown:
             path = (*fields.path, name)

@@ -67,7 +67,7 @@ def clone_variable_warnings(rule: Rule, position: int) -> Iterator[str]:
 
 
 def warnings_before_permissions(rule: Rule) -> Iterator[str]:
-    """Yield what is said of a rule before the rights that it needs are looked at."""
+    """Yield the warnings about a rule that come before the check of permissions."""
     mutate = rule.data.get("mutate") or {}
     kinds = ((rule.data.get("match") or {}).get("resources") or {}).get("kinds") or ()
     if "Pod" in kinds and mutate.get("patchesJson6902"):
@@ -75,7 +75,7 @@ def warnings_before_permissions(rule: Rule) -> Iterator[str]:
 
 
 def warnings_after_permissions(policy: Policy, rule: Rule) -> Iterator[str]:
-    """Yield what is said of a rule after the rights that it needs were looked at."""
+    """Yield the warnings about a rule that come after the check of permissions."""
     entries = list(filters(rule.data, "match"))
     kinds = {parse_kind_selector(kind).kind for entry in entries for kind in entry.kinds}
     if kinds == {"Pod"} and _leaves_out_controllers(policy):
@@ -143,7 +143,7 @@ def _conditions(block: Json) -> list[Json]:
     return [one for name in ("any", "all") for one in block.get(name) or ()]
 
 
-# What may stand and change in a generate rule, so that objects it made are not forgotten.
+# Which changes of a generate rule are allowed, so that generated objects are not orphaned.
 #
 # Source of the rules and texts: upstream pkg/validation/policy/generate.go.
 

@@ -27,7 +27,7 @@ Signatures: TypeAlias = Sequence[Signature]
 
 
 class SignatureError(Exception):
-    """Signatures that are missing or of somebody else."""
+    """Signatures that are missing or of another signer."""
 
 
 def check_sets(sets: Iterable[Json], entry: Mapping[str, Json], signatures: Signatures) -> None:
@@ -50,7 +50,7 @@ def expand_keys(entries: Iterable[Json]) -> list[Json]:
 
 
 def required_count(attestors: Mapping[str, Json], entries: Sequence[Json]) -> int:
-    """Return how many of a set's attestors have to agree: all where it does not say."""
+    """Return how many of a set's attestors have to agree: all by default."""
     return int(attestors.get("count") or len(entries))
 
 
@@ -134,7 +134,7 @@ def _same(wanted: str, given: str) -> bool:
     return bool(wanted) and "".join(wanted.split()) == "".join(given.split())
 
 
-# Attestations: statements about an image that a rule asks for, and the conditions on them.
+# Attestations: statements about an image that a rule requires, and the conditions on them.
 #
 # Source of the rules: upstream pkg/engine/internal/imageverifier.go (`verifyAttestations`)
 
@@ -144,11 +144,11 @@ _ANYONE: Mapping[str, Json] = MappingProxyType({"entries": ({},)})
 
 
 class AttestationError(Exception):
-    """Attestations that are missing or say something else than they should."""
+    """Attestations that are missing or do not satisfy the conditions."""
 
 
 class CompiledAttestation(NamedTuple):
-    """One attestation that a rule asks for."""
+    """One attestation that a rule requires."""
 
     conditions: Conditions | None
 
@@ -175,7 +175,7 @@ def check_attestations(
 ) -> JSONContext:
     """Return the context with the statements under their names.
 
-    Raises `AttestationError` where an attestation is missing, unsigned or says something else.
+    Raises `AttestationError` if an attestation is missing, unsigned or fails its conditions.
     """
     for index, (spec, conditions) in enumerate(zip(entry["attestations"], wanted, strict=True)):
         scope = _check_one(spec, (entry, conditions), given, (scope, f".attestations[{index}]"))
@@ -197,7 +197,7 @@ def _check_one(
         required = required_count(attestors, entries)
         verified, problems = 0, []
         for position, one in enumerate(entries):
-            # An empty attestor asks for a statement, whoever made it.
+            # An empty attestor requires a statement by anyone.
             signed = [item for item in given if not one or signed_by(one, entry, item.signatures)]
             if signed and spec.get("name"):
                 scope = scope.layer({spec["name"]: signed[0].predicate})

@@ -46,14 +46,14 @@ class DerivedRule(NamedTuple):
     """A rule made from one for Pods, for CronJobs or for all other controllers."""
 
     make: Callable[[], Rule]
-    """Returns the rule, always the same: it is made when something of it is asked for."""
+    """Returns the rule, always the same: it is made on first use."""
     written: Rule
     """The rule it is made from."""
     for_cron_jobs: bool
 
     @property
     def rule(self) -> Rule:
-        """The rule with all that it says."""
+        """The whole rule."""
         return self.make()
 
 
@@ -75,7 +75,7 @@ class ComputedRules(NamedTuple):
 
     @property
     def retained(self) -> tuple[Rule, ...]:
-        """The written rules that stand beside derived ones."""
+        """The written rules that are kept beside derived ones."""
         if not self.derived:
             return self.written
         return tuple(rule for rule in self.written if not rule.name.startswith(_PREFIX))
@@ -96,7 +96,7 @@ class ComputedRules(NamedTuple):
 
 
 def compute_rules(policy: Policy) -> ComputedRules:
-    """Return the policy's rules with those derived for the controllers that it asks for."""
+    """Return the policy's rules with those derived for its controllers."""
     if not _can_derive(policy.rules):
         return ComputedRules(policy.rules)
     annotation = policy.annotations.get(ANNOTATION)
@@ -160,21 +160,21 @@ def _contains_pod(kinds: Iterable[str]) -> bool:
 def _derive(rule: Rule, spec: Mapping[str, Json], wanted: list[str]) -> Iterator[DerivedRule]:
     """Yield what is derived of a rule: for controllers, then for CronJobs.
 
-    Which there are is known at once. They are made when they are asked for: of most runs no object
+    Their number is known at once. They are made on first use: in most runs no object
     is a controller.
     """
     if not _is_carried(rule):
         return
     others = [kind for kind in wanted if kind != CRON_JOB]
     for_controllers = cache(lambda: _for_controllers(rule, others))
-    # A list of nothing, as an empty annotation gives, asks for no controller.
+    # An empty annotation gives a list with an empty name, which is not a controller.
     if any(others):
         made = cache(lambda: with_facts(_rewrite(for_controllers(), "spec.template"), spec))
         yield DerivedRule(made, rule, for_cron_jobs=False)
     # upstream looks for both words anywhere in the joined names
     if not any(word in name for name in wanted for word in (CRON_JOB, "all")):
         return
-    # Where a controller is asked for the others make no difference.
+    # If a controller is named, other names make no difference.
     are_alike = not _CONTROLLERS.keys().isdisjoint(others)
     inner = for_controllers if are_alike else cache(lambda: _for_controllers(rule, wanted))
 

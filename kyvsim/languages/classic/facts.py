@@ -12,7 +12,7 @@ from kyvsim.model.policy import FailureAction, Override, PolicyFacts, Rule, Rule
 def rule_facts(rule: Mapping[str, Json], spec: Mapping[str, Json]) -> RuleFacts:
     """Return the facts of a rule in a policy with this specification.
 
-    What is true of all rules is said here; its types say the rest.
+    Facts that all rules have are set here; rule types add the rest.
     """
     types = tuple(rule_types_of(rule))
     facts = RuleFacts(
@@ -29,7 +29,7 @@ def rule_facts(rule: Mapping[str, Json], spec: Mapping[str, Json]) -> RuleFacts:
 
 
 def with_facts(rule: Rule, spec: Mapping[str, Json]) -> Rule:
-    """Return a rule with the facts that its data say."""
+    """Return a rule with the facts of its data."""
     return replace(rule, facts=rule_facts(rule.data, spec))
 
 

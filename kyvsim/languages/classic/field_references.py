@@ -47,7 +47,7 @@ _ACCOUNT = frozenset({"serviceAccountName", "serviceAccountNamespace"})
 """What rules know of who sends a request, where that is a ServiceAccount."""
 _BOOLEAN = frozenset({"comparator", "not_expression"})
 _MOST_WAYS = 64
-"""So many ways of one reading are told apart: lists in lists have twice as many each time."""
+"""The maximum number of paths of one value: lists in lists double it each time."""
 
 
 class _QueryReader:
@@ -200,7 +200,7 @@ _FILTERS = frozenset({"match", "exclude", "name"})
 _PATH = re.compile(r"""["']?path["']?\s*:\s*["']?(/[^"'\s,]*)""")
 """The paths of a JSON patch that is written as a text."""
 _SELECTED = re.compile(r"([^,=!]+)==?([^,=]+)")
-"""The labels that a call asks for."""
+"""The labels in the selector of a call."""
 _EXTERNAL_SOURCES = ("configMap", "apiCall", "imageRegistry", "globalReference")
 
 
@@ -253,7 +253,7 @@ def _user_name(subject: Json) -> str:
 
 
 class _RuleReader:
-    """Reads what a rule, or an exception from rules, says beside its filters."""
+    """Reads a rule, or an exception from rules, but for its filters."""
 
     def __init__(self, data: Mapping[str, Json], notes: ReferenceCollector) -> None:
         self._data = data
@@ -353,7 +353,7 @@ class _RuleReader:
         self._node(patch, ("object",))
 
     def _node(self, node: Json, way: FieldPath) -> None:
-        """Note a node of a pattern or patch for what stands at a way."""
+        """Record a node of a pattern or patch for a field path."""
         if node.__class__ is dict:
             for text, inner in node.items():
                 anchor = parse_anchor(text)
@@ -409,7 +409,7 @@ def _patch_step(text: str) -> str | Segment:
     return Segment.ELEMENT if is_index else text.replace("~1", "/").replace("~0", "~")
 
 
-# What expressions of rules read, as far as their texts tell.
+# What expressions of rules read, as far as their source shows.
 
 _OWN_NAME = re.compile(r"\{\{[^}]*request\.(object\.metadata\.name|name)\b")
 

@@ -24,7 +24,7 @@ def entries_of(rule: Mapping[str, Json]) -> list[Json]:
 
 
 def today_form(entry: Json) -> Json:
-    """Return an entry whose `image`, `key` and `issuer` stand among references and attestors."""
+    """Return an entry whose `image`, `key` and `issuer` are among references and attestors."""
     image, key, issuer = (entry.get(name) for name in ("image", "key", "issuer"))
     if not (image or key or issuer):
         return entry
@@ -98,7 +98,7 @@ def compile_reader(rule: Mapping[str, Json], system: System) -> ImageReader:
 def _of_containers(obj: Json, *, told: bool) -> Images:
     """Return the images of containers; `told` where upstream has a text for one it cannot read.
 
-    Without extractors upstream's command line finds no image at all then, and says nothing.
+    Without extractors upstream's command line silently finds no image then.
     """
     if not obj:
         return {}
@@ -180,7 +180,7 @@ def matching(entries: Iterable[Json], images: Images) -> list[Image]:
 
 
 def compile_concerns(context: RuleContext) -> Callable[[Json], bool]:
-    """Return what says whether an object has an image that the rule names, or an unreadable one."""
+    """Return a predicate: whether an object has an image of the rule, or an unreadable one."""
     entries = entries_of(context.rule.data)
     read = compile_reader(context.rule.data, context.system)
 

@@ -177,7 +177,7 @@ class _Compile(Protocol):
     """What returns a closure that `make` compiles, now or later."""
 
     def __call__(self, make: Callable[[], _Closure[_Given, _Found]]) -> _Closure[_Given, _Found]:
-        """Return a closure that says what the one of `make` says."""
+        """Return a closure with the results of the one that `make` returns."""
 
 
 def _at_once(make: Callable[[], _Closure[_Given, _Found]]) -> _Closure[_Given, _Found]:

@@ -112,7 +112,7 @@ def _defaults() -> Mapping[str, list[str]]:
 
 
 def ignored_fields(obj: Json, bindings: Iterable[Json], domain: str) -> Callable[[str], bool]:
-    """Return what says whether a key of the object counts, from the defaults and a rule's own."""
+    """Return a predicate: whether a key of the object is ignored, by default or by the rule."""
     key = object_key(obj)
     defaults = _defaults()
     fields = [*defaults["*"], *defaults.get(key.kind, ())]

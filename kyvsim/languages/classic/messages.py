@@ -21,7 +21,7 @@ class FailureMessage(NamedTuple):
 
     text: str
     own: str
-    """What of it the rule says itself."""
+    """The part that is the rule's own message."""
 
 
 _NO_TEXT = "the produced message didn't resolve to a string, check your policy definition."
@@ -111,7 +111,7 @@ def compile_alternatives_message(
 def _compile_failure_message(
     context: RuleContext,
 ) -> Callable[[JSONContext, str, str], FailureMessage]:
-    """Return what puts the rule's own text before `end`, or tells `cause` where it has no value."""
+    """Return a function: the rule's own message before `end`, or `cause` without a value."""
     own, name = own_message(context), context.rule.name
     render = compile_messages(context.system, own)
 

@@ -1,4 +1,4 @@
-"""Whether an admission policy of Kubernetes can stand for a ClusterPolicy, and what it takes of it.
+"""Whether an admission policy of Kubernetes can replace a ClusterPolicy, and what it takes of it.
 
 Source of the rules: upstream pkg/admissionpolicy (kyvernopolicy_checker.go, builder.go).
 """
@@ -23,9 +23,9 @@ class NativeTwin(NamedTuple):
 
     match: tuple[Filter, ...]
     exclude: tuple[Filter, ...]
-    """With what the exceptions let off."""
+    """Including what the exceptions exempt."""
     body: Mapping[str, Json]
-    """Fields of the admission policy's specification, as the rule says them."""
+    """Fields of the admission policy's specification, as in the rule."""
     actions: tuple[str, ...]
     parameters: Json
     """Which objects the binding takes the parameters from, or None."""
@@ -72,7 +72,7 @@ def counted_exceptions(
 def why_no_native_twin(policy: Policy, exceptions: Iterable[PolicyException]) -> str | None:
     """Return why there is no admission policy for a policy, "" where there can be one.
 
-    None where nobody asks, for nothing of the policy validates.
+    None if nothing of the policy validates.
     """
     if not any(rule.facts.section == "validate" for rule in policy.rules):
         return None

@@ -30,7 +30,7 @@ from kyvsim.model.source import Document
 # One policy → CompiledPolicy.
 
 
-# Rules that tell what came of them: as a whole, and in each form that autogen gave them.
+# Rules that report their outcomes for coverage: as a whole, and in each form of autogen.
 
 
 Lowered: TypeAlias = dict[Rule, tuple[CompiledRule, ...]]
@@ -40,7 +40,7 @@ Lowered: TypeAlias = dict[Rule, tuple[CompiledRule, ...]]
 def probe_rules(
     policy: Policy, computed: ComputedRules, lowered: Lowered, options: CompileOptions
 ) -> Lowered:
-    """Return compiled rules that tell when they apply.
+    """Return compiled rules that report for coverage when they apply.
 
     A written rule and those derived from it are one point; which of these forms applied is another.
     """
@@ -127,7 +127,7 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
         derived = (one.rule for one in (*computed.derived, *others))
         return lowered | {one: lower_derived_rule(policy, one, options) for one in derived}
 
-    if options.coverage_sink:  # who wants to hear of all of them
+    if options.coverage_sink:  # coverage counts all of them
         unprobed = every()
         lowered = unprobed | probe_rules(policy, computed, unprobed, options)
     forms = cache(lambda: _forms(computed, lowered if options.coverage_sink else every()))
@@ -190,7 +190,7 @@ def _form_of(kind: str) -> str:
 
 
 def read(data: Json, document: Document) -> tuple[Policy, tuple[Diagnostic, ...]]:
-    """Return a policy whose shape is right, with a remark where it has no rules."""
+    """Return a policy whose shape is right, with a warning if it has no rules."""
     spec = data["spec"]
     rules = tuple(
         Rule(rule["name"], rule, ("spec", "rules", index), rule_facts(rule, spec))
@@ -212,7 +212,7 @@ def read(data: Json, document: Document) -> tuple[Policy, tuple[Diagnostic, ...]
     return policy, (Diagnostic("KV023", Severity.WARNING, "the policy has no rules", place),)
 
 
-# What of a policy only a request tells: its user, and variables of its own.
+# Policies that need a request: its user, or variables of its own.
 
 
 def needs_request(policy: Policy) -> bool:

@@ -25,7 +25,7 @@ class RuleContext(NamedTuple):
     rule: Rule
     system: System
     trace: TraceContext = NO_TRACE
-    """The part of the rule that is being compiled, and who is told of what happens there."""
+    """The part of the rule that is being compiled, with its tracing and coverage."""
 
     def within(self, *steps: str | int) -> "RuleContext":
         """Return the context of a part further in."""
@@ -40,7 +40,7 @@ class RuleContext(NamedTuple):
 Remark: TypeAlias = tuple[Path, str]
 """Where in a body something is wrong or without effect, and why."""
 Remarks: TypeAlias = Callable[[Json], Iterator[Remark]]
-"""Yields what there is to say of a body."""
+"""Yields problems of a body."""
 
 
 class PodTemplate(NamedTuple):
@@ -54,10 +54,10 @@ class Autogen(NamedTuple):
     """What autogen makes of a rule of some type, for the controllers of Pods."""
 
     carry: Callable[[Json, PodTemplate], Json]
-    """Returns the section of the derived rule, such as what stands under `validate`, of that of the
+    """Returns the section of the derived rule, such as `validate`, from that of the
     rule; None where nothing is derived."""
     hindrance: Callable[[Json], str] = lambda _: ""
-    """Says of a section why nothing is derived for the whole policy, or ""."""
+    """Returns why a section disables autogen for the whole policy, or ""."""
     sources: tuple[str, ...] = ("request.object", "request.oldObject")
     """What its expressions call the object."""
 
@@ -70,7 +70,7 @@ class RuleType(NamedTuple):
     """One kind of rule; the first type whose field is there takes the rule."""
 
     field: tuple[str, ...]
-    """Where its specification, the body, stands in a rule, such as `("validate", "pattern")`; the
+    """The path of its specification, the body, in a rule, such as `("validate", "pattern")`; the
     first of them is the section."""
     phase: Phase
     compile: Callable[[RuleContext], CompiledBody]
@@ -83,7 +83,7 @@ class RuleType(NamedTuple):
     """Yields the expressions of a rule that cannot be compiled and make it fail when it runs, with
     their ways from the rule."""
     no_effect: Remarks = lambda _: iter(())
-    """What makes that a body says the same of every object."""
+    """Yields why a body has the same result for every object."""
     patterns: Callable[[Json], Iterator[tuple[Path, Json]]] = lambda _: iter(())
     """What of a body is shaped like the object: patterns and patches, with their places."""
     fields: frozenset[str] = frozenset()
@@ -99,11 +99,11 @@ class RuleType(NamedTuple):
     tolerant: bool = True
     """Whether failures that an UPDATE did not bring may be passed over."""
     exclusions: Callable[[Sequence[Mapping[str, Json]]], tuple[Exclusion, ...]] | None = None
-    """Compiles the controls that exceptions let pass, for a body that says itself what the
+    """Compiles the controls that exceptions exempt, for a body that decides itself what the
     exceptions that match change; None where a rule is skipped that an exception matches."""
     concerns: Callable[[RuleContext], Callable[[Json], bool]] | None = None
-    """Compiles what says whether an object has anything that the rule looks at; where it has
-    nothing, not even the rule's context is asked."""
+    """Compiles a predicate: whether an object has anything that the rule checks; if it has
+    nothing, not even the rule's context is loaded."""
     proofs: Callable[[RuleContext], tuple[Proof, ...]] = lambda _: ()
     """Compiles what shows how a body without a context ends where an object is created."""
     then: "RuleType | None" = None
@@ -115,7 +115,7 @@ class RuleType(NamedTuple):
         return self.field[0]
 
     def body(self, rule: Mapping[str, Json]) -> Json:
-        """Return what stands in the rule in this type's field, or None."""
+        """Return the value of this type's field in a rule, or None."""
         return body_at(self.field, rule)
 
     def ends_of(self, rule: Mapping[str, Json]) -> Ends:
@@ -126,7 +126,7 @@ class RuleType(NamedTuple):
 
 
 def body_at(field: tuple[str, ...], rule: Mapping[str, Json]) -> Json:
-    """Return what stands in a rule in some type's field, or None."""
+    """Return the value of a type's field in a rule, or None."""
     value: Json = rule
     for name in field:
         value = value.get(name) if value.__class__ is dict else None
@@ -139,7 +139,7 @@ def body_at(field: tuple[str, ...], rule: Mapping[str, Json]) -> Json:
 
 
 REFERENCE = re.compile(r"(^|[^\\])(\$\(.[^ ]*\))")
-"""A reference: group 1 is what stands before it, group 2 itself.
+"""A reference: group 1 is the character before it, group 2 the reference.
 
 upstream: pkg/engine/variables/re.compile, RegexReferences.
 """
@@ -182,7 +182,7 @@ def rewrite_conditions(conditions: Json) -> Json:
     """Return conditions as a derived rule has them: without an `any` or `all` that is empty.
 
     Upstream writes a rule down to change it, and a list of nothing is left out then. So an empty
-    `any`, which never holds, is one that asks for nothing in what is derived.
+    `any`, which never holds, becomes no condition at all in derived rules.
     """
     if conditions.__class__ is list:
         return [rewrite_conditions(one) for one in conditions]
@@ -238,7 +238,7 @@ def autogen_rewrite(
     return Autogen(carry)
 
 
-# Bodies that say the same of every object, because what they would look at is empty.
+# Bodies with the same result for every object, because what they check is empty.
 
 
 NOTHING_CHECKED = "it checks nothing"
@@ -246,7 +246,7 @@ NOTHING_CHANGED = "it changes nothing"
 
 
 def empty(nothing: Json, name: str, result: str) -> Remarks:
-    """Return what remarks that a body is `nothing`, which is an empty list or mapping."""
+    """Return a check for bodies that equal `nothing`, an empty list or mapping."""
 
     def remarks(body: Json) -> Iterator[Remark]:
         if body == nothing and body.__class__ is nothing.__class__:

@@ -18,7 +18,7 @@ def broken_cel(policy: Policy) -> Iterator[Diagnostic]:
     """KV145: an expression that cannot be compiled, so that the rule fails for every object.
 
     KV212: a message that cannot be computed, in whose place Kyverno gives another. Kyverno takes
-    the policy and says so when the rule runs.
+    the policy and reports it when the rule runs.
     """
     for rule in policy.rules:
         broken = (one.broken(rule.data) for one in rule_types_of(rule.data))
@@ -33,7 +33,7 @@ def broken_cel(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def empty_rules(policy: Policy) -> Iterator[Diagnostic]:
-    """KV210: a rule that can say nothing, whatever it is given."""
+    """KV210: a rule that never has an effect."""
     for rule in policy.rules:
         for path, why in _empty(rule):
             place = policy.document.locate((*rule.path, *path))
@@ -52,7 +52,7 @@ def _empty(rule: Rule) -> Iterator[Remark]:
 def unread_preconditions(policy: Policy) -> Iterator[Diagnostic]:
     """KV211: `celPreconditions` that nobody reads, so that the rule works on every object.
 
-    Kyverno refuses them beside most bodies; where it does not, nobody reads them.
+    Kyverno refuses them beside most bodies; where it does not, they have no effect.
     """
     for rule in policy.rules:
         readers = (one for one in rule_types_of(rule.data) if "celPreconditions" in one.fields)

@@ -145,7 +145,7 @@ def _mutate(policy: _MutatingPrograms, evaluation: Evaluation) -> Outcome:
         ):
             return _UNMET
     except EvaluationError as error:
-        # Upstream gives up an object where it cannot tell whether a policy has to do with it.
+        # Upstream skips an object if it cannot determine whether a policy matches it.
         unheard_error = nothing_checked((str(error),))._replace(status=RuleStatus.ERROR)
         return _UNMET if policy.ignores_faults else unheard_error
     after = obj

@@ -234,7 +234,7 @@ def _all_of(kinds: list[KindIndexEntry]) -> KindIndexEntry:
 
 # The parameters of Kubernetes' admission policies, among the objects given for it.
 #
-# A selector takes all that fit, as one list; otherwise the first counts that has the name, or
+# A selector gives all that match, as one list; without one the first counts that has the name, or
 # where no name is written, the namespace.
 #
 # Source of the rules: upstream pkg/admissionpolicy/mutate.go, validate.go (matchesSelector).

@@ -57,7 +57,7 @@ def for_conditions(values: Sequence[Any]) -> list[Any]:
 
 
 def request_variables(evaluation: Evaluation, kinds: KindTable) -> RequestVariables:
-    """Return what expressions see of a request: each creates, and nobody is Kyverno's scanner."""
+    """Return the variables of a request: always CREATE, by default by Kyverno's scanner."""
     return RequestVariables(_request(evaluation, kinds), _namespace(evaluation))
 
 
@@ -116,8 +116,8 @@ class NativeKind(NamedTuple):
     ends: Ends
     """What can come of a policy, as coverage counts it."""
     binding_property: str
-    """Under which name reports tell the binding."""
+    """The property of reports that names the binding."""
     tells_faults: bool = False
-    """Whether what cannot be compiled is an error of each object, besides being told."""
+    """Whether a compile error is also an error result for each object."""
     answers_always: bool = False
-    """Whether tests see an answer where it has nothing to say."""
+    """Whether `test` sees a response if the policy has no result."""

@@ -19,7 +19,7 @@ class PodContainer(NamedTuple):
     """One container of any group."""
 
     path: str
-    """Where it stands, such as `spec.containers[0]`."""
+    """Its path, such as `spec.containers[0]`."""
     name: str
     data: Mapping[str, Json]
     security: Mapping[str, Json] | None
@@ -52,7 +52,7 @@ class ForbiddenField(NamedTuple):
 
 
 class Violation(NamedTuple):
-    """What one check says about a Pod."""
+    """The result of a check that a Pod fails."""
 
     reason: str
     findings: tuple[ForbiddenField, ...]
@@ -239,7 +239,7 @@ def host_ports(pod: CheckedPod) -> Violation | None:
 
 
 def host_probes(pod: CheckedPod) -> Violation | None:
-    """Probes and lifecycle handlers name no host; which field did is not said."""
+    """Probes and lifecycle handlers name no host; the field is not reported."""
     named = any(host for container in pod.containers for host in _probed_hosts(container))
     return Violation("probe or lifecycle host", ()) if named else None
 
@@ -332,7 +332,7 @@ def seccomp_baseline(pod: CheckedPod) -> Violation | None:
 
 
 def seccomp_restricted(pod: CheckedPod) -> Violation | None:
-    """The Pod or all of its containers set a profile; containers that do not are told last."""
+    """The Pod or all of its containers set a profile; containers without one are reported last."""
     return violation(_REASON, _bad_profiles(pod) or _without_profile(pod))
 
 
@@ -463,7 +463,7 @@ OTHER_VOLUMES = (
     "scaleIO",
     "storageos",
 )
-"""In the order in which the first is told where a volume has several."""
+"""In the order in which the first is reported if a volume has several."""
 
 
 def restricted_volumes(pod: CheckedPod) -> Violation | None:
@@ -625,7 +625,7 @@ CONTROLS = (
         (ControlVersion(0, windows_host_process),),
     ),
 )
-"""In the order in which messages tell them."""
+"""In the order of messages."""
 
 
 class ActiveCheck(NamedTuple):

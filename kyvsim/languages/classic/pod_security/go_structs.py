@@ -73,7 +73,7 @@ def _table(file_name: str) -> _Table:
 
 
 def _known(name: str) -> str | dict[str, str] | None:
-    """Return the fields of a struct, or what a name stands for; None for what Go itself names."""
+    """Return the fields of a struct, or the type behind a name; None for Go's own types."""
     found = _table("pod_types.json").get(name)
     if found is not None or "." not in name or name in _OWN_READERS or name[0] in "m[":
         return found
@@ -106,7 +106,7 @@ def go_type(written: str) -> GoType:
 def fields_of(name: str) -> Mapping[str, GoField]:
     """Return the JSON fields of a struct."""
     table = _known(name)
-    assert isinstance(table, dict)  # noqa: S101 — only structs are asked for
+    assert isinstance(table, dict)  # noqa: S101 — only called for structs
     return {field: _field(field, text) for field, text in table.items()}
 
 
@@ -140,7 +140,7 @@ _MICRO = "2006-01-02T15:04:05.000000Z07:00"
 
 
 class OwnReaderError(Exception):
-    """A value is not of a type; `type` stands in Go's usual message where there is no other."""
+    """A value is not of a type; `type` is in Go's usual message if there is no other."""
 
     def __init__(self, *, message: str = "", wanted: str = "") -> None:
         super().__init__(message or wanted)
@@ -166,7 +166,7 @@ def read_itself(value: Json, name: str) -> None:
 
 
 def is_whole(number: float, span: range) -> bool:
-    """Return whether a number is whole and lies in a span (`in` would try every number of it)."""
+    """Return whether a number is whole and in a range (`in` would try every number of it)."""
     return span.start <= number < span.stop and number % 1 == 0
 
 
@@ -189,7 +189,7 @@ def _time_problem(text: str, name: str) -> str:
 
 
 class MisfitError(Exception):
-    """An object is no Go struct of its type; its text is Go's message."""
+    """An object does not fit the Go struct of its type; the message is Go's."""
 
 
 class _DoesNotFitError(Exception):
@@ -292,7 +292,7 @@ def _read_items(value: Json, kind: GoType) -> Json:
 
 
 def _zero(kind: GoType) -> Json:
-    """Return what an element is where null stands for it."""
+    """Return the value of an element that is null."""
     if kind.struct:
         return {}
     if kind.scalar.__class__ is range:

@@ -1,4 +1,4 @@
-"""Rule types: one file each; the table says which fields belong to which, and loads those needed.
+"""Rule types, a module each; the table maps fields to them, and loads those needed.
 
 Where a rule has the fields of several types, the first one listed takes it.
 """
@@ -29,10 +29,10 @@ _HOMES: Final[Mapping[tuple[str, ...], str]] = MappingProxyType(
         ("verifyImages",): "verify_images.RULE_TYPE",
     }
 )
-"""Where a type's body stands in a rule, as in `RuleType.field`, and the type's module and name."""
+"""The path of a type's body in a rule, as in `RuleType.field`, and the type's module and name."""
 
 SECTIONS: Final = tuple(dict.fromkeys(field[0] for field in _HOMES))
-"""The parts of a rule that say what it does; a rule has one of them."""
+"""The sections that define what a rule does; a rule has one of them."""
 
 
 @lru_cache(maxsize=64)
@@ -49,7 +49,7 @@ def _names_in(section: str, rule: Mapping[str, Json]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16)
 def _type_at(field: tuple[str, ...]) -> RuleType:
-    """Return the type with this field, from its module, which is loaded when first asked for."""
+    """Return the type with this field, from its module, which is loaded on first use."""
     module, name = _HOMES[field].split(".")
     return cast("RuleType", getattr(import_module(f"{__name__}.{module}"), name))
 

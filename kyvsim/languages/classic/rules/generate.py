@@ -90,7 +90,7 @@ def downstream_of(pattern: Json) -> DownstreamKey:
 
 
 def data_downstreams(pattern: Json, _sources: Sources) -> Iterator[Json]:
-    """Give the object that the pattern's `data` describes, a bare one where it says nothing."""
+    """Give the object that the pattern's `data` describes, a bare one without `data`."""
     data = pattern.get("data")
     yield from_data({} if data is None else data, downstream_of(pattern))
 
@@ -164,10 +164,10 @@ def _named(data: Json, target: DownstreamKey) -> Json:
 
 
 def one_of_each(made: Iterable[Json], *, last_counts: bool) -> tuple[list[Json], list[str]]:
-    """Return the objects that are there in the end, and a sentence for each that came again.
+    """Return the generated objects, and a sentence for each that was generated more than once.
 
     What an element of a loop makes is there for those after it: it is brought into line with
-    the later one where the rule synchronizes, and left as it is otherwise.
+    the later one where the rule synchronizes, and left unchanged if not.
     """
     found: dict[ObjectKey, Json] = {}
     again: list[str] = []
@@ -184,7 +184,7 @@ def one_of_each(made: Iterable[Json], *, last_counts: bool) -> tuple[list[Json],
 
 
 def with_owner_labels(downstream: Json, policy: Policy, rule: Rule, trigger: Json) -> Json:
-    """Return the downstream with the labels that tell which rule and trigger it belongs to."""
+    """Return the downstream with the labels that name its rule and trigger."""
     key = object_key(trigger)
     group, version = split_api_version(key.api_version)
     owned = {
@@ -202,7 +202,7 @@ def with_owner_labels(downstream: Json, policy: Policy, rule: Rule, trigger: Jso
     return {**downstream, "metadata": {**metadata(downstream), "labels": owned}}
 
 
-# Names that an API server takes, told for objects that a rule generates.
+# Generated objects with names that an API server rejects.
 #
 # Source of the rules: k8s.io/apimachinery pkg/api/validation (RFC 1123), k8s.io/kubernetes
 # pkg/apis/*/validation for the kinds with rules of their own.
@@ -241,13 +241,13 @@ _Downstreams = Callable[[JSONContext], list[Json]]
 
 
 class GeneratedSet(NamedTuple):
-    """What a rule, or one element of its loops, wants to be there; nobody owns it yet."""
+    """The objects that a rule, or one element of its loops, generates, without labels of owners."""
 
     objects: tuple[Json, ...] = ()
     problem: str = ""
     """Why there is nothing to want."""
     place: str = ""
-    """Which element of which loop had the problem, as upstream tells it."""
+    """Which element of which loop had the problem, in upstream's words."""
     reason: FailureCause = FailureCause.OTHER
     """What kind of problem it is."""
 
@@ -287,7 +287,7 @@ def _source_of(pattern: Json) -> Callable[[Json, Sources], Iterator[Json]]:
 
 
 def compile_generated(context: RuleContext) -> GeneratedSets:
-    """Return what says which objects a generate rule wants; a problem ends no loop.
+    """Return a function that gives the objects of a generate rule; a problem ends no loop.
 
     Raises what `compile_template` raises.
     """

@@ -33,7 +33,7 @@ class LoopElement(NamedTuple):
 
 
 def compile_list(expression: str, system: System, trace: TraceContext = NO_TRACE) -> ListOf:
-    """Return what evaluates a loop's list; a value that is no list counts as a list of one.
+    """Return a function that evaluates a loop's list; any other value counts as a list of one.
 
     Raises `QueryError` at evaluation, with upstream's text.
     """
@@ -124,6 +124,6 @@ def compile_elements(
 def compile_loop_preconditions(
     loop: Json, context: RuleContext
 ) -> Callable[[JSONContext], ConditionsResult]:
-    """Return what says whether an element is to be worked on; the context is that of the loop."""
+    """Return a predicate for the elements of a loop; the context is that of the loop."""
     trace = context.trace.at("preconditions")
     return compile_conditions(loop.get("preconditions"), context.system, trace)

@@ -37,8 +37,8 @@ from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
 def find_targets(wanted: Mapping[str, Json], namespace: str, cluster: ClusterView) -> list[Json]:
     """Return the objects that a target means; raise `LookupError` where there must be one.
 
-    `namespace` stands in for the one that is written there. A name and a namespace without
-    wildcards ask for one object, whatever the selector says. Raises `SelectorError` where the
+    `namespace` replaces the one in the target. A name and a namespace without
+    wildcards mean one object, whatever the selector is. Raises `SelectorError` where the
     selector is none.
     """
     # Of a subresource the fake API upstream gives the whole object; so it is patched here.
@@ -82,7 +82,7 @@ def _matching_kinds(
 
 
 def _without_wildcards(selector: Mapping[str, Json]) -> Json:
-    """Return a selector in which a wildcard is no label value; the API knows none."""
+    """Return a selector in which wildcards are literal label values, as in the API."""
     equal = [
         {"key": key, "operator": "In", "values": [value]}
         for key, value in (selector.get("matchLabels") or {}).items()
@@ -104,7 +104,7 @@ class _CompiledTarget(NamedTuple):
     """One entry of `targets`."""
 
     selector: Template
-    """The fields that say which objects are meant."""
+    """The fields that select objects."""
     subresource: str
     """The part of them that is written, such as `status`; "" for all of them."""
     entries: tuple[tuple[str, EntryLoader], ...]

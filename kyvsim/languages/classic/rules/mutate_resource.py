@@ -43,7 +43,7 @@ def filled_patcher(block: Json, meter: Meter | None = None) -> Patcher:
     """Return the patcher of a block whose variables were just filled.
 
     A loop fills them alike for one object after another, so the last patchers are kept by the JSON
-    of their blocks, which tells all types of values apart.
+    of their blocks, which distinguishes all types of values.
     """
     try:
         return _compiled_block(json.dumps(block, allow_nan=False), meter)
@@ -161,7 +161,7 @@ def compile_rule_patch(context: RuleContext) -> Callable[[Evaluation], Patcher]:
 
 
 BY_JSON_PATCH = "it has a JSON patch"
-"""Why autogen derives nothing: the paths of such a patch are nobody's to change."""
+"""Why autogen derives nothing: it does not change the paths of such a patch."""
 
 
 def _carried(section: Json, template: PodTemplate) -> Json:

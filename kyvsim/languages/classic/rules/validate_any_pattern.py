@@ -48,7 +48,7 @@ PatternCheck: TypeAlias = Callable[[Json], PatternFailure | None]
 def compile_any_pattern_body(context: RuleContext, patterns: Json) -> CompiledBody:
     """Return the body of an `anyPattern` block, of a rule or of one of its loops.
 
-    Anything but a list is an error of each evaluation: of a loop, nobody looks at it before.
+    Anything but a list is an error of each evaluation: in a loop, nothing checks it before.
     """
     if patterns.__class__ is not list:
         kind = json_kind(patterns)
@@ -92,7 +92,7 @@ def _chosen(context: RuleContext, index: int) -> Outcome:
 
 
 def _with_coverage(context: RuleContext, count: int) -> Callable[[Json], tuple[PatternCheck, ...]]:
-    """Return what makes the checks of so many patterns, which tell when an object fits."""
+    """Return a function that compiles `count` patterns, with coverage of each."""
     trace, meter = context.trace, context.system.meter
     points = [trace.at(index).point(PointKind.ALTERNATIVE, "chosen") for index in range(count)]
     if not any(points):

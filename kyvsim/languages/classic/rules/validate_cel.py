@@ -44,7 +44,7 @@ from kyvsim.model.tracing import TraceContext
 
 
 class ParamsError(Exception):
-    """There are no parameters, or it cannot be told where they are."""
+    """There are no parameters, or their place cannot be determined."""
 
 
 _FindParams = Callable[[Evaluation], Sequence[Json]]
@@ -123,7 +123,7 @@ _EXPRESSIONS: Path = ("validate", "cel", "expressions")
 _UNMET = skipped("cel preconditions not met")
 _AUTHORIZER = frozenset({"authorizer", "authorizer.requestResource"})
 _PLACE_OF_VARIABLES = 4
-"""Where `variables` stands among the values of an environment."""
+"""The index of `variables` among the values of an environment."""
 
 
 def compile_cel(context: RuleContext) -> CompiledBody:
@@ -187,7 +187,7 @@ def _has_params(cel: Json) -> bool:
 
 
 def _with_coverage(rule: Validator, trace: TraceContext) -> Validator:
-    """Return the rule with preconditions and expressions that tell their outcomes."""
+    """Return the rule with preconditions and expressions that report outcomes for coverage."""
     where = trace.at(*_EXPRESSIONS)
     validations = tuple(
         one._replace(test=_traced(one.test, where.at(index)))
@@ -197,7 +197,7 @@ def _with_coverage(rule: Validator, trace: TraceContext) -> Validator:
         _traced(one, trace.at("celPreconditions", index))
         for index, one in enumerate(rule.conditions)
     )
-    # Who counts is told of what decides; who follows, of the values besides.
+    # Coverage counts what decides; tracing shows the values of variables, too.
     within = trace._replace(coverage_sink=None).at("validate", "cel", "variables")
     variables = {
         name: _traced(one, within.at(index), decides=False)

@@ -1,4 +1,4 @@
-"""`validate.manifests`: the object is what a signed manifest in its annotations says.
+"""`validate.manifests`: the object equals a signed manifest in its annotations.
 
 Signatures by public keys need no network. A keyless signature or certificate, a bundle in a
 registry, a key in a Secret or a KMS need what kyvsim does not have: they end in an error that says
@@ -79,7 +79,7 @@ def read_message(annotations: Mapping[str, str], domain: str) -> SignedMessage:
 
 
 def unpacked(data: bytes) -> bytes:
-    """Return what gzip holds, or the data itself where it is no gzip; raises `MessageError`."""
+    """Return the unpacked data, or the data itself if it is not gzip; raises `MessageError`."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             found = file.read(_MOST_BYTES + 1)
@@ -348,12 +348,12 @@ def _check_signatures(key: str, message: SignedMessage, place: str) -> None:
 
 
 def _counts(body: Json) -> bool:
-    """Return whether a body asks for anything: upstream does not see one without attestors."""
+    """Return whether a body counts: upstream ignores one without attestors."""
     return bool((body or {}).get("attestors"))
 
 
 def _concerns(_: RuleContext) -> Callable[[Json], bool]:
-    """Return what says whether there is an object: upstream has no handler for a deletion."""
+    """Return a predicate: whether there is an object; upstream has no handler for a deletion."""
     return lambda obj: obj is not None
 
 

@@ -160,7 +160,7 @@ def _values(finding: ForbiddenField) -> tuple[str, ...]:
     return (str(value),) if value != "" else ()
 
 
-# What reports tell of violated controls, besides the message.
+# The properties of violated controls in reports.
 #
 # Source of the rules: upstream pkg/utils/report/results.go (`addPodSecurityProperties`) and
 # pkg/engine/handlers/validation/validate_pss.go (`addImages`).
@@ -204,7 +204,7 @@ def _image(container: PodContainer) -> str:
         return container.name
 
 
-# What the checks of Pod security found, told one control after the other.
+# The results of controls, for `explain`.
 
 _PART = re.compile(r"\[(\d+)\]|\[([^\]]*)\]|([^.\[]+)")
 _EXCUSED = "excluded, or let pass by an exception"
@@ -218,7 +218,7 @@ def trace_controls(
     kind: str,
     trace: TraceContext,
 ) -> None:
-    """Tell of every control whether a Pod of an object of a kind keeps it.
+    """Trace for every control whether the Pod of an object passes it.
 
     `found` is what the checks found, `left` what is left of it without what is let pass.
     """
@@ -290,7 +290,7 @@ def compile_pod_security(context: RuleContext) -> CompiledBody:
     )
 
     def evaluate(evaluation: Evaluation) -> Outcome | None:
-        if evaluation.object is None:  # a deletion, which is asked before exceptions are
+        if evaluation.object is None:  # a deletion, which comes before exceptions
             return None
         excepted = _exempt(evaluation.exceptions)
         if excepted is not None:
@@ -348,7 +348,7 @@ def _at(read: Json, path: tuple[str, ...]) -> Mapping[str, Json]:
 
 
 def _violations_text(violations: Violations, checks: tuple[ActiveCheck, ...], kind: str) -> str:
-    """Return the violations as messages tell them, in the order of the checks."""
+    """Return the violations as in messages, in the order of the checks."""
     told = (violations[one.id] for one in checks if one.id in violations)
     return "".join(
         f"(Forbidden reason: {one.reason}, field error list:"

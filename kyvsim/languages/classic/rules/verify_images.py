@@ -81,13 +81,13 @@ _GOOD = frozenset({"pass", "skip"})
 
 
 class MetadataError(Exception):
-    """An annotation that is no record of verdicts."""
+    """An annotation that is not a record of verdicts."""
 
 
 def verdict_of(obj: Json, policy: Policy, rule: str, image: str) -> str:
-    """Return `pass`, `skip` or `fail`: what the object's record says of an image.
+    """Return `pass`, `skip` or `fail`: the verdict on an image in the object's record.
 
-    Raises `MetadataError` where there is a record that nobody can read.
+    Raises `MetadataError` if the record cannot be read.
     """
     kept = annotations(obj).get(_SCOPED)
     if kept is None:
@@ -162,7 +162,7 @@ def _at(node: Json, pointer: str) -> Json:
     return node
 
 
-# What a rule may ask of an image, answered from recorded data; a gap is an error that names it.
+# Image data of the values file; missing data is an error that names it.
 
 
 class NotRecordedError(Exception):
@@ -195,7 +195,7 @@ Denials: TypeAlias = Callable[[JSONContext], str | None]
 
 
 def compile_denials(entries: Iterable[Json], context: RuleContext) -> Denials | None:
-    """Return what finds the first entry that denies, or None where no entry has a say."""
+    """Return a function that finds the first entry that denies, or None if no entry can."""
     blocks = [
         (entry["validate"], context.within(index, "validate", "deny"))
         for index, entry in enumerate(entries)
@@ -224,7 +224,7 @@ def _compile_denial(block: Json, context: RuleContext) -> Denials:
 
 
 def trace_image(image: Mapping[str, Json], outcome: Outcome, trace: TraceContext) -> None:
-    """Tell what a check found of an image."""
+    """Trace the outcome of a check of an image."""
     trace_step(trace.at("verifyImages"), _image_step(image, outcome))
 
 
@@ -363,7 +363,7 @@ def _verify(turn: _ImageCheck, compiled: _Compiled) -> Outcome:
 
 
 def _verify_signatures(turn: _ImageCheck) -> Outcome | None:
-    """Return the verdict where signatures are all that is asked for."""
+    """Return the verdict if only signatures are required."""
     entry, image = turn.entry, turn.image["reference"]
     if not entry.get("attestors"):
         return None
@@ -470,7 +470,7 @@ def _check_all(
 
 
 def _traced_failure(trace: TraceContext, image: Image, outcome: Outcome) -> Outcome:
-    """Return an outcome that is on account of one image, having told so if anybody follows."""
+    """Return a failure that is due to one image, and trace it."""
     if trace.tracer is not None:
         trace_image(image, outcome, trace)
     return outcome

@@ -1,7 +1,7 @@
 """What upstream refuses in a policy whose shape is right: all checks are named here.
 
-The order is upstream's, so the first remark is the reason that upstream gives; unlike upstream, the
-others are told too. upstream: pkg/validation/policy/validate.go, Validate
+The order is upstream's, so the first error is the reason that upstream gives; unlike upstream, the
+others are reported too. upstream: pkg/validation/policy/validate.go, Validate
 """
 
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
@@ -76,7 +76,7 @@ LAST_CHECKS: tuple[RuleCheck, ...] = (
 
 
 def structure_checks(in_cluster: IsClusterWide) -> tuple[PolicyCheck, ...]:
-    """Return the checks that upstream makes together, where `in_cluster` tells kinds' scopes."""
+    """Return the checks that upstream makes together; `in_cluster` gives the scope of kinds."""
     return (
         settings.check_identity,
         settings.check_deprecated_twins,
@@ -95,7 +95,7 @@ def structure_checks(in_cluster: IsClusterWide) -> tuple[PolicyCheck, ...]:
 
 
 def every_check(in_cluster: IsClusterWide) -> tuple[PolicyCheck, ...]:
-    """Return all checks in upstream's order, where `in_cluster` tells kinds' scopes."""
+    """Return all checks in upstream's order, where `in_cluster` gives the scope of kinds."""
     return (
         settings.check_match_conditions,
         *VARIABLE_CHECKS,

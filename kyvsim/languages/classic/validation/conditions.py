@@ -139,7 +139,7 @@ def _operator_problem(condition: Json) -> tuple[str, str]:
 
 
 def _request_problem(value: Json) -> tuple[str, str]:
-    """Return where and why a value is no operation of a request."""
+    """Return where and why a value is not an operation of a request."""
     if value.__class__ is str:
         if value in _REQUESTS or (value.startswith("{{") and value.endswith("}}")):
             return "", ""
@@ -243,7 +243,7 @@ def _source_problem(entry: Json) -> str:
 
 
 def _image_problem(reference: str) -> str:
-    """Return why an image cannot be asked for; one with variables in it is not looked at."""
+    """Return why an image reference is invalid; one with variables is not checked."""
     if not reference:
         return "a ref is required for imageRegistry context entry"
     if _MASK in mask_variables(reference, _MASK):

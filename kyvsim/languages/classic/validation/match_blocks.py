@@ -193,7 +193,7 @@ def _check_resources(subject: RuleUnderCheck, entry: Filter) -> Iterator[Diagnos
 
 
 def check_match_presence(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """Criteria stand under any, all or directly below, and there are some."""
+    """Criteria are under any, all or directly below, and there are some."""
     for block in ("exclude", "match"):
         data = subject.data.get(block, {})
         if (data.get("any") or data.get("all")) and data.get("resources"):
@@ -229,7 +229,7 @@ def check_empty_match(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 def _covers(match: Json, exclude: Json) -> bool:
     """Return whether legacy criteria exclude everything that `match` selects.
 
-    What stands under `any` is not looked at, so legacy criteria beside an `any` of the exclude
+    Criteria under `any` are not checked, so legacy criteria beside an `any` of the exclude
     block are refused unless they have a selector or annotations, as upstream does.
     """
     wanted, removed = match.get("resources", {}), exclude.get("resources", {})
@@ -286,7 +286,7 @@ _KNOWN_ANYWHERE = ("request.", "serviceAccountName", "serviceAccountNamespace")
 
 
 def check_wildcard_kinds(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """A filter for all kinds stands alone, outside of background mode, in a fitting rule."""
+    """A filter for all kinds is alone, outside of background mode, in a suitable rule."""
     for block in ("match", "exclude"):
         for entry in filters(subject.data, block):
             reason = _wildcard_problem(subject, entry)

@@ -1,4 +1,4 @@
-"""Checks of what stands outside the rules: name, annotations, timeouts, modes.
+"""Checks of everything outside the rules: name, annotations, timeouts, modes.
 
 upstream: pkg/validation/policy/validate.go, api/kyverno/v1/spec_types.go
 """
@@ -13,7 +13,7 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 
-# Checks of what stands outside the rules: name, annotations, timeouts, modes.
+# Checks of everything outside the rules: name, annotations, timeouts, modes.
 #
 # upstream: pkg/validation/policy/validate.go, api/kyverno/v1/spec_types.go
 

@@ -353,7 +353,7 @@ def _template(pattern: Json) -> Json:
 
 
 def _not_text(metadata: Json) -> Iterator[Path]:
-    """Yield the paths of labels and annotations that are no text."""
+    """Yield the paths of labels and annotations that are not strings."""
     for block in ("labels", "annotations"):
         values = metadata.get(block) if metadata.__class__ is dict else None
         for name, value in values.items() if values.__class__ is dict else ():
@@ -367,7 +367,7 @@ def _not_text(metadata: Json) -> Iterator[Path]:
 
 
 def check_target_namespaces(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
-    """Targets of a namespaced policy stand in its namespace."""
+    """Targets of a namespaced policy are in its namespace."""
     if subject.policy.kind != "Policy":
         return
     for index, target in enumerate(subject.data.get("mutate", {}).get("targets", ())):

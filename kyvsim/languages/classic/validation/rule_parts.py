@@ -39,7 +39,7 @@ class RuleUnderCheck(NamedTuple):
 _MARKS = ("{{", "$(")
 """With these begin variables and references."""
 _ASKED_LEVELS = 6
-"""On so many levels what holds no mark anywhere is left out; asking looks at all below."""
+"""Down to this level, data without any variable is skipped; finding that out reads all below."""
 _HOLDERS = frozenset({dict, list})
 _FREE_DATA = frozenset({"patchStrategicMerge", "data"})
 _OPEN = frozenset(
@@ -138,7 +138,7 @@ def _is_marked(text: str) -> bool:
 _FREE = frozenset(
     {"pattern", "anyPattern", "patchStrategicMerge", "data", "cel", "manifests", "value", "default"}
 )
-"""Fields that hold data of the user's, in which no field of a rule stands."""
+"""Fields that hold data of the user's, in which nothing is a field of a rule."""
 
 
 def is_free(path: Path) -> bool:
@@ -186,7 +186,7 @@ _TO_CONDITIONS = frozenset(
         "preconditions", "deny", "conditions", "any", "all",
     }
 )  # fmt: skip
-"""The fields below which conditions stand; everything else of a rule is left alone."""
+"""The fields that contain conditions; everything else of a rule is skipped."""
 
 
 def conditions_of(data: Json, path: Path) -> Iterator[tuple[Path, Json]]:

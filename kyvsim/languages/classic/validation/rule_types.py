@@ -11,13 +11,13 @@ from kyvsim.languages.classic.validation.rule_parts import RuleCheck, RuleUnderC
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Path
 
-# A generate rule says what it makes, and where.
+# A generate rule has a source and a complete target.
 #
 # upstream: api/kyverno/v1/common_types.go, pkg/policy/generate/validate.go
 
 
 IsClusterWide: TypeAlias = Callable[[str], bool | None]
-"""Says whether a kind, written as apiVersion/kind or kind, has no namespaces; None if unknown."""
+"""Returns whether a kind, as apiVersion/kind or kind, is cluster-scoped; None if unknown."""
 
 
 def generate_check(cluster_wide: IsClusterWide) -> RuleCheck:
@@ -196,7 +196,7 @@ def check_images(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     for index, image in enumerate(subject.data.get("verifyImages", ())):
         action = image.get("failureAction")
         if action is not None:
-            # upstream: what one entry says holds for those after it
+            # upstream: the action of one entry holds for those after it
             audits = action.lower() != "enforce"
         place = f"{subject.text_path}.verifyImages[{index}]"
         if audits and image.get("mutateDigest"):

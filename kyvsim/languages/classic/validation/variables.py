@@ -306,7 +306,7 @@ def _problems(data: Json, allowed: _Allowed, base: Path = ()) -> Iterator[tuple[
 def _problem(text: str, path: Path, allowed: _Allowed) -> str:
     """Return what is wrong with the first bad variable in a text, or "".
 
-    Inner variables stand for null, as while upstream tries the rule without data.
+    Inner variables are null, as when upstream tries the rule without data.
     """
     for _ in range(_MOST_ROUNDS):
         found = VARIABLE.findall(text)
@@ -358,7 +358,7 @@ def syntax_problem(expression: str) -> str:
     return ""
 
 
-# Variables of loops stand inside of loops.
+# Variables of loops are used inside of loops only.
 #
 # upstream: pkg/engine/variables/vars.go, validateElementInForEach
 
