@@ -12,7 +12,7 @@ from kyvsim.languages import READERS, derived_rules
 from kyvsim.languages.cel.exceptions import lone_problems
 from kyvsim.languages.constraints import binding_selector_problems
 from kyvsim.languages.constraints import selector_errors as unread_selectors
-from kyvsim.lint.check import LintInputs, CheckSubject
+from kyvsim.lint.check import CheckSubject, LintInputs
 from kyvsim.lint.policies import lint_policy
 from kyvsim.lint.registry import run_checks
 from kyvsim.load.documents import STRICT, Loaded, read_documents

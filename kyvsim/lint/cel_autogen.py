@@ -168,7 +168,7 @@ def _writes_metadata(root: Node) -> bool:
     )
 
 
-# JSON patches in policies that are carried over to controllers of Pods: their paths stay.
+# JSON patches in policies with variants for Pod controllers: their paths are not changed.
 #
 # Source of the rules: upstream pkg/cel/policies/mpol/autogen
 

@@ -9,7 +9,7 @@ from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.languages.classic.autogen import ANNOTATION, compute_rules, hindrance
+from kyvsim.languages.classic.autogen import ANNOTATION, autogen_blocker, compute_rules
 from kyvsim.languages.classic.validation.match_blocks import check_empty_match
 from kyvsim.languages.classic.validation.rule_parts import rules_under_check
 from kyvsim.model.diagnostic import Diagnostic
@@ -131,18 +131,20 @@ _CLASHES: Mapping[str, Callable[[Iterable[Json]], bool]] = MappingProxyType(
 
 def autogen_off(policy: Policy) -> Iterator[Diagnostic]:
     """KV207: a rule because of which no rule of its policy reaches pod controllers."""
-    hindering = [rule for rule in policy.rules if hindrance(rule)]
-    others = [rule for rule in policy.rules if not hindrance(rule)]
+    reasons = [(rule, autogen_blocker(rule)) for rule in policy.rules]
+    blocking = [(rule, why) for rule, why in reasons if why]
     lost = [
-        rule.name for rule in others if bool(compute_rules(replace(policy, rules=(rule,))).derived)
+        rule.name
+        for rule, why in reasons
+        if not why and compute_rules(replace(policy, rules=(rule,))).derived
     ]
-    if not hindering or not lost:
+    if not blocking or not lost:
         return
     listed = ", ".join(f"`{name}`" for name in lost)
-    for rule in hindering:
+    for rule, why in blocking:
         text = (
             f"rule `{rule.name}` switches off autogen for the whole policy, because"
-            f" {hindrance(rule)}: Pod controllers do not meet {listed} (move it to a policy of its"
+            f" {why}: Pod controllers do not meet {listed} (move it to a policy of its"
             f" own, or set `{ANNOTATION}: none` where that is meant)"
         )
         yield warn(policy.document, "KV207", text, rule.path)

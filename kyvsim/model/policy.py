@@ -224,7 +224,7 @@ class Rule:
     facts: RuleFacts
     variant: str = ""
     """Which variant of a policy for controllers it is; "" for what is written."""
-    carried_to: Path = ()
+    autogen_prefix: Path = ()
     """The fields under which autogen put the patterns that are written; () for what is written."""
 
     def is_renamed(self, other: "Rule") -> bool:

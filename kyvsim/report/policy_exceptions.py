@@ -99,7 +99,7 @@ def _exception(row: Row, lifetime: str) -> Json | None:
 def _for_rules(row: Row, key: ObjectKey) -> dict[str, Json]:
     rule, policy = row.result.rule, row.policy
     kinds, names, rules = [key.kind], [key.name], [rule.name]
-    if rule.carried_to:
+    if rule.autogen_prefix:
         own = next(one.name for one in policy.rules if one.path == rule.path)
         if key.kind == "CronJob":
             kinds.append("Job")

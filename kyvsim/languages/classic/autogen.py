@@ -1,7 +1,7 @@
 """Rules for pod controllers, derived from rules for Pods.
 
 Source of the rules: upstream pkg/autogen/v1. A policy is looked at as a whole: one rule that cannot
-be carried over switches derivation off for all of them.
+be rewritten disables autogen for all of them.
 """
 
 import json
@@ -111,10 +111,10 @@ def compute_rules(policy: Policy) -> ComputedRules:
     return ComputedRules(policy.rules, derive(wanted), frozenset(wanted), others)
 
 
-def hindrance(rule: Rule) -> str:
+def autogen_blocker(rule: Rule) -> str:
     """Return why a rule switches derivation off for its whole policy, or ""."""
     for one in rule_types_of(rule.data):
-        found = one.autogen.hindrance(rule.data[one.section])
+        found = one.autogen.blocker(rule.data[one.section])
         if found:
             return found
     for block in _blocks(rule.data):
@@ -129,7 +129,7 @@ def hindrance(rule: Rule) -> str:
 def _can_derive(rules: Iterable[Rule]) -> bool:
     needed = False
     for rule in rules:
-        if hindrance(rule):
+        if autogen_blocker(rule):
             return False
         needed = needed or selects_pods(rule)
     return needed
@@ -194,7 +194,7 @@ def _is_carried(rule: Rule) -> bool:
         return False
     if excluded and not _contains_pod(excluded):
         return False
-    return next(_carried(rule.data, _TEMPLATE), None) is not None
+    return next(_rewritten_sections(rule.data, _TEMPLATE), None) is not None
 
 
 def _for_controllers(rule: Rule, wanted: list[str]) -> Rule:
@@ -260,7 +260,7 @@ _KEPT = (
 
 def _wrap(rule: Rule, data: Mapping[str, Json], prefix: str, template: PodTemplate) -> Rule:
     """Return the rule with its body moved into the Pod template; what was moved can be again."""
-    body = next(_carried(data, template))
+    body = next(_rewritten_sections(data, template))
     name = f"{prefix}-{rule.name}"[:_MAX_NAME]
     kept = {field: data[field] for field in _KEPT if data.get(field)}
     if "preconditions" in kept:
@@ -269,16 +269,18 @@ def _wrap(rule: Rule, data: Mapping[str, Json], prefix: str, template: PodTempla
         rule,
         name=name,
         data={"name": name, **kept, **body},
-        carried_to=tuple(template.way.split("/")),
+        autogen_prefix=tuple(template.way.split("/")),
     )
 
 
-def _carried(data: Mapping[str, Json], template: PodTemplate) -> Iterator[dict[str, Json]]:
-    """Yield what rule types carry of the section that they have in a rule."""
+def _rewritten_sections(
+    data: Mapping[str, Json], template: PodTemplate
+) -> Iterator[dict[str, Json]]:
+    """Yield the sections of a rule as its rule types rewrite them."""
     for one in rule_types_of(data):
-        carried = one.autogen.carry(data[one.section], template)
-        if carried is not None:
-            yield {one.section: carried}
+        rewritten = one.autogen.rewrite(data[one.section], template)
+        if rewritten is not None:
+            yield {one.section: rewritten}
 
 
 def _rewrite(rule: Rule, way: str) -> Rule:

@@ -31,10 +31,10 @@ class RuleContext(NamedTuple):
         """Return the context of a part further in."""
         return self._replace(trace=self.trace.at(*steps))
 
-    def carried(self, *steps: str | int) -> "RuleContext":
-        """Return that of a part whose patterns autogen carries: what it added is not written."""
+    def in_template(self, *steps: str | int) -> "RuleContext":
+        """Return that of a part that autogen rewrites: the prefix that it adds is not written."""
         inside = self.within(*steps)
-        return inside._replace(trace=inside.trace._replace(unwritten=self.rule.carried_to))
+        return inside._replace(trace=inside.trace._replace(unwritten=self.rule.autogen_prefix))
 
 
 Remark: TypeAlias = tuple[Path, str]
@@ -53,10 +53,10 @@ class PodTemplate(NamedTuple):
 class Autogen(NamedTuple):
     """What autogen makes of a rule of some type, for the controllers of Pods."""
 
-    carry: Callable[[Json, PodTemplate], Json]
+    rewrite: Callable[[Json, PodTemplate], Json]
     """Returns the section of the derived rule, such as `validate`, from that of the
     rule; None where nothing is derived."""
-    hindrance: Callable[[Json], str] = lambda _: ""
+    blocker: Callable[[Json], str] = lambda _: ""
     """Returns why a section disables autogen for the whole policy, or ""."""
     sources: tuple[str, ...] = ("request.object", "request.oldObject")
     """What its expressions call the object."""
@@ -224,18 +224,18 @@ def _as_is(body: Json, _: PodTemplate) -> Json:
 def autogen_rewrite(
     field: str, rewrite: Callable[[Json, PodTemplate], Json] = _as_is, *, pivot: str = ""
 ) -> Autogen:
-    """Return how a validate rule is carried over: its body rewritten, its message shifted.
+    """Return how autogen rewrites a validate rule: its body, and the references in its message.
 
     `pivot` is what references in the message are shifted behind: the field, unless it is given.
     """
 
-    def carry(section: Json, template: PodTemplate) -> Json:
+    def rewrite_section(section: Json, template: PodTemplate) -> Json:
         kept = {name: section[name] for name in _KEPT if name in section}
         if message := section.get("message"):
             kept["message"] = rewrite_references(message, template.way, pivot or field)
         return {**kept, field: rewrite(section[field], template)}
 
-    return Autogen(carry)
+    return Autogen(rewrite_section)
 
 
 # Bodies with the same result for every object, because what they check is empty.

@@ -359,7 +359,7 @@ def _compile(context: RuleContext) -> CompiledBody:
     return evaluate
 
 
-def _hindrance(section: Json) -> str:
+def _autogen_blocker(section: Json) -> str:
     return "it generates objects" if section else ""
 
 
@@ -409,7 +409,7 @@ RULE_TYPE = RuleType(
     ("generate",),
     Phase.GENERATE,
     _compile,
-    Autogen(lambda _section, _template: None, _hindrance),
+    Autogen(lambda _section, _template: None, _autogen_blocker),
     no_effect=_no_effect,
     facts=_facts,
     ends=lambda _: _MADE,

@@ -232,7 +232,7 @@ RULE_TYPE = RuleType(
     ("mutate", "targets"),
     Phase.MUTATE,
     _compile,
-    # What is carried over is its patch, as if it were for the trigger.
+    # Autogen rewrites its patch, as if it were for the trigger.
     NO_AUTOGEN,
     counts=lambda _: False,
     no_effect=empty([], "targets", NOTHING_CHANGED),

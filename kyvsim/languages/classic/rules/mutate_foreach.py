@@ -222,8 +222,8 @@ _KEPT = ("list", "context", "preconditions")
 _NESTED_ONLY = ("context", "preconditions", "patchesJson6902", "patchStrategicMerge")
 
 
-def _carried(section: Json, template: PodTemplate) -> Json:
-    """Return the loops with their merges nested; nothing else of them is carried over."""
+def _rewritten(section: Json, template: PodTemplate) -> Json:
+    """Return the loops with their merges nested; autogen drops the rest of them."""
     loops = [
         {field: loop[field] for field in _KEPT if field in loop}
         | {"patchStrategicMerge": nest_in_template(loop.get("patchStrategicMerge"), template)}
@@ -232,7 +232,7 @@ def _carried(section: Json, template: PodTemplate) -> Json:
     return {"foreach": loops} if loops else None
 
 
-def _hindrance(section: Json) -> str:
+def _autogen_blocker(section: Json) -> str:
     return BY_JSON_PATCH if any(one.get("patchesJson6902") for one in section["foreach"]) else ""
 
 
@@ -272,7 +272,7 @@ RULE_TYPE = RuleType(
     ("mutate", "foreach"),
     Phase.MUTATE,
     _compile,
-    Autogen(_carried, _hindrance),
+    Autogen(_rewritten, _autogen_blocker),
     counts=bool,
     problems=_problems,
     no_effect=empty([], "foreach", NOTHING_CHANGED),

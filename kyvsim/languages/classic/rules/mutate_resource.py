@@ -164,7 +164,7 @@ BY_JSON_PATCH = "it has a JSON patch"
 """Why autogen derives nothing: it does not change the paths of such a patch."""
 
 
-def _carried(section: Json, template: PodTemplate) -> Json:
+def _rewritten(section: Json, template: PodTemplate) -> Json:
     return {"patchStrategicMerge": nest_in_template(section["patchStrategicMerge"], template)}
 
 
@@ -181,7 +181,7 @@ STRATEGIC_MERGE = RuleType(
     ("mutate", "patchStrategicMerge"),
     Phase.MUTATE,
     _compile,
-    Autogen(_carried),
+    Autogen(_rewritten),
     no_effect=empty({}, "patchStrategicMerge", NOTHING_CHANGED),
     patterns=_merges,
 )

@@ -120,7 +120,7 @@ def _counted(check: PatternCheck, seen: Seen) -> PatternCheck:
 
 def _compile(context: RuleContext) -> CompiledBody:
     patterns = context.rule.data["validate"]["anyPattern"]
-    return compile_any_pattern_body(context.carried("validate", "anyPattern"), patterns)
+    return compile_any_pattern_body(context.in_template("validate", "anyPattern"), patterns)
 
 
 def _proofs(context: RuleContext) -> tuple[Proof, ...]:
@@ -140,7 +140,7 @@ def _proofs(context: RuleContext) -> tuple[Proof, ...]:
     return tuple(one._replace(is_all=is_all) for one in found)
 
 
-def _carried(patterns: Json, template: PodTemplate) -> Json:
+def _rewritten(patterns: Json, template: PodTemplate) -> Json:
     """Return the patterns for a controller; what is not a list stays, and a check refuses it."""
     if patterns.__class__ is not list:
         return patterns
@@ -156,7 +156,7 @@ RULE_TYPE = RuleType(
     ("validate", "anyPattern"),
     Phase.VALIDATE,
     _compile,
-    autogen_rewrite("anyPattern", _carried),
+    autogen_rewrite("anyPattern", _rewritten),
     no_effect=empty([], "anyPattern", NOTHING_CHECKED),
     patterns=_patterns,
     proofs=_proofs,

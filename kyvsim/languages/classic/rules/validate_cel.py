@@ -244,7 +244,7 @@ def _evaluate(rule: Validator, values: list[Any]) -> Outcome | None:
     return failed(refusal.message) if refusal else None
 
 
-def _carried(section: Json, _: PodTemplate) -> Json:
+def _rewritten(section: Json, _: PodTemplate) -> Json:
     """Return the whole section, as upstream does, unless the body is empty."""
     return section if section["cel"] else None
 
@@ -290,7 +290,7 @@ RULE_TYPE = RuleType(
     ("validate", "cel"),
     Phase.VALIDATE,
     compile_cel,
-    Autogen(_carried, sources=("object", "oldObject")),
+    Autogen(_rewritten, sources=("object", "oldObject")),
     problems=_problems,
     broken=_broken,
     no_effect=_no_effect,

@@ -91,7 +91,7 @@ def compile_pattern_body(context: RuleContext, pattern: Json) -> CompiledBody:
 
 def _compile(context: RuleContext) -> CompiledBody:
     pattern = context.rule.data["validate"]["pattern"]
-    return compile_pattern_body(context.carried("validate", "pattern"), pattern)
+    return compile_pattern_body(context.in_template("validate", "pattern"), pattern)
 
 
 def _proofs(context: RuleContext) -> tuple[Proof, ...]:

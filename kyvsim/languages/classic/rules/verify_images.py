@@ -511,7 +511,7 @@ def _facts(facts: RuleFacts, rule: Mapping[str, Json], _: Mapping[str, Json]) ->
     return facts._replace(image_actions=tuple(actions))
 
 
-def _carried(section: Json, _: PodTemplate) -> Json:
+def _rewritten(section: Json, _: PodTemplate) -> Json:
     return section or None
 
 
@@ -519,7 +519,7 @@ RULE_TYPE = RuleType(
     ("verifyImages",),
     Phase.VERIFY_IMAGES,
     compile_verification,
-    Autogen(_carried),
+    Autogen(_rewritten),
     no_effect=_no_effect,
     facts=_facts,
     fields=frozenset({"imageExtractors"}),

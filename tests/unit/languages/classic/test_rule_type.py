@@ -61,7 +61,7 @@ BODIES = {
 def test_bodies_of_validate_rules_are_carried_over(name):
     section, carried = BODIES[name]
     (one,) = rule_types_of({"validate": section})
-    assert one.autogen.carry(section, PodTemplate("template", "spec/template")) == carried
+    assert one.autogen.rewrite(section, PodTemplate("template", "spec/template")) == carried
 
 
 def test_what_comes_of_a_rule():
