@@ -1,4 +1,4 @@
-"""What all pages for a browser have in common: one file, one frame, nothing of users that acts."""
+"""Pages for a browser."""
 
 import base64
 import hashlib
@@ -9,8 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.model.result import Fact, RunEnding, RunVerdict
-from kyvsim.report.page import ending_of, part
+from kyvsim.api.apply import render_document
+from kyvsim.model.result import BaselineState, Fact, RuleStatus, RunEnding, RunVerdict
+from kyvsim.report.page import TableEntry, ending_of, part, table_of
+from kyvsim.report.run_html import begin
+from kyvsim.report.style import RenderOptions
+
+# What all pages for a browser have in common: one file, one frame, nothing of users that acts.
 
 ROOT = Path(__file__).parents[3]
 PAGES = {
@@ -140,3 +145,114 @@ def test_what_stands_in_backticks_looks_like_code():
 )
 def test_the_end_of_a_run_has_its_colour(verdict, looks):
     assert ending_of(RunEnding((Fact("x", 1, "x", verdict),))).looks == looks
+
+
+STATUSES = ("fail", "warn", "pass")
+RESULTS = [
+    TableEntry("b", "fail"),
+    TableEntry("a", "warn"),
+    TableEntry("a", "fail", ""),
+    TableEntry("a", "fail"),
+    TableEntry("c", "skip"),
+    TableEntry("a", "fail", "high"),
+]
+
+
+def test_lines_count_by_name_and_note_with_the_worst_first():
+    table = table_of("rule", RESULTS, STATUSES)
+    assert table.key == "rule"
+    assert table.columns == ("fail", "warn")
+    assert [tuple(one) for one in table.lines] == [
+        ("a", "", (2, 1)),
+        ("b", "", (1, 0)),
+        ("a", "high", (1, 0)),
+    ]
+    assert table.further == 0
+
+
+def test_lines_beyond_a_limit_are_counted():
+    table = table_of("rule", RESULTS, STATUSES, most=1)
+    assert [one.name for one in table.lines] == ["a"]
+    assert table.further == 2
+
+
+def test_nothing_makes_no_line():
+    assert table_of("rule", [], STATUSES).lines == ()
+
+
+# The page of `apply`: what comes first, what is counted, what is left to the reader to open.
+
+
+@pytest.fixture
+def shown(menagerie):
+    return lambda **look: "".join(render_document(begin, menagerie(), RenderOptions(**look)))
+
+
+def test_the_end_comes_before_counts_and_counts_before_findings(shown):
+    text = shown()
+    marks = ['class="ending bad"', "<h2>Input</h2>", "<h2>By rule</h2>", "<h2>By object</h2>"]
+    places = [text.index(one) for one in (*marks, 'id="findings"', "data-item")]
+    assert places == sorted(places)
+
+
+def test_what_fails_comes_first(shown):
+    statuses = re.findall(r'data-item data-status="(\w+)"', shown(detailed=True))
+    order = ["fail", "error", "warn", "none", "pass", "skip"]
+    ranks = [order.index(one) for one in statuses if one in order]
+    assert statuses[0] == "fail"
+    assert ranks[: ranks.count(0)] == [0] * ranks.count(0)
+
+
+def test_places_of_manifest_and_rule_are_told(shown):
+    text = shown()
+    found = re.search(r"<b>checks / image</b>.*?</li>", text, re.DOTALL)[0]
+    assert '<span class="place">pods.yaml:3:3</span>' in found
+    assert '<span class="place">checks.yaml:' in found
+
+
+def test_changes_are_told_with_who_made_them(shown):
+    text = shown()
+    assert re.findall(r'<span class="tag">(mutated|patched|generated)</span>', text) == [
+        "mutated",
+        "patched",
+        "generated",
+    ]
+    assert '<span class="add">+ ' in text
+    assert '<span class="add">' not in shown(objects=False)
+
+
+def test_without_details_passes_are_not_counted_by_rule(shown):
+    column = '<th class="number">pass</th>'
+    assert column not in shown()
+    assert column in shown(detailed=True)
+
+
+def test_what_a_baseline_has_is_told_apart_and_weighs_less(menagerie):
+    run = menagerie()
+
+    def known(response):
+        answers = tuple(
+            one._replace(
+                results=tuple(
+                    result._replace(baseline=BaselineState.UNCHANGED)
+                    if result.status is RuleStatus.FAIL
+                    else result
+                    for result in one.results
+                )
+            )
+            for one in response.responses
+        )
+        return response._replace(answers=answers)
+
+    run = run._replace(responses=map(known, run.responses))
+    text = "".join(render_document(begin, run, RenderOptions()))
+    assert 'data-status="fail"' not in text
+    assert '<li class="item " tabindex="-1" data-item data-status="known"' in text
+    assert '<span class="tag ">fail, known</span>' in text
+    assert '<th class="number">known</th>' in text
+
+
+def test_nothing_to_tell_is_told(make):
+    text = "".join(render_document(begin, make.run([]), RenderOptions()))
+    assert "Nothing to tell" in text
+    assert "<h2>By rule</h2>" not in text

@@ -1,10 +1,14 @@
+"""The text view of `apply`."""
+
 from dataclasses import replace
 
 from kyvsim.api.apply import render_document
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report import related_objects
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.style import RenderOptions, Show
+from kyvsim.report.run import ResultCounts
+from kyvsim.report.style import RenderOptions, Show, layout_of
+from kyvsim.report.text import by_rule_lines
 
 
 def shown(run, name="text", **look):
@@ -143,3 +147,142 @@ def test_failures_of_rules_made_for_them_are_told_of_their_own_policy(make):
 
     for view in (shown(run(), "json"), shown(run())):
         assert [name for name in (one.key for one in policies) if name not in view] == []
+
+
+# The view of `apply`: what it tells of a run that has every status.
+
+
+def shown_with(run, **look):
+    return "".join(render_document(FORMATS["text"].write, run, RenderOptions(**look)))
+
+
+def failing(make, name, message, **fields):
+    policy = make.policy("checks", "image")
+    pod = make.pod(name)
+    result = RuleResult(policy.rules[0], Phase.VALIDATE, RuleStatus.FAIL, message, **fields)
+    answer = PolicyResponse(policy, Phase.VALIDATE, pod, (result,))
+    return EngineResponse(pod, pod, (answer,), make.document(pod, "pods.yaml"))
+
+
+def test_failures_have_the_message_of_kyverno_and_the_place_of_the_rule(make):
+    said = "validation error: tag needed. rule image failed at path /spec/"
+    run = make.run([failing(make, "web", said, own="tag needed", path="/spec/")], resource_count=1)
+    text = shown_with(run)
+    assert f"  FAIL  checks / image\n        {said}\n" in text
+    assert "        pods.yaml:2:3\n        rule: checks.yaml:4:3\n" in text
+
+
+def test_results_in_the_words_of_the_policy_are_alike_whatever_path_kyverno_adds(make):
+    said = "validation error: tag needed. rule image failed at path /spec/containers/{}/image/"
+    responses = [
+        failing(make, name, said.format(index), own="tag needed")
+        for index, name in enumerate(("web", "db", "cache"))
+    ]
+    text = shown_with(make.run(responses))
+    assert text.count("validation error: tag needed.") == 1
+    assert "        tag needed\n        the same for 2 more objects:" in text
+
+
+def test_a_message_without_words_of_the_policy_is_told_whole(make):
+    run = make.run([failing(make, "web", "validation error: rule image failed")])
+    assert "        validation error: rule image failed\n" in shown_with(run)
+
+
+def test_what_is_said_of_the_name_alone_is_alike(make):
+    names = ("web", "db", "cache")
+    responses = [failing(make, name, f"{name} in shop needs a tag") for name in names]
+    text = shown_with(make.run(list(responses)))
+    assert text.count("needs a tag") == 2
+    assert "the same for 2 more objects:" in text
+    text = shown_with(make.run(list(responses)), show=Show.ALL)
+    assert text.count("needs a tag") == 3
+    assert "The same again" not in text
+
+
+def test_no_line_is_wider_than_asked(menagerie):
+    for width in (80, 100):
+        lines = shown_with(menagerie(), width=width).splitlines()[2:]
+        assert max(map(len, lines)) <= width
+
+
+def test_control_characters_reach_no_terminal(make):
+    evil = "a\x1b]0;owned\x07\u202e\r"
+    response = failing(make, evil, f"message {evil}", note=evil, own=evil)
+    for show in Show:
+        text = shown_with(make.run([response]), show=show)
+        assert not any(one in text for one in "\x1b\x07\u202e\r")
+
+
+def test_the_view_of_whole_objects_is_another_one(menagerie):
+    assert "mutated by policy inject" in shown_with(menagerie(), show=Show.OBJECTS)
+    text = shown_with(menagerie())
+    assert "  edit  inject / add-volume" in text
+    assert "        + volumes:\n" in text or "        +   volumes:\n" in text
+    assert "apiVersion: v1" not in text
+
+
+def test_rules_that_found_fault_are_counted(menagerie):
+    lines = shown_with(menagerie()).splitlines()
+    at = next(place for place, line in enumerate(lines) if line.startswith("By rule"))
+    assert lines[at].split() == ["By", "rule", "fail", "warn", "error", "pass", "skip"]
+    total = next(line for line in lines[at:] if line.startswith("  all "))
+    assert total.split()[-5:] == ["1", "1", "1", "2", "1"]
+
+
+def test_a_run_that_passes_has_no_table(make):
+    assert shown_with(make.run([], rule_count=1, resource_count=3)) == (
+        "Applying 1 policy rule to 3 resources\n\n"
+    )
+
+
+def test_details_tell_passes_and_skips_too(menagerie):
+    assert "preconditions not met" not in shown_with(menagerie())
+    text = shown_with(menagerie(), detailed=True)
+    assert "  skip  checks / image\n        preconditions not met\n" in text
+
+
+def test_colours_are_there_when_asked_for(menagerie):
+    assert "\x1b" not in shown_with(menagerie())
+    assert "\x1b[31mFAIL\x1b[0m" in shown_with(menagerie(), colours=True)
+
+
+PLACE = ("spec", "rules", 0)
+
+
+def table(make, *counts, policies=()):
+    result_counts = ResultCounts()
+    for rule, status, number in counts:
+        result_counts.count(rule, status, number)
+    run = make.run([], result_counts=result_counts, policies=policies)
+    return "".join(by_rule_lines(run, layout_of(RenderOptions())))
+
+
+def test_rules_that_found_fault_stand_above_all(make):
+    bad, good = ("ClusterPolicy", "a", "r", PLACE), ("ClusterPolicy", "b", "r", PLACE)
+    lines = table(make, (bad, "fail", 2), (bad, "pass", 1), (good, "pass", 5)).splitlines()
+    assert [line.split() for line in lines[1:]] == [
+        ["a", "/", "r", "2", "-", "-", "1", "-"],
+        ["all", "2", "rules", "that", "applied", "2", "-", "-", "6", "-"],
+        [],
+    ]
+    assert {len(line) for line in lines[:-1]} == {80}
+
+
+def test_derived_rules_count_as_the_written_one(make):
+    policy = make.policy("checks", "image")
+    written = ("ClusterPolicy", "checks", "image", PLACE)
+    derived = ("ClusterPolicy", "checks", "autogen-image", PLACE)
+    lines = table(make, (written, "fail", 1), (derived, "fail", 2), policies=(policy,)).splitlines()
+    assert lines[1].split() == ["checks", "/", "image", "3", "-", "-", "-", "-"]
+    assert len(lines) == 3
+
+
+def test_nothing_is_shown_where_no_rule_found_fault(make):
+    assert table(make, (("ClusterPolicy", "a", "r", PLACE), "pass", 3)) == ""
+
+
+def test_a_long_name_has_lines_of_its_own(make):
+    key = ("ClusterPolicy", "a-policy-with-a-name", "and-a-rule-with-a-name-that-is-longer", PLACE)
+    lines = table(make, (key, "error", 1)).splitlines()
+    assert [len(line) <= 80 for line in lines] == [True] * len(lines)
+    assert lines[2].split()[0] == "and-a-rule-with-a-name-that-is-longer"

@@ -1,7 +1,8 @@
-"""The four views of one simulation."""
+"""Views of simulations."""
 
 import json
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -12,13 +13,38 @@ from kyvsim.model.simulation import (
     FailureReason,
     Hazard,
     HazardLevel,
+    Interleavings,
+    ScenarioEnding,
     Simulation,
     TimelineEvent,
     Unevaluated,
 )
 from kyvsim.model.source import Location
 from kyvsim.report import timeline_html, timeline_json, timeline_text
-from kyvsim.report.timeline_rows import TimelineOptions, shown_events, time_text, title_of
+from kyvsim.report.ending import ending_line
+from kyvsim.report.timeline_chart import (
+    Repeat,
+    chart_of,
+    labels,
+    lanes_of,
+    pairs_of,
+    places,
+    repeats,
+    wait_step,
+)
+from kyvsim.report.timeline_rows import (
+    EndDifference,
+    SimulationTerms,
+    TimelineOptions,
+    differences,
+    orders_text,
+    shown_events,
+    simulation_ending,
+    time_text,
+    title_of,
+)
+
+# The four views of one simulation.
 
 POD = ObjectKey("v1", "Pod", "shop", "web")
 POLICY = ObjectKey("kyverno.io/v1", "ClusterPolicy", "", "p")
@@ -249,3 +275,347 @@ def test_views_tell_errors_apart_from_failures(erring):
     assert page.count("<script>") == 1
     diagram = "".join(timeline_text.render_mermaid(erring, TimelineOptions()))
     assert diagram.count("error p/audit") == 3
+
+
+# What the page of a simulation is made of: its axis, its cards, its folds, its chart.
+
+HOUR = 3600.0
+
+
+def event(number, time=0.0, name="web", **fields):
+    usual = {"actor": "user", "action": "create", "outcome": "done"}
+    key = ObjectKey("v1", "Pod", "shop", name)
+    return TimelineEvent(number=number, time=time, object=key, **{**usual, **fields})
+
+
+def run(*events):
+    return Simulation("s", tuple(events), (), seconds=events[-1].time if events else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "step"),
+    [(0, 0), (0.0009, 0), (0.001, 1), (0.01, 2), (0.5, 3), (1, 4), (59, 5), (2 * HOUR, 7)],
+)
+def test_waits_have_tenfold_steps(seconds, step):
+    assert wait_step(seconds) == step
+
+
+def test_a_burst_after_hours_is_as_wide_as_one_at_the_beginning():
+    burst = [0.0, 0.002, 0.009]
+    at = places([*burst, *(2 * HOUR + one for one in burst)])
+    assert at == sorted(at)
+    first, later = at[2] - at[0], at[5] - at[3]
+    assert first == pytest.approx(later, abs=0.05)
+    assert at[3] - at[2] > at[2] - at[1] > at[1] - at[0] > 1
+
+
+def test_events_of_one_moment_are_told_apart():
+    at = places([1.0] * 5)
+    assert all(after > before for before, after in pairwise(at))
+    assert 0 < at[0] < at[-1] < 100
+    assert places([]) == []
+
+
+def test_labels_have_room_and_name_the_ends():
+    times = [0.0, 0.001, 0.002, 5.0, 5.001, HOUR, HOUR + 0.01, HOUR + 0.02]
+    at = places(times)
+    found = labels(times, at)
+    assert {one.number for one in found} >= {0, len(times) - 1}
+    assert all(after.at - before.at >= 9 for before, after in pairwise(found))
+    wide = [one.at for one in found if not one.is_minor]
+    assert all(after - before >= 30 for before, after in pairwise(wide))
+    assert labels([], []) == []
+
+
+def test_rounds_that_are_alike_are_one_repeat():
+    events = [event(0)]
+    for number in range(4):
+        events.append(event(1 + 2 * number, name=f"a{number}", actor="background"))
+        events.append(event(2 + 2 * number, name=f"b{number}", actor="kubelet", message="up"))
+    assert list(repeats([*events, event(9)])) == [Repeat(1, 2, 4)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"outcome": "denied"}, {"actor": "kubelet"}, {"message": "other"}, {"policies": ("p",)}],
+)
+def test_what_differs_is_no_repeat(other):
+    assert list(repeats([event(0), event(1), event(2, **other), event(3)])) == []
+    assert list(repeats([event(0), event(1), event(2)])) == [Repeat(0, 1, 3)]
+
+
+def test_names_in_messages_do_not_make_rounds_differ():
+    some = [event(one, name=f"n{one}", message=f"n{one} is up") for one in range(3)]
+    assert list(repeats(some)) == [Repeat(0, 1, 3)]
+
+
+def test_all_but_the_first_round_are_folded():
+    cards = lanes_of(run(*(event(one, one / 1000, f"n{one}") for one in range(6)))).cards
+    assert [one.fold for one in cards] == [None, 0, 0, 0, 0, 0]
+    (said,) = (one.folds for one in cards if one.folds)
+    names = "Pod shop/n1, Pod shop/n2, Pod shop/n3 and 2 more"
+    assert said == f"#0 again, 5 times more until 0.005s (#1 to #5): {names}"
+
+
+def test_a_card_has_one_lane_its_cause_and_the_wait_before_it():
+    bookkeeping = event(1, 0.001, actor="cluster")
+    effect = event(2, 2 * HOUR, actor="background", action="generate", cause=1)
+    found = lanes_of(run(event(0), bookkeeping._replace(cause=0), effect))
+    assert found.names == ("user", "background")
+    assert found.hidden == 1
+    first, noise, last = found.cards
+    assert (first.lane, noise.lane, last.lane) == (0, 0, 1)
+    assert noise.is_noise
+    assert last.cause.number == 0
+    assert last.wait == "2h00m00s later"
+    assert (first.wait, first.step) == ("", 0)
+
+
+def test_the_wait_until_the_end_is_told():
+    lanes = lanes_of(run(event(0))._replace(seconds=2 * HOUR))
+    assert (lanes.step, lanes.wait) == (7, "2h00m00s later")
+    assert lanes_of(run(event(0), event(1, 0.5))).wait == ""
+
+
+def test_a_long_message_is_told_once():
+    denial = "admission webhook denied the request: " + "because of a long reason " * 3
+    some = (event(one, outcome="denied", message=denial, name=f"n{one}") for one in range(2))
+    first, second = lanes_of(run(*some)).cards
+    assert (first.same_as, second.same_as) == (None, 0)
+    short = lanes_of(run(event(0, message="up"), event(1, message="up"))).cards
+    assert [one.same_as for one in short] == [None, None]
+
+
+def test_the_time_of_one_moment_is_told_once():
+    cards = lanes_of(run(event(0), event(1, name="b", actor="kubelet"), event(2, 1.0))).cards
+    assert [one.time for one in cards] == ["0.000s", "", "1.000s"]
+
+
+def test_dots_that_fall_together_are_one_which_shows_the_worst():
+    some = [event(one, actor="user") for one in range(2000)]
+    some[7] = some[7]._replace(outcome="failed")
+    lanes = lanes_of(run(*some))
+    chart = chart_of(lanes, 0.0)
+    assert len(chart.dots) < 400
+    assert sum(one.events for one in chart.dots) == 2000
+    assert [one.card.event.number for one in chart.dots if one.card.looks == "bad"] == [7]
+    assert chart.dots[-1].card.event.number == 7
+
+
+def test_the_chart_reaches_to_the_end_of_the_run_and_has_arrows():
+    effect = event(1, 0.5, actor="background", cause=0)
+    chart = chart_of(lanes_of(run(event(0), effect)), HOUR)
+    (arrow,) = chart.arrows
+    assert (arrow.start.card.event.number, arrow.end.card.event.number) == (0, 1)
+    assert chart.moments[-1][1] == "1h00m00s"
+    assert chart.moments[-1][0].at > arrow.end.at
+
+
+def test_a_run_without_events_has_an_empty_chart():
+    assert chart_of(lanes_of(run()), 0.0).dots == ()
+
+
+# Two runs side by side: what is the same step, and what differs.
+
+NASTY_PAIR = '<img src=x onerror="owned()">\x1b[31m\u202e'
+
+
+def pair_event(number, name="web", kind="Pod", **fields):
+    usual = {"time": number / 10, "actor": "user", "action": "create", "outcome": "done"}
+    key = ObjectKey("v1", kind, "shop", name)
+    return TimelineEvent(number=number, object=key, **{**usual, **fields})
+
+
+def pair_run(*events, **fields):
+    return Simulation("s", tuple(events), (), **fields)
+
+
+def pairs_text(first, second):
+    return [
+        (one.first and one.first.number, one.second and one.second.number, one.difference.value)
+        for one in pairs_of(pair_run(*first), pair_run(*second), every=False)
+    ]
+
+
+def test_the_same_steps_are_pairs_wherever_they_stand():
+    first = [pair_event(0, "a"), pair_event(1, "b"), pair_event(2, "c")]
+    second = [
+        pair_event(0, "a"),
+        pair_event(1, "x"),
+        pair_event(2, "b"),
+        pair_event(3, "c", time=99.0),
+    ]
+    assert pairs_text(first, second) == [
+        (0, 0, "alike"),
+        (None, 1, "only in B"),
+        (1, 2, "alike"),
+        (2, 3, "alike"),
+    ]
+    assert pairs_text(second, first)[1] == (1, None, "only in A")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"outcome": "denied"},
+        {"message": "no"},
+        {"policies": ("p/r",)},
+        {"after": {"kind": "Pod", "spec": {}}},
+    ],
+)
+def test_what_comes_of_a_step_makes_it_differ(other):
+    assert pairs_text([pair_event(0)], [pair_event(0, **other)]) == [(0, 0, "differs")]
+
+
+def test_what_differed_before_a_step_makes_no_difference():
+    def ready(image):
+        before = {"kind": "Pod", "metadata": {"name": "web"}, "spec": {"image": image}}
+        return pair_event(0, before=before, after={**before, "status": {"phase": "Running"}})
+
+    assert pairs_text([ready("a")], [ready("b")]) == [(0, 0, "alike")]
+
+
+def test_what_a_server_writes_anew_makes_no_difference():
+    objects = [{"metadata": {"name": "web", "uid": uid, "resourceVersion": uid}} for uid in "ab"]
+    first, second = (pair_event(0, after=one) for one in objects)
+    assert pairs_text([first], [second]) == [(0, 0, "alike")]
+
+
+def test_names_that_chance_gave_make_no_difference():
+    made = [{"metadata": {"name": f"job-{one}", "generateName": "job-"}} for one in "ab"]
+    first, second = (pair_event(0, one["metadata"]["name"], after=one) for one in made)
+    assert pairs_text([first], [second])[0][:2] == (0, 0)
+
+
+def test_expectations_that_are_not_the_same_are_not_compared():
+    one, other = (
+        pair_run(expectations=(Expectation(text, met, 0.0),)) for text, met in ("a1", "b0")
+    )
+    assert list(differences(one, other)) == []
+
+
+@pytest.fixture
+def both():
+    other = pair_run(
+        pair_event(0), pair_event(1, NASTY_PAIR, message=NASTY_PAIR), description=NASTY_PAIR
+    )
+    return pair_run(pair_event(0), pair_event(1, "gone"), compared=other)
+
+
+def test_all_views_tell_both(both):
+    text = "".join(timeline_text.render_text(both, TimelineOptions()))
+    *_, gone, new, _, _ = text.splitlines()
+    assert gone.startswith("  - 1  0.100s  user  create  Pod shop/gone")
+    assert new.startswith("  + 1  0.100s  user  create  Pod shop/<img")
+    assert "\x1b" not in text
+    found = json.loads("".join(timeline_json.render(both, TimelineOptions())))["compared"]
+    assert [one["difference"] for one in found["pairs"]] == ["alike", "only in A", "only in B"]
+    assert found["summary"]["events"] == 2
+    page = "".join(timeline_html.render(both, TimelineOptions()))
+    assert 'id="e1"' in page
+    assert 'id="f1"' in page
+    assert "<img" not in page
+    assert "\u202e" not in page
+
+
+def test_runs_that_are_alike_are_said_to_be():
+    same = pair_run(pair_event(0), compared=pair_run(pair_event(0)))
+    assert "both runs end alike" in "".join(timeline_text.render_text(same, TimelineOptions()))
+    assert "Both runs end alike" in "".join(timeline_html.render(same, TimelineOptions()))
+
+
+# What one end of a scenario has otherwise than another.
+
+UNCOUNTED = "3 hazards not counted (1 error, 1 warning, 1 info)"
+
+
+def config_map(name, **data):
+    meta = {"name": name, "namespace": "shop", "uid": "u", "resourceVersion": "1"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
+
+
+def ended(*objects, met=True, hazards=()):
+    expected = (Expectation("it comes", met, 0.0),)
+    found = tuple(Hazard(code, HazardLevel.ERROR, "why") for code in hazards)
+    return Simulation("s", (), objects, found, expected)
+
+
+def ending_texts(usual, other):
+    return [tuple(one) for one in differences(usual, other)]
+
+
+def test_objects_are_missing_further_or_different():
+    usual = ended(config_map("a"), config_map("b", key="1"))
+    other = ended(config_map("b", key="2"), config_map("c"))
+    assert ending_texts(usual, other) == [
+        ("missing", "ConfigMap shop/a"),
+        ("further", "ConfigMap shop/c"),
+        ("differs", "ConfigMap shop/b: data.key `2`, not `1`"),
+    ]
+
+
+def test_values_are_written_as_in_yaml():
+    usual = ended(config_map("a", on=True, size=None, list=[1]))
+    other = ended(config_map("a", on=False, size=1.5, list=[]))
+    fields = (
+        "data.on `false`, not `true`; data.size `1.5`, not absent; data.list 0 entries, not 1 entry"
+    )
+    assert ending_texts(usual, other) == [("differs", f"ConfigMap shop/a: {fields}")]
+
+
+def test_what_a_server_writes_anew_is_no_difference():
+    first, second = config_map("a"), config_map("a")
+    second["metadata"] |= {"uid": "v", "resourceVersion": "9"}
+    assert ending_texts(ended(first), ended(second)) == []
+
+
+def test_fields_that_come_and_go_are_told_and_not_all_of_them():
+    before = config_map("a", **dict.fromkeys("abcdef", "x"))
+    (found,) = ending_texts(ended(before), ended(config_map("a")))
+    assert found[1].startswith("ConfigMap shop/a: data.a absent, not `x`; ")
+    assert found[1].endswith(" and 2 more")
+
+
+def test_generated_names_are_alike_whatever_chance_gave():
+    def pod(suffix):
+        meta = {"name": f"a-{suffix}", "generateName": "a-", "namespace": "shop"}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": meta}
+
+    assert ending_texts(ended(pod("x")), ended(pod("y"))) == []
+
+
+def test_expectations_and_hazards_are_compared():
+    found = differences(ended(hazards=["KH001"]), ended(met=False, hazards=["KH005"]))
+    assert list(found) == [
+        EndDifference("not met", "it comes"),
+        EndDifference("hazard", "KH005: why"),
+        EndDifference("no hazard", "KH001"),
+    ]
+
+
+def test_the_extent_of_the_search_is_told():
+    one = ScenarioEnding(ended(), 0, 3)
+    whole = Interleavings(3, complete=True, most_changes=2, endings=(one,))
+    assert orders_text(whole) == (
+        "3 orders of steps tried (all with up to 2 changes of order): 1 ending"
+    )
+    assert "there are more" in orders_text(whole._replace(complete=False))
+
+
+@pytest.mark.parametrize(
+    ("least", "line"),
+    [
+        ("error", "FAILED: 1 hazard of level error · 2 further hazards · 0 events · exit status 1"),
+        (
+            "none",
+            f"NOTHING CHECKED: no rule matched · {UNCOUNTED} · 0 events · exit status 0",
+        ),
+    ],
+)
+def test_hazards_that_do_not_count_are_not_called_lesser_where_they_are_errors(least, line):
+    levels = (HazardLevel.ERROR, HazardLevel.WARNING, HazardLevel.INFO)
+    hazards = tuple(Hazard("KH001", level, "x") for level in levels)
+    found = simulation_ending(Simulation("x", (), (), hazards), SimulationTerms(least=least))
+    assert ending_line(found) == line
+    none = simulation_ending(Simulation("x", (), (), hazards[1:]), SimulationTerms(least=least))
+    assert "2 lesser hazards" in ending_line(none)

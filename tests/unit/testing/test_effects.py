@@ -1,10 +1,15 @@
+"""Inputs and effects of the testing package."""
+
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 import kyvsim.testing
+from kyvsim.api import Source
 from kyvsim.testing import Effect, UnusableInputError, Verdict, apply_policies, verdicts
+from kyvsim.testing.effects import sources
 
 POLICY = """
 apiVersion: kyverno.io/v1
@@ -188,3 +193,20 @@ def test_public_names_are_there():
         assert callable(getattr(kyvsim.testing, name))
     with pytest.raises(AttributeError):
         _ = kyvsim.testing.assert_silver
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("a.yaml", ("a.yaml",)),
+        (Path("a/b.yaml"), (str(Path("a/b.yaml")),)),
+        ("a: 1\n", (Source("<policy 1>", "a: 1\n"),)),
+        ({"a": "ü: 1"}, (Source("<policy 1>", '{"a": "ü: 1"}'),)),
+        (["a.yaml", {"a": 1}], ("a.yaml", Source("<policy 2>", '{"a": 1}'))),
+        ([["a"], ("b", ["c"])], ("a", "b", "c")),
+        ((one for one in "ab"), ("a", "b")),
+        ([], ()),
+    ],
+)
+def test_every_form_becomes_what_the_loader_takes(given, found):
+    assert sources(given, "policy") == found

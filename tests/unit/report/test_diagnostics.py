@@ -1,3 +1,5 @@
+"""Lines of files with the part that is meant."""
+
 import pytest
 from rich.cells import cell_len
 

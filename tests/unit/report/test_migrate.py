@@ -1,9 +1,11 @@
-"""Policies as YAML that people go on with: where long texts are folded."""
+"""New policies as YAML."""
 
 import pytest
 import yaml
 
 from kyvsim.report.migrate import document_yaml
+
+# Policies as YAML that people go on with: where long texts are folded.
 
 LONG = "variables.target.spec.template.spec"
 HINT = "and so on " * 9

@@ -1,3 +1,5 @@
+"""Rows, statuses and counts."""
+
 from dataclasses import replace
 
 import pytest

@@ -1,3 +1,5 @@
+"""Equal results are shown once and counted."""
+
 import random
 
 import pytest

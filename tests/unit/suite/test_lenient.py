@@ -1,3 +1,5 @@
+"""The reference program's reading of rows."""
+
 import pytest
 
 OWNER = "policy: tidy, rule: owner, kind: ConfigMap"

@@ -1,3 +1,5 @@
+"""The strict reading of rows."""
+
 import pytest
 
 OWNER = "policy: tidy, rule: owner, kind: ConfigMap"

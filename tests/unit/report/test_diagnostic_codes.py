@@ -1,4 +1,4 @@
-"""What is written of codes is so: examples are run."""
+"""What is known of each code."""
 
 import re
 import shlex
@@ -10,6 +10,8 @@ from kyvsim.api.lint import lint
 from kyvsim.cli.main import run
 from kyvsim.load.edits import with_edits
 from kyvsim.report.diagnostic_codes import LINTED, every_code, files_of
+
+# What is written of codes is so: examples are run.
 
 PACKAGE = Path(__file__).parents[3] / "kyvsim"
 CODES = every_code()

@@ -1,4 +1,4 @@
-"""What reports say of results: sources, and properties as `apply --policy-report` shows them."""
+"""Entries of policy reports."""
 
 import json
 from dataclasses import replace
@@ -18,6 +18,8 @@ from kyvsim.model.result import (
 )
 from kyvsim.report.policy_report import begin_json
 from kyvsim.report.style import RenderOptions
+
+# What reports say of results: sources, and properties as `apply --policy-report` shows them.
 
 
 @pytest.mark.parametrize(

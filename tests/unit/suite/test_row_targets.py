@@ -1,3 +1,5 @@
+"""Which rows are selected."""
+
 import pytest
 
 from kyvsim.model.suite import ExpectedRow
