@@ -96,25 +96,25 @@ _HOLD_LIMIT: Final = 1 << 20
 """How many characters wait for an object that may still come and meet an open reference."""
 
 OutputPiece: TypeAlias = str | PendingReference
-RenderReference: TypeAlias = Callable[[PendingReference, str | None], str]
-"""Returns the text of a reference, with what resolves it."""
+RenderReference: TypeAlias = Callable[[PendingReference, str | None, bool], str]
+"""Returns the text of a reference, with what resolves it, and the object that has it if asked."""
 
 
 class DeferredOutput:
-    """Pieces as text in their order; from an open need on they wait until it is met, or to the end.
+    """Pieces of output in their order; from a pending reference on they wait until it is resolved.
 
-    So that memory stays bounded, a wait that grows long ends early: what is still open then goes
-    to `late` and is reported at the end.
+    So that memory stays bounded, a wait that grows long ends early: what is still pending then is
+    reported at the end.
     """
 
-    __slots__ = ("_held", "_references", "_size", "_tell", "late")
+    __slots__ = ("_held", "_late", "_references", "_render", "_size")
 
-    def __init__(self, references: ReferenceIndex, tell: RenderReference) -> None:
+    def __init__(self, references: ReferenceIndex, render: RenderReference) -> None:
         self._references = references
-        self._tell = tell
+        self._render = render
         self._held: list[OutputPiece] = []
         self._size = 0
-        self.late: list[PendingReference] = []
+        self._late: list[PendingReference] = []
 
     def add(self, piece: OutputPiece) -> Iterator[str]:
         """Take in a piece; yield what need not wait."""
@@ -125,21 +125,27 @@ class DeferredOutput:
         self._size += len(piece) if isinstance(piece, str) else 0
         if self._size > _HOLD_LIMIT:
             needs = (one for one in self._held if isinstance(one, PendingReference))
-            self.late += [one for one in needs if not self._references.met_by(one)]
-            yield from self.rest(open_end=True)
+            self._late += [one for one in needs if not self._references.met_by(one)]
+            yield from self._rest("see the end")
 
-    def rest(self, *, open_end: bool = False) -> Iterator[str]:
-        """Yield what has waited."""
+    def end(self, paint: Paint) -> Iterator[str]:
+        """Yield what has waited, and the references that were still pending when a wait ended."""
+        yield from self._rest(None)
+        if self._late:
+            yield paint("title", "Injected references that stood open above") + "\n"
+            yield from (self._render(one, self._references.met_by(one), True) for one in self._late)
+            yield "\n"
+
+    def _rest(self, unresolved: str | None) -> Iterator[str]:
         for piece in self._held:
-            yield self._text(piece, open_end=open_end)
+            yield self._text(piece, unresolved)
         self._held.clear()
         self._size = 0
 
-    def _text(self, piece: OutputPiece, *, open_end: bool = False) -> str:
+    def _text(self, piece: OutputPiece, unresolved: str | None = None) -> str:
         if isinstance(piece, str):
             return piece
-        met = self._references.met_by(piece)
-        return self._tell(piece, met or ("see the end" if open_end else None))
+        return self._render(piece, self._references.met_by(piece) or unresolved, False)
 
 
 # What policies would delete and when they are due, gathered while responses stream by.

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.policy import Rule
-from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.result import EngineResponse, RuleResult, RuleStatus
 from kyvsim.report.ending import counts_line
 from kyvsim.report.finding import compile_field_places
 from kyvsim.report.object_text import Marked, changed_yaml, hunks, marked_yaml, yaml_lines
@@ -83,56 +83,38 @@ _COLUMN: Final = 7
 _SHOWN: Final = ("fail", "warn", "error", "pass", "skip")
 
 
-def by_rule_lines(run: Run, layout: TextLayout) -> Iterator[str]:
-    """Yield the table, and the counts of all rules below it; nothing where no rule failed."""
-    rules = _by_title(run)
-    bad = {name: one for name, one in rules.items() if one.failed or one.warned or one.errors}
-    if bad:
-        room = layout.width - _COLUMN * len(_SHOWN)
-        head = "".join(f"{name:>{_COLUMN}}" for name in _SHOWN)
-        yield layout.paint("title", f"{'By rule':<{room}}{head}") + "\n"
-        for name, summary in sorted(bad.items(), key=_weight):
-            yield from _line(name, summary, room, layout)
-        if len(rules) > 1:
-            name = f"all {counted(len(rules), 'rule')} that applied"
-            yield from _line(name, run.result_counts.summary(), room, layout)
-        yield "\n"
+def rule_table(run: Run, layout: TextLayout, *, every: bool) -> Iterator[str]:
+    """Yield the table of all rules that have results, those with most failures first.
 
-
-def every_rule_lines(run: Run, layout: TextLayout) -> Iterator[str]:
-    """Yield the table of all rules that have results, those that found most fault first."""
-    rules = _by_title(run)
-    room = layout.width - _COLUMN * len(_SHOWN)
-    head = "".join(f"{name:>{_COLUMN}}" for name in _SHOWN)
-    yield layout.paint("title", f"{'By rule':<{room}}{head}") + "\n"
-    for name, summary in sorted(rules.items(), key=_weight):
-        yield from _line(name, summary, room, layout)
-    yield "\n"
-
-
-def _by_title(run: Run) -> dict[str, Summary]:
-    """Return the counts by the name of a rule; those derived from it count with it."""
-    titles = _titles(run)
-    found: dict[str, Summary] = {}
-    for key, summary in run.result_counts.by_rule().items():
-        kind, policy, rule, path = key
-        name = titles.get((kind, policy, path)) or rule_title(policy, rule)
-        before = found.get(name, Summary())
-        found[name] = Summary(*map(sum, zip(before, summary, strict=True)))
-    return found
-
-
-def _titles(run: Run) -> Mapping[tuple[object, ...], str]:
-    return {
+    Unless it is to have `every` rule, only those that failed are there, and the counts of all
+    rules below them; nothing where no rule failed.
+    """
+    titles = {
         (policy.kind, policy.key, rule.path): rule_title(policy.key, rule.name)
         for policy in run.policies
         for rule in policy.rules
     }
-
-
-def _weight(entry: tuple[str, Summary]) -> tuple[int, int, int, str]:
-    name, summary = entry
-    return -summary.errors, -summary.failed, -summary.warned, name
+    rules: dict[str, Summary] = {}
+    for (kind, policy, rule, path), summary in run.result_counts.by_rule().items():
+        # Rules that autogen derived count with the rule that is written.
+        name = titles.get((kind, policy, path)) or rule_title(policy, rule)
+        rules[name] = Summary(*map(sum, zip(rules.get(name, Summary()), summary, strict=True)))
+    shown = {
+        name: one for name, one in rules.items() if every or one.failed or one.warned or one.errors
+    }
+    if not shown and not every:
+        return
+    room = layout.width - _COLUMN * len(_SHOWN)
+    head = "".join(f"{name:>{_COLUMN}}" for name in _SHOWN)
+    yield layout.paint("title", f"{'By rule':<{room}}{head}") + "\n"
+    for name, one in sorted(
+        shown.items(), key=lambda item: (-item[1].errors, -item[1].failed, -item[1].warned, item[0])
+    ):
+        yield from _line(name, one, room, layout)
+    if len(rules) > 1 and not every:
+        name = f"all {counted(len(rules), 'rule')} that applied"
+        yield from _line(name, run.result_counts.summary(), room, layout)
+    yield "\n"
 
 
 def _line(name: str, summary: Summary, room: int, layout: TextLayout) -> Iterator[str]:
@@ -189,13 +171,13 @@ class ObjectBlocks:
         if not self._known or response.repeated:
             return None
         kinds: list[ResultKey] = []
-        name, namespace = _names(response.trigger)
+        key = object_key(response.trigger)
         for answer in response.evaluated:
             if answer.changed or answer.silent:
                 return None
             for result in answer.results:
                 known = self._known.get(_words_of(result))
-                if known is not None and not _mentions(_text(result), name, namespace):
+                if known is not None and not _mentions(result, key.name, key.namespace):
                     kinds.append(known)
                 elif result.status._value_ not in self._hidden or not is_plain(result):
                     return None
@@ -204,12 +186,12 @@ class ObjectBlocks:
     def of(self, response: EngineResponse) -> tuple[ObjectBlock, list[PendingReference]]:
         """Return the block of an object, and its references that wait for other objects."""
         rows = [*self._rows_of(response), *silent_rows(response)]
-        changes = [*_changes_of_object(response)]
+        changes = [*changes_of(response)] if has_changes(response) else []
         needs = pending_references(response) if changes else []
-        names = _names(response.trigger)
-        items = [self._row(row, response, names) for row in rows]
+        key = object_key(response.trigger)
+        items = [self._row(row, response, (key.name, key.namespace)) for row in rows]
         items += [self._change(one, alone=bool(needs)) for one in changes]
-        again = _repeated(response, self._layout)
+        again = repeat_blocks(response, self._layout.paint) if response.repeated else ()
         items += [GroupedResult(ResultKey(""), RenderedResult("", "", text=text)) for text in again]
         if not items:
             return _NOTHING, []
@@ -223,7 +205,9 @@ class ObjectBlocks:
         options = self._layout.options
         if options.show is Show.ALL or (options.detailed and row.status in QUIET):
             return GroupedResult(ResultKey(""), self._render_row(row, response, whole=True))
-        kind = self._kind(row, names)
+        kind = key_of_result(
+            (row.status, row.policy.kind, self._title(row)), _texts(row.result), names
+        )
         again = self._again.get(kind)
         if again is not None:
             self._know(row.result, kind, names)
@@ -235,15 +219,11 @@ class ObjectBlocks:
             )
         return GroupedResult(kind, self._render_row(row, response, whole=whole), whole)
 
-    def _kind(self, row: Row, names: tuple[str, str]) -> ResultKey:
-        rule = (row.status, row.policy.kind, self._title(row))
-        return key_of_result(rule, _texts(row.result), names)
-
     def _know(self, result: RuleResult, kind: ResultKey, names: tuple[str, str]) -> None:
         """Remember the kind of a result that says nothing of the object that has it."""
         if self._known is None or result.generated or result.targets:
             return
-        if _mentions(_text(result), *names):
+        if _mentions(result, *names):
             return
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
@@ -273,41 +253,20 @@ def _words_of(result: RuleResult) -> _Words:
     return (result.rule, result.status._value_, result.own or result.message, result.note)
 
 
-def _text(result: RuleResult) -> str:
-    return "\n".join(_texts(result))
-
-
 def _texts(result: RuleResult) -> tuple[str, str]:
     """Return what a result says."""
     return result.own or result.message, result.note
 
 
-def _mentions(text: str, name: str, namespace: str) -> bool:
-    """Return whether a text has the name of an object in it, or its namespace."""
+def _mentions(result: RuleResult, name: str, namespace: str) -> bool:
+    """Return whether the texts of a result have the name of an object in them, or its namespace."""
+    text = "\n".join(_texts(result))
     return bool((name and name in text) or (namespace and namespace in text))
 
 
 def is_plain(result: RuleResult) -> bool:
     """Return whether a result has nothing to show but its message."""
     return not (result.note or result.generated or result.targets)
-
-
-def _changes_of_object(response: EngineResponse) -> Iterable["RenderedChange"]:
-    if not has_changes(response):
-        return ()
-    return changes_of(response)
-
-
-def _names(obj: Json) -> tuple[str, str]:
-    """Return what makes messages on objects differ that are alike."""
-    key = object_key(obj)
-    return key.name, key.namespace
-
-
-def _repeated(response: EngineResponse, layout: TextLayout) -> Iterable[str]:
-    if not response.repeated:
-        return ()
-    return repeat_blocks(response, layout.paint)
 
 
 def reference_text(
@@ -469,15 +428,17 @@ def _content(obj: Mapping[str, Json]) -> Json:
 class ObjectRenderer:
     """Renders a run, response by response."""
 
-    __slots__ = ("_blocks", "_fold", "_layout", "_order", "_part", "_references", "_run")
+    __slots__ = ("_blocks", "_fold", "_layout", "_order", "_part", "_run")
 
     def __init__(self, run: Run, options: RenderOptions, references: ReferenceIndex) -> None:
         self._run = run
         self._layout = layout_of(options)
-        self._references = references
         self._fold = ResultGroups(self._layout)
         self._part = ChunkGroups()
-        self._order = DeferredOutput(references, self._need)
+        self._order = DeferredOutput(
+            references,
+            lambda need, met, owner: reference_text(need, met, self._layout, owner=owner),
+        )
         self._blocks = ObjectBlocks(run, self._layout)
 
     def row(self, response: EngineResponse) -> str:
@@ -512,83 +473,59 @@ class ObjectRenderer:
         """Yield the text of all objects, of the lines of all parts."""
         return map(self._fold.take, from_lines(pieces))
 
-    def open_needs(self) -> Iterator[str]:
-        """Yield what has waited to the end."""
-        yield from self._order.rest()
-        if self._order.late:
-            yield self._layout.paint("title", "Injected references that stood open above") + "\n"
-            for one in self._order.late:
-                yield self._need(one, self._references.met_by(one), owner=True)
-            yield "\n"
+    def deferred(self) -> Iterator[str]:
+        """Yield what has waited for references to the end."""
+        yield from self._order.end(self._layout.paint)
+
+    def repeated(self) -> Iterator[str]:
+        """Yield the results that were only counted, because they are equal to others."""
+        yield from self._fold.lines()
 
     def summary(self) -> Iterator[str]:
         """Yield what was only counted, the rules that failed, and how much was changed."""
         yield from self._fold.lines()
-        yield from by_rule_lines(self._run, self._layout)
+        yield from rule_table(self._run, self._layout, every=False)
         yield from self._fold.sizes()
-
-    def folded(self) -> Iterator[str]:
-        """Yield what was only counted, because it is alike."""
-        yield from self._fold.lines()
-
-    def _need(self, need: PendingReference, met: str | None, *, owner: bool = False) -> str:
-        return reference_text(need, met, self._layout, owner=owner)
 
 
 # The view of `apply` for people: what failed and why, what changed, which rules are broken.
 #
-# `--show objects` requests another one, with whole objects (`text.py`). The renderer is made when
-# there is something to show.
+# `--show objects` chooses another view, with whole objects.
 
 
 def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the view: objects with something to show, then the summary."""
-    other = _other_view(run, options)
-    if other is not None:
-        return other
+    if options.quiet or options.statistics:
+        return _begin_short(run, options)
+    if options.show is Show.OBJECTS:
+        return _begin_whole(run, options)
     paint = painter(colours=options.colours)
     references, collisions, deletions = ReferenceIndex(), Collisions(), deletions_of(run)
-    made: list[ObjectRenderer] = []  # when there is something to report
-
-    def renderer() -> "ObjectRenderer":
-        if not made:
-            made.append(ObjectRenderer(run, options, references))
-        return made[0]
+    renderer = ObjectRenderer(run, options, references)
 
     def row(response: EngineResponse) -> str:
         references.add(response)
         collisions.add(response)
         if deletions:
             deletions.add(response)
-        return "" if _is_silent(response, options) else renderer().row(response)
+        return "" if _is_silent(response, options) else renderer.row(response)
 
     def part_row(response: EngineResponse) -> str:
-        return "" if _is_silent(response, options) else renderer().line(response)
+        return "" if _is_silent(response, options) else renderer.line(response)
 
     def tail(_: Lists) -> Iterator[str]:
-        if made:
-            yield from made[0].open_needs()
+        yield from renderer.deferred()
         yield from deletions.lines(run.schedules, paint) if deletions else ()
         yield from collision_lines(collisions, paint)
-        if made:
-            yield from made[0].summary()
+        yield from renderer.summary()
 
     return StreamingDocument(
         head=lambda: (f"{paint('title', header(run))}\n\n",),
         row=part_row if run.is_part else row,
         tail=tail,
-        joined=lambda pieces: renderer().joined(pieces),
-        counted=lambda: made[0].counted() if made else "",
+        joined=renderer.joined,
+        counted=renderer.counted,
     )
-
-
-def _other_view(run: Run, options: RenderOptions) -> StreamingDocument | None:
-    """Return the other view that the options choose, if they do."""
-    if options.quiet or options.statistics:
-        return _begin_short(run, options)
-    if options.show is Show.OBJECTS:
-        return _begin_whole(run, options)
-    return None
 
 
 def _is_silent(response: EngineResponse, options: RenderOptions) -> bool:
@@ -601,7 +538,7 @@ def _is_silent(response: EngineResponse, options: RenderOptions) -> bool:
 
 def _is_reported(result: RuleResult) -> bool:
     is_quiet = result.status is RuleStatus.PASS or result.status is RuleStatus.SKIP
-    return not is_quiet or bool(result.note or result.generated or result.targets)
+    return not (is_quiet and is_plain(result))
 
 
 # Two short views of `apply`: what failed, and how often each rule ended how.
@@ -616,13 +553,18 @@ def _begin_short(run: Run, options: RenderOptions) -> StreamingDocument:
 
     def tail(_: Lists) -> Iterator[str]:
         if options.statistics:
-            yield from every_rule_lines(run, layout_of(options))
+            yield from rule_table(run, layout_of(options), every=True)
         else:
-            yield from renderer.folded()
+            yield from renderer.repeated()
 
     def failures(response: EngineResponse) -> EngineResponse:
         """Return a response with nothing in it but failures."""
-        return response._replace(answers=tuple(_failed(response)), repeated=())
+        failed = (
+            (answer, tuple(one for one in answer.results if one.status in _FAULTS))
+            for answer in response.evaluated
+        )
+        answers = tuple(answer._replace(results=results) for answer, results in failed if results)
+        return response._replace(answers=answers, repeated=())
 
     if options.statistics:
         return StreamingDocument(lambda: (), lambda _: "", tail, joined=lambda _: iter(()))
@@ -635,13 +577,6 @@ def _begin_short(run: Run, options: RenderOptions) -> StreamingDocument:
     )
 
 
-def _failed(response: EngineResponse) -> Iterator[PolicyResponse]:
-    for answer in response.evaluated:
-        results = tuple(one for one in answer.results if one.status in _FAULTS)
-        if results:
-            yield answer._replace(results=results)
-
-
 # The view with whole objects: what changed, what was generated, what failed; then the counts.
 
 
@@ -650,7 +585,9 @@ def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
     paint = painter(colours=options.colours)
     references, collisions, deletions = ReferenceIndex(), Collisions(), deletions_of(run)
     pieces_of = _compile_pieces(run, options)
-    order = DeferredOutput(references, lambda need, met: reference_line(need, met, paint))
+    order = DeferredOutput(
+        references, lambda need, met, owner: reference_line(need, met, paint, owner=owner)
+    )
 
     def row(response: EngineResponse) -> str:
         references.add(response)
@@ -660,13 +597,7 @@ def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
         return "".join(text for piece in pieces_of(response) for text in order.add(piece))
 
     def tail(_: Lists) -> Iterator[str]:
-        yield from order.rest()
-        if order.late:
-            yield paint("title", "Injected references that stood open above") + "\n"
-            yield from (
-                reference_line(one, references.met_by(one), paint, owner=True) for one in order.late
-            )
-            yield "\n"
+        yield from order.end(paint)
         yield from deletions.lines(run.schedules, paint) if deletions else ()
         yield from collision_lines(collisions, paint)
         yield f"{counts_line(run)}\n"

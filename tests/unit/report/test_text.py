@@ -8,7 +8,7 @@ from kyvsim.report import related_objects
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.run import ResultCounts
 from kyvsim.report.style import RenderOptions, Show, layout_of
-from kyvsim.report.text import by_rule_lines
+from kyvsim.report.text import rule_table
 
 
 def shown(run, name="text", **look):
@@ -254,7 +254,7 @@ def table(make, *counts, policies=()):
     for rule, status, number in counts:
         result_counts.count(rule, status, number)
     run = make.run([], result_counts=result_counts, policies=policies)
-    return "".join(by_rule_lines(run, layout_of(RenderOptions())))
+    return "".join(rule_table(run, layout_of(RenderOptions()), every=False))
 
 
 def test_rules_that_found_fault_stand_above_all(make):
