@@ -14,7 +14,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Head, Key, RefusalCount, ReportRow
 from kyvsim.model.result import ReportedReason
 from kyvsim.model.source import Location
-from kyvsim.report.result_groups import rule_title
+from kyvsim.report.results import rule_title
 from kyvsim.report.run import RenderedRun, ResultCounts, Run
 
 # Partial reports put together, whatever order they come in.

@@ -72,10 +72,10 @@ def _facts(report: ChainsawReport) -> Iterator[Fact]:
     yield informing("skipped", skipped, f"{skipped} skipped" if tally.total > skipped else "")
 
 
-def shown(report: ChainsawReport, sight: SuiteOptions) -> Iterator[ChainsawOutcome]:
+def shown(report: ChainsawReport, options: SuiteOptions) -> Iterator[ChainsawOutcome]:
     """Yield the tests that are to be shown, in order."""
     for one in report.outcomes:
-        if one.result == "fail" or not sight.fail_only:
+        if one.result == "fail" or not options.fail_only:
             yield one
 
 
@@ -93,11 +93,11 @@ _INDENT = " " * 6
 _LOOKS = (("pass", "pass", "pass"), ("fail", "FAIL", "fail"), ("unsupported", "n/a ", "skip"))
 
 
-def render_text(report: ChainsawReport, sight: SuiteOptions) -> Iterator[str]:
+def render_text(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
     """Yield the view a test at a time; the last line counts."""
-    paint = painter(colours=sight.colours)
+    paint = painter(colours=options.colours)
     between = ""
-    for outcome in shown(report, sight):
+    for outcome in shown(report, options):
         yield _test(outcome, paint)
         between = "\n"
     yield f"{between}{summary_line(report)}\n"
@@ -128,11 +128,11 @@ def _timeline(outcome: ChainsawOutcome) -> Iterator[str]:
 # The outcome of chainsaw tests as one JSON document, for programs.
 
 
-def render_json(report: ChainsawReport, sight: SuiteOptions) -> Iterator[str]:
+def render_json(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
     """Yield the document a test at a time."""
     yield '{"results": ['
     between = "\n  "
-    for outcome in shown(report, sight):
+    for outcome in shown(report, options):
         yield f"{between}{to_json(outcome_json(outcome))}"
         between = ",\n  "
     remarks = [to_json(diagnostic_json(one)) for one in report.diagnostics]
@@ -163,9 +163,9 @@ def outcome_json(outcome: ChainsawOutcome) -> Json:
 # The outcome of chainsaw tests as JUnit XML: one suite, a case for each test.
 
 
-def render_junit(report: ChainsawReport, sight: SuiteOptions) -> Iterator[str]:
+def render_junit(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
     """Yield the document a test at a time; unsupported tests are skipped ones there."""
-    del sight  # every format for programs holds all tests
+    del options  # every format for programs holds all tests
     errors = [str(one) for one in report.diagnostics if one.severity is Severity.ERROR]
     tally = chainsaw_tally(report)
     ending = chainsaw_ending(report)

@@ -194,6 +194,11 @@ def failed_place(document: Document | None, path: str) -> Location | None:
     return document.locate(tuple(steps))
 
 
+def place_json(place: Location | None) -> Json:
+    """Return a place as data; None where there is none."""
+    return None if place is None else place._asdict()
+
+
 def location_json(place: Location | None) -> dict[str, Json]:
     """Return a place as data; for none its file is "" and its line and column are 0."""
     return (place or Location(""))._asdict()

@@ -19,11 +19,11 @@ from kyvsim.model.comparison import (
 )
 from kyvsim.model.diagnostic import Severity, listed
 from kyvsim.model.source import Location
-from kyvsim.report.diagnostics import diagnostic_json
+from kyvsim.report.diagnostics import diagnostic_json, place_json
 from kyvsim.report.differences import RunComparison, comparison_ending, counts_line, figures
 from kyvsim.report.ending import ending_json, ending_line
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, to_json, without_comma, yaml_lines
-from kyvsim.report.results import identity, identity_of, key_title, title
+from kyvsim.report.results import identity, identity_of, key_title, rule_title, title
 from kyvsim.report.style import (
     Paint,
     RenderOptions,
@@ -79,7 +79,7 @@ def arrow(results: tuple[str, str]) -> str:
 
 def rule_name(policy: str, rule: str) -> str:
     """Return `policy / rule`, or the policy alone where its rule has no name."""
-    return safe_line(" / ".join(filter(None, (policy, rule))))
+    return safe_line(rule_title(policy, rule))
 
 
 def is_listed(one: VerdictDifference, *, detailed: bool) -> bool:
@@ -277,7 +277,7 @@ def render_json(one: RunComparison, options: RenderOptions) -> Iterator[str]:
 def _resource_json(found: ResourceDifference) -> Json:
     told: dict[str, Json] = {
         "resource": identity(found.resource),
-        "location": _place(found.place),
+        "location": place_json(found.place),
         "verdicts": [_verdict_json(one) for one in found.verdicts],
     }
     for effect in ObjectEffect:
@@ -309,8 +309,8 @@ def _result_json(side: ComparedResult | None) -> Json:
         "message": side.message,
         "note": side.note,
         "path": side.path,
-        "ruleLocation": _place(side.rule_place),
-        "location": _place(side.failed_place),
+        "ruleLocation": place_json(side.rule_place),
+        "location": place_json(side.failed_place),
     }
 
 
@@ -319,7 +319,7 @@ def _outcome(side: ComparedObject | None) -> Json:
         return None
     return {
         "by": [
-            {"policy": one.policy, "rule": one.rule, "ruleLocation": _place(one.place)}
+            {"policy": one.policy, "rule": one.rule, "ruleLocation": place_json(one.place)}
             for one in side.authors
         ],
         **side.settings,
@@ -331,13 +331,9 @@ def _uncompared(rule: UncomparedRule) -> Json:
     return {
         "policy": rule.policy,
         "rule": rule.rule,
-        "old": _place(rule.old),
-        "new": _place(rule.new),
+        "old": place_json(rule.old),
+        "new": place_json(rule.new),
     }
-
-
-def _place(place: Location | None) -> Json:
-    return place._asdict() if place else None
 
 
 # What two sets of policies say differently, in Markdown, for a comment on a change of policies.

@@ -17,9 +17,8 @@ from kyvsim.model.comparison import (
 )
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
-from kyvsim.model.source import Location
 from kyvsim.report.coverage import point_json, ratio_json
-from kyvsim.report.diagnostics import diagnostic_json
+from kyvsim.report.diagnostics import diagnostic_json, place_json
 from kyvsim.report.ending import ending_json, error_fact, informing, warning_fact, weighing
 from kyvsim.report.evidence import (
     deciding_results,
@@ -35,6 +34,7 @@ from kyvsim.report.evidence import (
 )
 from kyvsim.report.object_text import to_json, to_yaml
 from kyvsim.report.page import ending_of, page
+from kyvsim.report.results import rule_title
 from kyvsim.report.style import counted, safe_line
 
 # What `equal` found, and how it ended.
@@ -126,7 +126,7 @@ def _account_lines(name: str, account: Account, one: Counterexample) -> Iterator
     """Yield what one side did: its verdicts, and what decided."""
     shown = deciding_results(account)
     for said in shown:
-        rule = " / ".join(filter(None, (said.policy, said.rule)))
+        rule = rule_title(said.policy, said.rule)
         yield f"  {name}  {said.status.upper():<5}  {safe_line(rule)}: {safe_line(said.message)}"
     if not shown:
         yield f"  {name}  no rule is about it"
@@ -203,7 +203,7 @@ def _account_json(account: Account) -> Json:
         "generated": list(account.generated),
         "deletes": account.deleted,
         "later": list(account.later),
-        "decided": {"text": account.decided, "policy": _place(account.place)},
+        "decided": {"text": account.decided, "policy": place_json(account.place)},
     }
 
 
@@ -214,10 +214,6 @@ def _side_json(side: SideReached) -> Json:
         **ratio_json(side.ratio),
         "unreached": [point_json(one) for one in side.unreached],
     }
-
-
-def _place(place: Location | None) -> Json:
-    return None if place is None else place._asdict()
 
 
 # Evidence as one page for a browser.
@@ -262,7 +258,7 @@ def _document(one: ExampleObject) -> str:
 
 def doing_text(one: RuleAction) -> str:
     """Return what a rule does, in words, and where it is."""
-    name = " / ".join(filter(None, (one.policy, one.rule)))
+    name = rule_title(one.policy, one.rule)
     return f"{one.outcome}: {name} ({one.location})"
 
 

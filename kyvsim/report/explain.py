@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step, StepKind, Value
 from kyvsim.model.source import Location
+from kyvsim.report.diagnostics import place_json
 from kyvsim.report.explain_words import (
     ExplainedRule,
     StepPage,
@@ -194,7 +195,7 @@ def render_json(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[s
         document = found.response.document
         told = {
             **identity(found.response.trigger),
-            "place": _place(document.locate(()) if document else None),
+            "place": place_json(document.locate(()) if document else None),
             "rules": [rule_json(one, found) for one in found.rules],
         }
         yield f"{between}{json.dumps(told, default=str)}"
@@ -212,7 +213,7 @@ def rule_json(rule: RuleExplanation, found: ObjectExplanation) -> Json:
         "variant": rule.rule.variant,
         "phase": rule.stage.phase.value,
         "verdict": verdict_word(rule),
-        "place": _place(rule.place),
+        "place": place_json(rule.place),
         "results": [
             {
                 "rule": one.rule.name,
@@ -224,8 +225,8 @@ def rule_json(rule: RuleExplanation, found: ObjectExplanation) -> Json:
         ],
         "decided": {
             "text": decided.text,
-            "policy": _place(decided.place),
-            "manifest": _place(decided.seen_at),
+            "policy": place_json(decided.place),
+            "manifest": place_json(decided.seen_at),
         },
         "steps": [_step_json(one) for one in rule.steps],
         "before": [_step_json(one) for one in rule.before],
@@ -241,8 +242,8 @@ def _step_json(step: Step) -> Json:
         "answer": answer_word(step.answer),
         "note": step.note,
         "path": None if step.path is None else list(step.path),
-        "policy": _place(step.place),
-        "manifest": _place(step.seen_at),
+        "policy": place_json(step.place),
+        "manifest": place_json(step.seen_at),
         "steps": [_step_json(one) for one in step.steps],
     }
     names = ("after", "before") if step.kind is StepKind.CHANGE else ("wanted", "found")
@@ -255,12 +256,6 @@ def _step_json(step: Step) -> Json:
 
 def _value(value: Value) -> Json:
     return whole_numbers(value.data)
-
-
-def _place(place: Location | None) -> Json:
-    if place is None:
-        return None
-    return {"file": place.file, "line": place.line, "column": place.column}
 
 
 # Explanations as one page for a browser; the steps on the way to what decided are open.

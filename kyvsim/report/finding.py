@@ -32,6 +32,7 @@ from kyvsim.report.results import (
     compile_rows,
     documentation_of,
     identity,
+    rule_title,
     severity_of,
     silent_rows,
     title,
@@ -163,7 +164,7 @@ class Finding:
     @property
     def shown_name(self) -> str:
         """`policy / rule`, or the policy alone where its rule has no name."""
-        return safe_line(" / ".join(filter(None, (self.policy, self.rule))))
+        return safe_line(rule_title(self.policy, self.rule))
 
     @property
     def shown_check(self) -> str:

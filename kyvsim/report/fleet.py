@@ -29,11 +29,9 @@ from kyvsim.report.result_groups import (
     ResultKey,
     SeenResults,
     key_of_result,
-    rule_title,
     to_line,
     with_message,
     word_of,
-    written_title,
 )
 from kyvsim.report.results import (
     NO_RESULT,
@@ -44,9 +42,11 @@ from kyvsim.report.results import (
     category_of,
     compile_rows,
     only_warns,
+    rule_title,
     severity_of,
     silent_rows,
     title,
+    written_title,
 )
 from kyvsim.report.run import Run
 from kyvsim.report.style import (

@@ -6,11 +6,10 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, NamedTuple, Protocol
 
-from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import BaselineState, EngineResponse
 from kyvsim.report.failure_reasons import reason_lines
 from kyvsim.report.finding import finding_of
-from kyvsim.report.results import NO_RESULT, QUIET, Row, cached_by_rule
+from kyvsim.report.results import NO_RESULT, QUIET, Row, cached_by_rule, row_title
 from kyvsim.report.run import Run
 from kyvsim.report.style import INDENT, TextLayout, counted, justified, safe_line, wrapped
 
@@ -32,22 +31,6 @@ class RenderedResult(NamedTuple):
     """Lines that this one has in place of them: Kyverno's message can name a path, or an image."""
     places: str = ""
     """Lines on what is only of this one."""
-
-
-def rule_title(policy: str, rule: str) -> str:
-    """Return the name of a rule behind that of its policy; that alone of one without rules."""
-    return " / ".join(filter(None, (policy, rule)))
-
-
-def written_title(policy: Policy, rule: Rule) -> str:
-    """Return the title under which tables count a rule: autogen's count with the written one."""
-    written = next((one for one in policy.rules if one.path == rule.path), rule)
-    return rule_title(policy.key, written.name)
-
-
-def row_title(row: Row) -> str:
-    """Return the title of the rule of a row, with the name that Kyverno reports."""
-    return rule_title(row.policy.key, row.result.rule.name)
 
 
 class RenderRow(Protocol):

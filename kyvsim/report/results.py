@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.model.policy import SEVERITIES, Override, Policy, RuleFacts
+from kyvsim.model.policy import SEVERITIES, Override, Policy, Rule, RuleFacts
 from kyvsim.model.result import (
     EngineResponse,
     Phase,
@@ -278,6 +278,22 @@ def _generated_name(obj: Json) -> str:
     meta = obj.get("metadata") if obj.__class__ is dict else None
     prefix = meta.get("generateName") if meta.__class__ is dict else None
     return f"{prefix}*" if prefix.__class__ is str else ""
+
+
+def rule_title(policy: str, rule: str) -> str:
+    """Return `policy / rule`, or the policy alone where its rule has no name."""
+    return " / ".join(filter(None, (policy, rule)))
+
+
+def written_title(policy: Policy, rule: Rule) -> str:
+    """Return the title under which tables count a rule: autogen's count with the written one."""
+    written = next((one for one in policy.rules if one.path == rule.path), rule)
+    return rule_title(policy.key, written.name)
+
+
+def row_title(row: Row) -> str:
+    """Return the title of the rule of a row, with the name that Kyverno reports."""
+    return rule_title(row.policy.key, row.result.rule.name)
 
 
 # The objects that a response changed or created, each with the rule that did it.

@@ -1,6 +1,6 @@
 """What text output has in common: options, colours, widths, and text that is safe to show."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
@@ -206,6 +206,11 @@ def justified(left: str, right: str, width: int, indent: str = INDENT) -> tuple[
     if gap >= 2:
         return left, " " * gap + right
     return left, f"\n{indent}{right}"
+
+
+def aligned(cells: Iterable[str], widths: Iterable[int]) -> str:
+    """Return a line of a table, each cell filled up to the width of its column."""
+    return "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
 
 
 def truncated(line: str, width: int) -> str:

@@ -10,7 +10,7 @@ from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Location
 from kyvsim.model.suite import GoldenDifference, ManifestOutcome, Mutants, RowOutcome, SuiteOutcome
 from kyvsim.report.annotations import annotation, remark
-from kyvsim.report.diagnostics import diagnostic_json
+from kyvsim.report.diagnostics import diagnostic_json, place_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.junit import attributes, escaped
 from kyvsim.report.mutants import (
@@ -24,6 +24,7 @@ from kyvsim.report.mutants import (
 )
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, to_json, to_yaml
 from kyvsim.report.page import TableEntry, ending_of, page, table_of
+from kyvsim.report.results import rule_title
 from kyvsim.report.style import (
     counted,
     markdown_lines,
@@ -48,11 +49,11 @@ from kyvsim.report.suite_text import (
 # The outcome of tests as one JSON document, for programs.
 
 
-def render_json(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
+def render_json(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the document a row at a time."""
     yield '{"results": ['
     between = "\n  "
-    for file, row in shown_rows(outcome, sight):
+    for file, row in shown_rows(outcome, options):
         yield f"{between}{to_json(row_json(file, row))}"
         between = ",\n  "
     remarks = [to_json(diagnostic_json(one)) for one in every_diagnostic(outcome)]
@@ -78,23 +79,19 @@ def row_json(file: str, row: RowOutcome) -> Json:
     if row.skip:
         found["skip"] = row.skip
     if row.location:
-        found["location"] = _location(row.location)
+        found["location"] = place_json(row.location)
     if row.difference:
         found["difference"] = row.difference._asdict()
     return found
 
 
-def _location(place: Location) -> Json:
-    return {"file": place.file, "line": place.line, "column": place.column}
-
-
 # The outcome of tests as one YAML document: that of the JSON format.
 
 
-def render_yaml(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
+def render_yaml(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the document as a whole."""
     found = {
-        "results": [row_json(file, row) for file, row in shown_rows(outcome, sight)],
+        "results": [row_json(file, row) for file, row in shown_rows(outcome, options)],
         "diagnostics": [diagnostic_json(one) for one in every_diagnostic(outcome)],
         "ending": ending_json(suite_ending(outcome)),
         "summary": tally_of(outcome)._asdict(),
@@ -107,13 +104,13 @@ def render_yaml(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
 # Rows of tests as a Markdown table.
 
 
-def render_markdown(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
+def render_markdown(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the table a line at a time, then the counts."""
-    names = columns(sight)
+    names = columns(options)
     yield table_line(names)
     yield table_line(("---",) * len(names))
-    for number, (_, row) in enumerate(shown_rows(outcome, sight), 1):
-        yield table_line(cells(number, row, sight, markdown_lines))
+    for number, (_, row) in enumerate(shown_rows(outcome, options), 1):
+        yield table_line(cells(number, row, options, markdown_lines))
     yield f"\n{summary_line(outcome)}\n"
     if outcome.mutants is not None:
         yield from _mutant_items(outcome.mutants)
@@ -131,12 +128,12 @@ def _mutant_items(mutants: Mutants) -> Iterator[str]:
 # Mutants that no test notices are skipped cases of a suite of their own: they fail no run.
 
 
-def render_junit(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
+def render_junit(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the document a suite at a time; what could not be used is an error of its suite.
 
     Characters that XML 1.0 does not have become U+FFFD.
     """
-    del sight  # every format for programs holds all rows
+    del options  # every format for programs holds all rows
     manifests = [one for one in _with_paths(outcome) if one.rows or _errors(one)]
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     holes = hole_cases(outcome.mutants)
@@ -222,9 +219,9 @@ def _case_content(row: RowOutcome) -> str:
 _IN_DESCRIPTION = str.maketrans({"\\": "\\\\", "#": "\\#"})
 
 
-def render_tap(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
+def render_tap(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the plan and then a point at a time; input that could not be used is a failed point."""
-    del sight  # every format for programs holds all rows
+    del options  # every format for programs holds all rows
     wrong = [one for one in every_diagnostic(outcome) if one.severity is Severity.ERROR]
     holes = hole_cases(outcome.mutants)
     rows_end = len(wrong) + tally_of(outcome).total
@@ -280,11 +277,11 @@ def _quoted(text: str) -> str:
 # Failed rows as workflow commands, which GitHub shows beside the lines of a manifest.
 
 
-def render_github(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
+def render_github(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield a command for each diagnostic and failed row; the last line has the counts."""
     yield from map(remark, every_diagnostic(outcome))
-    for _, row in shown_rows(outcome, sight._replace(fail_only=True)):
-        name = " / ".join(filter(None, (row.policy, row.rule)))
+    for _, row in shown_rows(outcome, options._replace(fail_only=True)):
+        name = rule_title(row.policy, row.rule)
         lines = [f"{name}  {row.resource}" if row.resource else name, row.message]
         lines += [diff_text(row.difference)] if row.difference else []
         text = "\n".join(filter(None, lines))
@@ -329,9 +326,9 @@ class _PageManifest(NamedTuple):
     others: tuple[_PageRow, ...]
 
 
-def render_html(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
+def render_html(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the page in pieces: manifests with rows that failed come first."""
-    manifests = [_page_manifest(one, sight) for one in outcome.manifests if one.rows]
+    manifests = [_page_manifest(one, options) for one in outcome.manifests if one.rows]
     manifests.sort(key=lambda one: not one.failed)
     rows = [(one.file, row) for one in outcome.manifests for row in one.rows]
     by_rule = (TableEntry(_name(row), row.result.lower()) for _, row in rows)
@@ -351,18 +348,18 @@ def render_html(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
     )
 
 
-def _page_manifest(one: ManifestOutcome, sight: SuiteOptions) -> _PageManifest:
-    failed = [_page_row(row, sight) for row in one.rows if row.failed]
+def _page_manifest(one: ManifestOutcome, options: SuiteOptions) -> _PageManifest:
+    failed = [_page_row(row, options) for row in one.rows if row.failed]
     others = (
-        [] if sight.fail_only else [_page_row(row, sight) for row in one.rows if not row.failed]
+        [] if options.fail_only else [_page_row(row, options) for row in one.rows if not row.failed]
     )
     rows = counted(len(one.rows), "row")
     counts = f"{len(failed)} of {rows} failed" if failed else rows
     return _PageManifest(one.file, counts, tuple(failed), tuple(others))
 
 
-def _page_row(row: RowOutcome, sight: SuiteOptions) -> _PageRow:
-    shown = row.failed or sight.detailed
+def _page_row(row: RowOutcome, options: SuiteOptions) -> _PageRow:
+    shown = row.failed or options.detailed
     difference = row.difference
     return _PageRow(
         status=row.result.lower(),
@@ -383,4 +380,4 @@ def _lines(difference: GoldenDifference) -> tuple[Marked, ...]:
 
 
 def _name(row: RowOutcome) -> str:
-    return " / ".join(filter(None, (row.policy, row.rule)))
+    return rule_title(row.policy, row.rule)

@@ -13,12 +13,14 @@ from kyvsim.report.failure_reasons import reason_lines
 from kyvsim.report.mutants import holes_text
 from kyvsim.report.object_text import Marked, hunks, marked_yaml
 from kyvsim.report.result_groups import headline
+from kyvsim.report.results import rule_title
 from kyvsim.report.style import (
     INDENT,
     MARK_STYLES,
     Paint,
     RenderOptions,
     TextLayout,
+    aligned,
     counted,
     layout_of,
     painter,
@@ -63,11 +65,11 @@ def tally_of(outcome: SuiteOutcome) -> SuiteTally:
     return SuiteTally(len(results), passed, failed, skipped, ran)
 
 
-def shown_rows(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[tuple[str, RowOutcome]]:
+def shown_rows(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[tuple[str, RowOutcome]]:
     """Yield the manifest and each row that is to be shown, in order."""
     for one in outcome.manifests:
         for row in one.rows:
-            if row.failed or not sight.fail_only:
+            if row.failed or not options.fail_only:
                 yield one.file, row
 
 
@@ -163,17 +165,17 @@ RESULT = _COLUMNS.index("RESULT")
 """The place of the cell that reports how a row ended."""
 
 
-def columns(sight: SuiteOptions) -> tuple[str, ...]:
+def columns(options: SuiteOptions) -> tuple[str, ...]:
     """Return the names of the columns; messages have one when they are requested."""
-    return _COLUMNS if sight.detailed else _COLUMNS[:-1]
+    return _COLUMNS if options.detailed else _COLUMNS[:-1]
 
 
 def cells(
-    number: int, row: RowOutcome, sight: SuiteOptions, shown: Callable[[str], str] = safe_line
+    number: int, row: RowOutcome, options: SuiteOptions, shown: Callable[[str], str] = safe_line
 ) -> tuple[str, ...]:
     """Return the cells of a row as a function shows them: each on one line and safe to show."""
     texts = [str(number), row.policy, row.rule, row.resource, row.result, reason(row)]
-    if sight.detailed:
+    if options.detailed:
         texts.append(row.message)
     return tuple(map(shown, texts))
 
@@ -209,14 +211,14 @@ def _hunks(difference: GoldenDifference) -> Iterator[Marked]:
 _COLUMN: Final = 7
 
 
-def render_text(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
+def render_text(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the view a manifest at a time; the last line counts."""
-    layout = layout_of(RenderOptions(colours=sight.colours, width=sight.width))
-    if sight.statistics:
+    layout = layout_of(RenderOptions(colours=options.colours, width=options.width))
+    if options.statistics:
         yield from _by_rule(outcome, layout)
-    for one in () if sight.statistics else outcome.manifests:
-        if one.rows and (not sight.fail_only or any(row.failed for row in one.rows)):
-            yield _manifest(one, sight, layout)
+    for one in () if options.statistics else outcome.manifests:
+        if one.rows and (not options.fail_only or any(row.failed for row in one.rows)):
+            yield _manifest(one, options, layout)
     yield f"\n{summary_line(outcome)}\n" if outcome.total else f"{summary_line(outcome)}\n"
     if outcome.mutants is not None:
         yield "\n"
@@ -227,7 +229,7 @@ def _by_rule(outcome: SuiteOutcome, layout: TextLayout) -> Iterator[str]:
     """Yield how many rows of each rule failed and passed, those that failed most first."""
     counts: dict[str, list[int]] = {}
     for row in (row for one in outcome.manifests for row in one.rows):
-        name = " / ".join(filter(None, (row.policy, row.rule)))
+        name = rule_title(row.policy, row.rule)
         counts.setdefault(name, [0, 0])[not row.failed] += 1
     room = layout.width - _COLUMN * 2
     yield layout.paint("title", f"{'By rule':<{room}}{'fail':>{_COLUMN}}{'pass':>{_COLUMN}}") + "\n"
@@ -237,7 +239,7 @@ def _by_rule(outcome: SuiteOutcome, layout: TextLayout) -> Iterator[str]:
         yield from (f"{line}\n" for line in (*lines, f"{last:<{room}}{cells}"))
 
 
-def _manifest(one: ManifestOutcome, sight: SuiteOptions, layout: TextLayout) -> str:
+def _manifest(one: ManifestOutcome, options: SuiteOptions, layout: TextLayout) -> str:
     paint = layout.paint
     failed = sum(row.failed for row in one.rows)
     word = paint("fail", "FAIL") if failed else paint("pass", "pass")
@@ -245,13 +247,13 @@ def _manifest(one: ManifestOutcome, sight: SuiteOptions, layout: TextLayout) -> 
     counts = f"{failed} of {rows} failed" if failed else rows
     lines = [f"{word}  {safe_line(one.file)}  {paint('dim', f'({counts}{_skips(one)})')}\n"]
     for row in one.rows:
-        if row.failed or (sight.detailed and not sight.fail_only):
+        if row.failed or (options.detailed and not options.fail_only):
             lines += _row(row, layout)
     return "".join(lines)
 
 
 def _row(row: RowOutcome, layout: TextLayout) -> Iterator[str]:
-    name = " / ".join(filter(None, (row.policy, row.rule)))
+    name = rule_title(row.policy, row.rule)
     word = row.result.upper() if row.failed else row.result.lower()
     place = safe_line(str(row.location)) if row.location else ""
     about = f"{name}: {row.resource}" if row.resource else name
@@ -277,14 +279,14 @@ def _skips(one: ManifestOutcome) -> str:
 _PAINTS = (("Pass", "pass"), ("Fail", "fail"), ("Skip", "skip"))
 
 
-def render_table(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
+def render_table(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the table a line at a time, then the counts; rows are never wrapped."""
-    names = columns(sight)
-    shown = shown_rows(outcome, sight)
-    rows = [cells(number, row, sight) for number, (_, row) in enumerate(shown, 1)]
+    names = columns(options)
+    shown = shown_rows(outcome, options)
+    rows = [cells(number, row, options) for number, (_, row) in enumerate(shown, 1)]
     widths = [max(map(len, texts)) for texts in zip(names, *rows, strict=True)]
-    paint = painter(colours=sight.colours)
-    yield f"{paint('title', _line(names, widths))}\n"
+    paint = painter(colours=options.colours)
+    yield f"{paint('title', aligned(names, widths))}\n"
     yield f"{'  '.join('-' * width for width in widths)}\n"
     paints = dict(_PAINTS)
     for row in rows:
@@ -295,8 +297,3 @@ def render_table(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
     if outcome.mutants is not None:
         yield "\n"
         yield from mutants.lines(outcome.mutants)
-
-
-def _line(texts: tuple[str, ...], widths: list[int]) -> str:
-    padded = (f"{text:<{width}}" for text, width in zip(texts, widths, strict=True))
-    return "  ".join(padded).rstrip()

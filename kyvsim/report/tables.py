@@ -14,6 +14,7 @@ from kyvsim.report.run import Lists, Run, StreamingDocument
 from kyvsim.report.style import (
     STYLES,
     RenderOptions,
+    aligned,
     markdown_lines,
     markdown_text,
     painter,
@@ -50,7 +51,7 @@ def begin_table(run: Run, options: RenderOptions) -> StreamingDocument:
         columns = _COLUMNS if options.detailed else _COLUMNS[:-1]
         widths = _widths(columns, rows)
         paint = painter(colours=options.colours)
-        yield paint("title", _aligned_line(columns, widths)) + "\n"
+        yield paint("title", aligned(columns, widths)) + "\n"
         yield "  ".join("-" * width for width in widths) + "\n"
         form = "  ".join(f"{{:<{width}}}" for width in widths[:_RESULT])
         width = widths[_RESULT]
@@ -101,11 +102,6 @@ def _widths(columns: tuple[str, ...], rows: Iterable[str]) -> list[int]:
             count += 1
             widths = list(map(max, widths, map(len, cells)))
     return [max(len(columns[0]), len(str(count))), *widths]
-
-
-def _aligned_line(cells: tuple[str, ...], widths: list[int]) -> str:
-    padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
-    return "  ".join(padded).rstrip()
 
 
 # Results as comma-separated values (RFC 4180, but with plain line ends), for spreadsheets.

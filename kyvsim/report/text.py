@@ -30,8 +30,6 @@ from kyvsim.report.result_groups import (
     from_lines,
     key_of_result,
     result_key,
-    row_title,
-    rule_title,
     to_line,
 )
 from kyvsim.report.results import (
@@ -45,6 +43,8 @@ from kyvsim.report.results import (
     has_changes,
     mutations,
     patched_targets,
+    row_title,
+    rule_title,
     short_title,
     silent_rows,
     title,
@@ -344,7 +344,7 @@ def changes_of(response: EngineResponse) -> Iterator[RenderedChange]:
 
 
 def _of_other(word: str, change: ChangedObject, before: Json, after: Json) -> RenderedChange:
-    author = " / ".join(filter(None, (change.policy.key, change.rule)))
+    author = rule_title(change.policy.key, change.rule)
     return RenderedChange(word, short_title(change.object), author, before, after)
 
 

@@ -17,6 +17,7 @@ from kyvsim.report.results import (
     mutations,
     passed_rules,
     patched_targets,
+    rule_title,
     short_title,
     silent_rows,
     title,
@@ -93,7 +94,7 @@ def verdict_heading(told: tuple[str, str, str], place: str, paint: Paint) -> str
     """Return the line with a status, a policy and a rule, and with the place of the rule."""
     status, policy, rule = told
     where = paint("dim", f"({safe_line(place)})")
-    name = safe_line(" / ".join(filter(None, (policy, rule))))
+    name = safe_line(rule_title(policy, rule))
     return f"  {paint(status, f'{status:<5}')}  {name} {where}\n"
 
 

@@ -11,7 +11,7 @@ from kyvsim.model.simulation import (
     Simulation,
     TimelineEvent,
 )
-from kyvsim.model.source import Location
+from kyvsim.report.diagnostics import place_json
 from kyvsim.report.explain import rule_json
 from kyvsim.report.object_text import to_json
 from kyvsim.report.timeline_chart import pairs_of
@@ -138,7 +138,7 @@ def _hazard(hazard: Hazard) -> Json:
         "objects": [_key(one) for one in hazard.objects],
         "policies": list(hazard.policies),
         "events": list(hazard.events),
-        "location": _place(hazard.location),
+        "location": place_json(hazard.location),
         **({"manifests": list(hazard.manifests)} if hazard.manifests else {}),
     }
 
@@ -149,7 +149,7 @@ def _expectation(one: Expectation) -> Json:
         "met": one.met,
         "time": round(one.time, 6),
         "reason": one.reason,
-        "location": _place(one.location),
+        "location": place_json(one.location),
     }
 
 
@@ -167,9 +167,3 @@ def _summary(simulation: Simulation) -> Json:
 def _key(key: ObjectKey) -> Json:
     api_version, kind, namespace, name = key
     return {"apiVersion": api_version, "kind": kind, "namespace": namespace, "name": name}
-
-
-def _place(location: Location | None) -> Json:
-    if location is None:
-        return None
-    return {"file": location.file, "line": location.line, "column": location.column}
