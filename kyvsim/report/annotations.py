@@ -66,9 +66,6 @@ def _visible(text: str) -> str:
     return "\r".join(map(safe_text, text.split("\r")))
 
 
-# What rules found as workflow commands, which GitHub shows beside the lines of a change.
-
-
 def begin_github(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin a command for each diagnostic and each finding; the last line counts, for the log."""
     findings = compile_findings(run, options._replace(detailed=False))
@@ -86,9 +83,6 @@ def begin_github(run: Run, options: RenderOptions) -> StreamingDocument:
         row=lambda response: "".join(line(one) for one in findings(response)),
         tail=tail,
     )
-
-
-# Findings as workflow commands, which GitHub shows beside the lines of a change.
 
 
 def render_lint_github(findings: Findings, _look: RenderOptions) -> Iterator[str]:
@@ -183,9 +177,6 @@ def _weight(one: Finding) -> str:
     """Return how heavy a finding is: as its policy says where it fails, else as its status says."""
     said = one.severity if one.weight is Severity.ERROR else ""
     return _RESULT_WEIGHTS.get(said) or weight_word(one.weight)
-
-
-# Findings as a code quality report of GitLab.
 
 
 def render_lint_gitlab(findings: Findings, _look: RenderOptions) -> Iterator[str]:

@@ -19,9 +19,6 @@ from kyvsim.model.result import (
 from kyvsim.report.object_text import yaml_lines
 from kyvsim.report.results import identity_of, key_title, only_warns
 
-# Failures that are known from a baseline, distinguished while the responses of a run stream by.
-
-
 _FAULTS: Final = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
 _NOTE: Final = "known: the baseline has it"
 

@@ -9,8 +9,6 @@ from kyvsim.model.tracing import Coverage, FileCoverage, Point, PointKind, Ratio
 from kyvsim.report.object_text import to_json
 from kyvsim.report.style import safe_line
 
-# What tests reached in policies as text: a percentage for each file, and what was not reached.
-
 
 def render_text(coverage: Coverage) -> Iterator[str]:
     """Yield a line for each file, what was not reached below it, and the sum at the end."""

@@ -12,9 +12,6 @@ from kyvsim.model.source import Document, Location
 from kyvsim.report.results import Row
 from kyvsim.report.style import TextLayout, safe_line, wrapped
 
-# A line of a file with a mark below the part that is meant.
-
-
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"' r"|'(?:[^']|'')*'")
 _WORD: Final = re.compile(r"[^\s,\[\]{}]+")
 _PLAIN: Final = re.compile(r"[^,\[\]{}#]+")
@@ -215,8 +212,6 @@ def _member(node: Json, step: str | int) -> Json:
     return node[step] if in_list and int(step) < len(node) else None
 
 
-# Diagnostics of a run as JSON, and as text with the line of the source.
-
 # A diagnostic about an input file as JSON data.
 
 
@@ -249,9 +244,6 @@ def _fix(fix: Fix) -> Json:
     return {"title": fix.title, "edits": edits}
 
 
-# The line of a file that a diagnostic is about, with a mark below the part that is meant.
-
-
 _INDENT: Final = "    "
 
 
@@ -268,9 +260,6 @@ def source_lines(entry: Diagnostic, line: str, layout: TextLayout) -> Iterator[s
     style = "error" if entry.severity is Severity.ERROR else "warn"
     yield f"{_INDENT}{layout.paint('dim', shown[0])}{shown[1]}"
     yield f"{_INDENT}{layout.paint('dim', mark[0])}{layout.paint(style, mark[1])}"
-
-
-# A diagnostic about an input file as text.
 
 
 def remark_text(entry: Diagnostic, width: int = 0) -> str:

@@ -46,8 +46,6 @@ from kyvsim.report.results import (
 from kyvsim.report.run import Run
 from kyvsim.report.style import counted
 
-# What two responses to the same resource have differently: verdicts, and objects.
-
 _RowKey: TypeAlias = tuple[str, str, str]
 """Policy, rule and phase: by these two sets are put beside each other."""
 

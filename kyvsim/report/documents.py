@@ -232,9 +232,6 @@ def _need(need: PendingReference, references: ReferenceIndex) -> Json:
     }
 
 
-# The run as one YAML document: what the JSON format has, the results first.
-
-
 def begin_yaml(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the document: its `results`, then all else in the order of the alphabet."""
     document = begin_json(run, options)
@@ -253,8 +250,6 @@ def begin_yaml(run: Run, options: RenderOptions) -> StreamingDocument:
         head=lambda: (), row=row, tail=tail, lists=document.lists, lead="results:\n"
     )
 
-
-# The resources as mutate rules left them, as a stream of manifests for another program.
 
 _BETWEEN = "---\n"
 

@@ -216,9 +216,6 @@ def _side_json(side: SideReached) -> Json:
     }
 
 
-# Evidence as one page for a browser.
-
-
 def render_html(found: Equality) -> Iterator[str]:
     """Yield the page in pieces."""
     return page(

@@ -137,9 +137,6 @@ def _whole(found: ObjectExplanation) -> Location | None:
     return document.locate(()) if document else None
 
 
-# What a rule that is explained changed or would create, as lines.
-
-
 def effect_lines(step: Step) -> Iterator[Marked]:
     """Yield what a rule changed or would create, as lines of YAML with their marks."""
     if step.kind is StepKind.CHANGE and step.found is not None and step.wanted is not None:

@@ -11,8 +11,6 @@ from kyvsim.report.results import title
 from kyvsim.report.run import Lists, Run, StreamingDocument
 from kyvsim.report.style import RenderOptions, safe_text
 
-# Text and attributes of JUnit XML.
-
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 _IN_ATTRIBUTE = str.maketrans({"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})

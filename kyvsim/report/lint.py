@@ -70,9 +70,6 @@ def _cell(entries: list[Diagnostic], severity: Severity, layout: TextLayout) -> 
     return layout.paint("error" if severity is Severity.ERROR else "warn", cell) if number else cell
 
 
-# Findings as one JSON document.
-
-
 def render_json(findings: Findings, _look: RenderOptions) -> Iterator[str]:
     """Yield the document: `diagnostics`, `ending`, then `summary` with the figures."""
     listed = ",\n  ".join(to_json(diagnostic_json(entry)) for entry in findings.diagnostics)

@@ -143,8 +143,6 @@ def _words(text: str, width: int) -> Iterator[str]:
         yield from (word,) if len(word) <= width else word.split(" ")
 
 
-# Results of `migrate` as text, HTML and JSON.
-
 # What became of policies, for people: a line for each rule, and what it hangs on.
 
 

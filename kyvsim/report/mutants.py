@@ -13,8 +13,6 @@ from kyvsim.report.equal import example_json
 from kyvsim.report.evidence import example_objects
 from kyvsim.report.style import counted, safe_line
 
-# What tests notice of changed policies as text: the score, and each change that none notices.
-
 _WORDS: Mapping[DifferenceKind, str] = MappingProxyType(
     {
         DifferenceKind.DENIAL_LOST: "the policy denies this, the changed one does not",

@@ -89,9 +89,6 @@ def _failed_generate_rules(response: EngineResponse) -> Iterator[tuple[str, str]
                 yield kind, f"{rule} {ending}: {result.message}"
 
 
-# Texts in their order, while references that mutation injected wait for what meets them.
-
-
 _HOLD_LIMIT: Final = 1 << 20
 """How many characters wait for an object that may still come and meet an open reference."""
 

@@ -85,9 +85,6 @@ def row_json(file: str, row: RowOutcome) -> Json:
     return found
 
 
-# The outcome of tests as one YAML document: that of the JSON format.
-
-
 def render_yaml(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the document as a whole."""
     found = {
@@ -272,9 +269,6 @@ def _details(
 
 def _quoted(text: str) -> str:
     return json.dumps(safe_text(text), ensure_ascii=False)
-
-
-# Failed rows as workflow commands, which GitHub shows beside the lines of a manifest.
 
 
 def render_github(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:

@@ -274,8 +274,6 @@ def _skips(one: ManifestOutcome) -> str:
     return f"; skipped as expected: {listed}" if listed else ""
 
 
-# Rows of tests as one aligned table, manifest by manifest.
-
 _PAINTS = (("Pass", "pass"), ("Fail", "fail"), ("Skip", "skip"))
 
 

@@ -422,9 +422,6 @@ def _content(obj: Mapping[str, Json]) -> Json:
     return {**({"metadata": metadata} if metadata else {}), **rest}
 
 
-# The objects of a run as the view of `apply` shows them, and the summary.
-
-
 class ObjectRenderer:
     """Renders a run, response by response."""
 
@@ -539,9 +536,6 @@ def _is_silent(response: EngineResponse, options: RenderOptions) -> bool:
 def _is_reported(result: RuleResult) -> bool:
     is_quiet = result.status is RuleStatus.PASS or result.status is RuleStatus.SKIP
     return not (is_quiet and is_plain(result))
-
-
-# Two short views of `apply`: what failed, and how often each rule ended how.
 
 
 _FAULTS = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})

@@ -32,8 +32,6 @@ from kyvsim.suite.row_targets import (
 )
 from kyvsim.suite.run import ResourceAnswers, SuiteInputs
 
-# Why a rule said nothing of a resource, and what kind of skip a result is.
-
 NO_MATCH = "no match"
 EXCLUDED = "excluded"
 NOTHING_TO_CHECK = "nothing to check"
@@ -275,9 +273,6 @@ def _files_without_object(
         if not isinstance(expected, str) and made.isdisjoint(map(object_key, expected)):
             text = f"nothing in `{file}` was generated"
             yield outcome(row, row.rule, "", RowVerdict(False, "Nothing generated", text))
-
-
-# The rows of one manifest, checked in one of the two readings.
 
 
 def check_rows(

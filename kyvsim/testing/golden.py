@@ -7,8 +7,6 @@ from kyvsim.report.object_text import Marked, hunks, marked_lines, yaml_lines
 from kyvsim.report.results import title
 from kyvsim.testing.effects import Effect, Verdict
 
-# Effects as the text of a golden file, and the differences between two such texts.
-
 _HEAD = "# What policies do to manifests. Written by: pytest --update-golden"
 _BREAK = "---"
 _GUTTER = "    "
