@@ -1,1 +1,1 @@
-"""Evidence that two sets of policies say the same: cases made of what they mention, run on both."""
+"""Evidence that two policy sets are equivalent: cases made from what they refer to, run on both."""

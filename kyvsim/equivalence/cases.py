@@ -25,10 +25,10 @@ from kyvsim.model.request import Operation, UserInfo
 from kyvsim.patch.merge_types import FindType, NoTypesError, Type, read_type, resolve
 from kyvsim.simulator.api_server.subresources import scale_of
 
-# What both sets of policies are asked.
+# One case: a request, and the objects that exist beside it.
 
 STRANGER = UserInfo("somebody", groups=("system:authenticated",))
-"""Who sends requests where nobody is named: in a cluster there is always someone."""
+"""The default user: in a cluster every request has one."""
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -42,13 +42,13 @@ class Case(NamedTuple):
     """The object as it was; None where it is created."""
     user: UserInfo = STRANGER
     namespace_labels: Mapping[str, str] = _NOTHING
-    """Labels of the Namespace that the object lies in."""
+    """Labels of the object's Namespace."""
     there: tuple[Json, ...] = ()
-    """Other objects of the cluster, and what registries tell of images: made for look-ups."""
+    """Other objects of the cluster, and image data: made for lookups."""
     given: bool = False
-    """Whether somebody gave the object, rather than having it made."""
+    """Whether the object is an input, not generated."""
     part: str = ""
-    """The subresource that is asked for, such as `exec`; the object is what is sent to it."""
+    """The subresource of the request, such as `exec`; the object is its body."""
     parent: tuple[str, str, str] | None = None
     """Group, version and kind of what the subresource belongs to."""
     unusual: bool = False
@@ -67,7 +67,7 @@ class Case(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """What tells the case from others."""
+        """A key that is unique to the case."""
         told = (
             self.object,
             self.operation,
@@ -81,7 +81,7 @@ class Case(NamedTuple):
         return json.dumps(told, sort_keys=True, default=str)
 
 
-# Requests for a part of an object: what is sent to which subresource, and with which operation.
+# Requests for subresources: their bodies and operations.
 #
 # Source of the rules: k8s.io/kubernetes pkg/registry (core/pod/rest, core/pod/storage,
 # apps/*/storage) and the option types of k8s.io/api core/v1.
@@ -95,7 +95,7 @@ class SubresourceKind(NamedTuple):
 
 
 class _Sent(NamedTuple):
-    """What is sent to a subresource."""
+    """The body of a request for a subresource."""
 
     operation: Operation
     api_version: str
@@ -185,7 +185,7 @@ def smallest_requests(part: SubresourceKind, kinds: KindTable) -> Iterator[Case]
 
 
 def details_of(case: Case, plural: str) -> Mapping[str, Json]:
-    """Return what an API server says of a request for a subresource besides its objects."""
+    """Return the fields that an API server adds to a subresource request, besides its objects."""
     key = object_key(case.object)
     group, version, _ = case.parent or ("", "", "")
     sent_group, _, sent_version = key.api_version.rpartition("/")
@@ -203,7 +203,7 @@ def details_of(case: Case, plural: str) -> Mapping[str, Json]:
 
 
 def with_option_types(find: FindType) -> FindType:
-    """Return what finds the types of what is sent to subresources, too."""
+    """Return a type finder that also knows the bodies of subresource requests."""
 
     def found(api_version: str, kind: str) -> Type | None:
         own = _types().get((api_version, kind))
@@ -256,21 +256,21 @@ class Space(NamedTuple):
     places: Mapping[FieldPath, tuple[Json, ...]]
     """Ways in the object, with the values that are written for them."""
     read: Mapping[FieldPath, tuple[Json, ...]]
-    """Ways in what is looked up, after the name of its source, with the values written for them."""
+    """Paths in looked-up data, starting with the source's name, with the values compared there."""
     sizes: Mapping[FieldPath, tuple[int, ...]]
-    """How much policies ask for at ways of either sort."""
+    """Sizes that policies compare with, by path."""
     user: UserInfo
     """Who sends requests, where it does not matter."""
     users: tuple[UserInfo, ...]
-    """Who is named, without those whom nobody names."""
+    """Users that policies refer to."""
     namespace_labels: tuple[Mapping[str, str], ...]
     """Labels for the Namespace of the object."""
     lookups: tuple[str, ...]
-    """What is asked for besides object and request: `configMap`, `resource`, …"""
+    """Sources of data besides object and request: `configMap`, `resource`, …"""
     parts: tuple[SubresourceKind, ...]
     """Subresources that are named."""
     subresources: tuple[str, ...]
-    """Those of which nobody knows what is sent to them: these are not tried."""
+    """Subresources whose request bodies are unknown: these are not tried."""
     updates: frozenset[FieldPath]
     """Ways at which the object is looked at as it was before."""
 
@@ -279,7 +279,7 @@ _Item = TypeVar("_Item")
 
 
 def space_of(mentions: Iterable[FieldReference], kinds: KindTable, now: datetime) -> Space:
-    """Return the space that policies span with what they mention; `now` is when they are asked."""
+    """Return the space of cases that policies refer to; `now` is the time of evaluation."""
     told = tuple(mentions)
     places = _by_way(_places(told))
     written = _same_spelling(one for m in told if m.about is Subject.KIND for one in m.values)
@@ -386,9 +386,9 @@ def _namespace_labels(mentions: Iterable[FieldReference]) -> Iterator[Mapping[st
 
 
 def manifests(cases: Iterable[Case]) -> tuple[list[Json], int]:
-    """Return the objects of cases that a test can tell apart, and how many it cannot have.
+    """Return the objects of cases that a test can distinguish, and the number of other cases.
 
-    A test has no requests but creations by nobody in particular, and knows objects by their names.
+    Tests create objects without user information, and identify them by name.
     """
     found: dict[tuple[str, ...], Json] = {}
     left_out = 0

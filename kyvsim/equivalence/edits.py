@@ -26,7 +26,7 @@ _MOST_ELEMENTS = 3
 _MOST_IN_ALL = 64
 """Elements or characters, where a policy counts them."""
 _Change: TypeAlias = Callable[[Json], Json]
-"""Takes what stands somewhere, or _ABSENT; gives what is to stand there, or _ABSENT."""
+"""Takes the value at a path, or _ABSENT; returns the new value, or _ABSENT."""
 Edit: TypeAlias = Callable[[Json], Json]
 """Returns an object changed; the same one where there is nothing to change."""
 
@@ -36,7 +36,7 @@ def edits(
 ) -> tuple[list[Edit], list[Edit]]:
     """Return the changes at a way that keep to the type of an object, and those that do not.
 
-    `sizes` are how much is asked for there.
+    `sizes` are the sizes that policies compare with there.
     """
     plain: list[Edit] = []
     unusual: list[Edit] = []
@@ -110,7 +110,7 @@ def _typical(at: Type | None, way: FieldPath) -> list[Json]:
 
 
 def _entries(root: Type | None, way: FieldPath) -> Iterator[FieldPath]:
-    """Yield the ways, as far as to a place, that end in a key that somebody chose."""
+    """Yield the prefixes of a path that end in a free key, such as a label."""
     for place in _steps(way) if root else ():
         around = type_at(root, place[:-1]) if root else None
         fields = around.mapping.fields if around and around.mapping else None
@@ -143,7 +143,7 @@ def _lists(way: FieldPath) -> Iterator[FieldPath]:
 def _several(
     inner: FieldPath, values: Iterable[Json], root: Type | None, place: FieldPath
 ) -> Iterator[_Change]:
-    """Yield changes of a list: a further element, behind or before, that is otherwise inside."""
+    """Yield changes of a list: another element, first or last, with a different content."""
     at = type_at(root, (*place, Segment.ELEMENT, *inner)) if root else None
     whole = (*place, Segment.ELEMENT, *inner)
     fitting = [value for value in (*samples(values), *usual(whole)) if _fits(at, whole, value)]
@@ -174,7 +174,7 @@ def _with_another(
 
 
 def _near(sizes: Sequence[int]) -> list[int]:
-    """Return sizes to try: those that are asked for, and those beside them."""
+    """Return sizes to try: those that policies compare with, and their neighbours."""
     near = {other for one in sizes for other in (one - 1, one, one + 1)}
     return sorted(one for one in near if 1 < one <= _MOST_IN_ALL)
 
@@ -209,13 +209,13 @@ def _gone(_: Json) -> Json:
 
 
 def _changed(obj: Json, way: FieldPath, change: _Change, root: Type | None) -> Json:
-    """Return an object with what stands at a way changed; what leads there is made."""
+    """Return an object with the value at a path changed; missing parents are created."""
     found = _walk(obj, way, change, _Here(root, "", 0))
     return obj if found is _ABSENT else found
 
 
 class _Here(NamedTuple):
-    """Where a walk is: the type of what stands there, and the field that it stands in."""
+    """The position of a walk: the type of the value, and its field."""
 
     type: Type | None
     name: str

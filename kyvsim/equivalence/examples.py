@@ -21,7 +21,7 @@ _STATUSES: Mapping[str, str] = MappingProxyType(
 )
 _REFUSING = frozenset({"fail", "error"})
 _PROBES = 2000
-"""How often an object is asked for while it is made small."""
+"""How many evaluations may be spent on making an object small."""
 _LONGEST_NAME = 63
 
 
@@ -87,7 +87,7 @@ def _needs(shown: Sequence[Case]) -> str:
 
 
 def _seen(one: RuleAction, effects: Sequence[CaseEffect], total: int) -> str:
-    """Return what a rule did in all cases, none of which shows what is looked for."""
+    """Return what a rule did in all cases, where none shows the requested action."""
     said = [
         (said.status, said.message)
         for effect in effects
@@ -140,7 +140,7 @@ def _small(one: RuleAction, case: Case, effect: CaseEffect, pair: PolicyPair) ->
 def _named(
     found: Iterable[tuple[Json, list[RuleAction]]], pair: PolicyPair
 ) -> Iterator[ExampleObject]:
-    """Yield objects with names that tell what they show, where the name makes no difference."""
+    """Yield objects, named by what they show if the name does not change the result."""
     taken: set[tuple[str, ...]] = set()
     for obj, shown in found:
         named = {**obj, "metadata": {**metadata(obj), "name": _name(shown)}}

@@ -28,7 +28,7 @@ from kyvsim.patch.merge_types import (
 from kyvsim.patch.structured_merge import misfits
 from kyvsim.simulator.api_server.defaults import as_typed
 
-# What the types of Kubernetes do not tell: words that fields take, and fields that must be there.
+# What the types of Kubernetes leave out: allowed values and required fields.
 #
 # Only what policies are often about. Source of the rules: the API reference of Kubernetes,
 # "Required"
@@ -200,7 +200,7 @@ def needed(name: str, depth: int) -> Mapping[str, Json]:
 
 
 def _needed_at(way: FieldPath, depth: int) -> Iterable[str]:
-    """Return the names of what must be in what stands at a way."""
+    """Return the required fields of the value at a path."""
     last = next((one for one in reversed(way) if not isinstance(one, Segment)), "")
     if way[-2:-1] and way[-2] in _BACKENDS:
         return _NEEDED_IN_BACKENDS.get(last, ())
@@ -224,13 +224,13 @@ def names_of(way: FieldPath) -> tuple[str, ...]:
 
 
 def words(way: FieldPath) -> tuple[str, ...] | None:
-    """Return the texts that may stand at a way; None where it may be any."""
+    """Return the strings allowed at a path; None if all are."""
     names = names_of(way)
     return _WORDS.get(names[-1:]) or _WORDS.get(names[-2:])
 
 
 def is_possible(way: FieldPath, value: str | int) -> bool:
-    """Return whether a text or a number may stand at a way.
+    """Return whether a string or a number is allowed at a path.
 
     Words of its field, images, quantities, labels, ports, numbers that are no less than 0.
     """
@@ -340,7 +340,7 @@ def _problems(value: Json, way: FieldPath) -> Iterator[FieldPath]:
 
 
 def _fits(value: Json, way: FieldPath) -> bool:
-    """Return whether a text or a truth may stand at a way."""
+    """Return whether a string or a boolean is allowed at a path."""
     if value.__class__ is bool:
         return way[-1:] not in _SHARES
     return value.__class__ is not str or _is_text(way, value)
@@ -348,7 +348,7 @@ def _fits(value: Json, way: FieldPath) -> bool:
 
 _NOTHING: tuple[Json, ...] = (None, "", [])
 
-# What may stand where in objects of a kind, as far as the types of Kubernetes tell.
+# The types of values by path, as far as Kubernetes' types are known.
 
 _CLASSES: Mapping[str, frozenset[type]] = MappingProxyType(
     {
@@ -413,7 +413,7 @@ def keys_meant(
 
 
 def type_at(root: Type, way: FieldPath) -> Type | None:
-    """Return the type of what stands at a way, None where nothing can."""
+    """Return the type of the value at a path, None if there can be none."""
     here: Type | None = root
     for step in way:
         if here is None:
@@ -459,7 +459,7 @@ def new_element(name: str, depth: int, sequence: Type | None) -> Json:
     return {**named, **needed(name, depth)}
 
 
-# The types of what a registry tells of an image, as far as policies read it.
+# The types of image data, as far as policies read it.
 #
 # Source of the rules: the OCI image specification, https://github.com/opencontainers/image-spec
 # (manifest.md, config.md, image-index.md).

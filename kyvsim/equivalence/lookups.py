@@ -20,17 +20,17 @@ from kyvsim.patch.merge_types import FindType, Type
 
 _T = TypeVar("_T")
 IMAGE = "Image"
-"""Stands, without any apiVersion, for the kind of what a registry tells of an image."""
+"""The kind of image data, which has no apiVersion."""
 
 
 class LookupLog:
-    """Keeps what is looked up while a case is decided."""
+    """Records the lookups of one evaluation."""
 
     def __init__(self) -> None:
         self.missed: dict[ObjectKey, None] = {}
-        """What is not there; no name: a list that is empty."""
+        """Missing objects; without a name: an empty list."""
         self.placeholders: dict[ObjectKey, None] = {}
-        """What is there only because a request needs it: with next to nothing in it."""
+        """Objects that exist only because the request needs them."""
         self.found = 0
         """How often something was there."""
 
@@ -42,7 +42,7 @@ class LookupLog:
 
 
 class RecordingCluster(DelegatingView):
-    """A `ClusterView` over given objects that tells what is asked for."""
+    """A `ClusterView` over given objects that records lookups."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class RecordingCluster(DelegatingView):
         lookups: LookupLog,
         placeholder: Json = None,
     ) -> None:
-        """Take one of the objects that stands in for what nobody gave, None if there is none."""
+        """Take the object that is a placeholder, None if there is none."""
         super().__init__(GivenObjects(objects, definitions))
         self._lookups = lookups
         self._placeholder = None if placeholder is None else object_key(placeholder)
@@ -79,7 +79,7 @@ class RecordingCluster(DelegatingView):
 
 
 class RecordingImages(Mapping[str, _T]):
-    """What is known of images, by their references, however these are written."""
+    """Image data by reference, in any spelling; records lookups."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class RecordingImages(Mapping[str, _T]):
         lookups: LookupLog,
         read: Callable[[Json], _T],
     ) -> None:
-        """Take what is given, and what is made for a case: `read` makes of that what is kept."""
+        """Take the given data and what was made for a case, which `read` converts."""
         self._given = given
         self._made = {whole_reference(one["image"]): read(one) for one in made}
         self._lookups = lookups
@@ -133,12 +133,12 @@ _IN_LISTS: FieldPath = ("items", Segment.ELEMENT)
 
 
 def is_image(answer: Json) -> bool:
-    """Return whether an answer is what a registry tells of an image, rather than an object."""
+    """Return whether an answer is image data, not an object."""
     return "kind" not in answer
 
 
 def recorded(answer: Json) -> ImageData:
-    """Return what is told of an image in the form in which rules read it."""
+    """Return image data in the form in which rules read it."""
     return ImageData(
         digest=answer["digest"],
         manifest=answer.get("manifest"),
@@ -163,7 +163,7 @@ class LookupAnswers:
         self._sizes = sorted({2} | {size for size in sizes if 1 < size <= _MOST_COUNTED})
 
     def answered(self, case: Case, lookups: Iterable[ObjectKey]) -> Iterator[Case]:
-        """Yield a case with answers to what is asked for: bare ones, full ones, ones like it."""
+        """Yield the case with answers to its lookups: minimal ones, full ones, similar ones."""
         made = self._made(tuple(lookups), case.there)
         full = tuple(map(self._filled, made))
         # Who reads a ConfigMap reads its data.
@@ -188,9 +188,9 @@ class LookupAnswers:
                 yield None, case._replace(there=(*before, *after), given=False)
 
     def _made(self, lookups: Sequence[ObjectKey], there: Sequence[Json]) -> list[Json]:
-        """Return what answers all that is asked for: what has a name, or lists behind that."""
+        """Return answers to all lookups: of single objects first, then of lists."""
         named = [one for one in lookups if one.name]
-        # Of a kind that is listed in a namespace nobody looks elsewhere.
+        # A kind that is listed in a namespace is not read in others.
         lists = {(one.api_version, one.kind): one for one in sorted(lookups) if not one.name}
         made = (_made(key, there, self._kinds) for key in named or lists.values())
         return list({_identity(one): one for one in made if one is not None}.values())
@@ -250,7 +250,7 @@ class _Texts:
 
 
 def _is_from(source: str, answer: Json) -> bool:
-    """Return whether what is asked for in one way can be some answer."""
+    """Return whether an answer can come from a source."""
     if is_image(answer) or source in _OF_IMAGES:
         return is_image(answer) and source in _OF_IMAGES
     return source != "configMap" or answer["kind"] == "ConfigMap"

@@ -228,13 +228,13 @@ def _meant(target: MutationTarget, kinds: KindTable) -> Iterator[Json]:
 
 
 def _is_open(text: str) -> bool:
-    """Return whether nothing, a wildcard or a variable stands for a name."""
+    """Return whether a name is empty, a wildcard or a variable."""
     return not text or has_wildcard(text) or "{{" in text
 
 
 # Who has which roles in a case: bindings, from which both sides read it.
 #
-# Rules are told the roles of who asks, policies in CEL list the bindings.
+# Rules get the user's roles with the request, CEL policies list the bindings.
 
 _GROUP = "rbac.authorization.k8s.io"
 _API_VERSION = f"{_GROUP}/v1"

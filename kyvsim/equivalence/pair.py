@@ -1,4 +1,4 @@
-"""Both sides, asked together, and why a difference between them may not count."""
+"""Two policy sets evaluated on the same case, and why a difference may not count."""
 
 import json
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from kyvsim.model.request import Operation
 from kyvsim.patch.merge_types import FindType
 from kyvsim.simulator.api_server.defaults import with_defaults
 
-# What two sets of policies do otherwise in one case.
+# How the results of two policy sets in one case differ.
 
 
 def difference(old: CaseEffect, new: CaseEffect) -> DifferenceKind | None:
@@ -69,7 +69,7 @@ class Verdicts(NamedTuple):
 
 
 class CaseDifference(NamedTuple):
-    """A difference in a case, and what is to be said of it."""
+    """A difference in a case, and its assessment."""
 
     difference: DifferenceKind
     accepted: bool
@@ -77,7 +77,7 @@ class CaseDifference(NamedTuple):
     limit: Limit | None
     """Why it does not count."""
     refusals: tuple[frozenset[str], ...]
-    """In which ways either side refuses, whatever its rules are called."""
+    """The failing statuses of either side, whatever its rules are called."""
 
 
 class PolicyPair:
@@ -111,7 +111,7 @@ class PolicyPair:
 
     @property
     def opened(self) -> int:
-        """How many parts of both were asked so far."""
+        """How many parts of both were evaluated so far."""
         return self.old.opened + self.new.opened
 
     def run(self, case: Case) -> Verdicts:
@@ -120,7 +120,7 @@ class PolicyPair:
         return Verdicts(self.old.effect(request, case), self.new.effect(request, case))
 
     def finding(self, case: Case, verdicts: Verdicts) -> CaseDifference | None:
-        """Return what is to be said of a case; None where both do the same."""
+        """Return the difference in a case; None if both results are equal."""
         found = verdicts.difference
         if found is None:
             return None
@@ -166,7 +166,7 @@ class PolicyPair:
     def _agrees_on_defaults(self, case: Case) -> bool:
         """Return whether both do the same where an API server has filled in defaults.
 
-        Objects that were given count as they are: somebody has a use for them.
+        Objects that were inputs count as they are.
         """
         if case.given:
             return False
@@ -201,7 +201,7 @@ class PolicyPair:
         )
 
     def _limit_of_texts(self, case: Case) -> Limit | None:
-        """Return whether it is only texts that are meant otherwise: wildcards, whole patterns."""
+        """Return whether only the reading of strings differs: wildcards, whole patterns."""
         if Limit.READ_TEXTS in self._conditions and self._depends_on(case, has_wildcard):
             return Limit.READ_TEXTS
         if self._patterns and self._depends_on(case, self._patterns.__contains__):

@@ -1,4 +1,4 @@
-"""One of the two sets of policies: what it does in a case, and what of it was reached."""
+"""One of the two policy sets: its result in a case, and which of its parts were evaluated."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
@@ -42,12 +42,12 @@ class CaseEffect(NamedTuple):
     """The object as it is left."""
     changed: bool
     generated: tuple[Json, ...]
-    """What is created, without Kyverno's own labels, and what is changed of other objects."""
+    """Created objects, without Kyverno's own labels, and changes of other objects."""
     deleted: bool
     """Whether a policy that deletes would."""
     said: tuple[CaseResult, ...]
     later: tuple[str, ...] = ()
-    """What is to come: when and how the object goes, how what was made is kept."""
+    """Later effects: when and how the object is deleted, how generated objects are kept in sync."""
     unanswered: bool = False
     """Whether something was looked up in vain."""
     answered: bool = False
@@ -65,10 +65,10 @@ _Part: TypeAlias = tuple[object, ...]
 
 
 class StepCounter:
-    """Follows evaluations: counts which answers each step of them has given.
+    """A tracer that counts the different results of each step.
 
-    Of a step whose parts have to hold together it counts, too, how many of them held at once: parts
-    that were met one by one say nothing of the whole.
+    If the parts of a step must hold together, it also counts how many of them held at once: parts
+    that held one by one do not show that the whole can hold.
     """
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class StepCounter:
         """How often an entry of a context could not be loaded."""
 
     def evaluate(self, run: RuleRun) -> None:
-        """Take no notice of which rule it is: places tell."""
+        """Ignore which rule it is: locations are unique."""
 
     def resume(self, run: RuleRun) -> None:
         """Take no notice of which rule it is."""
@@ -239,7 +239,7 @@ class CaseWorld:
 
 
 class PolicyRunner:
-    """A set of policies that is asked case by case."""
+    """A policy set that is evaluated case by case."""
 
     def __init__(
         self,
@@ -271,11 +271,11 @@ class PolicyRunner:
         return self._marks.parts
 
     def points(self) -> tuple[Point, ...]:
-        """Return what listeners count, as it stands now."""
+        """Return the coverage counted so far."""
         return self._tally.points()
 
     def respond(self, request: AdmissionRequest, case: Case) -> EngineResponse:
-        """Return all that the policies say to the request of a case."""
+        """Return the response of the policies to the request of a case."""
         return evaluate(self.policies, request, self._case_world.of(request, case))
 
     def effect(self, request: AdmissionRequest, case: Case) -> CaseEffect:
@@ -346,7 +346,7 @@ def _blocks(answer: PolicyResponse, one: RuleResult, namespace: Json) -> bool:
 
 
 def _later(answer: PolicyResponse, one: RuleResult) -> Iterator[str]:
-    """Yield what is to come of a result, as policies of all languages have it in their facts."""
+    """Yield the later effects of a result, from the facts of the policy."""
     if one.status is not RuleStatus.PASS:
         return
     if answer.phase is Phase.DELETE:

@@ -1,10 +1,9 @@
-"""Goes through the cases that a space holds, led by what they reach in the policies.
+"""A search through the cases of a space, guided by coverage of the policies.
 
-A case that makes a part of a policy answer as it never did is kept, and all changes are tried on
-it, too. So the search comes behind conditions that have to hold together. First come cases in which
-a part was asked for the first time, then, on the others, the changes that mattered elsewhere: with
-many cases that is enough. What is left is tried as long as the budget lasts, and told where it does
-not.
+A case is kept if a part of a policy has a new result in it, and all changes are tried on it, too.
+So the search satisfies conditions one after the other. Cases in which a part was evaluated for the
+first time come first; then the changes that mattered elsewhere are tried on the others, which is
+enough with many cases. The rest is tried as long as the budget lasts, and reported otherwise.
 """
 
 from collections import defaultdict
@@ -43,7 +42,7 @@ class SearchBudget(NamedTuple):
     cases: int
     seconds: float
     clock: Callable[[], float]
-    """Tells seconds that pass."""
+    """Returns seconds."""
     first_only: bool = False
     """Whether one difference that counts is enough."""
     compares: bool = True
@@ -98,7 +97,7 @@ class _Priority(IntEnum):
     """When a case is changed further."""
 
     OPENING = 0
-    """A part of the policies was asked that never was before: all changes are tried at once."""
+    """A part of the policies was evaluated for the first time: all changes are tried at once."""
     MATTERING = 1
     """Only changes that mattered on other cases are tried."""
     REST = 2
@@ -112,7 +111,7 @@ class _Rank(NamedTuple):
     gain: int
     """How many new answers there were, below 0."""
     place: int
-    """Where it stands among those that are kept."""
+    """Its index among the kept cases."""
 
 
 def _wholeness(value: Json) -> tuple[bool, int]:
@@ -193,7 +192,7 @@ class Search:
             self._change(case._replace(unusual=True), self._edits(case.object)[1])
 
     def _grow(self, case: Case, priority: _Priority, *, in_pairs: bool) -> None:
-        """Try a case with other requests, and with what is due of its changes."""
+        """Try a case with other requests, and with its changes of this priority."""
         if priority is not _Priority.REST:
             for one in (*self._controllers(case), *self._requests(case)):
                 self._try(one)
@@ -222,7 +221,7 @@ class Search:
         yield from (Case(obj, given=True) for obj in given)
         small = [smallest(kind, self._kinds) for kind in self._space.kinds]
         yield from (Case(one) for one in small)
-        # What asks several things at once of a list's elements is met by no single change.
+        # A single change cannot satisfy several conditions on the elements of a list.
         yield from (Case(self._filled(one)) for one in small)
         for part in self._space.parts:
             yield from smallest_requests(part, self._kinds)
@@ -294,7 +293,7 @@ class Search:
                 self._try(update._replace(old=case.object))
 
     def _seek_one_sided(self) -> None:
-        """Try more on controllers that only one side ever had something to say about.
+        """Try more on controllers for which only one side ever had a result.
 
         A first object may be one on which it makes no difference, or that defaults excuse.
         """
@@ -316,21 +315,21 @@ class Search:
                     yield case._replace(object=changed)
 
     def _one_sided(self) -> list[KindName]:
-        """Return the kinds on which one side acts, while the other has nothing to say.
+        """Return the kinds on which one side acts, while the other has no result.
 
         Without those for which a difference that counts is known.
         """
         return [one for one in self._space.kinds if self._kind_effects[one.kind].is_one_sided]
 
     def _change_answers(self, case: Case, priority: _Priority) -> None:
-        """Try a case with other answers to what is looked up in it."""
+        """Try a case with other answers to its lookups."""
         for edit, changed in self._answers.changed(case):
             is_due = priority is not _Priority.MATTERING or edit is None or edit in self._mattering
             if is_due and self._try(changed) and edit is not None:
                 self._mattering.add(edit)
 
     def _edits(self, obj: Json) -> tuple[list[Edit], list[Edit]]:
-        """Return the changes that can be made to objects of a kind, odd ones apart."""
+        """Return the changes for objects of a kind, and those that do not fit its type."""
         key = object_key(obj)
         kind = (key.api_version, key.kind)
         if kind not in self._changes:
@@ -380,7 +379,7 @@ class Search:
         yield case._replace(operation=Operation.DELETE, given=False)
 
     def _try(self, case: Case) -> bool:
-        """Ask both sides; return whether the case is kept, having reached something new."""
+        """Evaluate both sides; return whether the case reached something new and is kept."""
         identity = case.identity
         if identity in self._known:
             return False
@@ -467,7 +466,7 @@ class _KindEffects:
 
     @property
     def is_one_sided(self) -> bool:
-        """Whether one side acted, the other never had anything to say, and nothing shows that."""
+        """Whether one side acted, the other never had a result, and no difference shows it."""
         return not self.differs and self._spoke.count(True) == 1 and any(self._acted)
 
 
@@ -482,11 +481,11 @@ class _SpentError(Exception):
 
 
 class _EnoughError(Exception):
-    """What is looked for is found."""
+    """A difference that counts was found."""
 
 
 def _statuses(effect: CaseEffect) -> tuple[tuple[str, str, str], ...]:
-    """Return what rules said, each thing once: image rules say something of every image."""
+    """Return the distinct results of rules: image rules have one for each image."""
     return tuple(sorted({(one.policy, one.rule, one.status) for one in effect.said}))
 
 

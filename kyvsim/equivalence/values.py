@@ -1,4 +1,4 @@
-"""Values to try at a place: what a policy writes for it, what just misses that, what is odd.
+"""Values to try at a place: what a policy writes for it, what just misses that, and unusual ones.
 
 A written text may be a pattern: alternatives, operators, ranges, wildcards. Each part of it gives a
 value that meets it and values beside it.
@@ -31,12 +31,12 @@ _FORMS = tuple(
         (r"\\(.)", r"\1"),
     )
 )
-"""Parts of a regular expression, and what stands for them in a text, in this order."""
+"""Parts of a regular expression, and strings that match them, in this order."""
 _SEPARATOR = re.compile(r"[/:.@_-]")
 _MOST_WILD = 3
 """So many of the texts that are written for a place are tried with wildcards in them."""
 _LONGEST = 256
-"""Texts above this are no values that somebody compares with."""
+"""Longer strings are not compared with."""
 _MOST_DIGITS = 18
 _MILLISECOND = SECOND // 1000
 OTHER = "other"
@@ -80,7 +80,7 @@ def wildcards(written: Iterable[Json]) -> Iterator[str]:
     if plain:
         yield "*"
     for text in plain:
-        # What is cut off ends where people cut names.
+        # A prefix ends where names are usually split.
         heads = [text[: one.end()] for one in _SEPARATOR.finditer(text)] or [text[:1]]
         tails = [text[one.start() :] for one in _SEPARATOR.finditer(text)] or [text[1:]]
         yield from (f"{heads[-1]}*", f"*{tails[0]}", f"{text[:-1]}?")
@@ -171,7 +171,7 @@ def _steps(text: str) -> list[str]:
     return [f"{int(amount) - 1}{unit}", f"{int(amount) + 1}{unit}"]
 
 
-# Times to try at a place: those that durations which policies compare with lie away from now.
+# Times to try: now, moved by the durations that policies compare with.
 
 _NANOSECONDS = 1000
 _ENDS = ("Timestamp", "Time")

@@ -1,4 +1,4 @@
-"""What the cases of a search come to: an answer, its counterexamples, and what is left open."""
+"""The result of a search: an answer, its counterexamples, and what was not covered."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -29,14 +29,14 @@ _NAMES_THERE = _IDENTITY | {
         for name in ("image", "manifest", "config", "digest", "registry", "repository", "data")
     ),
 }
-"""What is looked up has a name that has to stay, and data of images have parts."""
+"""Names of looked-up objects have to stay, and image data has required parts."""
 _SIMPLE: tuple[Json, ...] = ("a", 1, True)
 
 
 def shrunk(case: Case, shows: Callable[[Case], bool], probes_left: int) -> Case:
     """Return a case as small as single steps make it that still `shows` what it is about.
 
-    It is asked no more often than `probes_left` says.
+    At most `probes_left` cases are evaluated.
     """
     start = 0
     while True:
@@ -142,12 +142,12 @@ def _nodes(value: Json, path: Path) -> Iterator[tuple[Path, int, Json]]:
 
 
 DecisionText = Callable[[Case], tuple[str, Location | None]]
-"""Says what decided in a case, and where that stands."""
+"""Returns what decided in a case, and its location."""
 _MOST_SHOWN = 5
 _MOST_TRIED = 12
 """How many differences are made small to find those that are decided in different ways."""
 _PROBES, _PROBES_ASIDE = 1500, 200
-"""How often a case is asked while it is made small; what does not count may stay larger."""
+"""How many evaluations may be spent on making a case small; fewer if it does not count."""
 _DECISIVE = frozenset({PointKind.RULE, PointKind.CONDITION, PointKind.ALTERNATIVE})
 _NO_EFFECT = frozenset({"failed", "applied"})
 """The outcomes without which a rule was not seen at work."""
@@ -157,9 +157,9 @@ class VerdictContext(NamedTuple):
     """What verdicts are made with."""
 
     pair: PolicyPair
-    """The sides that were asked."""
+    """The policy sets, with tracing."""
     quick: PolicyPair
-    """The same, which tell nobody of what they do."""
+    """The same without tracing."""
     why_old: DecisionText
     why_new: DecisionText
 
@@ -226,7 +226,7 @@ def _limited(found: tuple[Disagreement, ...], context: VerdictContext) -> Iterat
 
 
 def _small(one: Disagreement, context: VerdictContext) -> Case:
-    """Return a case made small; what is looked up in vain is told to those who listen only."""
+    """Return a case made small; only the traced policy sets know which lookups failed."""
     if one.finding.limit is Limit.UNANSWERED:
         return one.case
 

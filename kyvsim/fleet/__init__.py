@@ -1,15 +1,15 @@
 """Policies over more than one machine holds: plan → pieces evaluated anywhere → partial reports.
 
-What is loaded of other packages (`fsspec`, `distributed`, `pyarrow`) is loaded when it is used.
+Optional packages (`fsspec`, `distributed`, `pyarrow`) are imported when they are used.
 """
 
 
 class FleetError(Exception):
-    """A run cannot begin or go on; the text is one line for people that says why."""
+    """A run cannot start or continue; the message is one line that explains why."""
 
 
 class ReadError(Exception):
-    """A file cannot be read; the text says why."""
+    """A file cannot be read; the message explains why."""
 
 
 class OtherVersionError(Exception):

@@ -30,15 +30,15 @@ class Engine(NamedTuple):
     width: Callable[[], int]
     """How many items should be under way now; 0 while there is no worker."""
     lost: tuple[type[BaseException], ...] = ()
-    """Errors that say that the worker on an item was lost."""
+    """Errors that mean that the worker of an item was lost."""
     breaks: bool = False
     """Whether all that is under way is lost with one worker, and the executor, too."""
     is_there: Callable[[], bool] = lambda: True
-    """Whether it can still be asked for anything."""
+    """Whether it still answers."""
     close: Callable[[Executor], None] = lambda executor: executor.shutdown(
         wait=False, cancel_futures=True
     )
-    """Ends an executor; what is not begun is never begun."""
+    """Shuts an executor down; queued items are dropped."""
     name: str = "this process"
     """What messages call it."""
 
@@ -99,7 +99,7 @@ def dask(address: str) -> Iterator[Engine]:
     except ImportError:
         text = "--engine dask needs the package distributed: pip install 'kyvsim[dask]'"
         raise FleetError(text) from None
-    # What they have to say is said here, once, in our words.
+    # Their errors are reported here, once.
     for name in ("distributed", "distributed.client", "distributed.core", "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with warnings.catch_warnings():

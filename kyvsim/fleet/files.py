@@ -32,24 +32,24 @@ class InputFile(NamedTuple):
     size: int
     """Bytes."""
     stamp: str
-    """Tells this content from any other, as far as the storage can tell without reading it."""
+    """Changes with the content, as far as the storage knows without reading it."""
 
 
 def stamp_of(facts: Iterable[str]) -> str:
-    """Return what stands for some texts: equal ones have equal stamps, others do not."""
+    """Return a hash of some strings."""
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:32]
 
 
-# Packed files: which names say so, and what is in them.
+# Compressed files.
 
 
 def is_packed(name: str) -> bool:
-    """Return whether the name of a file says that it is packed."""
+    """Return whether a file is compressed, by its name."""
     return _suffix(name) in _UNPACK
 
 
 def bare_name(name: str) -> str:
-    """Return the name without what says that the file is packed."""
+    """Return the name without the suffix of compression."""
     return name.removesuffix(_suffix(name)) if is_packed(name) else name
 
 
@@ -60,7 +60,7 @@ def check_packing(name: str) -> None:
 
 
 def unpacked(name: str, data: bytes) -> bytes:
-    """Return what is in a file; raise ReadError where it is damaged or cut short."""
+    """Return the uncompressed content; raises ReadError if it is damaged or truncated."""
     unpack = _UNPACK.get(_suffix(name))
     if unpack is None:
         return data
@@ -247,7 +247,7 @@ class RemoteFiles:
     def find(url: str) -> list[InputFile]:
         """Return the file at a URL, those in and below a folder, or those that a pattern finds.
 
-        Raises FleetError where there is none, or where the storage cannot be asked.
+        Raises FleetError if there is none, or if the storage does not answer.
         """
         files, path = _storage(url)
 
@@ -349,7 +349,7 @@ def joined(folder: str, name: str) -> str:
 
 
 def read_whole(file: InputFile) -> bytes:
-    """Return what is in a file, unpacked; raises ReadError."""
+    """Return the uncompressed content of a file; raises ReadError."""
     data = storage_of(file.address).read(file.address, 0, None)
     if len(data) != file.size:
         raise ReadError("it has changed since the run began: its size is another")
@@ -377,7 +377,7 @@ def read_piece(file: InputFile, first: int, last: int) -> bytes:
     searched = max(last - start - 1, len(data) - len(_SEPARATOR) + 1)
     while end < 0 and start + len(data) < file.size:
         at = start + len(data)
-        # A list may be long: what is read grows with it.
+        # A list may be long: reads grow with it.
         data += read(file.address, at, min(at + max(_AHEAD, len(data)), file.size))
         end = _line_of_separator(data, searched)
         searched = len(data) - len(_SEPARATOR) + 1

@@ -22,7 +22,7 @@ _USUAL = ReportRow._field_defaults
 
 
 def lines_of(rows: Iterable[ReportRow]) -> bytes:
-    """Return rows as lines of JSON; fields that say nothing are not written."""
+    """Return rows as lines of JSON, without fields that have their default."""
     return b"".join(f"{json.dumps(row_json(row))}\n".encode() for row in rows)
 
 
@@ -36,7 +36,7 @@ def row_json(row: ReportRow) -> dict[str, Any]:
 
 
 def rows_in(lines: bytes) -> Iterator[ReportRow]:
-    """Yield the rows that lines of JSON tell."""
+    """Yield the rows of lines of JSON."""
     for line in lines.splitlines():
         row = ReportRow(**json.loads(line))
         at_line, at_column = row.at
@@ -50,7 +50,7 @@ def rows_in(lines: bytes) -> Iterator[ReportRow]:
 
 
 def reason_of(text: str, place: Json, seen_at: Json, excerpt: Json) -> ReportedReason:
-    """Return the reason that some texts and lists tell."""
+    """Return a reason from its parts."""
     return ReportedReason(
         text,
         Location(*place),
@@ -74,7 +74,7 @@ def head_json(head: Head) -> dict[str, Json]:
 
 
 def head_of(data: Json) -> Head:
-    """Return the head that a map tells; raise TypeError, KeyError or ValueError for another."""
+    """Return the head that a map represents; raises TypeError, KeyError or ValueError."""
     lists = {
         "counts": tuple(Count(*one) for one in data["counts"]),
         "objects": tuple(data["objects"]),
@@ -91,7 +91,7 @@ def _refusal_of(data: Json) -> RefusalCount:
 
 
 def diagnostic_of(data: Json) -> Diagnostic:
-    """Return the remark that a map tells."""
+    """Return the diagnostic that a map represents."""
     place = Location(data["file"], data["line"], data["column"]) if data["file"] else None
     excerpt = tuple(data.get("excerpt", ()))
     return Diagnostic(data["code"], Severity(data["severity"]), data["message"], place, excerpt)

@@ -24,7 +24,7 @@ class WorkItem(NamedTuple):
     last: int
     """The first byte that is none of the piece's; for whole files the size of the last one."""
     alone: bool
-    """Whether there are other objects of the cluster elsewhere: rules must not ask for any then."""
+    """Whether the cluster has objects in other pieces: rules must not read any then."""
 
     @property
     def size(self) -> int:
@@ -43,7 +43,7 @@ class ClusterGrouping(StrEnum):
 def planned(
     files: Iterable[InputFile], per: ClusterGrouping, *, parted: bool, size: int
 ) -> list[WorkItem]:
-    """Return the items of a run; with `parted` rules look at one object at a time, unless asked.
+    """Return the items of a run; with `parted` rules see one object at a time.
 
     A cluster of up to `size` bytes is one item, and so it is where rules are not `parted`. Of
     larger ones each file is cut every `size` bytes; packed files cannot be.

@@ -17,11 +17,10 @@ from kyvsim.model.source import Location
 from kyvsim.report.results import rule_title
 from kyvsim.report.run import RenderedRun, ResultCounts, Run
 
-# Partial reports put together, whatever order they come in.
+# Merging of partial reports, in any order.
 #
-# `merged` joins what several runs have, and is associative and commutative; `settled` says what
-# of
-# it counts. Where pieces of a file were told twice, by one run or by two, they count once.
+# `merged` joins the reports of several runs, and is associative and commutative; `settled` decides
+# which of them count. Pieces of a file that were reported twice, by one run or by two, count once.
 
 
 class MergedPiece(NamedTuple):
@@ -90,7 +89,7 @@ def settled(heads: Heads, sizes: Mapping[str, int]) -> Merged:
 
 
 def _in_order(file: str, heads: Iterable[Head], size: int) -> tuple[list[MergedPiece], list[Gap]]:
-    """Return the pieces of a file that count, and what is missing between and behind them."""
+    """Return the pieces of a file that count, and the gaps between and after them."""
     found: list[MergedPiece] = []
     gaps: list[Gap] = []
     end, lines = 0, 0
@@ -114,7 +113,7 @@ def _in_order(file: str, heads: Iterable[Head], size: int) -> tuple[list[MergedP
 
 
 def remarks_of(pieces: Iterable[MergedPiece]) -> tuple[Diagnostic, ...]:
-    """Return what is to be said of the files, in the order in which one process says it."""
+    """Return the diagnostics of the files, in the order of a run in one process."""
     some = tuple(pieces)
     said = [_merge_moved(piece, one) for piece in some for one in piece.head.remarks]
     said += [empty_file(file) for file in _empty_files(some)]
@@ -149,13 +148,13 @@ def _merge_moved(piece: MergedPiece, remark: Diagnostic) -> Diagnostic:
 
 
 def moved(piece: MergedPiece, line: int, column: int) -> tuple[int, int]:
-    """Return line and column in the file of a place in a piece; 0 where nobody can tell."""
+    """Return line and column in the file of a location in a piece; 0 if unknown."""
     known = piece.lines_before >= 0 and line > 0
     return (line + piece.lines_before, column) if known else (0, 0)
 
 
 TellRows: TypeAlias = Callable[[Iterable[ReportRow]], tuple[str, list[str]]]
-"""Returns what a format says of rows, and its entries for what was not checked."""
+"""Returns rows as rendered by a format, and its entries for unchecked ones."""
 
 
 class Reports(NamedTuple):
@@ -174,7 +173,7 @@ class Reports(NamedTuple):
             yield _rows(self.homes[piece.head.key], piece)
 
     def rendered_by(self, tell: TellRows) -> Run:
-        """Return the run with what a format says of its rows, read as it is asked for."""
+        """Return the run with its rows as rendered by a format, read lazily."""
         unchecked: list[str] = []
 
         def pieces() -> Iterator[str]:
@@ -187,7 +186,7 @@ class Reports(NamedTuple):
 
 
 def reports_in(stores: Iterable[ReportStore]) -> Reports:
-    """Return what the reports in some folders make up, whatever their order.
+    """Return the merged reports of some folders, in any order.
 
     Raises FleetError where a folder has none, or where they do not belong together.
     """
@@ -211,7 +210,7 @@ def _plan_in(store: ReportStore) -> RunPlan:
 
 
 def _end_of(store: ReportStore, plan: RunPlan) -> RunEnd:
-    """Return what a run said at its end, or that it has not come to it."""
+    """Return the end of a run, or an error that it was not finished."""
     end = store.end()
     if end is not None and end.run == plan.run:
         return end
@@ -247,7 +246,7 @@ def _run(plans: list[tuple[ReportStore, RunPlan]], parts: Merged, ends: list[Run
 
 
 def _common(ends: list[RunEnd]) -> tuple[Diagnostic, ...]:
-    """Return what ends say; that a kind is nowhere holds only where all say so."""
+    """Return the diagnostics of ends; missing kinds count only if all ends report them."""
     errors = _each((one for one in end.remarks if one.severity is Severity.ERROR) for end in ends)
     others = [one for one in ends[0].remarks if all(one in end.remarks for end in ends)]
     return tuple(dict.fromkeys((*others, *errors)))
@@ -287,7 +286,7 @@ def _rows(store: ReportStore, piece: MergedPiece) -> Iterator[ReportRow]:
 
 
 def _reports_moved(piece: MergedPiece, reason: ReportedReason) -> ReportedReason:
-    """Return a reason with its place in the file; without its line where nobody can tell that."""
+    """Return a reason with its location in the file; without an excerpt if it is unknown."""
     place = reason.seen_at
     if place is None:
         return reason

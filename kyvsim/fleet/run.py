@@ -45,7 +45,7 @@ _ATTEMPTS: Final = 2
 
 
 class ItemFailure(NamedTuple):
-    """Why nothing can be told of an item."""
+    """Why an item has no result."""
 
     text: str
 
@@ -145,14 +145,14 @@ def _filled(
 def _done(
     under_way: Mapping[Future[ItemOutcome], WorkItem], *, idle: bool
 ) -> set[Future[ItemOutcome]]:
-    """Return what is done after a while; `idle` says that there is work which nobody can take."""
+    """Return the futures that are done after a while; `idle`: there is work but no worker."""
     if not under_way:
         time.sleep(_GLANCE if idle else 0)
     return wait(under_way, _GLANCE, FIRST_COMPLETED).done
 
 
 def _still_there(engine: Engine, width: int, manned: float) -> float:
-    """Return when there was a worker last; raise FleetError where nobody can be waited for."""
+    """Return when there was a worker last; raises FleetError after too long a wait."""
     if not engine.is_there():
         raise FleetError(_gone(engine))
     now = time.monotonic()
@@ -192,11 +192,11 @@ class Fleet(NamedTuple):
     resume: bool = False
     """Whether the store may have reports already, which are not made again."""
     per: ClusterGrouping | None = None
-    """What files are dumps of one cluster; None: each is one, and where it matters it is told."""
+    """Which files are dumps of one cluster; None: each is one, with a warning if it matters."""
     piece_size: int = 0
     """Bytes of a piece; 0: as in the run that is resumed, or `PIECE_BYTES`."""
     everything: bool = False
-    """Whether all rows are told."""
+    """Whether all rows are reported."""
 
 
 class Progress(NamedTuple):
@@ -243,7 +243,7 @@ def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterato
 def _begun(
     ready: Ready, files: tuple[InputFile, ...], assignment: Assignment, fleet: Fleet
 ) -> tuple[RunPlan, Heads]:
-    """Return what is to be evaluated, which is written, and what of it is there already."""
+    """Return the plan, after writing it, and the reports that exist already."""
     store = fleet.store
     older = store.plan()
     if not fleet.resume and store.is_used():
@@ -274,7 +274,7 @@ def _begun(
 
 
 class _RunState(NamedTuple):
-    """What is known of a run while it goes on."""
+    """The state of a run."""
 
     store: ReportStore
     plan: RunPlan
@@ -297,7 +297,7 @@ class _RunState(NamedTuple):
         return not (item.alone and item.cluster in self.asking)
 
     def following(self, item: WorkItem, outcome: ItemOutcome) -> Iterator[WorkItem]:
-        """Yield the cluster of an item whose rules asked for other objects, once."""
+        """Yield the cluster of an item whose rules read other objects, once."""
         if outcome.asked and item.cluster not in self.asking:
             self.asking.add(item.cluster)
             yield whole(item.cluster, self.clusters[item.cluster])
@@ -341,14 +341,14 @@ def _evaluated(
 
 
 def _end(ready: Ready, plan: RunPlan, state: _RunState) -> RunEnd:
-    """Return what can be said when all is evaluated."""
+    """Return the diagnostics that need all results."""
     sizes = {name: size for name, (size, _) in plan.files.items()}
     pieces = settled(state.heads, sizes).pieces
     result_counts = counts_of(pieces, audit_warn=plan.audit_warn)
     count = sum(one.head.resources for one in pieces)
     kinds = {json.dumps(kind): kind for one in pieces for kind in one.head.objects}
     sample = Sample(tuple(kinds.values()), count)
-    # Names in exceptions and values may be those of objects anywhere: of them nothing is said.
+    # Names in exceptions and values may refer to objects anywhere: they are not checked.
     read = ready.read._replace(
         diagnostics=(*plan.before, *remarks_of(pieces), *plan.after),
         exceptions=ready.read.exceptions._replace(rules=()),

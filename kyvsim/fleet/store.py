@@ -1,6 +1,6 @@
-"""The folder of a run: its plan, its partial reports, and what is said at its end.
+"""The folder of a run: its plan, its partial reports, and its end.
 
-Files are written whole, each by one rename or one upload. What is damaged counts as not there.
+Files are written atomically, by a rename or an upload. Damaged files count as missing.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.partial import Head, Key, Partial, ReportRow
 from kyvsim.report.diagnostics import diagnostic_json
 
-# What a run writes of itself: what it is to evaluate, and what is said of it at its end.
+# The plan and the end of a run.
 
 _REMARKS = ("before", "after", "left_out")
 
@@ -29,16 +29,16 @@ class RunPlan(NamedTuple):
     """What a run is to evaluate; it is there before any report is."""
 
     run: str
-    """Tells this run from any other that writes to the folder."""
+    """A random id of the run."""
     assignment: str
     everything: bool
-    """Whether all rows are told."""
+    """Whether all rows are reported."""
     audit_warn: bool
     piece_size: int
     rules: int
     exceptions: int
     before: tuple[Diagnostic, ...]
-    """Said of policies and options, before what is said of resources."""
+    """Diagnostics of policies and options that come before those of resources."""
     after: tuple[Diagnostic, ...]
     """The same, after it."""
     left_out: tuple[Diagnostic, ...]
@@ -49,13 +49,13 @@ class RunPlan(NamedTuple):
 
 
 class RunEnd(NamedTuple):
-    """What only a finished run can say."""
+    """Diagnostics of a finished run."""
 
     run: str
     remarks: tuple[Diagnostic, ...]
-    """What is told before the results."""
+    """Those before the results."""
     last: tuple[Diagnostic, ...]
-    """What is told behind them."""
+    """Those after them."""
 
 
 def plan_text(plan: RunPlan) -> bytes:
@@ -66,7 +66,7 @@ def plan_text(plan: RunPlan) -> bytes:
 
 
 def plan_of(text: bytes) -> RunPlan | None:
-    """Return the plan that a text tells, or None."""
+    """Return the plan in a file's content, or None."""
     try:
         told = json.loads(text)
         told |= {name: tuple(map(diagnostic_of, told[name])) for name in _REMARKS}
@@ -77,13 +77,13 @@ def plan_of(text: bytes) -> RunPlan | None:
 
 
 def end_text(end: RunEnd) -> bytes:
-    """Return what is said at the end as the text of a file."""
+    """Return the end of a run as the content of a file."""
     told = {"run": end.run, "remarks": _remarks_json(end.remarks), "last": _remarks_json(end.last)}
     return f"{json.dumps(told, indent=1)}\n".encode()
 
 
 def end_of(text: bytes) -> RunEnd | None:
-    """Return what a text says of the end of a run, or None."""
+    """Return the end of a run in a file's content, or None."""
     try:
         told = json.loads(text)
         remarks, last = (tuple(map(diagnostic_of, told[name])) for name in ("remarks", "last"))
@@ -123,23 +123,23 @@ class ReportStore:
         self._places: dict[Key, str] = {}
 
     def plan(self) -> RunPlan | None:
-        """Return what is to be evaluated, None where there is no run yet."""
+        """Return the plan, None if there is no run yet."""
         text = self._read(_PLAN)
         return plan_of(text) if text else None
 
     def begin(self, plan: RunPlan) -> None:
-        """Write what is to be evaluated; raises FleetError."""
+        """Write the plan; raises FleetError."""
         self._format.write(Partial(_EMPTY))  # what it needs is missed now, not after an hour
         self._files.make_folder(self.folder)
         self._files.write(self._place(_PLAN), plan_text(plan))
 
     def end(self) -> RunEnd | None:
-        """Return what is said at the end, None where the run has none."""
+        """Return the end of the run, None if it is not finished."""
         text = self._read(_END)
         return end_of(text) if text else None
 
     def finish(self, end: RunEnd) -> None:
-        """Write what is said at the end; raises FleetError where another run has begun here."""
+        """Write the end; raises FleetError if another run has started here."""
         plan = self.plan()
         if plan is None or plan.run != end.run:
             raise FleetError(f"{self.folder}: another run writes its partial reports there, too")
@@ -187,7 +187,7 @@ class ReportStore:
     def locked(self) -> Iterator[None]:
         """Keep other runs on this machine out; raises FleetError where there is one."""
         if is_url(self.folder):
-            yield  # storages of objects have no locks: `finish` sees whether somebody else came
+            yield  # object storages have no locks: `finish` notices another run
             return
         self._files.make_folder(self.folder)
         if not _CAN_LOCK:
@@ -204,7 +204,7 @@ class ReportStore:
             except OSError:
                 text = "another run is writing its partial reports there"
                 raise FleetError(f"{self.folder}: {text}") from None
-            LocalFiles.remove_passing(self.folder)  # nobody else writes there now
+            LocalFiles.remove_passing(self.folder)  # no other run writes there now
             yield
 
     def _place(self, name: str) -> str:

@@ -36,10 +36,9 @@ from kyvsim.model.source import Location
 from kyvsim.report.fleet import NamespaceCounts, compile_report_rows
 from kyvsim.report.run import NotStreamable, ResultCounts
 
-# What every worker of a run is told: policies and options, under a name that their content makes.
+# The inputs that every worker of a run needs: policies and options, named by a hash of them.
 #
-# They travel as pickled texts inside of tasks, which are pickled, too, and are read by nobody
-# else.
+# They are sent pickled, as a part of tasks, which are pickled, too.
 
 
 class Assignment(NamedTuple):
@@ -50,7 +49,7 @@ class Assignment(NamedTuple):
     version: str
     packed: bytes
     everything: bool
-    """Whether all rows are told, not only those that people want to see."""
+    """Whether all rows are reported, not only failures."""
 
 
 def assigned(
@@ -115,7 +114,7 @@ def evaluate(assignment: Assignment, item: WorkItem) -> ItemOutcome:
 
 
 def _together(assignment: Assignment, ready: Ready, item: WorkItem) -> Iterator[Partial]:
-    """Yield the reports on all files of a cluster, whose objects rules may ask for."""
+    """Yield the reports on all files of a cluster, whose objects rules may read."""
     heads = [_opened(assignment, ready, item, file) for file in item.files]
     documents = tuple(one for _, found in heads if found for one in found.resources)
     around = surroundings(ready, documents)
@@ -131,7 +130,7 @@ def _together(assignment: Assignment, ready: Ready, item: WorkItem) -> Iterator[
 def _opened(
     assignment: Assignment, ready: Ready, item: WorkItem, file: InputFile
 ) -> tuple[Head, LoadedText | None]:
-    """Return what is known of a file or of a piece of it, and its objects where it is readable."""
+    """Return the head of a file or a piece, and its objects if it is readable."""
     head = Head(
         file=file.name,
         first=item.first,

@@ -8,8 +8,8 @@ from kyvsim.model.source import Path
 
 # The keys of a YAML text by its lines alone, so that a half-typed document has them, too.
 #
-# Nothing is parsed: a line's key stands in what is indented less above it. Texts of several lines
-# are skipped. What stands in braces or brackets belongs to the value of its key.
+# Nothing is parsed: the parent of a line's key is the less indented line above. Block scalars
+# are skipped. Flow collections belong to the value of their key.
 
 _LINE: Final = re.compile(
     r"""(?P<indent>\ *)(?P<dashes>(?:-\ +)*)
@@ -47,14 +47,14 @@ class YamlEntry(NamedTuple):
 
 
 class _OutlineLevel(NamedTuple):
-    """What later lines may stand in."""
+    """A possible parent of later lines."""
 
     column: int
     part: str | int
 
 
 class StructurePosition(NamedTuple):
-    """Where something stands in the structure: what is typed there belongs to `path`."""
+    """A position in the structure: what is typed there belongs to `path`."""
 
     document: int
     path: Path
@@ -66,7 +66,7 @@ def entries(text: str) -> tuple[YamlEntry, ...]:
 
 
 def place_at(text: str, line: int, column: int) -> StructurePosition:
-    """Return in what something stands that begins at a line, at a column of its own.
+    """Return the structure position of a line and column.
 
     Dashes before it on its line are items of lists.
     """
@@ -84,7 +84,7 @@ def place_at(text: str, line: int, column: int) -> StructurePosition:
 
 
 class _OutlineReader:
-    """Goes through lines, and knows in what the next one stands."""
+    """Reads lines and tracks the parents of the next one."""
 
     __slots__ = ("_block", "_levels", "document")
 
@@ -156,19 +156,19 @@ class _OutlineReader:
             self._levels.pop()
 
     def item(self, column: int) -> None:
-        """Go into the next item of a list whose dashes stand at a column."""
+        """Enter the next item of a list whose dashes are at a column."""
         index = 0
         while self._levels and self._levels[-1].column >= column:
             last = self._levels[-1]
             if last.column == column and isinstance(last.part, str):
-                break  # a list may stand at the column of its key
+                break  # a list may start at the column of its key
             if last.column == column and isinstance(last.part, int):
                 index = last.part + 1
             self._levels.pop()
         self._levels.append(_OutlineLevel(column, index))
 
 
-# A text with what its lines tell: its documents, and what stands at a position.
+# A document's text and its entries.
 
 _WORD: Final = re.compile(r"[A-Za-z_][\w.-]*")
 _TYPED: Final = re.compile(r"[\w.$-]*")
@@ -177,7 +177,7 @@ _CEL_KEYS: Final = frozenset({"expression", "messageExpression", "valueExpressio
 
 
 class EditPosition(NamedTuple):
-    """Where somebody types; lines and columns count from 0."""
+    """The position of an edit; lines and columns count from 0."""
 
     document: int
     path: Path
@@ -215,7 +215,7 @@ class YamlText(NamedTuple):
         return found[-1] if found else None
 
     def cursor(self, line: int, column: int) -> EditPosition:
-        """Return where a position is, before which somebody has typed."""
+        """Return the structure of a position."""
         lines = self.text.split("\n")
         before = lines[line][:column] if line < len(lines) else ""
         place = place_at(self.text, line, len(before))

@@ -40,7 +40,7 @@ def _schemas() -> Mapping[str, SchemaNode]:
 
 
 def schema_at(kind: str, path: Path) -> tuple[SchemaNode, ...]:
-    """Return the schemas of what stands at a path in a file of an apiVersion/kind.
+    """Return the schemas at a path in a file of an apiVersion/kind.
 
     Several where its form is open; () where nothing is known of it.
     """
@@ -90,7 +90,7 @@ def _required(node: SchemaNode) -> tuple[str, ...]:
 
 
 def offers_at(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
-    """Yield what may be written where somebody types: fields, or values of one."""
+    """Yield completions for a position: fields, or values of one."""
     kind = text.kind(cursor.document)
     if cursor.in_value:
         yield from _values(text, cursor, kind)
@@ -192,7 +192,7 @@ VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
         "@": "the value that the pattern is about",
     }
 )
-"""What is there in `{{ }}` without an entry of a context."""
+"""Variables in `{{ }}` that need no context entry."""
 _MOST: Final = 16
 """How many kinds have expressions, with some to spare."""
 
@@ -264,7 +264,7 @@ def cel_note(word: str, kind: str) -> str:
     return offer.note or f"`{offer.label}`: {offer.detail}"
 
 
-# Words that may be written where somebody types.
+# Completions.
 
 
 def completions_at(text: YamlText, line: int, column: int) -> Iterator[lsp.CompletionItem]:
@@ -294,11 +294,11 @@ def _offers(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
         yield from offers_at(text, cursor)
 
 
-# What is told of what a pointer rests on, as Markdown.
+# Hover texts, as Markdown.
 
 
 def hover_at(text: YamlText, source: Source, line: int, column: int) -> str:
-    """Return what is told of a position of a text, "" for nothing."""
+    """Return the hover text of a position, "" if there is none."""
     word, start = word_at(text.text, line, column)
     cursor = text.cursor(line, start)
     kind = text.kind(cursor.document)

@@ -50,7 +50,7 @@ def _at(entry: YamlEntry) -> lsp.Range:
     return lsp.Range(lsp.Position(entry.line, entry.column), lsp.Position(entry.line, end))
 
 
-# Where what is named stands: policies and rules of tests and exceptions, files of manifests.
+# Definitions of what tests and exceptions refer to: policies, rules, files.
 
 _OF_FILES: Final = ("cli.kyverno.io/", "kyvsim/", "chainsaw.kyverno.io/")
 _OF_BINDINGS: Final = "AdmissionPolicyBinding"
@@ -132,7 +132,7 @@ class DefinitionContext(NamedTuple):
 def spots_of(
     named: NamedTarget, text: YamlText, around: DefinitionContext
 ) -> Iterator[SourceRange]:
-    """Yield where what a text names stands."""
+    """Yield the locations of a referenced name."""
     if named.file:
         place = _beside(around.file, named.file)
         if named.file.endswith(_SUFFIXES) and around.read(place):
@@ -158,7 +158,7 @@ def _beside(file: str, path: str) -> str:
 
 
 def _in(text: YamlText, file: str, named: NamedTarget) -> Iterator[SourceRange]:
-    """Yield where a text has what is named."""
+    """Yield the locations of a name in a document."""
     for document in sorted({one.document for one in text.entries}):
         name = _entry(text.of(document), ("metadata", "name"))
         if name is None or name.value != (named.policy or named.object):

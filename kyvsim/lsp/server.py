@@ -1,4 +1,4 @@
-"""The language server: what an editor may ask, and what it is told.
+"""The language server: requests of an editor and their answers.
 
 https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/
 """
@@ -44,7 +44,7 @@ def serve(settle: Callable[[], ProjectSettings]) -> None:
 
 
 def _follow(server: LanguageServer, session: EditorSession) -> None:
-    """Have the server follow what happens to files."""
+    """Register the handlers of events of files."""
 
     @server.feature(lsp.INITIALIZED)
     async def begin(_: lsp.InitializedParams) -> None:
@@ -87,7 +87,7 @@ def _follow(server: LanguageServer, session: EditorSession) -> None:
 
 
 def _answer(server: LanguageServer, session: EditorSession) -> None:
-    """Have the server answer what is asked of a document."""
+    """Register the handlers of requests about a document."""
 
     @server.feature(
         lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[*_TRIGGERS])

@@ -93,7 +93,7 @@ def range_of(remark: Diagnostic, lines: Sequence[str]) -> lsp.Range:
     return lsp.Range(start, lsp.Position(line, max(end, column)))
 
 
-# What is known of an editor's files while it is open: their texts, and what is wrong with them.
+# The state of an editor: its documents and their diagnostics.
 
 _PAUSE: Final = 0.15
 """Seconds without a key before a text is looked at."""
@@ -101,7 +101,7 @@ _Answer = TypeVar("_Answer")
 
 
 class ProjectSettings(NamedTuple):
-    """What a project's configuration says, and what is wrong with it."""
+    """A project's configuration and its diagnostics."""
 
     rules: Rules
     remarks: tuple[Diagnostic, ...] = ()
@@ -140,7 +140,7 @@ class EditorSession:
         return read_text(self.document(uri).source if self.is_open(uri) else "")
 
     def sources(self) -> Mapping[str, Source]:
-        """Return the texts beside each other by real paths: what is open counts as it is typed."""
+        """Return all sources by real path; open documents with their unsaved content."""
         typed = {
             one.name: one
             for one in map(self.source, self.server.workspace.text_documents)
@@ -149,7 +149,7 @@ class EditorSession:
         return {**self.files, **{os.path.realpath(name): one for name, one in typed.items()}}
 
     def read(self, file: str) -> Source | None:
-        """Return a file of the editor's folders or of what is named besides, by its real path."""
+        """Return a file of the workspace or of configured paths, by its real path."""
         known = self.sources().get(file)
         roots = (*self._folders(), *self._rules.paths, *self._rules.exceptions)
         return known or read_within(file, roots)
@@ -159,7 +159,7 @@ class EditorSession:
         return Source(uris.to_fs_path(uri) or uri, self.document(uri).source)
 
     async def begin(self) -> None:
-        """Read configuration and files of the editor's folders, and look at what is open."""
+        """Read configuration and files of the workspace, and check open documents."""
         folders = [*self._folders()]
         if folders:
             os.chdir(folders[0])  # where a configuration is looked for, as commands do
@@ -181,7 +181,7 @@ class EditorSession:
         return (one for one in paths if one and os.path.isdir(one))
 
     def _publish_settings(self, remarks: tuple[Diagnostic, ...]) -> None:
-        """Show what is wrong with the configuration at its places."""
+        """Publish the diagnostics of the configuration."""
         files = {os.path.realpath(one.location.file) for one in remarks if one.location}
         for file in files | self._told:
             own = [
@@ -200,7 +200,7 @@ class EditorSession:
         self._told = frozenset(files)
 
     def schedule_check(self, uri: str, pause: float = _PAUSE) -> None:
-        """Have a document looked at once nobody has typed for a while."""
+        """Check a document after a pause in typing."""
         waiting = self._waiting.pop(uri, None)
         if waiting is not None:
             waiting.cancel()
@@ -236,7 +236,7 @@ class EditorSession:
         self.server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
     def guarded(self, ask: Callable[[], _Answer], otherwise: _Answer) -> _Answer:
-        """Return an answer, or what is said where a document makes it impossible."""
+        """Return an answer, or a default if a document makes it fail."""
         try:
             return ask()
         except Exception as error:  # noqa: BLE001 — INVARIANT: a faulty document costs only itself

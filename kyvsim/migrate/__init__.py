@@ -1,4 +1,4 @@
-"""Policies with rules → Kyverno's policies in CEL, and what cannot be said in them."""
+"""Policies with rules → Kyverno's policies in CEL, and what has no equivalent there."""
 
 from kyvsim.migrate.convert import CLEANUP_KINDS, DELETING, convert
 from kyvsim.migrate.exceptions import convert_exception

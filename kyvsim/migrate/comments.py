@@ -1,4 +1,4 @@
-"""Comments of a policy's text, by what they stand at."""
+"""The comments of a policy, by the rule that they belong to."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -18,13 +18,13 @@ class Comments(NamedTuple):
     """The comments of a policy, each a line that begins with `#`."""
 
     head: tuple[str, ...] = ()
-    """Those that stand at no rule."""
+    """Those that belong to no rule."""
     rules: Mapping[int, tuple[str, ...]] = MappingProxyType({})
     """Those of a rule, above it and in it, by its place."""
 
 
 def comments_of(document: Document, parts: Iterable[Path], text: str) -> Comments:
-    """Return the comments that stand on lines of their own in a document; `parts` lead to rules."""
+    """Return the comments on lines of their own in a document; `parts` lead to rules."""
     lines = _lines_of(text)
     first, last = _extent(document, lines)
     starts = [document.locate(path).line for path in parts]
@@ -39,7 +39,7 @@ def comments_of(document: Document, parts: Iterable[Path], text: str) -> Comment
 
 @lru_cache(maxsize=2)
 def _lines_of(text: str) -> list[str]:
-    """Return the lines of a file, of which each policy asks."""
+    """Return the lines of a file, which is read once for each policy in it."""
     return text.splitlines()
 
 
@@ -61,7 +61,7 @@ def _comment_lines(lines: list[str], first: int, last: int) -> list[tuple[int, s
         if deeper >= 0 and (not line.strip() or indent > deeper):
             continue
         if len(line) > _LONGEST:
-            continue  # as a file on one line, in which many policies may stand
+            continue  # such as a file on one line with many policies
         deeper = indent if _BLOCK.search(line) else -1
         comment = _COMMENT.match(line)
         if comment:

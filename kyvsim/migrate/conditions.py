@@ -66,7 +66,7 @@ def equals(key: Expr, value: Expr) -> Test:
 
 
 def equals_read(key: Expr, value: Expr) -> Test:
-    """Return the test that a key equals what is read; data of the cluster may hold wildcards."""
+    """Return the test that a key equals a value; data of the cluster may contain wildcards."""
     if not value.is_looked_up:
         return Relation(key.tight(RELATION + 1), "==", value.tight(RELATION + 1))
     return fits_read(key.tight(), value.tight())
@@ -217,7 +217,7 @@ def _of_duration(sign: str, text: str, wanted: str, form: str = "", read: str = 
 
 
 def _with_number(sign: str, key: Expr, bound: str) -> Expr:
-    """Return a key for whose lack a number stands for which the comparison does not hold."""
+    """Return the key with a default for which the comparison does not hold."""
     if not is_number_text(bound):
         return key
     number = float(bound)
@@ -254,7 +254,7 @@ def not_in(key: Expr, value: Expr) -> Test:
     """Return the test of the older NotIn: no key is outside of a text that is no list in JSON."""
     if value.constant or not value.is_looked_up or not is_text(value.types) or is_list(key.types):
         return membership("exists", False, key, value)
-    # The key stands where it is always looked at: one that is missing ends in an error.
+    # The key is always evaluated: one that is missing ends in an error.
     held, one = value.tight(), key.tight(RELATION + 1)
     listed = f"({held}.startsWith('[') ? json.unmarshal({held}) : [{one}])"
     return opposite(Relation(one, "in", listed))
@@ -307,7 +307,7 @@ def membership(macro: str, wanted: bool, key: Expr, value: Expr) -> Test:
 
 
 def _takes_empty(value: Expr) -> bool:
-    """Return whether the text that stands for an empty list is among a value's elements."""
+    """Return whether the string that replaces an empty list is among a value's elements."""
     listed = value.constant[0] if value.constant else None
     return isinstance(listed, list) and any(one in ("", "*") for one in listed)
 
@@ -347,7 +347,7 @@ def _shown(item: Json) -> str:
 
 
 def _elements(text: str) -> list[str]:
-    """Return the texts that a value's text stands for: a JSON list's, or itself."""
+    """Return the elements of a JSON list of strings; of other strings the string itself."""
     try:
         data = json.loads(text)
     except ValueError:
@@ -380,7 +380,7 @@ def _as_text(one: Expr) -> str:
 
 
 def _in_text(one: Expr, value: Expr) -> Test:
-    """Return the test of being what a text of the cluster says, which may be a list in JSON."""
+    """Return the test of being a string from the cluster, or an element if it is a JSON list."""
     held = value.tight()
     listed = Relation(one.tight(RELATION + 1), "in", f"json.unmarshal({held})")
     return Conditional(Plain(f"{held}.startsWith('[')"), listed, equals_read(one, value))
@@ -396,7 +396,7 @@ def _among_read(one: Expr, value: Expr) -> Test:
         listed = listed.removesuffix(".sort()")
         if one.noun and one.noun not in _WILD_FIELDS:
             return Quantified(listed, "pattern", fits_read(one.tight(), "pattern"), "exists")
-        # A text that is composed of others has no noun of its own: nobody knows what it holds.
+        # A string that is composed of others has no noun: its content is unknown.
         key = one.tight() if len(one.text) <= _MEMBERSHIP_LONG else "text"
         fits = some([fits_read(key, "pattern"), fits_read("pattern", key)])
         among = Quantified(listed, "pattern", fits, "exists")
@@ -442,7 +442,7 @@ _OF_ALL: Final = frozenset({"In", "AllIn", "AllNotIn"})
 
 
 class FallibleTest(NamedTuple):
-    """What a block asks, or a part of it."""
+    """The test of a block, or of a part of it."""
 
     test: Test
     fails: bool
@@ -456,7 +456,7 @@ class _ConditionOptions(NamedTuple):
     lenient: bool
     """Whether conditions do not hold where something is missing, rather than end in an error."""
     denies: bool
-    """Whether what holds and what ends in an error come to the same: a denial."""
+    """Whether an error counts like a condition that holds: both deny."""
 
 
 def conditions_test(
@@ -567,7 +567,7 @@ def _insisted(value: Expr) -> Expr:
 
 
 def _present(operator: str, key: Expr, value: Expr) -> tuple[Test, ...]:
-    """Return what has to be there for an operator to hold: what is made of nothing is null."""
+    """Return what has to exist for an operator to hold: a value made of nothing is null."""
     found = value.needs if value.soft else ()
     return (*key.needs, *found) if key.soft and operator in _OF_ALL else found
 

@@ -34,7 +34,7 @@ class ConversionContext(NamedTuple):
     optional_names: set[str]
     """Names of variables that are left out where nothing reads them."""
     path: Path = ()
-    """Where in the policy's document the part at hand stands."""
+    """The path of the current part in the policy's document."""
 
     def at(self, *steps: str | int) -> "ConversionContext":
         """Return the context of a part further down."""
@@ -71,7 +71,7 @@ class ConversionContext(NamedTuple):
 
 
 def name_for_element(noun: str, taken: frozenset[str]) -> str:
-    """Return a name for the elements of what is called `noun`, and none that is taken."""
+    """Return a free name for the elements of a list called `noun`."""
     name = _singular(noun[:1].lower() + noun[1:])
     name = "item" if name in _NOT_NAMES else name
     free, number = name, 2
@@ -102,8 +102,8 @@ _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
 
 
-class NotConvertible(Exception):  # noqa: N818 — it is no fault: it says what a policy asks for
-    """Something has no twin: what it is, what to do about it, and where it stands below."""
+class NotConvertible(Exception):  # noqa: N818 — not an error of kyvsim
+    """Something has no equivalent in CEL: what it is, advice, and its path."""
 
     def __init__(self, what: str, advice: str, path: Path = ()) -> None:
         """Take what has no twin, what to do, and the way to it from where it was met."""

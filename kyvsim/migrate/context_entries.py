@@ -22,7 +22,7 @@ from kyvsim.model.migration import ConversionCondition
 
 
 def within_place(namespace: str, scope: Scope) -> list[str]:
-    """Return the arguments of a look-up that say where: a namespace, "" for none or all.
+    """Return the namespace argument of a lookup, "" for none or all.
 
     `namespace` is a text with variables. Raises NotConvertible for a place outside of the policy's.
     """
@@ -49,7 +49,7 @@ def variable(entry: Json, scope: Scope) -> Expr:
         value = constant(entry.get("default"))
     if entry.get("default") is None or not (value.may_miss or value.needs or value.soft):
         return value
-    # Whatever the query fails at, it is the default that counts.
+    # However the query fails, the default is used.
     default = value_of(entry["default"], scope)
     if not default.constant:
         raise no_twin("a default with variables", "use `||` in the query")
@@ -127,7 +127,7 @@ def _answer(path: str, scope: Scope) -> Expr:
 
 
 def _labels(query: str, scope: Scope) -> list[str]:
-    """Return the argument for the labels that a list is asked for."""
+    """Return the labels argument of a list call."""
     name, _, selector = query.partition("=")
     pairs = [one.partition("=") for one in unquote(selector).split(",")]
     if name != "labelSelector" or not all(key and sign for key, sign, _ in pairs):
@@ -157,7 +157,7 @@ def global_reference(entry: Json, scope: Scope) -> Expr:
     return query_within(query, scope, value) if query else value
 
 
-# `imageRegistry`: what a registry says of an image.
+# `imageRegistry`: image data.
 
 _METADATA: Final = ConversionCondition(
     "image metadata", "the registry answers both in the same way"
@@ -170,7 +170,7 @@ def image_registry(entry: Json, scope: Scope) -> Expr:
     reference = text_value(entry["reference"], scope)
     text = f"image.GetMetadata({reference.text})"
     config = Expr(f"{text}.config", optional=f"{text}.?config", noun="config")
-    # What is called so in CEL has the tag, too.
+    # The field of this name in CEL includes the tag.
     resolved = " + ".join(
         (f"{text}.registry", "'/'", f"{text}.repository", "'@'", f"{text}.digest")
     )
@@ -226,7 +226,7 @@ def _with_entry(entry: Json, scope: Scope, inline: bool) -> Scope:
 def _complete(value: Expr) -> Expr:
     """Return a list that is null where what it is made of is missing.
 
-    Once patches are made nobody can ask for that any more.
+    After patches were applied this can no longer be tested.
     """
     there = one_line(every(value.needs))
     text = f"{there} ? {value.text} : dyn(null)"

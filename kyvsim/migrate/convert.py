@@ -121,9 +121,9 @@ _DIGITS: Final = 6
 
 
 def object_name(wanted: str) -> str:
-    """Return a name for an object: the wanted one if an API server takes it, else one like it.
+    """Return a valid name for an object: the wanted one, or a similar one.
 
-    What is cut off, or would make two of different ones the same, is told apart by a hash.
+    A hash keeps shortened or changed names distinct.
     """
     fitting = _WRONG.sub("-", wanted.lower()).strip("-.")
     if fitting == wanted and len(wanted) <= _LONGEST:
@@ -147,17 +147,17 @@ class ConvertedRule(NamedTuple):
     """The kind of the policy that it becomes a part of."""
     matching: Matching
     fields: Mapping[str, Json]
-    """What the policy says beside its entries on account of the rule."""
+    """Other fields of the policy that the rule requires."""
     conditions: tuple[tuple[str, str], ...]
     variables: Mapping[str, str]
     entries: tuple[PolicyEntry, ...]
     excepted: Excepted = ()
     variant: str = ""
-    """What tells it from others of the same rule, by what they do where it fails."""
+    """The failure action, if the rule has several."""
 
     @property
     def group(self) -> tuple[object, ...]:
-        """What rules must share to stand in one policy."""
+        """What rules of one policy have in common."""
         matching, fields = str(self.matching.constraints), str(self.fields)
         return (self.kind, matching, fields, self.conditions, self.excepted, self.variant)
 
@@ -176,7 +176,7 @@ class SourcePolicy(NamedTuple):
 
     @property
     def namespace(self) -> str:
-        """The namespace that it lies in, "" for a policy of the cluster."""
+        """Its namespace, "" for a cluster-scoped policy."""
         is_namespaced = self.data["kind"] == "Policy"
         return str(self.data["metadata"].get("namespace") or "default") if is_namespaced else ""
 
@@ -200,7 +200,7 @@ def policies_of(
 
 
 def _name(part: ConvertedRule, groups: list[list[ConvertedRule]], name: str) -> str:
-    """Return the name of a policy: the old one's, with what tells several apart."""
+    """Return the name of a policy: the old name, with suffixes if there are several."""
     if len({one.place for one, *_ in groups}) > 1:
         name = f"{name}-{part.rule}"
     return "-".join(filter(None, (name, part.level, part.variant)))
@@ -275,7 +275,7 @@ _ENTRIES: Final[Mapping[str, tuple[str, Callable[[Any, Written], Json]]]] = Mapp
         IMAGES: ("validations", _validation),
     }
 )
-"""By kind of policy the field that its entries stand in, and how one is written."""
+"""By kind of policy the field of its entries, and how an entry is written."""
 
 # Policies with rules → policies in CEL that mean the same.
 

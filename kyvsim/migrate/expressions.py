@@ -30,7 +30,7 @@ class Plain(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """Two values and what is said of them."""
+    """A relation between two values."""
 
     left: str
     sign: str
@@ -217,7 +217,7 @@ def _pieces(test: Test) -> Iterator[str]:
 
 
 def _parts(test: Test) -> list[Test | str]:
-    """Return what stands in a test, side by side."""
+    """Return the parts of a test in order."""
     if isinstance(test, Plain):
         return [test.text]
     if isinstance(test, Relation):

@@ -55,7 +55,7 @@ _PLACE: Final = "binding.metadata.?namespace.orValue('')"
 
 
 def roles_test(field: str, wanted: Sequence[str], context: ConversionContext) -> Test:
-    """Return the test that one of some roles is bound to who asks, for one of `ROLE_FIELDS`."""
+    """Return the test that one of some roles is bound to the user, for a field of `ROLE_FIELDS`."""
     context.note(_BOUND)
     return ROLE_FIELDS[field](wanted)
 
@@ -97,7 +97,7 @@ def _bound(bindings: str, kind: str, names: Sequence[str], *more: Test) -> Test:
 
 
 def _names_user() -> Test:
-    """Return the test that a subject of a binding is who asks, or one of their groups."""
+    """Return the test that a subject of a binding is the user, or one of their groups."""
     account = (
         f"'system:serviceaccount:' + subject.?namespace.orValue({_PLACE}) + ':' + subject.name"
     )
@@ -111,7 +111,7 @@ def _names_user() -> Test:
 
 
 class FilterExpressions(NamedTuple):
-    """The expressions of what filters ask for."""
+    """The expressions of what filters compare."""
 
     kind: str = "request.kind.kind"
     name: str = "object.metadata.?name.orValue('')"
@@ -122,11 +122,11 @@ class FilterExpressions(NamedTuple):
 ADMITTED: Final = FilterExpressions()
 """Of an object that is created or changed."""
 DELETED: Final = FilterExpressions(name="request.name")
-"""Of one that may be deleted, of which only the request tells then."""
+"""For deletions, which only the request describes."""
 EITHER: Final = FilterExpressions(
     name="request.?name.orValue('')", object="(request.operation == 'DELETE' ? oldObject : object)"
 )
-"""Of one of which labels are asked, too, whatever happens to it."""
+"""For any operation, if labels are compared."""
 AT_REST: Final = FilterExpressions(
     kind="object.kind", namespace="object.metadata.?namespace.orValue('')"
 )
@@ -289,7 +289,7 @@ class Matching(NamedTuple):
     conditions: tuple[tuple[str, Test], ...]
     """Names and tests."""
     types: Types
-    """What is known of the objects."""
+    """The known types of the objects."""
     merges: tuple[MergeField, ...]
     """How lists of the objects merge, by kind; () where nothing is known of one."""
     kinds: tuple[str, ...]
@@ -297,7 +297,7 @@ class Matching(NamedTuple):
 
     @property
     def deletes(self) -> bool:
-        """Whether objects that are deleted are asked, too."""
+        """Whether it includes deletions."""
         return "DELETE" in self.operations
 
 
@@ -385,7 +385,7 @@ def _only(block: BlockContext, steps: Steps, one: Json) -> tuple[dict[str, Json]
         if _lie_in_namespaces(resources.get("kinds") or ("*",)):
             selectors["namespaceSelector"] = resources["namespaceSelector"]
         else:
-            # A constraint also takes what is in no namespace, which a rule leaves out.
+            # A constraint also matches cluster-scoped objects, a rule does not.
             left_out -= {"namespaceSelector"}
     wild = _is_wild(resources.get("selector"))
     if block.names is DELETED and wild:
@@ -403,7 +403,7 @@ def _only(block: BlockContext, steps: Steps, one: Json) -> tuple[dict[str, Json]
 
 
 def _lie_in_namespaces(kinds: Iterable[str]) -> bool:
-    """Return whether all objects of kinds lie in namespaces, as far as the kinds are known."""
+    """Return whether all kinds are namespaced, as far as they are known."""
     named = map(parse_kind_selector, kinds)
     return not any(
         has_wildcard(one.kind) or not is_namespaced(group, one.kind)

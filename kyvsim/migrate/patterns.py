@@ -1,8 +1,8 @@
 """Patterns of objects → tests, with the anchors of their keys.
 
-A condition anchor guards what stands around it up to the next element of a list, or the whole
-rule: where it does not hold, nothing is asked. Where nothing is asked of any element of a list,
-nothing is asked of what stands around that either.
+A condition anchor guards the map around it up to the next element of a list, or the whole
+rule: where it does not hold, the pattern does not apply. If it applies to no element of a list,
+it does not apply to the map around the list either.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -25,7 +25,7 @@ from kyvsim.migrate.scalars import fits_null, like, scalar_test
 from kyvsim.migrate.values import Expr, element_of, values_of
 from kyvsim.model.migration import ConversionCondition
 
-# Loops over the lists of containers: those that ask the same become one.
+# Loops over the lists of containers: equal ones become one.
 
 CONTAINER = "container"
 """What elements of all lists of containers are called."""
@@ -34,7 +34,7 @@ CONTAINER = "container"
 def joined_loops(
     tests: Iterable[Test], context: ConversionContext, *, nested: bool = False
 ) -> list[Test]:
-    """Return tests with those that ask the same of several lists of containers made one.
+    """Return tests with equal ones of several lists of containers joined.
 
     The lists together are a variable, unless the tests are `nested` in another loop.
     """
@@ -73,12 +73,12 @@ TextTest: TypeAlias = Callable[[str, Expr, bool], Test | None]
 
 
 class ListGuard(NamedTuple):
-    """A list of which something may be asked of no element."""
+    """A list to whose elements a pattern may not apply."""
 
     applies: Test
-    """Something is asked of one, or there is none."""
+    """The pattern applies to an element, or the list is empty."""
     own: tuple[Test, ...]
-    """The tests of the list itself: they hold where nothing is asked."""
+    """The tests of the list itself: they hold where the pattern does not apply."""
 
     def within(self, value: Expr) -> "ListGuard":
         """Return the same for a list in a value that may be missing."""
@@ -86,11 +86,11 @@ class ListGuard(NamedTuple):
 
 
 class PatternTest(NamedTuple):
-    """What a part of a pattern asks of an object."""
+    """The tests of a part of a pattern."""
 
     tests: tuple[Test, ...] = ()
     guards: tuple[Test, ...] = ()
-    """What has to hold for anything to be asked."""
+    """What has to hold for the pattern to apply."""
     insists: bool = False
     """Whether the tests do not hold where the value is missing."""
     lists: tuple[ListGuard, ...] = ()
@@ -103,12 +103,12 @@ class PatternTest(NamedTuple):
 
     @property
     def guard(self) -> Test:
-        """What all guards come to."""
+        """All guards joined."""
         return every([*self.guards, *(one.applies for one in self.lists)])
 
     @property
     def needed_guard(self) -> Test:
-        """The same without the lists beside which nothing is asked."""
+        """The same without the lists that have no tests beside them."""
         asked = {one for one in self.tests if one != TRUE}
         beside = (one.applies for one in self.lists if not asked <= set(one.own))
         return every([*self.guards, *beside])
@@ -128,7 +128,7 @@ class PatternContext(NamedTuple):
 
 
 def pattern_tests(pattern: Json, value: Expr, around: PatternContext) -> tuple[Test, Test]:
-    """Return what guards a pattern and what it asks of a value.
+    """Return the guard of a pattern, and its test of a value.
 
     Raises NotConvertible for what has no twin.
     """
@@ -145,7 +145,7 @@ def pattern_test(pattern: Json, value: Expr, around: PatternContext) -> Test:
 
 
 def _fitting(asked: PatternTest, around: PatternContext) -> Test:
-    """Return the test that what is asked holds, or that it is not asked."""
+    """Return the test that a pattern fits, or does not apply."""
     rest = [one for one in asked.tests if one not in asked.first]
     others = asked._replace(tests=tuple(rest), guards=())
     if not asked.first or not asked.lists:
@@ -213,9 +213,9 @@ def _of_map(pattern: Mapping[str, Json], value: Expr, around: PatternContext) ->
 
 
 def _lists_of(members: Mapping[str, PatternTest]) -> list[ListGuard]:
-    """Return the lists of a map that may have nothing asked of around them.
+    """Return the lists of a map that decide whether the pattern around them applies.
 
-    Members under anchors count together: one of them of which something is asked is enough.
+    Members under anchors count together: it is enough if the pattern applies to one of them.
     """
     anchored = [one for key, one in members.items() if _comes_first(key)]
     found = [one for key, asked in members.items() if not _comes_first(key) for one in asked.lists]
@@ -251,7 +251,7 @@ def _of_member(text: str, pattern: Json, value: Expr, around: PatternContext) ->
 
 
 def _equality(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
-    """Return what `=(key)` asks: the pattern, where there is such a key."""
+    """Return the tests of `=(key)`: the pattern, if the key exists."""
     if isinstance(pattern, list):
         return _of_list(pattern, value, around, if_missing=True)
     if not isinstance(pattern, dict):
@@ -289,12 +289,12 @@ def _fits_empty_map(pattern: Mapping[str, Json]) -> bool:
 
 
 def _negation(_pattern: Json, value: Expr, _around: PatternContext) -> PatternTest:
-    """Return what `X(key)` asks: that there is no such key."""
+    """Return the test of `X(key)`: the key does not exist."""
     return PatternTest((value.is_missing(),))
 
 
 def _guard(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
-    """Return what `(key)` and `<(key)` ask: nothing, but all else only where they hold."""
+    """Return the guard of `(key)` and `<(key)`: the rest applies only where they hold."""
     within = _convert(pattern, value, around)
     if within.guards or within.lists:
         raise _no_twin("a condition inside of a condition", "split the rule in two")
@@ -304,13 +304,13 @@ def _guard(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
 
 
 def _global(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
-    """Return what `<(key)` asks: the same as `(key)`, where there is such a key."""
+    """Return the guard of `<(key)`: the same as `(key)`, if the key exists."""
     (guard,) = _guard(pattern, value.given(), around).guards
     return PatternTest(guards=(some([value.is_missing(), guard]),))
 
 
 def _existence(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
-    """Return what `^(key)` asks: for each pattern an element that fits it."""
+    """Return the test of `^(key)`: for each pattern an element that fits."""
     if not isinstance(pattern, list) or not all(isinstance(one, dict) for one in pattern):
         raise _no_twin("`^()` over what is no list of maps", "write a list of maps below it")
     tests = []
@@ -334,7 +334,7 @@ _ANCHORS: Final[Mapping[str, Callable[[Json, Expr, PatternContext], PatternTest]
         }
     )
 )
-"""What asks for a member under an anchor, by its sign; `+()` is none of validation."""
+"""Converters of anchors, by sign; `+()` does not exist in validation."""
 
 
 def _of_wildcard_key(
@@ -396,7 +396,7 @@ def _of_list(
 def _of_element(
     pattern: Mapping[str, Json], value: Expr, name: str, around: PatternContext
 ) -> tuple[Test, Test]:
-    """Return the test that something is asked of an element, and that it fits then."""
+    """Return the test that a pattern applies to an element, and that it fits."""
     element = Expr(name, element_of(value.types), noun=value.noun)
     inside = around._replace(taken=around.taken | {name})
     with located(0):

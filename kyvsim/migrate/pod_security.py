@@ -231,7 +231,7 @@ def escalation(pod: PodExpressions) -> Test:
         allowed = one.setting("allowPrivilegeEscalation")
 
         def fits(patterns: Sequence[str]) -> Test:
-            # What is missing beside other settings has a name of its own: `nil`.
+            # The missing setting beside other settings is called `nil`.
             true, nil = (any(matches(p, word) for p in patterns) for word in ("true", "nil"))
             if true and nil:
                 return TRUE
@@ -260,7 +260,7 @@ def non_root(pod: PodExpressions) -> Test:
         setting = one.setting("runAsNonRoot")
 
         def fits(patterns: Sequence[str]) -> Test:
-            # What says nothing has no value that could be another one.
+            # A missing setting has no value that could differ.
             return TRUE if fixed("false")(patterns) == TRUE else setting.is_missing()
 
         ruled_out = Plain(f"{setting.optional}.orValue({inherited})")

@@ -26,8 +26,7 @@ from kyvsim.model.migration import ConversionCondition
 # The Pod that controls look at, and what a rule excludes from them.
 #
 # An exclusion with images is about containers, one without about the Pod itself. What controls
-# find
-# is known by the field, and what they forbid there by values: both may limit an exclusion.
+# find is known by the field, and what they forbid there by values: both may limit an exclusion.
 #
 # Source of the rules: upstream pkg/pss/evaluate.go.
 
@@ -38,7 +37,7 @@ _WHICH_ONE = ConversionCondition(
 )
 
 Fits: TypeAlias = Callable[[Sequence[str]], Test]
-"""Makes the test that everything forbidden which stands at a field fits one of some patterns."""
+"""Returns the test that all forbidden values of a field fit one of some patterns."""
 
 
 def fixed(word: str) -> Fits:
@@ -52,7 +51,7 @@ def read(text: str) -> Fits:
 
 
 def nothing(_: Sequence[str]) -> Test:
-    """Return that a missing value fits whatever is wanted, as upstream has it."""
+    """Return that a missing value fits any pattern, as upstream does."""
     return TRUE
 
 
@@ -68,7 +67,7 @@ class ControlExclusion(NamedTuple):
     field: str
     values: tuple[str, ...]
     place: int
-    """Where it stands in `exclude`."""
+    """Its index in `exclude`."""
 
     def is_of(self, field: str) -> bool:
         """Return whether a field is meant."""
@@ -91,7 +90,7 @@ class ContainerExpressions(NamedTuple):
         return _below(self.value, ("securityContext", *steps))
 
     def unless_excluded(self, test: Test, field: str, fits: Fits) -> Test:
-        """Return a test of a field, or that what is found there is let pass with the image."""
+        """Return a test of a field, or that its value is excluded for the image."""
         image = self.value.child("image").text
         found = (
             every([some(like_one(image, list(one.images))), one.has(fits)])
@@ -111,7 +110,7 @@ class PodExpressions(NamedTuple):
     variant: ControlVersion
     """The check as it is in the version of the rule."""
     own: tuple[ControlExclusion, ...]
-    """What is excluded without images."""
+    """Exclusions without images."""
     by_image: tuple[ControlExclusion, ...]
 
     def setting(self, *steps: str) -> Expr:
@@ -119,7 +118,7 @@ class PodExpressions(NamedTuple):
         return _below(self.spec, ("securityContext", *steps))
 
     def is_windows(self) -> str:
-        """Return the variable that tells whether the Pod is for Windows."""
+        """Return the variable that is true for Windows Pods."""
         name = _below(self.spec, ("os", "name")).or_else("")
         return self.context.optional_variable("isWindows", f"{name} == 'windows'")
 
@@ -128,7 +127,7 @@ class PodExpressions(NamedTuple):
         return self.context.optional_variable(name, literal(sorted(values)))
 
     def unless_excluded(self, test: Test, field: str, fits: Fits) -> Test:
-        """Return a test of a field of the Pod, or that what is found there is let pass."""
+        """Return a test of a field of the Pod, or that its value is excluded."""
         return some([test, *(one.has(fits) for one in self.own if one.is_of(field))])
 
     def containers(

@@ -18,7 +18,7 @@ from kyvsim.migrate.values import Types, types_of
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.patch.keyed_lists import MergeField, find_type
 
-# `kinds` and `operations` → resource rules, and what is known of the objects that they match.
+# `operations` of match blocks and of preconditions.
 
 # Conditions on the operation → the operations of resource rules.
 
@@ -30,14 +30,14 @@ _NOT_IN: Final = frozenset({"NotEquals", "NotEqual", "NotIn", "AnyNotIn", "AllNo
 
 
 class Operations(NamedTuple):
-    """What a rule is asked for."""
+    """The operations that a rule applies to."""
 
     usual: tuple[str, ...]
-    """The operations of its type, where neither it nor its preconditions say so."""
+    """The default operations of its rule type."""
     allowed: frozenset[str]
     """Those that its preconditions allow."""
     takes_all: bool = False
-    """Whether it is asked for any operation that a match block names."""
+    """Whether it applies to any operation that a match block names."""
 
     def chosen(self, named: Iterable[str]) -> list[str]:
         """Return the operations of resource rules, where a match block names some or none.
@@ -83,7 +83,7 @@ def without_operations(block: Json) -> tuple[Json, frozenset[str]]:
 
 
 def _allowed(condition: Json) -> frozenset[str] | None:
-    """Return the operations that a condition allows; None where it asks for something else."""
+    """Return the operations that a condition allows; None if it tests something else."""
     key, value = condition.get("key"), condition.get("value")
     if not isinstance(key, str) or _KEY.fullmatch(key) is None:
         return None
@@ -98,7 +98,7 @@ def _allowed(condition: Json) -> frozenset[str] | None:
     return frozenset(EVERY) - named if condition["operator"] in _NOT_IN else None
 
 
-# `kinds` → resource rules, and what is known of the objects that they match.
+# `kinds` → resource rules, and the types of the objects that they match.
 
 _GUESSED: Final = ConversionCondition(
     "guessed resource names",
@@ -193,7 +193,7 @@ def resource_rules(named: Iterable[MatchedKind], operations: list[str]) -> list[
 
 
 def known_types(named: Iterable[MatchedKind]) -> Types:
-    """Return what is known of the objects of kinds; () where one of them is not known."""
+    """Return the types of the objects of kinds; () if one of them is unknown."""
     pairs = _known(named)
     return types_of(pairs) if pairs else ()
 
@@ -217,5 +217,5 @@ def _known(named: Iterable[MatchedKind]) -> list[tuple[str, str]]:
 
 
 def guessed_kinds(named: Iterable[MatchedKind]) -> list[str]:
-    """Return the kinds whose resource names are guessed in groups that nobody named."""
+    """Return the kinds whose resource names and groups are guessed."""
     return [one.kind for one in named if one.group == "*" and one.kind]

@@ -102,7 +102,7 @@ def scalar_test(pattern: Json, value: Expr, *, if_missing: bool) -> Test:
 
 
 def _defaults(types: Types, pattern: Json) -> Iterator[Json]:
-    """Yield what could stand for a missing value, the likeliest first."""
+    """Yield possible defaults for a missing value, the likeliest first."""
     if is_text(types):
         yield ""
         if isinstance(pattern, str) and all(map(_is_plain, _alternatives(pattern))):

@@ -33,7 +33,7 @@ def derived_levels(place: int, computed: ComputedRules) -> Iterator[tuple[str, D
 
 
 def names_of_levels(place: int, computed: ComputedRules) -> dict[str, str]:
-    """Return what a rule is called by level, "" for what is written."""
+    """Return the names of a rule by level, "" for the rule as written."""
     written = next(one for one in computed.written if one.path == (*RULES, place))
     derived = {level: one.rule.name for level, one in derived_levels(place, computed)}
     return {"": written.name, **derived}
@@ -77,7 +77,7 @@ class ActionVariant(NamedTuple):
     where: Test = TRUE
     """Of which requests it has the action."""
     name: str = ""
-    """What tells it from the other one, "" where there is none."""
+    """A suffix that distinguishes two variants, "" for a single one."""
 
 
 def variants_of(rule: Json, spec: Json) -> list[ActionVariant]:
@@ -130,7 +130,7 @@ def _fits(override: Json) -> Test:
     return namespaces_test(names, selector)
 
 
-# What a policy says beside its rules → the same of the new one.
+# Settings of a policy → those of the new one.
 
 API_VERSION: Final = f"{CEL_GROUP}/v1"
 """Of the policies that others become."""
@@ -150,7 +150,7 @@ _WEBHOOK: Final = ConversionCondition(
     "they count in scans, too, where those of the old policy's webhook do not",
 )
 _OWN: Final = frozenset({ANNOTATION, "kubectl.kubernetes.io/last-applied-configuration"})
-"""Annotations that say nothing of the new policy."""
+"""Annotations that do not apply to the new policy."""
 _DERIVABLE: Final = ("CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet")
 _GROUPS: Final[Mapping[str, str]] = MappingProxyType({"CronJob": "batch", "Job": "batch"})
 
@@ -240,7 +240,7 @@ _ROLES: Final = frozenset({"Role", "ClusterRole"})
 
 
 def subject_of(matching: Matching, context: ConversionContext, *, derived: bool) -> Expr:
-    """Return the object that a rule looks at; `derived` tells whether it may be a Pod template.
+    """Return the object that a rule evaluates; `derived`: it may be a Pod template.
 
     Variables that it needs are added to the context, also those that nobody reads.
     """

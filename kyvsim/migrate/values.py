@@ -31,7 +31,7 @@ from kyvsim.patch.merge_types import (
     resolve,
 )
 
-# What is known of the type of a value: one type for each kind of object that it may be part of.
+# The known types of a value: one for each kind of object that it may be part of.
 #
 # The types are those of structured merges; nothing is known of custom resources.
 
@@ -110,7 +110,7 @@ def element_of(types: Types) -> Types:
 
 
 def values_of(types: Types) -> Types:
-    """Return the types of a map's values, whatever their keys."""
+    """Return the types of a map's values."""
     found: list[Type] = []
     for one in types:
         if one.mapping is None or one.mapping.others is None or isinstance(one.mapping.others, str):
@@ -188,11 +188,11 @@ class Expr(NamedTuple):
     optional: str = ""
     """The expression that gives an optional; "" where the value is always there."""
     has: str = ""
-    """The test that it is there, where that is shorter than asking the optional."""
+    """The test that it exists, if that is shorter than a test of the optional."""
     noun: str = ""
     """The field that it is the value of."""
     rewritten: bool = False
-    """Whether derived policies rewrite it as text, so that it has to stand as it is."""
+    """Whether autogen rewrites it textually, so that it has to be written as it is."""
     soft: str = ""
     """The expression of a list that is empty where what it is made of is missing."""
     needs: tuple[Test, ...] = ()
@@ -200,9 +200,9 @@ class Expr(NamedTuple):
     parts: "tuple[Expr, ...]" = ()
     """The lists that a list of lists is made of."""
     fields: "Mapping[str, Expr]" = MappingProxyType({})
-    """What stands for some fields in place of what they would be otherwise."""
+    """Expressions of fields that replace the usual ones."""
     fallback: tuple[Json, ...] = ()
-    """What stands for the value where it is missing, in a tuple of one; `asked` may be missing."""
+    """The default of the value, in a tuple of one; `asked` may be missing."""
     asked: str = ""
     """The optional behind a value with a fallback."""
     nullable: bool = False
@@ -238,7 +238,7 @@ class Expr(NamedTuple):
         return f"{self.optional}.orValue({literal(default)})" if self.optional else self.text
 
     def tight(self, least: int = TIGHT) -> str:
-        """Return the text as it stands inside of others that bind as tightly as `least`."""
+        """Return the text, in parentheses if it binds less tightly than `least`."""
         return wrapped(self.text, self.level, least)
 
     def given(self) -> "Expr":
@@ -299,7 +299,7 @@ class Expr(NamedTuple):
     def if_needed_is_there(self) -> "Expr":
         """Return a value that is missing where what its expression needs is missing.
 
-        The plain expression ends in an error there, and no optional can be asked instead.
+        The plain expression ends in an error there, and has no optional.
         """
         needs = self.needed()
         if not needs:
@@ -312,7 +312,7 @@ class Expr(NamedTuple):
 
     @property
     def empty(self) -> Json:
-        """What stands for nothing among values of its type."""
+        """The empty value of its type."""
         if is_list(self.types):
             return []
         if is_map(self.types):

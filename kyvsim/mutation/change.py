@@ -14,7 +14,7 @@ class PartKind(Enum):
     """What a part of a policy is, whatever the kind of policy."""
 
     REMOVABLE = "removable"
-    """A field or an element of a list without which the policy still says something."""
+    """A field or an element of a list that can be removed."""
     CHOICE = "choice"
     """The field `any` or `all` around several filters or conditions."""
     CONDITION = "condition"
@@ -38,9 +38,9 @@ class MutationPoint(NamedTuple):
     path: Path
     """The way to it in the policy's document."""
     value: Json
-    """What stands there."""
+    """The value there."""
     name: str = ""
-    """What an element of a list is called: `condition`, `filter`, …; "" where its value tells."""
+    """The name of an element of a list: `condition`, `filter`, …; "" to show its value."""
 
 
 # A change of a policy, and a kind of changes.
@@ -54,7 +54,7 @@ class PolicyChange(NamedTuple):
     was: str
     """What stood there, in words."""
     now: str
-    """What stands there then, in words; "" where it is left out."""
+    """The new value, in words; "" if it is removed."""
     data: Json
     """The document as it is then."""
     offset: int = -1

@@ -38,7 +38,7 @@ def other_text(text: str) -> str:
     return f"{text}x" if text else "x"
 
 
-# The atoms of a value of a pattern: what stands between `|` and `&`.
+# The atoms of a pattern's value: the parts between `|` and `&`.
 
 _BETWEEN = re.compile(r"[^|&]+")
 _VARIABLE = "{{"
@@ -227,7 +227,7 @@ PATTERN_OPERATORS = ChangeKind(
     "operator of a pattern", frozenset({PartKind.PATTERN}), pattern_operators_changes
 )
 
-# A value of a pattern is another one, an alternative less, or asks for less.
+# A value of a pattern changes, loses an alternative, or becomes less strict.
 
 
 def pattern_values_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
@@ -284,7 +284,7 @@ def cel_constants_changes(point: MutationPoint, data: Json) -> Iterator[PolicyCh
 
 
 def _cel_constants_other(token: Token) -> str:
-    """Return another constant; "" for what is none, or is no plain text."""
+    """Return another constant; "" if it is not a constant or not a plain string."""
     if token.text in {"true", "false"}:
         return "false" if token.text == "true" else "true"
     if token.kind == "int" and token.text.isdecimal():

@@ -9,11 +9,10 @@ from kyvsim.model.source import Path
 from kyvsim.mutation.change import ChangeKind, MutationPoint, PartKind, PolicyChange
 from kyvsim.mutation.changes import KINDS
 
-# Goes through the document of a policy and tells which parts of it can be changed.
+# A walk through the document of a policy that finds the parts that can be changed.
 #
 # Fields have the same names in rules, in policies with a whole `spec` and in Kubernetes' own
-# policies, so names tell what a part is. What nobody tests (messages, descriptions) is passed
-# over.
+# policies, so names show what a part is. Messages and descriptions are ignored.
 
 _Read: TypeAlias = Callable[[Json, Path], Iterator[MutationPoint]]
 
@@ -93,7 +92,7 @@ def _filter(value: Json, path: Path) -> Iterator[MutationPoint]:
 
 
 def _limits(value: Mapping[str, Json], path: Path) -> Iterator[MutationPoint]:
-    """Yield what says which resources are meant; what is left has to be something."""
+    """Yield the fields that select resources; at least one has to stay."""
     for name, inner in value.items():
         if name != "kinds" and len(value) > 1:
             yield MutationPoint(PartKind.REMOVABLE, (*path, name), inner)

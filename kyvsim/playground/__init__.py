@@ -1,1 +1,1 @@
-"""`kyvsim playground`: a page of this machine on which policies are tried while somebody types."""
+"""`kyvsim playground`: a local web page that evaluates policies as they are typed."""

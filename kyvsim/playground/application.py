@@ -1,4 +1,4 @@
-"""What the page's server answers: the page, and what is typed into it.
+"""The web application: the page, and the evaluation of its input.
 
 It listens on this machine only, and answers a browser that has the page from it: names of other
 hosts (a name that was bent to this machine) and pages of other origins are refused. Nothing is
@@ -26,7 +26,7 @@ MOST: Final = 1 << 20
 
 
 class ConnectionLimits(NamedTuple):
-    """What one who asks, or stops asking, may cost."""
+    """Limits for clients."""
 
     connections: int = 64
     """How many may be open at once."""
@@ -71,7 +71,7 @@ class RefusedError(Exception):
 
 
 def _for_own_pages(served: ASGIApp, hosts: frozenset[str]) -> ASGIApp:
-    """Return what answers only what a browser asks that has the page from one of `hosts`."""
+    """Return an application that accepts only requests from pages of `hosts`."""
     origins = {f"http://{one}" for one in hosts}
 
     async def answered(scope: Scope, receive: Receive, send: Send) -> None:
@@ -125,7 +125,7 @@ def application(port: int, evaluator: Evaluator, limits: ConnectionLimits) -> AS
             if waiting.cancelled_caught:
                 return _refused(503, "other questions are being answered: ask again")
             try:
-                if await request.is_disconnected():  # somebody has typed on
+                if await request.is_disconnected():  # the user has typed on
                     return Response(status_code=204)
                 shown = await anyio.to_thread.run_sync(evaluator.evaluate, query)
             finally:
@@ -197,7 +197,7 @@ def _is_text(value: str) -> bool:
 
 
 def query_in(body: bytes) -> PageQuery:
-    """Return what a question asks; raises RefusedError."""
+    """Return the query in a request's body; raises RefusedError."""
     try:
         found = json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError) as error:

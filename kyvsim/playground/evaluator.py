@@ -1,6 +1,6 @@
 """A process that evaluates what is typed, for so long and with so much memory, and no longer.
 
-It begins before it is asked, and is replaced where it was ended.
+It starts before the first query, and is replaced after it was killed.
 """
 
 import contextlib
@@ -20,11 +20,10 @@ from kyvsim.api.typed import Typed, explain_typed, simulate_typed
 from kyvsim.model.ports import fault_text
 from kyvsim.playground.pages import PageUpdate, reasons, timeline, verdicts
 
-# Keeps a process to what it has been given: it opens no file, no connection and no process.
+# A sandbox: the process opens no files, connections or other processes.
 #
-# What is typed is evaluated with nothing but itself. Policies, values and scenarios can name
-# files;
-# what reads them is told so before (`kyvsim/api/typed.py`), and this is the wall behind it.
+# Policies, values and scenarios can refer to files. `kyvsim/api/typed.py` rejects these; this is
+# the second line of defence.
 
 _NEVER: Final = (
     "socket.",
@@ -84,7 +83,7 @@ def _writes(arguments: Sequence[Any]) -> bool:
 
 
 def _is_within(path: object, folders: Sequence[str], *, also_itself: bool = False) -> bool:
-    """Return whether a path lies in a folder; what is open already has a number, and counts."""
+    """Return whether a path is in a folder; file descriptors of open files count."""
     if isinstance(path, int):
         return True
     if not isinstance(path, str | bytes | os.PathLike):
@@ -98,7 +97,7 @@ def _is_within(path: object, folders: Sequence[str], *, also_itself: bool = Fals
 
 
 class PageQuery(NamedTuple):
-    """What the page asks for."""
+    """A query of the page."""
 
     typed: Typed
     view: str
@@ -143,11 +142,11 @@ SECONDS: Final = 10.0
 _PATIENCE: Final = 60.0
 """How long a process may take to begin."""
 _MEMORY: Final = 2 << 30
-"""How many bytes a process may have, where the system can be told."""
+"""Memory limit of the process in bytes, if the system has one."""
 
 
 class NoAnswerError(Exception):
-    """There is no answer; the text says why."""
+    """There is no answer; the message explains why."""
 
 
 class _Worker(NamedTuple):
@@ -222,7 +221,7 @@ def _end(worker: _Worker) -> None:
 
 
 def _work(connection: Connection, calls: int) -> None:
-    """Answer what comes, until nobody asks any more."""
+    """Answer queries until the connection is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.setrecursionlimit(calls)
     _limit_memory()

@@ -1,4 +1,4 @@
-"""The server of the page: on this machine only, until somebody ends it."""
+"""The server of the page, on this machine only, until it is interrupted."""
 
 import asyncio
 import socket
@@ -16,7 +16,7 @@ _BUSY: Final = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nConten
 
 
 class PortTakenError(Exception):
-    """Somebody else listens at the port, or nobody may; the text says so."""
+    """The port cannot be used; the message explains why."""
 
 
 def serve(port: int, began: Callable[[str], None]) -> None:

@@ -50,7 +50,7 @@ FIRST: Final = ConversionCondition(
 )
 
 
-class Atomic(Exception):  # noqa: N818 — it is no fault: it says how the field merges
+class Atomic(Exception):  # noqa: N818 — not an error: it selects another form of patch
     """A field is replaced as a whole, or nothing is known of it: it cannot be applied."""
 
 
@@ -106,7 +106,7 @@ class Patched(NamedTuple):
 
 
 class Quoted(NamedTuple):
-    """A text with variables that stays a text, whatever they give."""
+    """A quoted string with variables: it stays a string."""
 
     text: str
 
@@ -143,7 +143,7 @@ def _same_typed(values: list[Json], around: PatchContext) -> list[str]:
 
 
 def _shape(value: Json, around: PatchContext) -> str:
-    """Return what tells the type of an expression from others; `text` is one that hides it."""
+    """Return the type of an expression as a key; `text` is a string of unknown type."""
     if isinstance(value, Quoted) or (isinstance(value, str) and "{{" in value):
         found = text_value(value.text if isinstance(value, Quoted) else value, around.scope)
         if is_text(found.types):
@@ -214,7 +214,7 @@ _NEEDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 
 def operations_of(text: Json, scope: Scope) -> list[Mapping[str, Json]]:
-    """Return the operations that a patch lists; raises NotConvertible for what is no such list.
+    """Return the operations of a patch; raises NotConvertible if it is not a list of them.
 
     Texts in them keep their variables.
     """
@@ -273,7 +273,7 @@ def _text(value: str, texts: list[str]) -> str:
     return _MARKS.sub(lambda found: texts[int(found[1])], value)
 
 
-# Where JSON patches point: what stands there, and the pointer to it as an expression.
+# The targets of JSON patches: the value there, and its JSON pointer as an expression.
 
 Step: TypeAlias = "str | Expr"
 """A key, a place in a list, or an expression that gives one of them."""
@@ -290,7 +290,7 @@ class PatchTarget(NamedTuple):
     """A place in the object that is patched."""
 
     value: Expr
-    """What stands there."""
+    """The value there."""
     way: tuple[Step, ...] = ()
 
     @property
@@ -315,7 +315,7 @@ class PatchTarget(NamedTuple):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The way, as texts: to tell places apart."""
+        """The path as strings, to compare places."""
         return tuple(step if isinstance(step, str) else f"={step.text}" for step in self.way)
 
     def below(self, step: Step) -> "PatchTarget":
@@ -340,7 +340,7 @@ def is_index(step: Step) -> bool:
 
 
 def below(value: Expr, step: Step) -> Expr:
-    """Return what stands at a step below a value."""
+    """Return the value at a step below a value."""
     if isinstance(step, str):
         if step == END:
             return Expr(value.text, element_of(value.types), optional="optional.none()")
@@ -514,7 +514,7 @@ def _steps(path: Json, around: PatchContext) -> list[Step]:
 
 
 def _parts(path: str) -> list[str]:
-    """Return what stands between the slashes that are outside of variables."""
+    """Return the parts between slashes outside of variables."""
     found, rest = [""], path[1:]
     for one in find_variables(f" {rest}"):
         before, _, after = rest.partition(one.text)
@@ -612,7 +612,7 @@ def _choice(test: Test, yes: str, no: str) -> str:
 
 
 def _container(step: Step) -> str:
-    """Return what is made for a step to lead into."""
+    """Return the empty container that a step leads into."""
     if not is_index(step):
         return "{}"
     if isinstance(step, str) and step in {"0", LAST, END}:
@@ -654,7 +654,7 @@ def _replace(written: Mapping[str, Json], patch: _Patch) -> list[PatchOperation]
     value = _value(written, patch.around)
     if place.steps in patch.made or not place.value.may_miss:
         return [PatchOperation(operation("replace", place, value))]
-    # Taking away what is not there is the error that `replace` is in a rule.
+    # Removing a missing value is an error, like `replace` in a rule.
     return [
         PatchOperation(operation("remove", place)),
         PatchOperation(operation("add", place, value)),
@@ -673,7 +673,7 @@ def _copy(written: Mapping[str, Json], patch: _Patch) -> list[PatchOperation]:
     patch.made.add(place.steps)
     if source.steps in patch.made or not source.value.may_miss:
         return [PatchOperation(operation("copy", place, source=source))]
-    # What is not there is an error when it is read.
+    # Reading a missing value is an error.
     return [PatchOperation(operation("add", place, source.value.text))]
 
 

@@ -91,7 +91,7 @@ def adds(patch: Json) -> bool:
 
 
 def condition_test(data: Json, value: Expr, around: PatchContext) -> Test:
-    """Return the test that a value is there and fits what a condition asks for.
+    """Return the test that a value exists and fits a condition.
 
     Raises NotConvertible for what has no twin.
     """
@@ -106,7 +106,7 @@ def condition_test(data: Json, value: Expr, around: PatchContext) -> Test:
     if adds(data) or not data:
         return value.is_there()
     if any(parse_anchor(key) for key in data) or not all(map(_is_fixed, data.values())):
-        # What stands below the condition is merged, too, with its wildcards.
+        # The map below the condition is merged, too, with its wildcards.
         raise no_twin("a condition on a map with anchors or wildcards", "ask in a precondition")
     context = PatternContext(around.scope.context, lambda *_: None, around.scope.taken)
     return every(pattern_tests(data, value, context))
@@ -129,7 +129,7 @@ class ListElement(NamedTuple):
 
     data: Mapping[str, Json]
     names: Mapping[str, Json]
-    """What tells it from others, by key."""
+    """The keys that identify it."""
     rest: Mapping[str, Json]
     """What is merged, with conditions on elements."""
     everywhere: Mapping[str, Json]
@@ -139,7 +139,7 @@ class ListElement(NamedTuple):
     is_loops: bool
     """Whether it is for the element that a loop is at."""
     must_be: bool
-    """Whether it changes what is there only: its name is a condition."""
+    """Whether it changes existing elements only: its name is a condition."""
     is_deleted: bool
 
     @property
@@ -209,7 +209,7 @@ class _FieldPatch(NamedTuple):
     merges: tuple[MergeField, ...]
     around: PatchContext
     guards: list[Test]
-    """What conditions ask, gathered on the way."""
+    """The tests of conditions found so far."""
 
     def below(self, key: str) -> "_FieldPatch":
         place = self.place.below(key)
@@ -267,7 +267,7 @@ def _map_patches(
     given = part.place._replace(value=value.given())
     guards: list[Test] = []
     found = _field_patches(data, part._replace(place=given, guards=guards))
-    if guards:  # they are asked of what may be missing
+    if guards:  # repeated for a value that may be missing
         _field_patches(data, part)
     if not value.may_miss or guards:
         return found
@@ -293,7 +293,7 @@ def _operations(name: str, part: _FieldPatch, value: str, test: Test) -> list[Pa
 
 
 def _bare(data: Json) -> Json:
-    """Return what is added where there was nothing: all of it, without anchors."""
+    """Return what is added where nothing exists: the patch without anchors."""
     if isinstance(data, list):
         return [_bare(one) for one in data if not _is_for_others(one)]
     if not isinstance(data, dict):
@@ -436,9 +436,9 @@ class _MergeTarget(NamedTuple):
     """The name of its type: `Object.spec.containers`."""
     around: PatchContext
     guards: list[Test]
-    """What conditions ask, gathered on the way."""
+    """The tests of conditions found so far."""
     loose: list[str]
-    """What is set whatever the elements of a loop are."""
+    """Values that do not depend on the elements of a loop."""
     merges: tuple[MergeField, ...] = ()
     """How a ClusterPolicy merges it, by kind."""
 
@@ -616,7 +616,7 @@ def _object_element(patch: ListElement, place: _MergeTarget) -> tuple[str, Test]
     name = place.around.scope.element(place.value.noun)
     element = Expr(name, element_of(place.value.types), noun=place.value.noun)
     if patch.everywhere:
-        # Nothing is asked of an empty list.
+        # An empty list is not tested.
         for key, data in patch.everywhere.items():
             test = condition_test(data, element.child(key), place.around)
             found = Quantified(place.value.text, element.text, test, "exists")

@@ -33,7 +33,7 @@ _NOW: Final = "time.now()"
 
 
 def _moment(value: Expr) -> str:
-    """Return the time that a text tells."""
+    """Return the time of a string."""
     return value.moment or f"timestamp({value.text})"
 
 
@@ -160,7 +160,7 @@ def _regex_replace_all(pattern: Expr, text: Expr, replacement: Expr) -> Expr:
 def _to_string(value: Expr) -> Expr:
     if is_list(value.types) or is_map(value.types):
         return Expr(f"json.marshal({value.or_else(None)})", TEXT)
-    # What is missing is null to a function, and `null` is the text of that.
+    # A missing value is null to a function, and becomes the string `null`.
     text = value.or_else("null")
     if is_text(value.types):
         return value._replace(text=text, optional="", has="", needs=())

@@ -135,7 +135,7 @@ def either(tree: Tree, scope: Scope) -> Expr:
 def _or_constant(first: Expr, second: Expr) -> Expr:
     default = second.constant[0]
     if default and (is_bool(first.types) or (default is True and not first.types)):
-        # In JMESPath `false` is as good as nothing: the default stands for it, too.
+        # In JMESPath `false` counts as missing: the default replaces it, too.
         raise no_twin(
             "`||` behind a truth value, of which it replaces `false` as well",
             "compare the field itself, or ask whether it is `false`",
@@ -150,7 +150,7 @@ def _or_constant(first: Expr, second: Expr) -> Expr:
     if isinstance(default, float) and default.is_integer() and not first.is_double:
         default = int(default)  # all numbers of JMESPath are floats, those of CEL are not
     if not first.may_miss:
-        # `request.operation || 'BACKGROUND'`: what is always there and never empty.
+        # `request.operation || 'BACKGROUND'`: always set and never empty.
         if default and is_text(first.types) and not first.text.startswith("request."):
             return _unless_empty(first, first.text, second)
         return first
@@ -193,7 +193,7 @@ def negation(tree: Tree, scope: Scope) -> Expr:
 
 
 def projection(tree: Tree, scope: Scope) -> Expr:
-    """Return what an expression gives for each element of a list, without what is missing."""
+    """Return the results of an expression for the elements of a list, without missing ones."""
     left, right = tree["children"]
     return _mapped(scope.read(left, scope), right, scope)
 
@@ -215,7 +215,7 @@ def _fails(whole: Expr) -> bool:
 
 
 def _mapped(whole: Expr, right: Tree, scope: Scope, kept: str = "") -> Expr:
-    """Return the elements, each as `right` says; `kept` is the filter that chose them."""
+    """Return the elements mapped by `right`; `kept` is the filter."""
     if right["type"] == "identity":
         return derived_list(whole, kept, whole.types, whole.noun)
     name = scope.element(whole.noun)
@@ -297,7 +297,7 @@ def multi_select(tree: Tree, scope: Scope) -> Expr:
 
 
 def multi_select_map(tree: Tree, scope: Scope) -> Expr:
-    """Return a map of several values; what is missing is null there."""
+    """Return a map of several values; missing ones are null."""
     found = {one["value"]: scope.read(one["children"][0], scope) for one in tree["children"]}
     entries = (f"{quoted(key)}: dyn({one.or_else(None)})" for key, one in found.items())
     fields = {key: one._replace(nullable=one.may_miss) for key, one in found.items()}

@@ -49,7 +49,7 @@ _USER: Final[Mapping[str, Expr]] = MappingProxyType(
 
 
 def field(tree: Tree, scope: Scope) -> Expr:
-    """Return a field of what is looked at, or what a name stands for."""
+    """Return a field of the current value, or the value of a name."""
     key = tree["value"]
     current = scope.current
     if is_marked(key):
@@ -71,7 +71,7 @@ def field(tree: Tree, scope: Scope) -> Expr:
 
 
 def _chosen(key: str, scope: Scope) -> Expr:
-    """Return the field whose name other variables tell."""
+    """Return the field whose name comes from other variables."""
     if scope.current is None or scope.current.text.startswith("request"):
         raise no_twin("a name that another variable tells", "name the field")
     return scope.current.entry(marked_text(key, scope).text)
@@ -146,7 +146,7 @@ def _called(step: Tree, value: Expr, scope: Scope) -> Expr:
 
 
 def identity(_: Tree, scope: Scope) -> Expr:
-    """Return what is looked at."""
+    """Return the current value."""
     if scope.current is None:
         raise no_twin("`@` outside of a list")
     return scope.current
@@ -271,5 +271,5 @@ def text_pieces(text: str, scope: Scope) -> list[str | Expr]:
 
 
 def _is_open(text: str) -> bool:
-    """Return whether a variable begins in what is left of a text, or within a variable."""
+    """Return whether a variable begins in the rest of a string, or within a variable."""
     return "{{" in text.replace("\\{{", "")

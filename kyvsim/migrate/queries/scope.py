@@ -27,7 +27,7 @@ from kyvsim.migrate.values import (
 )
 from kyvsim.model.migration import ConversionCondition
 
-# What names of an expression stand for.
+# The names that an expression can use.
 
 Tree: TypeAlias = dict[str, Any]
 
@@ -50,13 +50,13 @@ class Scope(NamedTuple):
     """What fields are looked up in; None for the names themselves."""
     taken: frozenset[str] = frozenset()
     rest: Expr | None = None
-    """What names that nothing else stands for are fields of; None where they mean nothing."""
+    """The value whose fields all other names are; None if they are unknown."""
     namespace: str = ""
     """The namespace of the policy, "" for one of the cluster."""
     patching: bool = False
-    """Whether objects are patched: the order of lists counts, and what is read may change."""
+    """Whether objects are patched: the order of lists counts, and values may change."""
     marked: tuple[Expr, ...] = ()
-    """What variables inside of the query at hand come to, by the numbers of their marks."""
+    """The values of variables inside of the current query, by the numbers of their marks."""
     at_rest: bool = False
     """Whether objects are looked at as they are, without any request."""
 
@@ -112,11 +112,11 @@ def tree_of(text: str) -> Tree:
         raise no_twin(f"`{text.strip()}`: {error.message}") from None
 
 
-# Values as they stand within a text.
+# Values within strings.
 
 
 def shown(value: Expr) -> str:
-    """Return the expression of a value as it stands within a text; null is the text `null`."""
+    """Return the expression of a value within a string; null becomes `null`."""
     if value.nullable and value.may_miss and not (is_list(value.types) or is_map(value.types)):
         if is_text(value.types):
             return value.or_else("null")
@@ -131,11 +131,10 @@ def shown(value: Expr) -> str:
     return f"(type({value.text}) == string ? {value.text} : json.marshal({value.text}))"
 
 
-# Variables inside of variables: what they come to stands in the text of the outer one.
+# Variables inside of variables: their values become part of the outer expression.
 #
 # Kyverno fills in the inner ones first, as text. A mark stands for each of them while the outer
-# query
-# is read; where a mark is a part of a literal or of a name, it is the value again.
+# query is read; where a mark is a part of a literal or of a name, it is the value again.
 
 _INNERMOST: Final = re.compile(r"(?<!\\)\{\{-?\s*([^{}]*?)\s*\}\}")
 _BRACES: Final = re.compile(r"(?<!\\)\{\{|\}\}")
@@ -191,6 +190,6 @@ def marked_text(text: str, scope: Scope) -> Expr:
 
 
 def _marked(number: str, scope: Scope) -> Expr:
-    """Return what a variable comes to: one that comes to nothing ends in an error."""
+    """Return the value of a variable: a missing one is an error."""
     value = scope.marked[int(number)]
     return value if value.soft else value.given()

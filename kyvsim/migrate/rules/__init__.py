@@ -63,7 +63,7 @@ RULE_TYPES: Final[Mapping[tuple[str, ...], RuleConverter]] = MappingProxyType(
 
 
 def operations_of(rule_type: RuleConverter, body: Json) -> tuple[str, ...]:
-    """Return the operations that a rule is asked for; patterns and loops see no deletions.
+    """Return the operations that a rule applies to; patterns and loops see no deletions.
 
     Nor do expressions that read the object: without one they end in an error.
     """
@@ -91,7 +91,7 @@ class RuleBody(NamedTuple):
 
 
 def rule_type_of(rule: Mapping[str, Json]) -> RuleBody | None:
-    """Return the type of a rule and where its body stands; None where there is no emitter."""
+    """Return the converter of a rule and the path of its body; None if there is none."""
     for steps, found in RULE_TYPES.items():
         body: Json = rule
         for step in steps:

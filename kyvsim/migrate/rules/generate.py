@@ -84,7 +84,7 @@ def _text(text: str, scope: Scope, expressions: list[str]) -> str:
 
 
 def _shown(value: Expr) -> str:
-    """Return an expression that stands within a text: scalars show themselves."""
+    """Return an expression within a string: scalars need no conversion."""
     if is_list(value.types) or is_map(value.types):
         return f"json.marshal({value.or_else(value.empty)})"
     return value.text

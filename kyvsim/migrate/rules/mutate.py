@@ -73,7 +73,7 @@ def patch(text: Json, root: Root, around: PatchContext) -> MutationEntry:
 
 
 def merge(patch: Mapping[str, Json], root: Root, around: PatchContext) -> MutationEntry:
-    """Return a patch as what is applied, or as JSON patches where types do not merge so."""
+    """Return a patch as an apply configuration, or as JSON patches if types do not allow it."""
     if not isinstance(patch, Mapping):
         raise no_twin("a merge that is no map")
     try:
@@ -103,7 +103,7 @@ def loops(blocks: Json, root: Root, around: PatchContext) -> list[MutationEntry]
 
 
 def _on_its_own(one: MutationEntry) -> MutationEntry:
-    """Return one of several mutations, which asks its conditions itself."""
+    """Return one of several mutations, which tests its conditions itself."""
     if not one.guards:
         return one
     nothing = "Object{}" if one.form == "ApplyConfiguration" else "[]"
@@ -181,7 +181,7 @@ def _inside(block: Json, around: PatchContext) -> PatchContext:
 # `mutate.targets`: objects that are there are patched for another one, the trigger.
 #
 # An expression names them for each trigger. To the patches they are `object`; of the trigger they
-# know what its request tells, or look it up.
+# know what its request contains, or look it up.
 #
 # Source of the rule: upstream pkg/background/mpol/processor.go
 
@@ -203,7 +203,7 @@ class _Named(NamedTuple):
 
 
 def existing(given: ConversionInput) -> list[MutationEntry]:
-    """Return the mutations of the target of a rule; each says which objects these are."""
+    """Return the mutations of the target of a rule; each names the objects."""
     scope, targets = given.scope, given.body["targets"]
     if len(targets) > 1:
         raise no_twin("a rule with several targets", "write a rule for each").below("targets", 1)
@@ -251,7 +251,7 @@ _PATCHES: Final[Mapping[str, Callable[[Json, Root, PatchContext], Sequence[Mutat
 
 
 def _on_target(target: Json, scope: Scope) -> tuple[Scope, Test]:
-    """Return what a patch of a target sees, and what its preconditions ask."""
+    """Return the scope of a patch of a target, and the test of its preconditions."""
     inner = within(("context",), with_entries, target.get("context"), scope, inline=True)
     asked = target.get("preconditions")
     return inner, within(("preconditions",), conditions_test, asked, inner)

@@ -24,14 +24,14 @@ _VARIABLE: Final = re.compile(r"\{\{-?\s*((?:\{[^{}]*\}|[^{}])*?)\s*\}\}")
 
 
 class RuleMessage(NamedTuple):
-    """What a validation says: a text, or an expression that makes it."""
+    """The message of a validation: a string or an expression."""
 
     text: str = ""
     expression: str = ""
 
 
 def message_of(text: str, scope: Scope) -> RuleMessage:
-    """Return a message; what is not known outside of a loop is named instead."""
+    """Return a message; variables that are unknown outside of a loop are named instead."""
     if "{{" not in text:
         return RuleMessage(text)
     try:
@@ -64,7 +64,7 @@ class ConversionInput(NamedTuple):
     matching: Matching
     """What the rule is about."""
     controllers: frozenset[str] = frozenset()
-    """The kinds for which policies are derived from what is made of it."""
+    """The kinds that policies are derived for."""
 
     def message(self) -> RuleMessage:
         """Return the message of a validate rule."""
@@ -72,12 +72,12 @@ class ConversionInput(NamedTuple):
 
     @property
     def root(self) -> Root:
-        """What the patches of a rule change: the object that it is asked about."""
+        """The object that the patches of a rule change."""
         return Root(self.scope.object, self.matching.merges)
 
 
 class ValidationEntry(NamedTuple):
-    """One expression that has to be true, and what is said where it is not."""
+    """One expression that has to be true, and its message."""
 
     test: Test
     message: RuleMessage
@@ -96,7 +96,7 @@ class MutationEntry(NamedTuple):
     text: str
     guards: tuple[Test, ...] = ()
     fields: Mapping[str, Json] = MappingProxyType({})
-    """What the policy says beside it: which other objects it patches."""
+    """Other fields of the policy: which objects it patches."""
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ class GenerationEntry(NamedTuple):
 
 
 PolicyEntry: TypeAlias = ValidationEntry | MutationEntry | GenerationEntry
-"""What stands in the list that a policy of some kind is about."""
+"""An element of the list that makes up a policy."""
 Emit: TypeAlias = Callable[[ConversionInput], Sequence[PolicyEntry]]
 """Raises NotConvertible with the path from the body."""
 Fields: TypeAlias = Callable[[Json, Json, Scope], Mapping[str, Json]]
@@ -133,7 +133,7 @@ from the rule."""
 
 
 def no_fields(_rule: Json, _spec: Json, _scope: Scope) -> Mapping[str, Json]:
-    """Return that there is nothing to be said."""
+    """Return no fields."""
     return {}
 
 
@@ -144,6 +144,6 @@ class RuleConverter(NamedTuple):
     kind: str
     """The kind of the policies that it becomes a part of."""
     operations: tuple[str, ...]
-    """The operations that it is asked for, where its policy does not say."""
+    """Its default operations."""
     fields: Fields = no_fields
-    """What the policy says on account of a rule, beside its entries."""
+    """Other fields of the policy that a rule requires."""

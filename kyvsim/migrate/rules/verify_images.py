@@ -44,7 +44,7 @@ def references_of(entry: Json, context: ConversionContext) -> list[dict[str, Jso
 
 
 def is_skipped(image: str, entry: Json, context: ConversionContext) -> Test:
-    """Return the test that the signatures of an image are not asked for.
+    """Return the test that the signatures of an image are not required.
 
     Digests are, of skipped images too: so these are images that the policy is about.
     """
@@ -59,7 +59,7 @@ def _patterns(references: Json, context: ConversionContext) -> list[str]:
 
 
 def _written(pattern: str) -> list[str]:
-    """Return the patterns of texts that stand for images of one pattern."""
+    """Return the spellings of a pattern of images."""
     found = [pattern]
     path, colon, tag = pattern.rpartition(":")
     if colon and "/" not in tag and matches(tag, _LATEST):
@@ -82,7 +82,7 @@ def _is_open(pattern: str) -> bool:
 # Attestors of image rules → the attestors of a policy: keys, certificates, identities.
 
 _REKOR: Final = "https://rekor.sigstore.dev"
-"""Where upstream looks where a rule does not say."""
+"""The default of upstream."""
 _ANYONE: Final = ".+"
 
 
@@ -102,7 +102,7 @@ class Register(NamedTuple):
     known: dict[str, dict[str, Json]]
 
     def required(self, sets: Json) -> list[RequiredAttestors]:
-        """Return what sets of attestors ask for.
+        """Return the requirements of sets of attestors.
 
         Raises NotConvertible with the path from the list of sets.
         """
@@ -243,21 +243,21 @@ def _refuse_variables(text: str, *steps: str) -> None:
         )
 
 
-# Attestations of image rules → those of a policy, and the tests of what they say.
+# Attestations of image rules → those of a policy, and the tests of their payloads.
 
 IMAGE: Final = "image"
 """What an image is called in expressions."""
 
 
 class Statement(NamedTuple):
-    """One attestation that a rule asks for."""
+    """One attestation that a rule requires."""
 
     name: str
     data: Json
     """It as a policy in CEL lists it."""
     required: tuple[RequiredAttestors, ...]
     payload: Expr
-    """What it says."""
+    """Its payload."""
 
     @property
     def signed(self) -> Test:
@@ -273,7 +273,7 @@ def agreed(start: str, required: RequiredAttestors) -> Test:
 
 
 def statement_of(index: int, one: Json, register: Register) -> Statement:
-    """Return an attestation; `index` tells unnamed ones apart."""
+    """Return an attestation; `index` names unnamed ones."""
     kind = one.get("type") or one.get("predicateType") or ""
     name = variable_name(one["name"]) if one.get("name") else f"statement{index + 1}"
     sets = one.get("attestors") or ()
@@ -301,7 +301,7 @@ def statement_conditions(one: Json, statement: Statement, scope: Scope) -> Test:
     )
 
 
-# `verifyImages`: images that somebody has to have signed, and what is said of them.
+# `verifyImages`: signatures and attestations of images.
 
 _LISTS: Final = "(images.containers + images.initContainers + images.ephemeralContainers)"
 _CONFIGURED: Final = ("mutateDigest", "verifyDigest", "required")
@@ -315,7 +315,7 @@ _REGISTRY: Final = ConversionCondition("registry", "it answers both in the same 
 
 
 class VerificationEntry(NamedTuple):
-    """What an entry asks for."""
+    """The requirements of an entry."""
 
     entry: Json
     signed: tuple[RequiredAttestors, ...]
@@ -325,7 +325,7 @@ class VerificationEntry(NamedTuple):
 
 
 def verify_images(given: ConversionInput) -> Sequence[ValidationEntry]:
-    """Return the validations of signatures, then those of attestations and what they say."""
+    """Return the validations of signatures, then those of attestations and their payloads."""
     if any(kind not in POD_SPEC_PATHS for kind in given.matching.kinds):
         raise NotConvertible(
             f"images of {', '.join(given.matching.kinds)} are not converted",
@@ -342,7 +342,7 @@ def verify_images(given: ConversionInput) -> Sequence[ValidationEntry]:
 
 
 def image_fields(rule: Json, spec: Json, scope: Scope) -> Mapping[str, Json]:
-    """Return what a policy on images says beside its validations."""
+    """Return the fields of a policy on images beside its validations."""
     verified = verification_entry(rule, scope)
     entry = verified.entry
     action = {"validate": {**entry, "allowExistingViolations": False}}
@@ -359,14 +359,14 @@ def image_fields(rule: Json, spec: Json, scope: Scope) -> Mapping[str, Json]:
     if verified.statements:
         found["attestations"] = [one.data for one in verified.statements]
     required = {name: entry.get(name) is not False for name in _CONFIGURED}
-    # The validations ask it already of every image that is not skipped.
+    # The validations already require it of every image that is not skipped.
     unskipped = required["required"] and not entry.get("skipImageReferences")
     found["validationConfigurations"] = {**required, "required": unskipped}
     return found
 
 
 def verification_entry(rule: Json, scope: Scope) -> VerificationEntry:
-    """Return what the only entry of a rule asks for.
+    """Return the requirements of the only entry of a rule.
 
     Raises NotConvertible with the path from the list of entries.
     """
