@@ -28,7 +28,7 @@ from kyvsim.languages.classic.rule_type import RuleType
 from kyvsim.languages.classic.rules import rule_types, rule_types_of
 from kyvsim.lint.registry import CHECKS
 from kyvsim.mutation import changes
-from kyvsim.mutation.change import ChangeKind
+from kyvsim.mutation.change import MutationKind
 from kyvsim.mutation.changes import KINDS as KINDS_OF_CHANGES
 from kyvsim.report.formats import FORMATS_OF, RUN_FORMATS
 from kyvsim.simulator.hazards import HAZARDS, find_hazards
@@ -89,7 +89,7 @@ def test_every_context_loader_is_registered():
 
 
 def test_every_kind_of_change_is_registered():
-    assert {*values(changes, ChangeKind)} == {*KINDS_OF_CHANGES}
+    assert {*values(changes, MutationKind)} == {*KINDS_OF_CHANGES}
     assert not only_once(one.name for one in KINDS_OF_CHANGES)
 
 

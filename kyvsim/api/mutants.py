@@ -34,7 +34,7 @@ from kyvsim.model.diagnostic import Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Location, Path, place_in_text
 from kyvsim.model.suite import ExpectedRow, Manifest, Mutants, SurvivingMutant
-from kyvsim.mutation import ChangeKind, PolicyChange, mutants_of
+from kyvsim.mutation import MutationKind, PolicyChange, mutants_of
 from kyvsim.report.object_text import whole_numbers
 from kyvsim.suite.check import check_rows
 
@@ -71,7 +71,7 @@ class Trial(NamedTuple):
 class Mutant(NamedTuple):
     """A changed policy."""
 
-    kind: ChangeKind
+    kind: MutationKind
     change: PolicyChange
     policy: Policy | None
     """None where what the change makes is no policy."""

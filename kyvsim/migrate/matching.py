@@ -22,8 +22,8 @@ from kyvsim.migrate.expressions import (
 )
 from kyvsim.migrate.queries.scope import USER_KNOWN
 from kyvsim.migrate.resource_rules import (
-    MatchedKind,
     Operations,
+    SelectedKind,
     guessed_kinds,
     known_merges,
     known_types,
@@ -430,7 +430,7 @@ def named_operations(rule: Json) -> list[str]:
 
 def _named(
     match: Json, filters: list[tuple[Steps, Json]], context: ConversionContext
-) -> list[MatchedKind]:
+) -> list[SelectedKind]:
     lists = []
     for steps, one in filters:
         kinds = (one.get("resources") or {}).get("kinds")

@@ -116,7 +116,7 @@ _PARTS: Final = ConversionCondition(
 )
 
 
-class MatchedKind(NamedTuple):
+class SelectedKind(NamedTuple):
     """One kind as a rule names it."""
 
     group: str
@@ -125,9 +125,9 @@ class MatchedKind(NamedTuple):
     kind: str
 
 
-def named_kinds(selectors: Iterable[str], context: ConversionContext) -> list[MatchedKind]:
+def named_kinds(selectors: Iterable[str], context: ConversionContext) -> list[SelectedKind]:
     """Return what `kinds` entries name, in their order."""
-    found: list[MatchedKind] = []
+    found: list[SelectedKind] = []
     for text in selectors:
         selector = parse_kind_selector(text)
         if selector.subresource:
@@ -136,16 +136,16 @@ def named_kinds(selectors: Iterable[str], context: ConversionContext) -> list[Ma
     return list(dict.fromkeys(found))
 
 
-def _named(selector: KindSelector, context: ConversionContext) -> list[MatchedKind]:
+def _named(selector: KindSelector, context: ConversionContext) -> list[SelectedKind]:
     if selector.kind == "*":
         context.note(_ALL_KINDS)
         resource = "*/*" if selector.subresource == "*" else _with_part("*", selector)
-        return [MatchedKind(selector.group, selector.version, resource, "")]
+        return [SelectedKind(selector.group, selector.version, resource, "")]
     fits_group, fits_kind = compile_wildcard(selector.group), compile_wildcard(selector.kind)
     known = [(g, k) for g, k in every_kind() if fits_kind(k) and fits_group(g)]
     if known:
         return [
-            MatchedKind(
+            SelectedKind(
                 group,
                 _version(group, kind, selector),
                 _with_part(plural(group, kind), selector),
@@ -156,9 +156,9 @@ def _named(selector: KindSelector, context: ConversionContext) -> list[MatchedKi
     context.note(_GUESSED)
     context.note(_NO_TYPES)
     if has_wildcard(selector.kind):
-        return [MatchedKind(selector.group, selector.version, "*", "")]
+        return [SelectedKind(selector.group, selector.version, "*", "")]
     resource = _with_part(plural(selector.group, selector.kind), selector)
-    return [MatchedKind(selector.group, selector.version, resource, selector.kind)]
+    return [SelectedKind(selector.group, selector.version, resource, selector.kind)]
 
 
 def _version(group: str, kind: str, selector: KindSelector) -> str:
@@ -171,7 +171,7 @@ def _with_part(name: str, selector: KindSelector) -> str:
     return f"{name}/{selector.subresource}" if selector.subresource else name
 
 
-def resource_rules(named: Iterable[MatchedKind], operations: list[str]) -> list[dict[str, Json]]:
+def resource_rules(named: Iterable[SelectedKind], operations: list[str]) -> list[dict[str, Json]]:
     """Return the resource rules for kinds: one for each group and version.
 
     Without operations they name none.
@@ -192,20 +192,20 @@ def resource_rules(named: Iterable[MatchedKind], operations: list[str]) -> list[
     ]
 
 
-def known_types(named: Iterable[MatchedKind]) -> Types:
+def known_types(named: Iterable[SelectedKind]) -> Types:
     """Return the types of the objects of kinds; () if one of them is unknown."""
     pairs = _known(named)
     return types_of(pairs) if pairs else ()
 
 
-def known_merges(named: Iterable[MatchedKind]) -> tuple[MergeField, ...]:
+def known_merges(named: Iterable[SelectedKind]) -> tuple[MergeField, ...]:
     """Return how lists of the objects of kinds merge; () where one of them is not known."""
     found = [find_type(*one) for one in _known(named)]
     known = tuple(one for one in found if one is not None)
     return known if len(known) == len(found) else ()
 
 
-def _known(named: Iterable[MatchedKind]) -> list[tuple[str, str]]:
+def _known(named: Iterable[SelectedKind]) -> list[tuple[str, str]]:
     """Return apiVersion and kind of each, [] where one is a wildcard or a part of an object."""
     pairs = []
     for one in named:
@@ -216,6 +216,6 @@ def _known(named: Iterable[MatchedKind]) -> list[tuple[str, str]]:
     return pairs
 
 
-def guessed_kinds(named: Iterable[MatchedKind]) -> list[str]:
+def guessed_kinds(named: Iterable[SelectedKind]) -> list[str]:
     """Return the kinds whose resource names and groups are guessed."""
     return [one.kind for one in named if one.group == "*" and one.kind]

@@ -61,7 +61,7 @@ class PolicyChange(NamedTuple):
     """Which character of the text at the path it begins with; -1 for the whole."""
 
 
-class ChangeKind(NamedTuple):
+class MutationKind(NamedTuple):
     """A kind of changes."""
 
     name: str

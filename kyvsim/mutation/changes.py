@@ -10,7 +10,7 @@ from kyvsim.cel.lexer import Token, tokenize
 from kyvsim.engine.pattern.anchors import CONDITION, EQUALITY, GLOBAL, Anchor, parse_anchor
 from kyvsim.kubernetes.objects import Json, renamed, replaced, without
 from kyvsim.kubernetes.wildcard import has_wildcard, range_ends, split_operator
-from kyvsim.mutation.change import ChangeKind, MutationPoint, PartKind, PolicyChange
+from kyvsim.mutation.change import MutationKind, MutationPoint, PartKind, PolicyChange
 
 # The value that takes another one's place.
 
@@ -86,7 +86,7 @@ def any_or_all_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChang
     yield PolicyChange(point.path, point.name, other, renamed(data, point.path, other))
 
 
-ANY_OR_ALL = ChangeKind("any or all", frozenset({PartKind.CHOICE}), any_or_all_changes)
+ANY_OR_ALL = MutationKind("any or all", frozenset({PartKind.CHOICE}), any_or_all_changes)
 
 # The operator of a condition becomes its opposite, or the one beside it.
 
@@ -128,7 +128,7 @@ def condition_operators_changes(point: MutationPoint, data: Json) -> Iterator[Po
         yield PolicyChange(path, was, other, replaced(data, path, other))
 
 
-CONDITION_OPERATORS = ChangeKind(
+CONDITION_OPERATORS = MutationKind(
     "operator of a condition", frozenset({PartKind.CONDITION}), condition_operators_changes
 )
 
@@ -146,7 +146,7 @@ def _named(point: MutationPoint) -> str:
     return last if last.__class__ is str else point.name or json.dumps(point.value)
 
 
-LEFT_OUT = ChangeKind("left out", frozenset({PartKind.REMOVABLE}), left_out_changes)
+LEFT_OUT = MutationKind("left out", frozenset({PartKind.REMOVABLE}), left_out_changes)
 
 # Changes of single values, and of the level of the Pod Security Standards.
 
@@ -161,7 +161,7 @@ def constants_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange
         yield PolicyChange(point.path, json.dumps(point.value), json.dumps(other), changed)
 
 
-CONSTANTS = ChangeKind("value", frozenset({PartKind.CONSTANT}), constants_changes)
+CONSTANTS = MutationKind("value", frozenset({PartKind.CONSTANT}), constants_changes)
 
 # A level of the Pod Security Standards becomes the other one.
 
@@ -177,7 +177,9 @@ def pod_security_levels_changes(point: MutationPoint, data: Json) -> Iterator[Po
         yield PolicyChange(point.path, str(point.value), other, replaced(data, point.path, other))
 
 
-POD_SECURITY_LEVELS = ChangeKind("level", frozenset({PartKind.LEVEL}), pod_security_levels_changes)
+POD_SECURITY_LEVELS = MutationKind(
+    "level", frozenset({PartKind.LEVEL}), pod_security_levels_changes
+)
 
 # Changes of patterns: anchors, operators, values.
 
@@ -203,7 +205,7 @@ def _keys(anchor: Anchor) -> Iterator[str]:
         yield str(Anchor(_ANCHORS_OTHERS[anchor.sign], anchor.key))
 
 
-ANCHORS = ChangeKind("anchor", frozenset({PartKind.FIELD}), anchors_changes)
+ANCHORS = MutationKind("anchor", frozenset({PartKind.FIELD}), anchors_changes)
 
 # An operator in a value of a pattern becomes another one: `>=` `>`, `!` nothing.
 
@@ -223,7 +225,7 @@ def pattern_operators_changes(point: MutationPoint, data: Json) -> Iterator[Poli
             )
 
 
-PATTERN_OPERATORS = ChangeKind(
+PATTERN_OPERATORS = MutationKind(
     "operator of a pattern", frozenset({PartKind.PATTERN}), pattern_operators_changes
 )
 
@@ -261,7 +263,7 @@ def _other(atom: Atom) -> str:
     return f"{operator}{other_text(operand)}"
 
 
-PATTERN_VALUES = ChangeKind(
+PATTERN_VALUES = MutationKind(
     "value of a pattern", frozenset({PartKind.PATTERN}), pattern_values_changes
 )
 
@@ -295,7 +297,7 @@ def _cel_constants_other(token: Token) -> str:
     return f"{quote}{other_text(token.text[1:-1])}{quote}"
 
 
-CEL_CONSTANTS = ChangeKind(
+CEL_CONSTANTS = MutationKind(
     "constant in CEL", frozenset({PartKind.EXPRESSION}), cel_constants_changes
 )
 
@@ -337,13 +339,13 @@ def _cel_operators_other(token: Token, before: Token | None, after: Token | None
     return _CALLED.get(token.text) if called and is_method else None
 
 
-CEL_OPERATORS = ChangeKind(
+CEL_OPERATORS = MutationKind(
     "operator in CEL", frozenset({PartKind.EXPRESSION}), cel_operators_changes
 )
 
 # The kinds of changes; their order has no effect.
 
-KINDS: tuple[ChangeKind, ...] = (
+KINDS: tuple[MutationKind, ...] = (
     LEFT_OUT,
     ANY_OR_ALL,
     CONDITION_OPERATORS,

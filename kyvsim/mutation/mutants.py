@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.source import Path
-from kyvsim.mutation.change import ChangeKind, MutationPoint, PartKind, PolicyChange
+from kyvsim.mutation.change import MutationKind, MutationPoint, PartKind, PolicyChange
 from kyvsim.mutation.changes import KINDS
 
 # A walk through the document of a policy that finds the parts that can be changed.
@@ -227,7 +227,7 @@ _FIELDS: Mapping[str, _Read] = MappingProxyType(
 # All mutants of a policy: every kind of change at every place where it can be made.
 
 
-def mutants_of(data: Json) -> Iterator[tuple[ChangeKind, PolicyChange]]:
+def mutants_of(data: Json) -> Iterator[tuple[MutationKind, PolicyChange]]:
     """Yield the changes of a policy's document, in the order of their places, each once.
 
     Two that come to the same document are one. What comes of a change may be no sound policy.

@@ -369,7 +369,7 @@ _ALWAYS: Final = ("containers",)
 """Lists that are never empty."""
 
 
-class PatchOperation(NamedTuple):
+class PatchExpression(NamedTuple):
     """One JSON patch, or an expression that is a list of them."""
 
     text: str
@@ -393,7 +393,7 @@ def operation(
     return struct("JSONPatch", fields)
 
 
-def listed(operations: Sequence[PatchOperation]) -> str:
+def listed(operations: Sequence[PatchExpression]) -> str:
     """Return the expression of a list of JSON patches; neighbours share a condition."""
     parts: list[str] = []
     at = 0
@@ -412,13 +412,13 @@ def listed(operations: Sequence[PatchOperation]) -> str:
     return " +\n".join(parts) if parts else "[]"
 
 
-def looped(loop: PatchLoop, operations: Iterable[PatchOperation]) -> list[PatchOperation]:
+def looped(loop: PatchLoop, operations: Iterable[PatchExpression]) -> list[PatchExpression]:
     """Return the operations of a loop: those that are made once, and those for each element."""
     found = list(operations)
     once = [one for one in found if one.once]
     each = [one for one in found if not one.once]
     before = [one._replace(test=every([any_kept(loop), one.test])) for one in once]
-    return [*before, PatchOperation(_each(loop, each), is_list=True)] if each else before
+    return [*before, PatchExpression(_each(loop, each), is_list=True)] if each else before
 
 
 def any_kept(loop: PatchLoop) -> Test:
@@ -428,7 +428,7 @@ def any_kept(loop: PatchLoop) -> Test:
     return Quantified(loop.source, loop.element.text, loop.condition, "exists")
 
 
-def _each(loop: PatchLoop, operations: list[PatchOperation]) -> str:
+def _each(loop: PatchLoop, operations: list[PatchExpression]) -> str:
     single = len(operations) == 1 and not operations[0].is_list
     kept = every([loop.condition, operations[0].test]) if single else loop.condition
     body = operations[0].text if single else listed(operations)
@@ -479,10 +479,10 @@ class _Patch(NamedTuple):
 
 def json_patch(
     operations: Sequence[Mapping[str, Json]], root: Expr, around: PatchContext
-) -> list[PatchOperation]:
+) -> list[PatchExpression]:
     """Return the operations of a patch; raises NotConvertible with their number."""
     patch = _Patch(PatchTarget(root), around, set(), set(), set())
-    found: list[PatchOperation] = []
+    found: list[PatchExpression] = []
     for index, one in enumerate(operations):
         with located(index):
             found += _CONVERTERS[one["op"]](one, patch)
@@ -576,7 +576,7 @@ def _is_there(place: PatchTarget, patch: _Patch) -> Test:
 # ---------------------------------------------------------------------------- operations
 
 
-def _add(written: Mapping[str, Json], patch: _Patch) -> list[PatchOperation]:
+def _add(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
     _, *parents, place = _way(written["path"], patch)
     steps = place.way
     if steps[-1] == LAST:
@@ -593,16 +593,16 @@ def _add(written: Mapping[str, Json], patch: _Patch) -> list[PatchOperation]:
         first, there = unsure[0]
         around_value = _nested(place.way[len(first.way) :], value)
         instead = operation("add", first, around_value)
-        return [PatchOperation(_choice(there, added, instead))]
+        return [PatchExpression(_choice(there, added, instead))]
     made = [
-        PatchOperation(
+        PatchExpression(
             operation("add", one, _container(steps[len(one.way)])),
             opposite(there),
             once=bool(patch.around.loops) and one.is_fixed,
         )
         for one, there in unsure
     ]
-    return [*made, PatchOperation(added)]
+    return [*made, PatchExpression(added)]
 
 
 def _choice(test: Test, yes: str, no: str) -> str:
@@ -631,14 +631,14 @@ def _nested(steps: Sequence[Step], value: str) -> str:
     return value
 
 
-def _remove(written: Mapping[str, Json], patch: _Patch) -> list[PatchOperation]:
+def _remove(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
     place = _way(written["path"], patch)[-1]
     there = _is_there(place, patch)
     _took(place, patch)
     if there == FALSE:
         return []
     once = bool(patch.around.loops) and place.is_fixed
-    return [PatchOperation(operation("remove", place), there, once=once)]
+    return [PatchExpression(operation("remove", place), there, once=once)]
 
 
 def _took(place: PatchTarget, patch: _Patch) -> None:
@@ -649,38 +649,38 @@ def _took(place: PatchTarget, patch: _Patch) -> None:
         patch.gone.add(place.steps)
 
 
-def _replace(written: Mapping[str, Json], patch: _Patch) -> list[PatchOperation]:
+def _replace(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
     place = _way(written["path"], patch)[-1]
     value = _value(written, patch.around)
     if place.steps in patch.made or not place.value.may_miss:
-        return [PatchOperation(operation("replace", place, value))]
+        return [PatchExpression(operation("replace", place, value))]
     # Removing a missing value is an error, like `replace` in a rule.
     return [
-        PatchOperation(operation("remove", place)),
-        PatchOperation(operation("add", place, value)),
+        PatchExpression(operation("remove", place)),
+        PatchExpression(operation("add", place, value)),
     ]
 
 
-def _move(written: Mapping[str, Json], patch: _Patch) -> list[PatchOperation]:
+def _move(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
     source, place = _way(written["from"], patch)[-1], _way(written["path"], patch)[-1]
     _took(source, patch)
     patch.made.add(place.steps)
-    return [PatchOperation(operation("move", place, source=source))]
+    return [PatchExpression(operation("move", place, source=source))]
 
 
-def _copy(written: Mapping[str, Json], patch: _Patch) -> list[PatchOperation]:
+def _copy(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
     source, place = _way(written["from"], patch)[-1], _way(written["path"], patch)[-1]
     patch.made.add(place.steps)
     if source.steps in patch.made or not source.value.may_miss:
-        return [PatchOperation(operation("copy", place, source=source))]
+        return [PatchExpression(operation("copy", place, source=source))]
     # Reading a missing value is an error.
-    return [PatchOperation(operation("add", place, source.value.text))]
+    return [PatchExpression(operation("add", place, source.value.text))]
 
 
-def _test(written: Mapping[str, Json], patch: _Patch) -> list[PatchOperation]:
+def _test(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
     patch.around.scope.context.note(_TESTS)
     place = _way(written["path"], patch)[-1]
-    return [PatchOperation(operation("test", place, _value(written, patch.around)))]
+    return [PatchExpression(operation("test", place, _value(written, patch.around)))]
 
 
 def _value(written: Mapping[str, Json], around: PatchContext) -> str:
@@ -688,7 +688,7 @@ def _value(written: Mapping[str, Json], around: PatchContext) -> str:
         return value_text(written.get("value"), around)
 
 
-_CONVERTERS: Final[Mapping[str, Callable[[Mapping[str, Json], _Patch], list[PatchOperation]]]] = (
+_CONVERTERS: Final[Mapping[str, Callable[[Mapping[str, Json], _Patch], list[PatchExpression]]]] = (
     MappingProxyType(
         {
             "add": _add,

@@ -31,8 +31,8 @@ from kyvsim.migrate.patches.json_patch import (
     Atomic,
     PatchContext,
     Patched,
+    PatchExpression,
     PatchLoop,
-    PatchOperation,
     PatchTarget,
     any_kept,
     below,
@@ -231,8 +231,8 @@ def merged_fields(patch: Mapping[str, Json], root: Expr, around: PatchContext) -
     return Patched(listed(found), tuple(guards))
 
 
-def _field_patches(patch: Mapping[str, Json], part: _FieldPatch) -> list[PatchOperation]:
-    found: list[PatchOperation] = []
+def _field_patches(patch: Mapping[str, Json], part: _FieldPatch) -> list[PatchExpression]:
+    found: list[PatchExpression] = []
     for text, data in patch.items():
         if text == DIRECTIVE:
             continue
@@ -246,7 +246,7 @@ def _field_patches(patch: Mapping[str, Json], part: _FieldPatch) -> list[PatchOp
     return found
 
 
-def _change(data: Json, part: _FieldPatch, *, only_new: bool) -> list[PatchOperation]:
+def _change(data: Json, part: _FieldPatch, *, only_new: bool) -> list[PatchExpression]:
     place = part.place
     missing = opposite(place.value.is_there())
     directive = data.get(DIRECTIVE, _MERGE) if isinstance(data, dict) else _MERGE
@@ -262,7 +262,7 @@ def _change(data: Json, part: _FieldPatch, *, only_new: bool) -> list[PatchOpera
 
 def _map_patches(
     data: Mapping[str, Json], part: _FieldPatch, missing: Test
-) -> list[PatchOperation]:
+) -> list[PatchExpression]:
     value = part.place.value
     given = part.place._replace(value=value.given())
     guards: list[Test] = []
@@ -279,7 +279,7 @@ def _map_patches(
     return added + [one._replace(test=every([there, one.test])) for one in found]
 
 
-def _operations(name: str, part: _FieldPatch, value: str, test: Test) -> list[PatchOperation]:
+def _operations(name: str, part: _FieldPatch, value: str, test: Test) -> list[PatchExpression]:
     """Return an operation at a place, once for all elements where it is the same for them."""
     if test == FALSE:
         return []
@@ -289,7 +289,7 @@ def _operations(name: str, part: _FieldPatch, value: str, test: Test) -> list[Pa
         if place.way[-1] != END:
             raise no_twin("a field that each element of a loop sets anew")
         once = False
-    return [PatchOperation(operation(name, place, value), test, once=once)]
+    return [PatchExpression(operation(name, place, value), test, once=once)]
 
 
 def _bare(data: Json) -> Json:
@@ -322,7 +322,7 @@ def _is_for_others(element: Json) -> bool:
 
 def _list_patches(
     data: list[Json], part: _FieldPatch, missing: Test, *, only_new: bool
-) -> list[PatchOperation]:
+) -> list[PatchExpression]:
     keys = {one.keys for one in part.merges}
     if len(keys) > 1:
         raise no_twin("a list that merges in several ways", "write a rule for each kind")
@@ -341,7 +341,7 @@ def _list_patches(
     return _keyed(data, part, missing, named)
 
 
-def _set(data: list[Json], part: _FieldPatch, missing: Test) -> list[PatchOperation]:
+def _set(data: list[Json], part: _FieldPatch, missing: Test) -> list[PatchExpression]:
     listed_texts = value_text(data, part.around)
     others = f"{part.place.value.text}.filter(item, !(item in {listed_texts}))"
     there = opposite(missing)
@@ -351,7 +351,7 @@ def _set(data: list[Json], part: _FieldPatch, missing: Test) -> list[PatchOperat
 
 def _keyed(
     data: list[Json], part: _FieldPatch, missing: Test, named: tuple[str, ...]
-) -> list[PatchOperation]:
+) -> list[PatchExpression]:
     elements = [element_patch(one, named) for one in data]
     gone = [one for one in elements if one.is_deleted]
     if gone and len(gone) < len(elements):
@@ -360,7 +360,7 @@ def _keyed(
     given = part._replace(place=part.place._replace(value=part.place.value.given()))
     if gone:
         return _without(gone, given, there)
-    found: list[PatchOperation] = []
+    found: list[PatchExpression] = []
     for index, one in enumerate(elements):
         with located(index):
             found += _element_patches(one, given)
@@ -371,7 +371,7 @@ def _keyed(
     return _operations("add", part, value_text(whole, part.around), missing) + found
 
 
-def _without(gone: list[ListElement], part: _FieldPatch, there: Test) -> list[PatchOperation]:
+def _without(gone: list[ListElement], part: _FieldPatch, there: Test) -> list[PatchExpression]:
     name = part.around.scope.element(part.place.value.noun)
     element = Expr(name, element_of(part.place.value.types))
     kept = every(opposite(_is_named(one, element, part.around)) for one in gone)
@@ -387,7 +387,7 @@ def _is_named(patch: ListElement, element: Expr, around: PatchContext) -> Test:
     return every(tests)
 
 
-def _element_patches(patch: ListElement, part: _FieldPatch) -> list[PatchOperation]:
+def _element_patches(patch: ListElement, part: _FieldPatch) -> list[PatchExpression]:
     """Return what becomes of the elements of a list that a part of a patch is for."""
     value, outer = part.place.value, part.around.loop
     if patch.is_loops and outer is not None and outer.goes_over(value):

@@ -18,7 +18,7 @@ from kyvsim.migrate.matching import selector_test
 from kyvsim.migrate.patches.json_patch import WIDTH, indented, list_text, struct
 from kyvsim.migrate.queries.read import query_value, text_pieces, text_value
 from kyvsim.migrate.queries.scope import Scope
-from kyvsim.migrate.rules.results import ConversionInput, GenerationEntry, ObjectTemplate
+from kyvsim.migrate.rules.results import ConversionInput, GeneratedTemplate, GenerationEntry
 from kyvsim.migrate.values import (
     NUMBER,
     Expr,
@@ -52,13 +52,13 @@ def object_text(data: Json, scope: Scope) -> str:
 # Objects with variables → templates: the same with expressions in `((` and `))`.
 
 
-def templated(data: Json, scope: Scope) -> ObjectTemplate:
+def templated(data: Json, scope: Scope) -> GeneratedTemplate:
     """Return an object with variables as a template.
 
     Raises NotConvertible with the path from the object.
     """
     expressions: list[str] = []
-    return ObjectTemplate(_part(data, scope, expressions), tuple(expressions))
+    return GeneratedTemplate(_part(data, scope, expressions), tuple(expressions))
 
 
 def _part(data: Json, scope: Scope, expressions: list[str]) -> Json:

@@ -32,8 +32,8 @@ from kyvsim.migrate.matching import Matching, selector_test
 from kyvsim.migrate.patches.json_patch import (
     Atomic,
     PatchContext,
+    PatchExpression,
     PatchLoop,
-    PatchOperation,
     PatchTarget,
     counter,
     json_patch,
@@ -118,7 +118,7 @@ def _loop_mutation(block: Json, root: Root, around: PatchContext) -> MutationEnt
     return within(("patchStrategicMerge",), merge, patch, root, _inside(block, around))
 
 
-def _operations(block: Json, root: Expr, around: PatchContext) -> list[PatchOperation]:
+def _operations(block: Json, root: Expr, around: PatchContext) -> list[PatchExpression]:
     """Return the operations of a loop with JSON patches, or with loops in it."""
     inside = _inside(block, around)
     (loop,) = inside.loops[-1:]
@@ -137,7 +137,7 @@ def _operations(block: Json, root: Expr, around: PatchContext) -> list[PatchOper
         return looped(loop, json_patch(patch, root, inside))
 
 
-def _without(place: PatchTarget, loop: PatchLoop) -> PatchOperation:
+def _without(place: PatchTarget, loop: PatchLoop) -> PatchExpression:
     """Return what takes the elements out of a list that a loop goes over."""
     if not loop.backwards:
         raise no_twin(
@@ -147,7 +147,7 @@ def _without(place: PatchTarget, loop: PatchLoop) -> PatchOperation:
     kept = opposite(loop.condition)
     rest = f"{place.value.tight()}.filter({loop.element.text}, {one_line(kept)})"
     there = TRUE if not loop.listed.fallback else place.value.is_there()
-    return PatchOperation(operation("replace", place, rest), there)
+    return PatchExpression(operation("replace", place, rest), there)
 
 
 def _inside(block: Json, around: PatchContext) -> PatchContext:

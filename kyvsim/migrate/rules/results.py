@@ -104,7 +104,7 @@ class MutationEntry(NamedTuple):
         return (self.text,)
 
 
-class ObjectTemplate(NamedTuple):
+class GeneratedTemplate(NamedTuple):
     """An object as a template has it, and the expressions in it."""
 
     data: Json
@@ -115,7 +115,7 @@ class GenerationEntry(NamedTuple):
     """What makes objects: an expression, or the template of one."""
 
     text: str = ""
-    template: ObjectTemplate | None = None
+    template: GeneratedTemplate | None = None
 
     @property
     def texts(self) -> tuple[str, ...]:
