@@ -100,7 +100,8 @@ def api_call(entry: Json, scope: Scope) -> Expr:
 def _answer(path: str, scope: Scope) -> Expr:
     path, _, asked_for = path.partition("?")
     labels = _labels(asked_for, scope) if asked_for else []
-    parts = [_restored(one, path) for one in _hidden(path).strip("/").split("/")]
+    hidden = _VARIABLE.sub(lambda found: found[0].replace("/", "\0"), path)
+    parts = [one.replace("\0", "/") for one in hidden.strip("/").split("/")]
     if parts[:1] == ["api"] and len(parts) > 2:
         version, rest = parts[1], parts[2:]
     elif parts[:1] == ["apis"] and len(parts) > 3:
@@ -136,14 +137,6 @@ def _labels(query: str, scope: Scope) -> list[str]:
         raise no_twin("a selector that is more than labels", "filter the list of objects instead")
     entries = (f"{quoted(key)}: {text_value(value, scope).text}" for key, _, value in pairs)
     return [f"{{{', '.join(entries)}}}"]
-
-
-def _hidden(path: str) -> str:
-    return _VARIABLE.sub(lambda found: found[0].replace("/", "\0"), path)
-
-
-def _restored(part: str, _: str) -> str:
-    return part.replace("\0", "/")
 
 
 # `globalReference`: data that a GlobalContextEntry keeps.

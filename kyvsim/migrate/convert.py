@@ -51,6 +51,7 @@ from kyvsim.migrate.settings import (
     inlined,
     metadata_of,
     named_conditions,
+    named_expressions,
     settings_of,
     subject_of,
     variants_of,
@@ -101,9 +102,9 @@ def _deleting(policy: Policy, context: ConversionContext) -> dict[str, Json]:
     found["matchConstraints"] = matching.constraints
     variables = without_unread(context, [text for _, text in conditions])
     if variables:
-        found["variables"] = [{"name": one, "expression": text} for one, text in variables.items()]
+        found["variables"] = named_expressions(variables.items())
     if conditions:
-        found["conditions"] = [{"name": one, "expression": text} for one, text in conditions]
+        found["conditions"] = named_expressions(conditions)
     return {
         "apiVersion": API_VERSION,
         "kind": f"Namespaced{DELETING}" if policy.namespace else DELETING,
@@ -227,12 +228,10 @@ def _policy(name: str, group: list[ConvertedRule], whole: SourcePolicy, written:
             found["autogen"] = {"podControllers": {"controllers": controllers}}
     found["matchConstraints"] = first.matching.constraints
     if first.conditions:
-        found["matchConditions"] = [
-            {"name": one, "expression": text} for one, text in first.conditions
-        ]
+        found["matchConditions"] = named_expressions(first.conditions)
     variables = {name: text for one in group for name, text in one.variables.items()}
     if variables:
-        found["variables"] = [{"name": one, "expression": t} for one, t in variables.items()]
+        found["variables"] = named_expressions(variables.items())
     field, entry = _ENTRIES[first.kind]
     found[field] = [entry(one, written) for part in group for one in part.entries]
     made = {

@@ -25,6 +25,7 @@ from kyvsim.migrate.settings import (
     CRON_JOBS,
     metadata_of,
     named_conditions,
+    named_expressions,
     names_of_levels,
     written_conditions,
 )
@@ -94,7 +95,9 @@ def convert_exception(exception: PolicyException, conversions: Sequence[Conversi
             computed = compute_rules(policy)
             place = (*_SPEC, "exceptions", index)
             references = within(place, _references, entry, conversion, computed)
-            conditions = within(_SPEC, _conditions, exception, _kinds(computed), context)
+            matched = (one for rule in computed.written for one in rule.facts.match)
+            kinds = computed.controllers.union(*(one.kinds for one in matched))
+            conditions = within(_SPEC, _conditions, exception, kinds, context)
         except NotConvertible as refusal:
             verdicts.append(refused_outcome(exception.document, name, refusal))
             continue
@@ -160,13 +163,6 @@ def _only(made: Made, named: tuple[str, ...], computed: ComputedRules) -> list[t
     return [tuple(kind for level in named for kind in kinds[level])]
 
 
-def _kinds(computed: ComputedRules) -> frozenset[str]:
-    """Return the kinds of objects that a policy is about."""
-    return computed.controllers | {
-        kind for rule in computed.written for one in rule.facts.match for kind in one.kinds
-    }
-
-
 def _referenced_kinds(only: tuple[str, ...], match: Json) -> list[tuple[str, Test]]:
     """Return the condition that an object is of the kinds that an exception is for.
 
@@ -207,9 +203,7 @@ def _made(
             "policyRefs": [{"name": one.name, "kind": one.kind} for one in references]
         }
         if conditions:
-            spec["matchConditions"] = [
-                {"name": one, "expression": text} for one, text in conditions
-            ]
+            spec["matchConditions"] = named_expressions(conditions)
         made = {
             "apiVersion": API_VERSION,
             "kind": "PolicyException",

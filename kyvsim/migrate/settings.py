@@ -1,7 +1,7 @@
 """Fields of a policy beside its rules: settings, failure actions, conditions and variables."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -50,6 +50,11 @@ def named_conditions(name: str, test: Test) -> list[tuple[str, Test]]:
     return [(name, one) for one in parts]
 
 
+def named_expressions(pairs: Iterable[tuple[str, str]]) -> list[Json]:
+    """Return names and expressions as a policy lists them."""
+    return [{"name": name, "expression": text} for name, text in pairs]
+
+
 def written_conditions(
     conditions: Sequence[tuple[str, Test | str]],
 ) -> tuple[tuple[str, str], ...]:
@@ -62,8 +67,6 @@ def written_conditions(
         found[free] = test if isinstance(test, str) else laid_out(test)
     return tuple(found.items())
 
-
-# Settings of a policy beside its rules, and failure actions for some namespaces.
 
 # Failure actions for some namespaces → rules with one action each, and where they have it.
 
@@ -106,16 +109,16 @@ def variants_of(rule: Json, spec: Json) -> list[ActionVariant]:
             enforced = some([fits, enforced])
         else:
             enforced = every([opposite(fits), enforced])
-    found = [(_ENFORCE, enforced), ("Audit", opposite(enforced))]
-    return list(_variants(rule, [one for one in found if one[1] != FALSE]))
-
-
-def _variants(rule: Json, found: list[tuple[str, Test]]) -> Iterator[ActionVariant]:
-    for action, where in found:
-        body = {**rule["validate"], "failureAction": action}
-        yield ActionVariant(
-            {**rule, "validate": body}, where, action.lower() if len(found) > 1 else ""
+    actions = [(_ENFORCE, enforced), ("Audit", opposite(enforced))]
+    found = [one for one in actions if one[1] != FALSE]
+    return [
+        ActionVariant(
+            {**rule, "validate": {**body, "failureAction": action}},
+            where,
+            action.lower() if len(found) > 1 else "",
         )
+        for action, where in found
+    ]
 
 
 def _is_enforced(action: Json) -> bool:
@@ -250,7 +253,11 @@ def subject_of(matching: Matching, context: ConversionContext, *, derived: bool)
     if matching.deletes:
         target = context.optional_variable("target", f"{_DELETED} ? oldObject : object")
         whole = Expr(target, matching.types)
-        whole = whole._replace(fields=MappingProxyType(_given_fields(whole)))
+        fields = {
+            key: Expr(f"{target}.{key}", field_of(whole.types, key), noun=key)
+            for key in (("spec", "metadata") if whole.types else ("metadata",))
+        }
+        whole = whole._replace(fields=MappingProxyType(fields))
     if set(matching.kinds) <= _ROLES:
         text = f"{whole.text}.?rules.orValue(null) == null ? [] : {whole.text}.rules"
         named = whole.child("rules")
@@ -270,30 +277,14 @@ def _of_pods(matching: Matching, context: ConversionContext) -> dict[str, Expr]:
     return found
 
 
-def _given_fields(whole: Expr) -> dict[str, Expr]:
-    given = ("spec", "metadata") if whole.types else ("metadata",)
-    return {key: Expr(f"{whole.text}.{key}", field_of(whole.types, key), noun=key) for key in given}
-
-
 def without_unread(context: ConversionContext, texts: list[str]) -> dict[str, str]:
     """Return variables without the offered ones that neither texts nor other variables read."""
     kept: dict[str, Json] = {}
     for name, text in reversed(context.variables.items()):
-        if name not in context.optional_names or any(
-            _reads(name, one) for one in (*texts, *kept.values())
-        ):
+        read = re.compile(rf"variables\.{re.escape(name)}(?!\w)").search
+        if name not in context.optional_names or any(map(read, (*texts, *kept.values()))):
             kept[name] = text
     return {name: text for name, text in context.variables.items() if name in kept}
-
-
-def _reads(name: str, text: str) -> bool:
-    start = text.find(f"variables.{name}")
-    while start >= 0:
-        after = text[start + len(name) + 10 : start + len(name) + 11]
-        if not (after.isalnum() or after == "_"):
-            return True
-        start = text.find(f"variables.{name}", start + 1)
-    return False
 
 
 def inlined(text: str, variables: Mapping[str, str]) -> str:

@@ -49,6 +49,7 @@ from kyvsim.migrate.queries.read import query_value, text_value
 from kyvsim.migrate.queries.scope import Scope
 from kyvsim.migrate.rules.results import ConversionInput, MutationEntry, Root
 from kyvsim.migrate.scalars import like
+from kyvsim.migrate.settings import named_expressions
 from kyvsim.migrate.values import TEXT, Expr, element_of, is_list, types_of
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.patch.keyed_lists import find_type
@@ -221,11 +222,9 @@ def existing(given: ConversionInput) -> list[MutationEntry]:
         "targetMatchConstraints": {"expression": named.text},
     }
     asked = [("named", named.chosen), ("precondition", applies)]
-    conditions = [
-        {"name": name, "expression": laid_out(test)} for name, test in asked if test != TRUE
-    ]
+    conditions = [(name, laid_out(test)) for name, test in asked if test != TRUE]
     if conditions:
-        fields["targetMatchConditions"] = conditions
+        fields["targetMatchConditions"] = named_expressions(conditions)
     found = _patches(given.body, root, PatchContext(inner, merges=root.merges))
     return [one._replace(fields=fields) for one in found]
 
