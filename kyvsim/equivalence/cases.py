@@ -68,7 +68,7 @@ class Case(NamedTuple):
     @property
     def identity(self) -> str:
         """A key that is unique to the case."""
-        told = (
+        references = (
             self.object,
             self.operation,
             self.old,
@@ -78,7 +78,7 @@ class Case(NamedTuple):
             self.part,
             self.parent,
         )
-        return json.dumps(told, sort_keys=True, default=str)
+        return json.dumps(references, sort_keys=True, default=str)
 
 
 # Requests for subresources: their bodies and operations.
@@ -280,9 +280,9 @@ _Item = TypeVar("_Item")
 
 def space_of(mentions: Iterable[FieldReference], kinds: KindTable, now: datetime) -> Space:
     """Return the space of cases that policies refer to; `now` is the time of evaluation."""
-    told = tuple(mentions)
-    places = _by_way(_places(told))
-    written = _same_spelling(one for m in told if m.about is Subject.KIND for one in m.values)
+    references = tuple(mentions)
+    places = _by_way(_places(references))
+    written = _same_spelling(one for m in references if m.about is Subject.KIND for one in m.values)
     found = dict.fromkeys(kind for one in written for kind in kinds_meant(one, kinds))
     controllers = tuple(one for one in _controllers(found) if one not in found)
     parts = {one: tuple(parts_meant(one, kinds)) for one in written if one.count("/") > 2}
@@ -290,15 +290,15 @@ def space_of(mentions: Iterable[FieldReference], kinds: KindTable, now: datetime
         kinds=(*found, *controllers),
         derived=frozenset(one.kind for one in controllers),
         places={way: (*values, *moments(way, values, now)) for way, values in places.items()},
-        read=_by_way((one.way, one.values) for one in told if one.about is Subject.WORLD),
-        sizes=_by_way((one.way, one.sizes) for one in told if one.sizes),
+        read=_by_way((one.way, one.values) for one in references if one.about is Subject.WORLD),
+        sizes=_by_way((one.way, one.sizes) for one in references if one.sizes),
         user=STRANGER,
-        users=tuple(dict.fromkeys(_users(told))),
-        namespace_labels=tuple(_namespace_labels(told)),
-        lookups=tuple(sorted({str(m.way[0]) for m in told if m.about is Subject.WORLD})),
+        users=tuple(dict.fromkeys(_users(references))),
+        namespace_labels=tuple(_namespace_labels(references)),
+        lookups=tuple(sorted({str(m.way[0]) for m in references if m.about is Subject.WORLD})),
         parts=tuple(dict.fromkeys(part for some in parts.values() for part in some)),
         subresources=tuple(one for one, some in parts.items() if not some),
-        updates=frozenset(m.way for m in told if m.about is Subject.OLD_OBJECT and m.way),
+        updates=frozenset(m.way for m in references if m.about is Subject.OLD_OBJECT and m.way),
     )
 
 

@@ -33,24 +33,24 @@ def actions(points: Iterable[Point]) -> Iterator[RuleAction]:
 
 
 def examples(
-    wanted: Sequence[RuleAction], tried: SearchResult, pair: PolicyPair
+    requested: Sequence[RuleAction], tried: SearchResult, pair: PolicyPair
 ) -> tuple[tuple[ExampleObject, ...], tuple[MissingExample, ...]]:
     """Return an object for each thing that rules do, made small, and what none was found for.
 
     The policies are the old ones of the pair. One object may show several things.
     """
-    told = [(case, pair.run(case).old) for case in tried.cases]
+    results = [(case, pair.run(case).old) for case in tried.cases]
     usable = [
         (case, effect)
-        for case, effect in told
+        for case, effect in results
         if case.is_plain and is_accepted(case.object, pair.find)
     ]
     found: dict[str, tuple[Json, list[RuleAction]]] = {}
     missing: list[MissingExample] = []
-    for one in wanted:
+    for one in requested:
         fitting = [(case, effect) for case, effect in usable if _shows(one, effect)]
         if not fitting:
-            missing.append(MissingExample(one, _why_missing(one, told, tried)))
+            missing.append(MissingExample(one, _why_missing(one, results, tried)))
             continue
         case, effect = min(fitting, key=_size)
         small = _small(one, case, effect, pair)
@@ -59,11 +59,11 @@ def examples(
 
 
 def _why_missing(
-    one: RuleAction, told: Iterable[tuple[Case, CaseEffect]], tried: SearchResult
+    one: RuleAction, results: Iterable[tuple[Case, CaseEffect]], tried: SearchResult
 ) -> str:
     """Return why no object shows what a rule does."""
-    shown = [case for case, effect in told if _shows(one, effect)]
-    reason = _needs(shown) if shown else _seen(one, [effect for _, effect in told], tried.total)
+    shown = [case for case, effect in results if _shows(one, effect)]
+    reason = _needs(shown) if shown else _seen(one, [effect for _, effect in results], tried.total)
     if not tried.finished and not tried.stalled:
         reason += "; the limit on time or cases was reached, others were not tried"
     return reason
@@ -110,9 +110,9 @@ def _seen(one: RuleAction, effects: Sequence[CaseEffect], total: int) -> str:
 
 def _shows(one: RuleAction, effect: CaseEffect) -> bool:
     status = _STATUSES[one.outcome]
-    told = ((one.policy, one.rule, status) == said[:3] for said in effect.said)
+    results = ((one.policy, one.rule, status) == said[:3] for said in effect.said)
     acts = effect.changed or bool(effect.generated) or effect.deleted
-    return any(told) and (one.outcome != "applied" or acts)
+    return any(results) and (one.outcome != "applied" or acts)
 
 
 def _refusals(effect: CaseEffect) -> frozenset[tuple[str, str]]:

@@ -437,11 +437,11 @@ class Search:
             is_first &= case.operation is Operation.CREATE or bool(case.part)
             if is_first and not effect.denied:
                 self._let_pass[number] = is_accepted(case.object, self._pair.find)
-        told = self._kind_effects[object_key(case.object).kind]
-        told.add(verdicts)
+        effects = self._kind_effects[object_key(case.object).kind]
+        effects.add(verdicts)
         finding = self._pair.finding(case, verdicts) if self._budget.compares else None
         if finding is not None:
-            told.differs |= finding.limit is None
+            effects.differs |= finding.limit is None
             rules = tuple(_refusals(effect) for effect in verdicts)
             sort = (finding, rules, case.operation)
             self._found.setdefault(sort, Disagreement(case, finding))

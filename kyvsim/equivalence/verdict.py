@@ -209,9 +209,12 @@ def _shown(found: list[Disagreement], context: VerdictContext) -> tuple[Countere
     """Return counterexamples made small; of those that are decided alike one is shown."""
     small: dict[tuple[object, ...], Counterexample] = {}
     for one in found[:_MOST_TRIED]:
-        told = _counterexample(one, context)
-        sort = (told.difference, told.operation, told.old.place, told.new.place, one.finding)
-        small.setdefault(sort, told)
+        example = _counterexample(one, context)
+        sort = (
+            *(example.difference, example.operation),
+            *(example.old.place, example.new.place, one.finding),
+        )
+        small.setdefault(sort, example)
         if len(small) == _MOST_SHOWN:
             break
     return tuple(small.values())
@@ -281,13 +284,13 @@ def _as_given(obj: Json, case: Case) -> Json:
 def _user(user: UserInfo) -> Json:
     if user == STRANGER:
         return None
-    told = {
+    fields = {
         "username": user.username,
         "groups": list(user.groups),
         "roles": list(user.roles),
         "clusterRoles": list(user.cluster_roles),
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in fields.items() if value}
 
 
 def _reasons(tried: SearchResult, space: Space, pair: PolicyPair) -> Iterator[str]:

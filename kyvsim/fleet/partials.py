@@ -28,11 +28,11 @@ def lines_of(rows: Iterable[ReportRow]) -> bytes:
 
 def row_json(row: ReportRow) -> dict[str, Any]:
     """Return a row as a map."""
-    told = row._asdict()
+    content = row._asdict()
     for name, usual in _USUAL.items():
-        if told[name] == usual or tuple(told[name]) == usual:
-            del told[name]
-    return told
+        if content[name] == usual or tuple(content[name]) == usual:
+            del content[name]
+    return content
 
 
 def rows_in(lines: bytes) -> Iterator[ReportRow]:
@@ -64,13 +64,13 @@ def reason_of(text: str, place: Json, seen_at: Json, excerpt: Json) -> ReportedR
 
 def head_json(head: Head) -> dict[str, Json]:
     """Return a head as a map."""
-    told: dict[str, Any] = head._asdict()
-    told["counts"] = [[*one] for one in head.counts]
-    told["objects"] = [*head.objects]
+    content: dict[str, Any] = head._asdict()
+    content["counts"] = [[*one] for one in head.counts]
+    content["objects"] = [*head.objects]
     for name in ("remarks", "problems"):
-        told[name] = [diagnostic_json(one) for one in told[name]]
-    told["refusals"] = [[*one] for one in head.refusals]
-    return told
+        content[name] = [diagnostic_json(one) for one in content[name]]
+    content["refusals"] = [[*one] for one in head.refusals]
+    return content
 
 
 def head_of(data: Json) -> Head:
@@ -106,8 +106,8 @@ _FORMAT = 3
 
 def write_lines(partial: Partial) -> bytes:
     """Return a report as the text of a file."""
-    told = {"kyvsim": __version__, "format": _FORMAT, "head": head_json(partial.head)}
-    body = f"{json.dumps(told)}\n".encode() + partial.rows
+    content = {"kyvsim": __version__, "format": _FORMAT, "head": head_json(partial.head)}
+    body = f"{json.dumps(content)}\n".encode() + partial.rows
     end = {"rows": partial.rows.count(b"\n"), "sha256": hashlib.sha256(body).hexdigest()}
     return body + f"{json.dumps(end)}\n".encode()
 
@@ -121,8 +121,8 @@ def read_lines(data: bytes) -> Partial | None:
         if end["sha256"] != hashlib.sha256(body).hexdigest():
             return None
         first, _, rows = body.partition(b"\n")
-        told = json.loads(first)
-        return Partial(head_of(told["head"]), rows) if told["format"] == _FORMAT else None
+        content = json.loads(first)
+        return Partial(head_of(content["head"]), rows) if content["format"] == _FORMAT else None
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -135,7 +135,7 @@ _NUMBERS = ("line", "column", "number")
 def write_parquet(partial: Partial) -> bytes:
     """Return a report as the content of a file; raises FleetError where pyarrow is missing."""
     arrow, parquet = _libraries()
-    told = {
+    content = {
         "kyvsim": __version__,
         "format": _FORMAT,
         "head": head_json(partial.head),
@@ -144,7 +144,7 @@ def write_parquet(partial: Partial) -> bytes:
     schema = arrow.schema([_field(arrow, name) for name in ReportRow._fields])
     rows = [_columns(row) for row in rows_in(partial.rows)]
     table = arrow.Table.from_pylist(rows, schema=schema)
-    table = table.replace_schema_metadata({"kyvsim": json.dumps(told)})
+    table = table.replace_schema_metadata({"kyvsim": json.dumps(content)})
     out = io.BytesIO()
     parquet.write_table(table, out, compression="zstd")
     return out.getvalue()
@@ -155,11 +155,11 @@ def read_parquet(data: bytes) -> Partial | None:
     arrow, parquet = _libraries()
     try:
         table = parquet.read_table(io.BytesIO(data))
-        told = json.loads(table.schema.metadata[b"kyvsim"])
+        content = json.loads(table.schema.metadata[b"kyvsim"])
         rows = lines_of(map(_row, table.to_pylist()))
-        if told["format"] != _FORMAT or told["sha256"] != hashlib.sha256(rows).hexdigest():
+        if content["format"] != _FORMAT or content["sha256"] != hashlib.sha256(rows).hexdigest():
             return None
-        return Partial(head_of(told["head"]), rows)
+        return Partial(head_of(content["head"]), rows)
     except (arrow.ArrowException, OSError, ValueError, KeyError, TypeError):
         return None
 

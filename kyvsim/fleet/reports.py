@@ -115,9 +115,12 @@ def _in_order(file: str, heads: Iterable[Head], size: int) -> tuple[list[MergedP
 def remarks_of(pieces: Iterable[MergedPiece]) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of the files, in the order of a run in one process."""
     some = tuple(pieces)
-    said = [_merge_moved(piece, one) for piece in some for one in piece.head.remarks]
-    said += [empty_file(file) for file in _empty_files(some)]
-    return (*said, *(_merge_moved(piece, one) for piece in some for one in piece.head.problems))
+    diagnostics = [_merge_moved(piece, one) for piece in some for one in piece.head.remarks]
+    diagnostics += [empty_file(file) for file in _empty_files(some)]
+    return (
+        *diagnostics,
+        *(_merge_moved(piece, one) for piece in some for one in piece.head.problems),
+    )
 
 
 def refusals_of(pieces: Iterable[MergedPiece]) -> Iterator[RefusalCount]:

@@ -172,12 +172,12 @@ def _end_of(future: Future[ItemOutcome], engine: Engine) -> _End:
         return Lost()
     if isinstance(error, CancelledError):
         raise FleetError(_gone(engine))
-    told = " ".join(str(error).split())
+    reason = " ".join(str(error).split())
     if isinstance(error, FleetError | OtherVersionError):
-        raise FleetError(told)
+        raise FleetError(reason)
     if isinstance(error, ImportError):
-        raise FleetError(f"workers of {engine.name} have not what they need: {told}")
-    return ItemFailure(f"it cannot be evaluated: {type(error).__name__}: {told}".rstrip(": "))
+        raise FleetError(f"workers of {engine.name} have not what they need: {reason}")
+    return ItemFailure(f"it cannot be evaluated: {type(error).__name__}: {reason}".rstrip(": "))
 
 
 def _gone(engine: Engine) -> str:
@@ -355,8 +355,8 @@ def _end(ready: Ready, plan: RunPlan, state: _RunState) -> RunEnd:
         values=None,
     )
     run = run_of(ready.compiled, ready.inputs, read, sample)
-    said = (*run.diagnostics[len(read.diagnostics) :], *_without_objects(ready))
-    return RunEnd(plan.run, said, run.afterthoughts(count - result_counts.unmatched))
+    diagnostics = (*run.diagnostics[len(read.diagnostics) :], *_without_objects(ready))
+    return RunEnd(plan.run, diagnostics, run.afterthoughts(count - result_counts.unmatched))
 
 
 def _without_objects(ready: Ready) -> Iterator[Diagnostic]:

@@ -60,34 +60,38 @@ class RunEnd(NamedTuple):
 
 def plan_text(plan: RunPlan) -> bytes:
     """Return a plan as the text of a file."""
-    told: dict[str, Any] = plan._asdict()
-    told |= {name: _remarks_json(told[name]) for name in _REMARKS}
-    return f"{json.dumps(told, indent=1)}\n".encode()
+    content: dict[str, Any] = plan._asdict()
+    content |= {name: _remarks_json(content[name]) for name in _REMARKS}
+    return f"{json.dumps(content, indent=1)}\n".encode()
 
 
 def plan_of(text: bytes) -> RunPlan | None:
     """Return the plan in a file's content, or None."""
     try:
-        told = json.loads(text)
-        told |= {name: tuple(map(diagnostic_of, told[name])) for name in _REMARKS}
-        files = {name: (int(size), str(stamp)) for name, (size, stamp) in told["files"].items()}
-        return RunPlan(**{**told, "files": files})
+        content = json.loads(text)
+        content |= {name: tuple(map(diagnostic_of, content[name])) for name in _REMARKS}
+        files = {name: (int(size), str(stamp)) for name, (size, stamp) in content["files"].items()}
+        return RunPlan(**{**content, "files": files})
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 def end_text(end: RunEnd) -> bytes:
     """Return the end of a run as the content of a file."""
-    told = {"run": end.run, "remarks": _remarks_json(end.remarks), "last": _remarks_json(end.last)}
-    return f"{json.dumps(told, indent=1)}\n".encode()
+    content = {
+        "run": end.run,
+        "remarks": _remarks_json(end.remarks),
+        "last": _remarks_json(end.last),
+    }
+    return f"{json.dumps(content, indent=1)}\n".encode()
 
 
 def end_of(text: bytes) -> RunEnd | None:
     """Return the end of a run in a file's content, or None."""
     try:
-        told = json.loads(text)
-        remarks, last = (tuple(map(diagnostic_of, told[name])) for name in ("remarks", "last"))
-        return RunEnd(str(told["run"]), remarks, last)
+        content = json.loads(text)
+        remarks, last = (tuple(map(diagnostic_of, content[name])) for name in ("remarks", "last"))
+        return RunEnd(str(content["run"]), remarks, last)
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -229,6 +233,6 @@ def _fits(head: Head, plan: RunPlan) -> bool:
 def _name(key: Key) -> str:
     """Return what the file of a report is called: the same for the same piece."""
     file, first, last = key
-    told = hashlib.sha256(f"{file}\0{first}\0{last}".encode("utf-8", "surrogatepass"))
+    content = hashlib.sha256(f"{file}\0{first}\0{last}".encode("utf-8", "surrogatepass"))
     shown = _UNSAFE.sub("_", file.rpartition("/")[2])[:60].lstrip(".")
-    return f"{shown}-{first}-{told.hexdigest()[:16]}"
+    return f"{shown}-{first}-{content.hexdigest()[:16]}"

@@ -57,9 +57,9 @@ def assigned(
 ) -> Assignment:
     """Return what workers need of the inputs of a run; their resources are not part of it."""
     texts = carried(inputs, stdin)
-    told = repr((__version__, everything, per.value, texts))
+    identity = repr((__version__, everything, per.value, texts))
     return Assignment(
-        digest=hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest(),
+        digest=hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest(),
         version=__version__,
         packed=zlib.compress(pickle.dumps(texts)),
         everything=everything,
@@ -123,8 +123,8 @@ def _together(assignment: Assignment, ready: Ready, item: WorkItem) -> Iterator[
             yield Partial(head)
         else:
             evaluation = evaluated_among(ready, around, found.resources)
-            told = _report((assignment, ready), head, found, evaluation)
-            yield told._replace(head=told.head._replace(asked=bool(around.view.queried)))
+            partial = _report((assignment, ready), head, found, evaluation)
+            yield partial._replace(head=partial.head._replace(asked=bool(around.view.queried)))
 
 
 def _opened(

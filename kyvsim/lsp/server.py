@@ -97,10 +97,10 @@ def _answer(server: LanguageServer, session: EditorSession) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hover(params: lsp.HoverParams) -> lsp.Hover | None:
-        told = session.guarded(lambda: _hover(session, params), "")
-        if not told:
+        hover_text = session.guarded(lambda: _hover(session, params), "")
+        if not hover_text:
             return None
-        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, told))
+        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, hover_text))
 
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     def define(params: lsp.DefinitionParams) -> list[lsp.Location]:
@@ -140,8 +140,8 @@ def _hover(session: EditorSession, params: lsp.HoverParams) -> str:
     line, column = from_client(session.document(uri), params.position)
     found = session.found.get(uri)
     meant = meant_at(found.shown if found else (), params.position)
-    told = hover_at(session.text(uri), session.source(uri), line, column)
-    return "\n---\n\n".join(filter(None, (*meant, told)))
+    hover_text = hover_at(session.text(uri), session.source(uri), line, column)
+    return "\n---\n\n".join(filter(None, (*meant, hover_text)))
 
 
 def _definitions(session: EditorSession, params: lsp.DefinitionParams) -> Iterator[lsp.Location]:

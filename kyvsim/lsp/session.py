@@ -195,8 +195,8 @@ class EditorSession:
                 continue
             if os.path.isfile(file):
                 text = self.document(uri).source
-            told = lsp.PublishDiagnosticsParams(uri, [*shown(own, text)])
-            self.server.text_document_publish_diagnostics(told)
+            published = lsp.PublishDiagnosticsParams(uri, [*shown(own, text)])
+            self.server.text_document_publish_diagnostics(published)
         self._told = frozenset(files)
 
     def schedule_check(self, uri: str, pause: float = _PAUSE) -> None:
@@ -219,12 +219,12 @@ class EditorSession:
 
     def _publish(self, uri: str, remarks: tuple[Diagnostic, ...]) -> None:
         document = self.document(uri)
-        told = [*shown(remarks, document.source)]
-        for one in told:
+        published = [*shown(remarks, document.source)]
+        for one in published:
             one.range = for_client(document, one.range)
-        self.found[uri] = FileDiagnostics(remarks, tuple(told))
+        self.found[uri] = FileDiagnostics(remarks, tuple(published))
         self.server.text_document_publish_diagnostics(
-            lsp.PublishDiagnosticsParams(uri, told, document.version)
+            lsp.PublishDiagnosticsParams(uri, published, document.version)
         )
 
     def close(self, uri: str) -> None:
@@ -252,14 +252,14 @@ def _are_same(first: Source, second: Source) -> bool:
 # What puts a remark right, as actions of an editor: the fixes of `lint --fix`.
 
 
-def actions_of(session: EditorSession, uri: str, wanted: lsp.Range) -> Iterator[lsp.CodeAction]:
+def actions_of(session: EditorSession, uri: str, requested: lsp.Range) -> Iterator[lsp.CodeAction]:
     """Yield an action for each remark in a range that surely can be put right."""
     found = session.found.get(uri)
     if found is None:
         return
     document = session.document(uri)
-    for remark, told in zip(found.remarks, found.shown, strict=True):
-        if remark.fix is None or not _meet(told.range, wanted):
+    for remark, published in zip(found.remarks, found.shown, strict=True):
+        if remark.fix is None or not _meet(published.range, requested):
             continue
         if not can_be_fixed(remark, session.source(uri)):
             continue
@@ -269,7 +269,7 @@ def actions_of(session: EditorSession, uri: str, wanted: lsp.Range) -> Iterator[
         yield lsp.CodeAction(
             title=remark.fix.title,
             kind=lsp.CodeActionKind.QuickFix,
-            diagnostics=[told],
+            diagnostics=[published],
             is_preferred=True,
             edit=lsp.WorkspaceEdit(
                 document_changes=[

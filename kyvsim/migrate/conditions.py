@@ -79,28 +79,28 @@ def fits_read(text: str, pattern: str) -> Test:
     return Plain(rf"{text}.matches('^\\Q' + {sign} + '\\E$')")
 
 
-def _equals_constant(key: Expr, wanted: Json) -> Test:
+def _equals_constant(key: Expr, expected: Json) -> Test:
     text = key.tight(RELATION + 1)
-    if isinstance(wanted, bool):
+    if isinstance(expected, bool):
         if key.test is not None:
-            return key.test if wanted else opposite(key.test)
-        return Relation(text, "==", literal(wanted))
-    if is_list(key.types) and (wanted,) == key.fallback and not wanted:
+            return key.test if expected else opposite(key.test)
+        return Relation(text, "==", literal(expected))
+    if is_list(key.types) and (expected,) == key.fallback and not expected:
         return Relation(f"size({key.text})", "==", "0")
-    if is_map(key.types) and (wanted,) == key.fallback and not wanted and key.asked:
-        return Relation(f"size({key.asked}.orValue({{}}))", "==", "0")
-    if not isinstance(wanted, str):
-        number = float(wanted) if key.is_double and isinstance(wanted, int) else wanted
+    if is_map(key.types) and (expected,) == key.fallback and not expected and key.bare_optional:
+        return Relation(f"size({key.bare_optional}.orValue({{}}))", "==", "0")
+    if not isinstance(expected, str):
+        number = float(expected) if key.is_double and isinstance(expected, int) else expected
         return Relation(text, "==", literal(number))
     if is_number(key.types) or is_bool(key.types):
-        if is_number(key.types) and wanted.isdecimal():
-            return Relation(text, "==", wanted)
-        return Relation(f"string({key.text})", "==", literal(wanted))
-    if is_amount(wanted):
-        return amount_test(key, "==", wanted)
-    if has_wildcard(wanted) and not is_text(key.types):
-        return like(f"string({key.text})", wanted)
-    return like(key.tight(), wanted) if has_wildcard(wanted) else like(text, wanted)
+        if is_number(key.types) and expected.isdecimal():
+            return Relation(text, "==", expected)
+        return Relation(f"string({key.text})", "==", literal(expected))
+    if is_amount(expected):
+        return amount_test(key, "==", expected)
+    if has_wildcard(expected) and not is_text(key.types):
+        return like(f"string({key.text})", expected)
+    return like(key.tight(), expected) if has_wildcard(expected) else like(text, expected)
 
 
 # GreaterThan, GreaterThanOrEquals, LessThan, LessThanOrEquals.
@@ -134,21 +134,21 @@ def _number(value: Expr) -> str:
     return value.tight(RELATION + 1) if is_number(value.types) else f"double({value.text})"
 
 
-def _compared_constant(sign: str, key: Expr, wanted: Json) -> Test:
+def _compared_constant(sign: str, key: Expr, expected: Json) -> Test:
     """Return the comparison with a fixed value, as upstream tries one type after the other.
 
     upstream: pkg/engine/variables/operator/numeric.go
     """
-    if isinstance(wanted, bool) or wanted is None or isinstance(wanted, list | dict):
+    if isinstance(expected, bool) or expected is None or isinstance(expected, list | dict):
         return FALSE
-    text = str(wanted)
-    if key.asked and not is_number_text(str(key.fallback[0])):
+    text = str(expected)
+    if key.bare_optional and not is_number_text(str(key.fallback[0])):
         key = _with_number(sign, key, text)
     if key.duration and parse_duration(text) is not None:
         return amount_test(key, sign, text)
     if is_number(key.types):
         return _of_number(sign, key, text)
-    if is_scalar(key.types) and not isinstance(wanted, str):
+    if is_scalar(key.types) and not isinstance(expected, str):
         raise NotConvertible(
             f"the number {text} as the bound of a quantity has no twin in CEL: the rule takes"
             " `100m` for minutes, and refuses other units",
@@ -156,12 +156,12 @@ def _compared_constant(sign: str, key: Expr, wanted: Json) -> Test:
         )
     if is_scalar(key.types):
         return amount_test(key, sign, text) if parse_quantity(text) is not None else FALSE
-    if not is_text(key.types) and not isinstance(wanted, str):
+    if not is_text(key.types) and not isinstance(expected, str):
         return Relation(key.tight(RELATION + 1), sign, text)
     read = key.tight() if is_text(key.types) else f"string({key.text})"
     if len(read) <= _ORDERING_LONG:
-        return _of_text(sign, read, wanted)
-    return Quantified(f"[{key.as_text}]", "text", _of_text(sign, "text", wanted), "exists")
+        return _of_text(sign, read, expected)
+    return Quantified(f"[{key.as_text}]", "text", _of_text(sign, "text", expected), "exists")
 
 
 def _of_number(sign: str, key: Expr, text: str) -> Test:
@@ -175,29 +175,29 @@ def _of_number(sign: str, key: Expr, text: str) -> Test:
     return Relation(key.tight(RELATION + 1), sign, repr(duration / SECOND) if part else str(whole))
 
 
-def _of_text(sign: str, text: str, wanted: Json) -> Test:
+def _of_text(sign: str, text: str, expected: Json) -> Test:
     """Return the comparison of a text: a duration, a quantity or number, or a version."""
-    if not isinstance(wanted, str):
+    if not isinstance(expected, str):
         number = every(
             [
                 Plain(f"{text}.matches({quoted(_NUMBER)})"),
-                Relation(f"double({text})", sign, str(wanted)),
+                Relation(f"double({text})", sign, str(expected)),
             ]
         )
-        return some([number, _of_duration(sign, text, f"{wanted}s", _DURATION)])
-    duration, quantity = parse_duration(wanted), parse_quantity(wanted)
+        return some([number, _of_duration(sign, text, f"{expected}s", _DURATION)])
+    duration, quantity = parse_duration(expected), parse_quantity(expected)
     if quantity is not None:
-        compared_text = f"quantity({text}).compareTo(quantity({quoted(wanted)}))"
+        compared_text = f"quantity({text}).compareTo(quantity({quoted(expected)}))"
         found = every([Plain(f"isQuantity({text})"), Relation(compared_text, sign, "0")])
-        if duration is None or wanted == "0":
+        if duration is None or expected == "0":
             return found
         is_duration = Plain(f"{text}.matches({quoted(_DURATION)})")
-        return Conditional(is_duration, _of_duration(sign, text, wanted), found)
+        return Conditional(is_duration, _of_duration(sign, text, expected), found)
     if duration is not None:
         seconds = f"{text} + ({text}.matches('[0-9.]$') ? 's' : '')"
-        return _of_duration(sign, seconds, wanted, _SECONDS, text)
-    if _is_version(wanted):
-        compared_text = f"semver({text}).compareTo(semver({quoted(wanted)}))"
+        return _of_duration(sign, seconds, expected, _SECONDS, text)
+    if _is_version(expected):
+        compared_text = f"semver({text}).compareTo(semver({quoted(expected)}))"
         return every([Plain(f"isSemver({text})"), Relation(compared_text, sign, "0")])
     return FALSE
 
@@ -210,9 +210,9 @@ def _is_version(text: str) -> bool:
     return True
 
 
-def _of_duration(sign: str, text: str, wanted: str, form: str = "", read: str = "") -> Test:
+def _of_duration(sign: str, text: str, expected: str, form: str = "", read: str = "") -> Test:
     """Return the comparison of durations; `form` is what the text `read` has to look like."""
-    found = Relation(f"duration({text})", sign, f"duration({quoted(wanted)})")
+    found = Relation(f"duration({text})", sign, f"duration({quoted(expected)})")
     return every([Plain(f"{read or text}.matches({quoted(form)})"), found]) if form else found
 
 
@@ -223,7 +223,7 @@ def _with_number(sign: str, key: Expr, bound: str) -> Expr:
     number = float(bound)
     beside = {">": number, "<": number, ">=": number - 1, "<=": number + 1}[sign]
     default = 0 if not _HOLDS[sign](0.0, number) else int(beside) if beside.is_integer() else beside
-    return key._replace(text=f"{key.asked}.orValue({default})")
+    return key._replace(text=f"{key.bare_optional}.orValue({default})")
 
 
 # AnyIn, AllIn, AnyNotIn, AllNotIn, and the older In and NotIn.
@@ -276,17 +276,17 @@ def takes_wildcards(value: Expr) -> bool:
     return value.noun in _WILD_FIELDS and is_text(element_of(value.types))
 
 
-def membership(macro: str, wanted: bool, key: Expr, value: Expr) -> Test:
+def membership(macro: str, expected: bool, key: Expr, value: Expr) -> Test:
     """Return the test that a key, or one or all of its elements, are among a value's elements.
 
-    `macro` is `exists` or `all`; where they are not `wanted` none must be among them.
+    `macro` is `exists` or `all`; where they are not `expected` none must be among them.
     """
     if key.constant and isinstance(key.constant[0], str) and has_wildcard(key.constant[0]):
-        return _pattern_in(key.constant[0], value, wanted=wanted)
+        return _pattern_in(key.constant[0], value, expected=expected)
     holds = _among(value)
 
     def ends(one: Expr) -> Test:
-        return holds(one) if wanted else opposite(holds(one))
+        return holds(one) if expected else opposite(holds(one))
 
     # A value of which nothing is known is one thing where its name is no plural.
     is_singular = bool(key.noun) and not key.noun.endswith("s")
@@ -299,9 +299,9 @@ def membership(macro: str, wanted: bool, key: Expr, value: Expr) -> Test:
     test = Quantified(source, name, ends(element), macro)
     if is_list(key.types) and key.fallback == ("",) and not _takes_empty(value):
         size = f"size({source})"
-        if macro == "exists" and not wanted:
+        if macro == "exists" and not expected:
             return some([Relation(size, "==", "0"), test])
-        if macro == "all" and wanted:
+        if macro == "all" and expected:
             return every([Relation(size, ">", "0"), test])
     return test
 
@@ -312,13 +312,13 @@ def _takes_empty(value: Expr) -> bool:
     return isinstance(listed, list) and any(one in ("", "*") for one in listed)
 
 
-def _pattern_in(pattern: str, value: Expr, *, wanted: bool) -> Test:
+def _pattern_in(pattern: str, value: Expr, *, expected: bool) -> Test:
     """Return the test that some text of a value fits a key with wildcards."""
     if value.constant:
         raise NotConvertible("two fixed sides of a condition", "leave the condition out")
     source = value.or_else([]) if is_list(value.types) else _listed(value)
     found = Quantified(source, "text", like("text", pattern), "exists")
-    return found if wanted else opposite(found)
+    return found if expected else opposite(found)
 
 
 def _listed(key: Expr) -> str:

@@ -72,8 +72,8 @@ def config_map(entry: Json, scope: Scope) -> Expr:
     scope.context.note(LOOK_UP)
     name = text_value(entry["name"], scope)
     place = within(("namespace",), within_place, entry.get("namespace") or "default", scope)
-    asked = ", ".join(["'v1'", "'configmaps'", *place, name.text])
-    text = f"dyn(resource.Get({asked}))"
+    arguments = ", ".join(["'v1'", "'configmaps'", *place, name.text])
+    text = f"dyn(resource.Get({arguments}))"
     return Expr(text, types_of([("v1", "ConfigMap")]), noun="configMap", is_looked_up=True)
 
 
@@ -115,14 +115,14 @@ def _answer(path: str, scope: Scope) -> Expr:
         raise no_twin(f"a call of `{path}`", "read objects by their resource names")
     group = version.rpartition("/")[0]
     types = types_of([(version, kind_of_plural(group, rest[0]))])
-    asked = [f"'{version}'", f"'{rest[0]}'", *within_place(namespace, scope)]
+    arguments = [f"'{version}'", f"'{rest[0]}'", *within_place(namespace, scope)]
     if labels and len(rest) != 1:
         raise no_twin("a call of one object with a selector", "leave the selector out")
-    asked += labels
+    arguments += labels
     if len(rest) == 2:
-        asked.append(text_value(rest[1], scope).text)
-        return Expr(f"dyn(resource.Get({', '.join(asked)}))", types, is_looked_up=True)
-    text = f"dyn(resource.List({', '.join(asked)}))"
+        arguments.append(text_value(rest[1], scope).text)
+        return Expr(f"dyn(resource.Get({', '.join(arguments)}))", types, is_looked_up=True)
+    text = f"dyn(resource.List({', '.join(arguments)}))"
     items = Expr(f"{text}.items", list_of(types), noun=rest[0])
     return Expr(text, noun=rest[0], fields=MappingProxyType({"items": items}))
 

@@ -365,18 +365,18 @@ def _converted(
         matching = matching_of(rule, kept, context)
         context.note(_DELETIONS)
     scope = _scope(rule, matching, whole, context)
-    asked = _preconditions(preconditions, scope, matching)
-    folded = "variables." in one_line(asked.test) and rule_type.kind == VALIDATING
+    applies = _preconditions(preconditions, scope, matching)
+    folded = "variables." in one_line(applies.test) and rule_type.kind == VALIDATING
     derived = computed.controllers if matching.kinds == _PODS else frozenset[str]()
     given = ConversionInput(
         rule=rule, body=found.body, scope=scope, matching=matching, controllers=derived
     )
     emitted = _emitted(found, given)
-    entries = _guarded(emitted, asked) if folded else emitted
+    entries = _guarded(emitted, applies) if folded else emitted
     mutations = tuple(one for one in entries if isinstance(one, MutationEntry))
     conditions: list[tuple[str, Test | str]] = [*webhook_conditions(spec, context)]
     conditions += [*matching.conditions, *named_conditions("namespaces", variant.where)]
-    conditions += named_conditions("precondition", TRUE if folded else asked.test)
+    conditions += named_conditions("precondition", TRUE if folded else applies.test)
     guards = every(guard for one in mutations for guard in one.guards)
     conditions += named_conditions("precondition", guards)
     conditions += [(one["name"], one["expression"]) for one in rule.get("celPreconditions") or ()]
@@ -423,12 +423,12 @@ def _emitted(found: RuleBody, given: ConversionInput) -> tuple[PolicyEntry, ...]
     return entries
 
 
-def _guarded(entries: Sequence[PolicyEntry], asked: FallibleTest) -> tuple[PolicyEntry, ...]:
+def _guarded(entries: Sequence[PolicyEntry], applies: FallibleTest) -> tuple[PolicyEntry, ...]:
     """Return the entries of a rule, with validations that hold where it does not apply."""
 
     def whole(test: Test) -> Test:
         # `||` would let an error pass where the other side is true.
-        return chosen(asked.test, test, TRUE) if asked.fails else guarded(asked.test, test)
+        return chosen(applies.test, test, TRUE) if applies.fails else guarded(applies.test, test)
 
     return tuple(
         one._replace(test=whole(one.test)) if isinstance(one, ValidationEntry) else one
@@ -462,7 +462,7 @@ def _scope(
 def _preconditions(block: Json, scope: Scope, matching: Matching) -> FallibleTest:
     if not block:
         return _NO_PRECONDITIONS
-    asked = within(("preconditions",), fallible_conditions, block, scope)
-    if asked.fails and set(matching.operations) < set(WRITES):
+    applies = within(("preconditions",), fallible_conditions, block, scope)
+    if applies.fails and set(matching.operations) < set(WRITES):
         scope.context.note(_OTHER_OPERATIONS)
-    return asked
+    return applies

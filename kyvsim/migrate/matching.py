@@ -54,16 +54,16 @@ _HERE: Final = "request.?namespace.orValue('')"
 _PLACE: Final = "binding.metadata.?namespace.orValue('')"
 
 
-def roles_test(field: str, wanted: Sequence[str], context: ConversionContext) -> Test:
+def roles_test(field: str, roles: Sequence[str], context: ConversionContext) -> Test:
     """Return the test that one of some roles is bound to the user, for a field of `ROLE_FIELDS`."""
     context.note(_BOUND)
-    return ROLE_FIELDS[field](wanted)
+    return ROLE_FIELDS[field](roles)
 
 
-def _roles(wanted: Sequence[str]) -> Test:
+def _roles(roles: Sequence[str]) -> Test:
     """Return the test of Roles, which are written as `namespace:name`."""
     names: dict[str, list[str]] = {}
-    for one in wanted:
+    for one in roles:
         namespace, sign, name = one.partition(":")
         if sign:
             names.setdefault(namespace, []).append(name)
@@ -73,11 +73,11 @@ def _roles(wanted: Sequence[str]) -> Test:
     )
 
 
-def _cluster_roles(wanted: Sequence[str]) -> Test:
+def _cluster_roles(roles: Sequence[str]) -> Test:
     """Return the test of ClusterRoles; what a RoleBinding gives counts in its namespace only."""
     listed = f"{_listed('clusterrolebindings', _NOWHERE)} + {_listed('rolebindings', _HERE)}"
     here = some(Relation(_PLACE, "==", one) for one in (_NOWHERE, _HERE))
-    return _bound(f"({listed})", "ClusterRole", wanted, here)
+    return _bound(f"({listed})", "ClusterRole", roles, here)
 
 
 ROLE_FIELDS: Final[Mapping[str, Callable[[Sequence[str]], Test]]] = MappingProxyType(

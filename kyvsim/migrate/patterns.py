@@ -109,8 +109,8 @@ class PatternTest(NamedTuple):
     @property
     def needed_guard(self) -> Test:
         """The same without the lists that have no tests beside them."""
-        asked = {one for one in self.tests if one != TRUE}
-        beside = (one.applies for one in self.lists if not asked <= set(one.own))
+        converted = {one for one in self.tests if one != TRUE}
+        beside = (one.applies for one in self.lists if not converted <= set(one.own))
         return every([*self.guards, *beside])
 
 
@@ -132,8 +132,8 @@ def pattern_tests(pattern: Json, value: Expr, around: PatternContext) -> tuple[T
 
     Raises NotConvertible for what has no twin.
     """
-    asked = _convert(pattern, value, around)
-    return asked.guard, every(_joined(asked.tests, around))
+    converted = _convert(pattern, value, around)
+    return converted.guard, every(_joined(converted.tests, around))
 
 
 def pattern_test(pattern: Json, value: Expr, around: PatternContext) -> Test:
@@ -144,14 +144,14 @@ def pattern_test(pattern: Json, value: Expr, around: PatternContext) -> Test:
     return _fitting(_convert(pattern, value, around), around)
 
 
-def _fitting(asked: PatternTest, around: PatternContext) -> Test:
+def _fitting(converted: PatternTest, around: PatternContext) -> Test:
     """Return the test that a pattern fits, or does not apply."""
-    rest = [one for one in asked.tests if one not in asked.first]
-    others = asked._replace(tests=tuple(rest), guards=())
-    if not asked.first or not asked.lists:
-        return guarded(asked.needed_guard, every(_joined(asked.tests, around)))
+    rest = [one for one in converted.tests if one not in converted.first]
+    others = converted._replace(tests=tuple(rest), guards=())
+    if not converted.first or not converted.lists:
+        return guarded(converted.needed_guard, every(_joined(converted.tests, around)))
     body = guarded(others.needed_guard, every(_joined(rest, around)))
-    return guarded(every(asked.guards), every([*_joined(asked.first, around), body]))
+    return guarded(every(converted.guards), every([*_joined(converted.first, around), body]))
 
 
 def guarded(guard: Test, body: Test) -> Test:
@@ -188,11 +188,11 @@ def _of_map(pattern: Mapping[str, Json], value: Expr, around: PatternContext) ->
     members = {
         key: _of_member(key, below, value, around.below(key)) for key, below in pattern.items()
     }
-    asked = members.values()
-    tests = [test for one in asked for test in one.tests]
-    guards = [guard for one in asked for guard in one.guards]
+    converted = members.values()
+    tests = [test for one in converted for test in one.tests]
+    guards = [guard for one in converted for guard in one.guards]
     lists = _lists_of(members)
-    insists = any(one.insists for one in asked)
+    insists = any(one.insists for one in converted)
     if value.may_miss and not insists:
         tests.insert(0, value.is_there())
         lists = [one._replace(own=(*one.own, tests[0])) for one in lists]
@@ -218,7 +218,12 @@ def _lists_of(members: Mapping[str, PatternTest]) -> list[ListGuard]:
     Members under anchors count together: it is enough if the pattern applies to one of them.
     """
     anchored = [one for key, one in members.items() if _comes_first(key)]
-    found = [one for key, asked in members.items() if not _comes_first(key) for one in asked.lists]
+    found = [
+        one
+        for key, converted in members.items()
+        if not _comes_first(key)
+        for one in converted.lists
+    ]
     if anchored and all(one.lists and not one.guards for one in anchored):
         applies = some(every(listed.applies for listed in one.lists) for one in anchored)
         own = (test for one in anchored for listed in one.lists for test in listed.own)
@@ -268,9 +273,9 @@ def _equality(pattern: Json, value: Expr, around: PatternContext) -> PatternTest
     missing = value.is_missing()
     test = some([missing, every(_joined(within.tests, around))])
     guards = tuple(some([missing, one]) for one in within.guards)
-    asked = set(within.tests)
+    converted = set(within.tests)
     lists = tuple(
-        one.within(value)._replace(own=(test,) if asked <= set(one.own) else ())
+        one.within(value)._replace(own=(test,) if converted <= set(one.own) else ())
         for one in within.lists
     )
     return PatternTest((test,), guards, lists=lists)
@@ -400,8 +405,8 @@ def _of_element(
     element = Expr(name, element_of(value.types), noun=value.noun)
     inside = around._replace(taken=around.taken | {name})
     with located(0):
-        asked = _convert(pattern, element, inside)
-        return asked.guard, _fitting(asked, inside)
+        converted = _convert(pattern, element, inside)
+        return converted.guard, _fitting(converted, inside)
 
 
 def _joined(tests: Iterable[Test], around: PatternContext) -> list[Test]:

@@ -134,8 +134,8 @@ def _test(pattern: Json, text: str, types: Types) -> Test:
     if isinstance(pattern, bool):
         return Relation(text, "==", literal(pattern))
     if isinstance(pattern, int | float):
-        wanted = quoted(str(pattern)) if is_text(types) else repr(pattern)
-        return Relation(text, "==", wanted)
+        expected = quoted(str(pattern)) if is_text(types) else repr(pattern)
+        return Relation(text, "==", expected)
     parts = _alternatives(pattern)
     if len(parts) > 1 and all(map(_is_plain, parts)) and not _has_amounts(parts, types):
         if is_bool(types):  # the text of a truth is one of two
@@ -164,16 +164,16 @@ def _has_amounts(parts: list[str], types: Types) -> bool:
 
 
 def _listed(parts: list[str], types: Types) -> str:
-    wanted = (one if is_number(types) else quoted(one) for one in parts)
-    return f"[{', '.join(wanted)}]"
+    expected = (one if is_number(types) else quoted(one) for one in parts)
+    return f"[{', '.join(expected)}]"
 
 
 def _in_type(text: str, types: Types, parts: list[str]) -> str:
     """Return a value as what its texts are compared with."""
     if types and (is_text(types) or is_number(types) or is_bool(types)):
         return text
-    odd = any(one in _TRUTHS or parse_quantity(one) is not None for one in parts)
-    return f"string({text})" if odd else text
+    is_special = any(one in _TRUTHS or parse_quantity(one) is not None for one in parts)
+    return f"string({text})" if is_special else text
 
 
 def _atom(atom: str, text: str, types: Types) -> Test:

@@ -212,10 +212,10 @@ def _has(kind: str, *steps: str) -> bool:
 
 def controllers_of(computed: ComputedRules, context: ConversionContext) -> Json | None:
     """Return the controllers that a policy on Pods is derived for; None for all that there are."""
-    wanted = computed.controllers
-    if "ReplicationController" in wanted:
+    controllers = computed.controllers
+    if "ReplicationController" in controllers:
         context.note(_REPLICATION)
-    known = [one for one in _DERIVABLE if one in wanted]
+    known = [one for one in _DERIVABLE if one in controllers]
     if len(known) == len(_DERIVABLE):
         return None
     return [plural(_GROUPS.get(one, "apps"), one) for one in known]

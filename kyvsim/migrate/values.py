@@ -202,8 +202,8 @@ class Expr(NamedTuple):
     fields: "Mapping[str, Expr]" = MappingProxyType({})
     """Expressions of fields that replace the usual ones."""
     fallback: tuple[Json, ...] = ()
-    """The default of the value, in a tuple of one; `asked` may be missing."""
-    asked: str = ""
+    """The default of the value, in a tuple of one; `bare_optional` may be missing."""
+    bare_optional: str = ""
     """The optional behind a value with a fallback."""
     nullable: bool = False
     """Whether a rule sees null where it is missing, rather than end in an error."""

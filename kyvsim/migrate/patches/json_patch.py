@@ -72,7 +72,7 @@ class PatchLoop(NamedTuple):
 
     def goes_over(self, value: Expr) -> bool:
         """Return whether its elements are those of a list that is patched."""
-        same = {self.listed.asked, self.listed.text, self.listed.soft} - {""}
+        same = {self.listed.bare_optional, self.listed.text, self.listed.soft} - {""}
         soft = value.or_else([]) if value.may_miss else value.text
         return bool(same & {value.text, value.optional, soft})
 
@@ -435,8 +435,8 @@ def _each(loop: PatchLoop, operations: list[PatchExpression]) -> str:
     counted = loop.counter.text in body or loop.counter.text in one_line(kept)
     macro = "transformList" if counted else "map"
     names = [loop.counter.text, loop.element.text] if counted else [loop.element.text]
-    asked = [] if kept == TRUE else [one_line(kept)]
-    head = f"{loop.source}.{macro}({', '.join([*names, *asked])}"
+    conditions = [] if kept == TRUE else [one_line(kept)]
+    head = f"{loop.source}.{macro}({', '.join([*names, *conditions])}"
     text = f"{head}, {body})"
     if len(text) > WIDTH or "\n" in text:
         text = f"{head},\n{indented(body)}\n)"

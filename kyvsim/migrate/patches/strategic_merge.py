@@ -97,8 +97,8 @@ def condition_test(data: Json, value: Expr, around: PatchContext) -> Test:
     """
     if isinstance(data, str) and "{{" in data:
         around.scope.context.note(READ_TEXTS)
-        wanted = text_value(data, around.scope)
-        return every([value.is_there(), Relation(value.text, "==", wanted.tight(5))])
+        expected = text_value(data, around.scope)
+        return every([value.is_there(), Relation(value.text, "==", expected.tight(5))])
     if isinstance(data, list):
         raise no_twin("a condition on a list", "ask in a precondition")
     if not isinstance(data, dict):
@@ -381,9 +381,9 @@ def _without(gone: list[ListElement], part: _FieldPatch, there: Test) -> list[Pa
 
 def _is_named(patch: ListElement, element: Expr, around: PatchContext) -> Test:
     tests = []
-    for key, wanted in patch.names.items():
+    for key, expected in patch.names.items():
         found = element.child(key)
-        tests.append(Relation(found.or_else(""), "==", value_text(wanted, around)))
+        tests.append(Relation(found.or_else(""), "==", value_text(expected, around)))
     return every(tests)
 
 

@@ -185,10 +185,10 @@ def _to_array(value: Expr) -> Expr:
     return Expr(f"[{value.text}]", list_of(value.types), noun=value.noun)
 
 
-def _label_match(wanted: Expr, labels: Expr) -> Expr:
+def _label_match(expected: Expr, labels: Expr) -> Expr:
     found = f"{labels.optional or labels.tight()}[?key]"
-    body = Relation(found, "==", f"optional.of({wanted.tight()}[key])")
-    return as_value(Quantified(wanted.or_else({}), "key", body))
+    body = Relation(found, "==", f"optional.of({expected.tight()}[key])")
+    return as_value(Quantified(expected.or_else({}), "key", body))
 
 
 def _arithmetic(sign: str, level: int, left: Expr, right: Expr) -> Expr:

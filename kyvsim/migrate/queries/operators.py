@@ -84,8 +84,8 @@ def _compared(left: Expr, sign: str, right: Expr) -> Test:
     if right.constant and right.constant[0] is None:
         return left.is_missing() if sign == "==" else left.is_there()
     if right.constant and isinstance(right.constant[0], bool) and left.test is not None:
-        wanted = right.constant[0] is (sign == "==")
-        return left.test if wanted else opposite(left.test)
+        expected = right.constant[0] is (sign == "==")
+        return left.test if expected else opposite(left.test)
     if not left.may_miss and not right.may_miss:
         return Relation(left.tight(RELATION + 1), sign, right.tight(RELATION + 1))
     if sign in {"==", "!="} and right.constant:
@@ -163,7 +163,7 @@ def _or_constant(first: Expr, second: Expr) -> Expr:
         is_choice=False,
         types=first.types or (second.types if default else ()),
         fallback=(default,),
-        asked=first.optional,
+        bare_optional=first.optional,
     )
 
 

@@ -221,8 +221,8 @@ def existing(given: ConversionInput) -> list[MutationEntry]:
         "evaluation": {"mutateExisting": {"enabled": True}},
         "targetMatchConstraints": {"expression": named.text},
     }
-    asked = [("named", named.chosen), ("precondition", applies)]
-    conditions = [(name, laid_out(test)) for name, test in asked if test != TRUE]
+    checks = [("named", named.chosen), ("precondition", applies)]
+    conditions = [(name, laid_out(test)) for name, test in checks if test != TRUE]
     if conditions:
         fields["targetMatchConditions"] = named_expressions(conditions)
     found = _patches(given.body, root, PatchContext(inner, merges=root.merges))
@@ -252,8 +252,8 @@ _PATCHES: Final[Mapping[str, Callable[[Json, Root, PatchContext], Sequence[Mutat
 def _on_target(target: Json, scope: Scope) -> tuple[Scope, Test]:
     """Return the scope of a patch of a target, and the test of its preconditions."""
     inner = within(("context",), with_entries, target.get("context"), scope, inline=True)
-    asked = target.get("preconditions")
-    return inner, within(("preconditions",), conditions_test, asked, inner)
+    checks = target.get("preconditions")
+    return inner, within(("preconditions",), conditions_test, checks, inner)
 
 
 def _elsewhere(given: ConversionInput, target: Expr) -> Scope:

@@ -61,8 +61,8 @@ def text_tests(scope: Scope) -> TextTest:
                 "ask with a deny condition",
             )
         scope.context.note(READ_TEXTS)
-        wanted = text_value(operand, scope)
-        found = Relation(value.text, _SIGNS[sign], wanted.tight(5))
+        expected = text_value(operand, scope)
+        found = Relation(value.text, _SIGNS[sign], expected.tight(5))
         if if_missing:
             return some([value.is_missing(), found])
         return every([value.is_there(), found])
@@ -151,8 +151,8 @@ def cel(given: ConversionInput) -> Sequence[ValidationEntry]:
         )
     for one in body.get("variables") or ():
         given.scope.context.add_variable(one["name"], one["expression"])
-    asks_more = given.rule.get("celPreconditions") or not named_operations(given.rule)
-    if asks_more and not given.matching.deletes:
+    has_preconditions = given.rule.get("celPreconditions") or not named_operations(given.rule)
+    if has_preconditions and not given.matching.deletes:
         given.scope.context.note(_DELETIONS)
     usual = given.rule["validate"].get("message") or ""
     return [
