@@ -1,6 +1,10 @@
-"""Hazards of the cluster itself: rights that lack, kinds that nothing enforces."""
+"""Hazards of a cluster: what is installed, and who evaluates it."""
+
+import pytest
 
 from kyvsim.model.simulation import CI
+
+# Hazards of the cluster itself: rights that lack, kinds that nothing enforces.
 
 COPY = """
 apiVersion: kyverno.io/v1
@@ -94,3 +98,40 @@ def test_workloads_that_get_their_pods_or_are_denied_themselves_are_none(run, ob
     ):
         simulation = run(NO_LATEST % (controllers, action), _deployment(obj, image))
         assert not [one for one in simulation.hazards if one.code == "KH017"]
+
+
+# What is lost where the API server evaluates a policy.
+
+CEL = {"cel": {"generate": True, "expressions": [{"expression": "true"}]}}
+
+
+def kinds(*names):
+    return {"any": [{"resources": {"kinds": list(names)}}]}
+
+
+@pytest.fixture
+def told(run, cluster_policy):
+    def find(match, validate=CEL, annotations=None):
+        policy = cluster_policy("p", {"match": match, "validate": validate})
+        policy["metadata"]["annotations"] = annotations or {}
+        return [one for one in run([policy]).hazards if one.code == "KH030"]
+
+    return find
+
+
+def test_rules_that_are_derived_for_controllers_are_told(told):
+    (hazard,) = told(kinds("Pod"))
+    assert hazard.policies == ("p",)
+    assert "CronJob, DaemonSet, Deployment, Job, ReplicaSet" in hazard.message
+
+
+@pytest.mark.parametrize(
+    ("match", "more"),
+    [
+        (kinds("Deployment"), {}),
+        (kinds("Pod"), {"validate": {"cel": {**CEL["cel"], "generate": False}}}),
+        (kinds("Pod"), {"annotations": {"pod-policies.kyverno.io/autogen-controllers": "none"}}),
+    ],
+)
+def test_nothing_is_told_where_nothing_is_lost(told, match, more):
+    assert told(match, **more) == []

@@ -1,3 +1,5 @@
+"""Races: orders of steps that are tried, and those that need not be."""
+
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Expectation, HazardLevel, Simulation
 from kyvsim.simulator.api_server import ObjectStore

@@ -1,3 +1,5 @@
+"""The scheduler and the kubelet."""
+
 import pytest
 
 from kyvsim.simulator.api_server.server import ADMIN

@@ -1,3 +1,5 @@
+"""Virtual time."""
+
 from kyvsim.simulator.scheduler import Scheduler, VirtualClock
 
 

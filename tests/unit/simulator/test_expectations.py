@@ -1,3 +1,5 @@
+"""Where an object differs from what is expected."""
+
 import pytest
 
 from kyvsim.simulator.expectations import closest_mismatch, first_mismatch
