@@ -116,10 +116,7 @@ def _operations(one: Filter) -> Iterator[str]:
 
 _NATIVE = "admissionregistration.k8s.io"
 _VALIDATING, _MUTATING = "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"
-_GENERATE_SWITCHES = (
-    f"generate{_VALIDATING}",
-    f"generate{_MUTATING}",
-)
+_GENERATE_SWITCHES = (f"generate{_VALIDATING}", f"generate{_MUTATING}")
 _VERBS = ("create", "update", "list", "delete")
 """What Kyverno must be allowed to do with what it makes."""
 _CLASSIC = "validatingadmissionpolicy"

@@ -232,12 +232,7 @@ def _deleting(obj: Json, user: UserInfo, sim: SimulationContext) -> ApiRequest:
 
 
 _BUILDERS = MappingProxyType(
-    {
-        Verb.CREATE: _creating,
-        Verb.UPDATE: _updating,
-        Verb.APPLY: _applying,
-        Verb.DELETE: _deleting,
-    }
+    {Verb.CREATE: _creating, Verb.UPDATE: _updating, Verb.APPLY: _applying, Verb.DELETE: _deleting}
 )
 
 

@@ -32,13 +32,7 @@ class Timeline:
             self.skipped += skipped
 
     def record(
-        self,
-        actor: str,
-        action: str,
-        key: ObjectKey,
-        *,
-        outcome: str = "done",
-        message: str = "",
+        self, actor: str, action: str, key: ObjectKey, *, outcome: str = "done", message: str = ""
     ) -> TimelineEvent:
         """Add an event that happens now, and return it."""
         event = TimelineEvent(

@@ -37,11 +37,7 @@ COMMANDS: tuple[KubectlCommand, ...] = (
     KubectlCommand("apply", write.apply, ("dry-run", "field-manager", "filename", "server-side")),
     KubectlCommand("create", write.create, ("dry-run", "field-manager", "filename", *write.FLAGS)),
     KubectlCommand("replace", write.replace, ("field-manager", "filename")),
-    KubectlCommand(
-        "delete",
-        write.delete,
-        (*_DELETING, *_PLACES),
-    ),
+    KubectlCommand("delete", write.delete, (*_DELETING, *_PLACES)),
     KubectlCommand("get", read.get, ("ignore-not-found", "no-headers", "output", *_PLACES)),
     KubectlCommand(
         "patch", write.run_patch, ("field-manager", "patch", "patch-file", "subresource", "type")

@@ -442,11 +442,7 @@ _COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = MappingProxyType(
             Column("READY", _ratio((_STATUS, "readyReplicas"), (_SPEC, "replicas"))),
             _AGE,
         ),
-        ("networking.k8s.io", "NetworkPolicy"): (
-            _NAME,
-            Column("POD-SELECTOR", _selector),
-            _AGE,
-        ),
+        ("networking.k8s.io", "NetworkPolicy"): (_NAME, Column("POD-SELECTOR", _selector), _AGE),
         ("rbac.authorization.k8s.io", "ClusterRole"): (_NAME, _CREATED),
         ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _BOUND,
         ("rbac.authorization.k8s.io", "Role"): (_NAME, _CREATED),

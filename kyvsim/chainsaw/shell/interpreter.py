@@ -66,10 +66,7 @@ class Shell:
     """A shell that runs: its variables and options, and what was printed so far."""
 
     def __init__(
-        self,
-        environment: ShellEnvironment,
-        variables: Mapping[str, str],
-        end: float = float("inf"),
+        self, environment: ShellEnvironment, variables: Mapping[str, str], end: float = float("inf")
     ) -> None:
         self.environment = environment
         self.usage = environment.usage

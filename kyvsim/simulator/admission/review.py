@@ -63,11 +63,7 @@ def details(key: ObjectKey, review: Review, store: ObjectStore) -> dict[str, Jso
     subject = review.object if review.object is not None else review.old
     # What is sent to a subresource may be of another kind: a Scale, an Eviction.
     sent = split_api_version(text_field(subject, "apiVersion") or key.api_version)
-    kind = {
-        "group": sent[0],
-        "version": sent[1],
-        "kind": text_field(subject, "kind") or key.kind,
-    }
+    kind = {"group": sent[0], "version": sent[1], "kind": text_field(subject, "kind") or key.kind}
     resource = {
         "group": group,
         "version": version,

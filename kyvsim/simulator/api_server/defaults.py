@@ -430,9 +430,7 @@ def _admission_policy_spec(spec: Json) -> Json:
 def _constraints(constraints: Json) -> Json:
     defaults = {"matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}}
     return changed(
-        filled(constraints, defaults),
-        "resourceRules",
-        lambda some: each(some, _admission_rule),
+        filled(constraints, defaults), "resourceRules", lambda some: each(some, _admission_rule)
     )
 
 

@@ -182,11 +182,7 @@ def _with_node_ports(ports: list[Json], used: set[Json]) -> list[Json]:
 
 
 _PREPARATIONS: Mapping[tuple[str, str], Callable[[Json, ObjectStore], Json]] = MappingProxyType(
-    {
-        ("v1", "Pod"): _pod,
-        ("v1", "Service"): _service,
-        ("batch/v1", "Job"): _job,
-    }
+    {("v1", "Pod"): _pod, ("v1", "Service"): _service, ("batch/v1", "Job"): _job}
 )
 
 # A request's way: found → admitted → stored.

@@ -518,11 +518,7 @@ def _settle(obj: Json, attempt: Attempt, event: TimelineEvent, kyverno: Kyverno)
         settled = {**status, "state": COMPLETED, "message": ""}
         client.update({**obj, "status": settled}, "status")
     elif retries < _MOST_RETRIES:
-        failed = {
-            "state": FAILED,
-            "message": messages(attempt.problems),
-            "retryCount": retries + 1,
-        }
+        failed = {"state": FAILED, "message": messages(attempt.problems), "retryCount": retries + 1}
         client.update({**obj, "status": {**status, **failed}}, "status")
         return
     client.delete(object_key(obj))

@@ -48,10 +48,7 @@ def run_jobs(sim: SimulationContext) -> None:
     queue = WorkQueue(sim, "job-controller", work)
     watch_kinds(
         sim.store,
-        {
-            ("batch/v1", "Job"): enqueue(queue),
-            ("v1", "Pod"): enqueue_controller(queue, "Job"),
-        },
+        {("batch/v1", "Job"): enqueue(queue), ("v1", "Pod"): enqueue_controller(queue, "Job")},
     )
 
 
