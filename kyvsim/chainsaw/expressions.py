@@ -253,7 +253,15 @@ def _check(tree: Json, value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
     elif tree.__class__ is list:
         yield from _check_list(tree, value, at)
     else:
-        yield from _check_scalar(tree, value, at)
+        wanted = tree
+        if tree.__class__ is str:
+            expression = parse_expression(tree)
+            if expression.engine:
+                wanted = evaluate_expression(expression, value, at.bindings, at.evaluate)
+            elif not expression.foreach and not expression.binding:
+                wanted = expression.text
+        if not _equal(wanted, value, at):
+            yield TreeMismatch(at.path, f"is {_shown(value)}, but should be {_shown(wanted)}")
 
 
 def _check_map(tree: Mapping[str, Json], value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
@@ -307,18 +315,6 @@ def _check_list(tree: list[Json], value: Json, at: _TreePlace) -> Iterator[TreeM
         return
     for index, (wanted, member) in enumerate(zip(tree, value, strict=True)):
         yield from _check(wanted, member, at.item(str(index)))
-
-
-def _check_scalar(tree: Json, value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
-    wanted = tree
-    if tree.__class__ is str:
-        expression = parse_expression(tree)
-        if expression.engine:
-            wanted = evaluate_expression(expression, value, at.bindings, at.evaluate)
-        elif not expression.foreach and not expression.binding:
-            wanted = expression.text
-    if not _equal(wanted, value, at):
-        yield TreeMismatch(at.path, f"is {_shown(value)}, but should be {_shown(wanted)}")
 
 
 def _equal(wanted: Json, value: Json, at: _TreePlace) -> bool:

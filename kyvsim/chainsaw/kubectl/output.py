@@ -127,22 +127,18 @@ def _inner(value: Json, inner: str) -> Iterator[Json]:
     elif inner.startswith("?"):
         yield from _filtered(value, inner)
     elif value.__class__ is list:
-        yield from _items(value, inner)
-
-
-def _items(value: list[Json], inner: str) -> Iterator[Json]:
-    cut = _SLICE.fullmatch(inner)
-    if cut:
-        first, last = (int(one) if one else None for one in cut.groups())
-        yield from value[first:last]
-    elif re.fullmatch(r"-?\d+", inner):
-        place = int(inner)
-        if not -len(value) <= place < len(value):
-            text = f"array index out of bounds: index {place}, length {len(value)}"
-            raise JsonPathError(f"error executing jsonpath: {text}")
-        yield value[place]
-    else:
-        raise JsonPathError(f"error parsing jsonpath [{inner}]")
+        cut = _SLICE.fullmatch(inner)
+        if cut:
+            first, last = (int(one) if one else None for one in cut.groups())
+            yield from value[first:last]
+        elif re.fullmatch(r"-?\d+", inner):
+            place = int(inner)
+            if not -len(value) <= place < len(value):
+                text = f"array index out of bounds: index {place}, length {len(value)}"
+                raise JsonPathError(f"error executing jsonpath: {text}")
+            yield value[place]
+        else:
+            raise JsonPathError(f"error parsing jsonpath [{inner}]")
 
 
 def _filtered(value: Json, inner: str) -> Iterator[Json]:

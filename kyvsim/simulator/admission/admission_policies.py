@@ -303,18 +303,11 @@ def _refusals(
         elif refusal is not None:
             yield ValidationDenial(refusal.message, is_fault=True, ignored=not closed)
     if closed:
-        yield from _unannotated(invocation.policy, validator, values)
-
-
-def _unannotated(
-    policy: Json, validator: Validator, values: list[Any]
-) -> Iterator[ValidationDenial]:
-    """Yield what is wrong with annotations for the audit log, which nobody reads here."""
-    for _, one in audit_annotations(policy["spec"], validator):
-        try:
-            one.value(values)
-        except FaultError as fault:
-            yield ValidationDenial(str(fault), always=True, is_fault=True)
+        for _, one in audit_annotations(invocation.policy["spec"], validator):
+            try:
+                one.value(values)
+            except FaultError as fault:
+                yield ValidationDenial(str(fault), always=True, is_fault=True)
 
 
 def validating_problems(policy: Json) -> Iterator[tuple[Path, str, str]]:

@@ -209,21 +209,16 @@ def _cannot_generate(generation: Generation, store: ObjectStore) -> str:
     path = "foreach" if loops is not None else ""
     for user, verbs in wanted:
         for target in loops if loops is not None else (generation.whole,):
-            problem = _cannot_make(target, user, verbs, store)
+            kinds = target.clone_kinds
+            # Of a list of kinds, upstream looks at the first.
+            gvk = kinds[0] if kinds else f"{target.api_version}/{target.kind}"
+            if "{{" in gvk:
+                problem = ""
+            else:
+                problem = _refusal(user, verbs, _ControllerTask(gvk, target.namespace), store)
             if problem:
                 return f"{path}.: {problem}"
     return ""
-
-
-def _cannot_make(
-    target: GeneratePattern, user: UserInfo, verbs: tuple[str, ...], store: ObjectStore
-) -> str:
-    kinds = target.clone_kinds
-    # Of a list of kinds, upstream looks at the first.
-    gvk = kinds[0] if kinds else f"{target.api_version}/{target.kind}"
-    if "{{" in gvk:
-        return ""
-    return _refusal(user, verbs, _ControllerTask(gvk, target.namespace), store)
 
 
 def _refusal(
@@ -471,15 +466,11 @@ def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str
     if not policy.facts.admission and policy.kind.endswith("MutatingPolicy"):
         yield from () if mutating_facts(policy).changes_existing else (_IDLE,)
     if policy.facts.schedule is not None:
-        yield from _schedule_problems(policy.facts.schedule)
-
-
-def _schedule_problems(schedule: str) -> Iterator[str]:
-    try:
-        next(iter(next_times(schedule, START, 1)), None)
-    except ValueError as error:
-        why = "schedule spec in the deletingPolicy is not in proper cron format"
-        yield f"spec.schedule: Invalid value: {quote(schedule)}: {why}: {error}"
+        try:
+            next(iter(next_times(policy.facts.schedule, START, 1)), None)
+        except ValueError as error:
+            why = "schedule spec in the deletingPolicy is not in proper cron format"
+            yield f"spec.schedule: Invalid value: {quote(policy.facts.schedule)}: {why}: {error}"
 
 
 def _field(path: Path) -> str:

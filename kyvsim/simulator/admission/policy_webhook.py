@@ -90,20 +90,17 @@ def cel_exception_problems(exception: CelException) -> Iterator[str]:
 def entry_problems(spec: Json, name: str, system: System) -> Iterator[str]:
     """Yield what is wrong with a global context entry, each as `field: what: why`."""
     if spec.get("kubernetesResource") is not None:
-        yield from _of_resource(spec["kubernetesResource"])
+        resource = spec["kubernetesResource"]
+        core = resource.get("version") == "v1"
+        for field in ("group", "version", "resource"):
+            if not resource.get(field) and not (field == "group" and core):
+                why = f"A Resource entry requires a {field}"
+                yield f"spec.resource.{field}: Required value: {why}"
     if spec.get("apiCall") is not None:
         yield from _of_call(spec["apiCall"])
     for index, projection in enumerate(spec.get("projections") or ()):
         for problem in _of_projection(projection, name, system):
             yield f"spec.projections[{index}].{problem}"
-
-
-def _of_resource(resource: Json) -> Iterator[str]:
-    core = resource.get("version") == "v1"
-    for field in ("group", "version", "resource"):
-        if not resource.get(field) and not (field == "group" and core):
-            why = f"A Resource entry requires a {field}"
-            yield f"spec.resource.{field}: Required value: {why}"
 
 
 def _of_call(call: Json) -> Iterator[str]:

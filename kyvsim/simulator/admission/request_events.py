@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.result import PolicyResponse, RuleStatus
@@ -169,7 +169,10 @@ def record_requests(
         action = purpose.action or action
         obj = response.object if response.object is not None else request.object
         key = object_key(obj) if obj is not None and not request.key.name else request.key
-        failure_reasons = _obstacles(key, response, note)
+        error, failure_reasons = response.error, []
+        if error is not None:
+            why = FailureReason(error.why, error.message, key, rules=note.denied_by)
+            failure_reasons.append(why)
         event = timeline.record(
             actor_of(request.user),
             action,
@@ -183,7 +186,7 @@ def record_requests(
         after = None if gone else response.object
         event = timeline.add_errors(event, note.unevaluated)
         timeline.amend(
-            event, before=old, after=after, policies=rules, failure_reasons=failure_reasons
+            event, before=old, after=after, policies=rules, failure_reasons=tuple(failure_reasons)
         )
 
     return observe
@@ -193,15 +196,6 @@ def _outcome(response: ApiResponse) -> str:
     if response.error is None:
         return "done" if response.changed else "unchanged"
     return "denied" if response.error.why is FailureCause.DENIED else "failed"
-
-
-def _obstacles(
-    key: ObjectKey, response: ApiResponse, note: RequestNote
-) -> tuple[FailureReason, ...]:
-    error = response.error
-    if error is None:
-        return ()
-    return (FailureReason(error.why, error.message, key, rules=note.denied_by),)
 
 
 def _message(purpose: Purpose, response: ApiResponse, note: RequestNote) -> str:

@@ -199,13 +199,9 @@ def nameless_mutation(facts: Facts) -> Iterator[Hazard]:
 
 def _reading(admission: Admission) -> Iterator[str]:
     for response in admission.responses:
-        yield from _rules(response)
-
-
-def _rules(response: PolicyResponse) -> Iterator[str]:
-    for result in response.results:
-        if reads_own_name(result.rule):
-            yield f"{response.policy.key}/{result.rule.name}"
+        for result in response.results:
+            if reads_own_name(result.rule):
+                yield f"{response.policy.key}/{result.rule.name}"
 
 
 def _nameless_mutation_hazard(facts: Facts, admission: Admission, name: str) -> Hazard:
