@@ -21,7 +21,7 @@ class Printed(NamedTuple):
     stream: int
     text: str
     unknown: str = ""
-    """The command whose output this is where nobody here knows the output, "" for a text."""
+    """The command whose output this is if the output is unknown, "" for known text."""
 
 
 class Result(NamedTuple):
@@ -43,13 +43,13 @@ class Result(NamedTuple):
 
 
 def require_known(printed: Printed) -> None:
-    """Raise UnsupportedError where something depends on output that nobody here knows."""
+    """Raise UnsupportedError if something depends on unknown output."""
     if printed.unknown:
         raise UnsupportedError(f"the output of {printed.unknown}")
 
 
 def unknown_output(command: str) -> Result:
-    """Return that a command succeeded, and printed what nobody here knows."""
+    """Return the result of a command that succeeded with unknown output."""
     return Result(0, (Printed(STDOUT, "", command), Printed(STDERR, "", command)))
 
 
@@ -71,7 +71,7 @@ _SCRATCH = "/tmp/"  # noqa: S108 — a name in scripts: nothing is written there
 _WRITTEN_ONLY = "written:"
 """What keys of files begin with that are not looked for on the disk."""
 _LOOK_UP = 2
-"""Steps of asking the file system, which takes as long."""
+"""Steps that a look-up in the file system counts as."""
 _PARSED = 64
 """Characters of a manifest that take as long to read as a command."""
 

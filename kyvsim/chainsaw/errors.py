@@ -10,7 +10,7 @@ class FailedError(Exception):
 
 
 class HardError(FailedError):
-    """A fault that no waiting mends, such as an expression that cannot be evaluated."""
+    """A failure that is not retried, such as an expression that cannot be evaluated."""
 
 
 class UnsupportedError(Exception):

@@ -98,7 +98,7 @@ _SHOWN = 200
 _TOO_MUCH = "the limit of steps for the expressions of a test is exceeded"
 
 Bindings = Mapping[str, Json]
-"""What `$name` stands for, by name without the `$`."""
+"""The values of `$name`, by name without the `$`."""
 Evaluate = Callable[[str, Json, Bindings], Json]
 """Evaluates the text of an expression on a value; raises HardError."""
 
@@ -109,7 +109,7 @@ class TreeExpression(NamedTuple):
     text: str
     """The expression, or the key as it is."""
     engine: str = ""
-    """What evaluates it: `jp`; "" where the text stands for itself."""
+    """The engine that evaluates it: `jp`; "" for a literal."""
     foreach: bool = False
     """Whether each item of what it finds is meant."""
     place: str = ""

@@ -185,7 +185,7 @@ def _run_block(
 
 
 def _answered(situation: Situation, operation: ChainsawOperation) -> dict[str, Json]:
-    """Run an operation; raise UnsupportedError where policies asked what nobody can answer.
+    """Run an operation; raise UnsupportedError if policies needed data that is not available.
 
     Its end says nothing then, whether it succeeded or not.
     """

@@ -30,7 +30,7 @@ class AssertedObjects(NamedTuple):
     """What an assertion found."""
 
     name: str
-    """What it asks for."""
+    """What it asserts."""
     objects: tuple[tuple[ObjectKey, Json], ...]
     """The objects that were as it says, with their uids."""
     until: float
@@ -42,7 +42,7 @@ class AssertedObjects(NamedTuple):
 def found(
     name: str, objects: Sequence[Json], until: float, unmet: Callable[[], str]
 ) -> AssertedObjects | None:
-    """Return what an assertion found in the cluster; None for a tree that asks for no object."""
+    """Return what an assertion found in the cluster; None for a tree without an object."""
     named = tuple((object_key(one), metadata(one).get("uid")) for one in objects if one is not None)
     return AssertedObjects(name, named, until, unmet) if named else None
 
@@ -263,7 +263,7 @@ class TestSession:
 
 
 class Situation(NamedTuple):
-    """What holds where an operation stands."""
+    """The state in which an operation runs."""
 
     session: TestSession
     bindings: Bindings
@@ -294,7 +294,7 @@ class Situation(NamedTuple):
         return self.template if wanted is None else wanted
 
     def require_explicit(self, spec: Mapping[str, Json]) -> None:
-        """Raise UnsupportedError where nobody says whether text in brackets is an expression.
+        """Raise UnsupportedError if it is undefined whether text in brackets is an expression.
 
         What such text makes of an object that cannot be used says nothing then.
         """
@@ -319,7 +319,7 @@ class TestOperation(NamedTuple):
     """An action of a step."""
 
     name: str
-    """The field that asks for it."""
+    """Its field in a step."""
     run: Callable[[Situation, Mapping[str, Json]], Mapping[str, Json]]
     """Does it and returns the bindings it leaves; raises FailedError or UnsupportedError."""
 

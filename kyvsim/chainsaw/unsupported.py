@@ -17,26 +17,26 @@ from kyvsim.simulator.policies import CEL_KINDS
 
 # What a test came upon that no simulation can answer, whatever it expected.
 #
-# Policies ask registries, services and key stores; Kubernetes' own admission asks quotas and
+# Policies query registries, services and key stores; Kubernetes' own admission asks quotas and
 # limits.
 
 _OWN_WORDS = re.compile(
     r"\bkyvsim (?:answers|asks|calls|does not know|verifies|works offline)\b"
     r"|\bthe budget of [0-9,]+ steps for a \w+ is spent\b"
 )
-"""What kyvsim itself says in results of rules: Kyverno would have asked someone, or gone on."""
+"""Results of rules that only kyvsim has: Kyverno would have queried something, or continued."""
 
 _SECURITY = "pod-security.kubernetes.io/enforce"
 _LAX = frozenset({"", "privileged"})
 
 
 def out_of_reach(message: str) -> bool:
-    """Return whether the message of a rule's result says that something could not be asked."""
+    """Return whether the message of a rule's result names unavailable data."""
     return _OWN_WORDS.search(message) is not None
 
 
 def watch_responses(found: list[str]) -> Callable[[Iterable[PolicyResponse]], None]:
-    """Return a listener of what policies say that adds what could not be asked to `found`."""
+    """Return a listener to responses of policies that adds unavailable data to `found`."""
 
     def listen(responses: Iterable[PolicyResponse]) -> None:
         found.extend(
@@ -64,7 +64,7 @@ def watch_policies(found: list[str]) -> Callable[[ApiRequest, ApiResponse, Json]
 def watch_pods(
     store: ObjectStore, found: list[str]
 ) -> Callable[[ApiRequest, ApiResponse, Json], None]:
-    """Return an observer of requests that adds to `found` why a new Pod would fare otherwise."""
+    """Return an observer of requests that adds to `found` why a real Pod would differ."""
 
     def observe(request: ApiRequest, response: ApiResponse, _old: Json) -> None:
         key = request.key
@@ -87,7 +87,7 @@ def watch_pods(
     return observe
 
 
-# What a simulated cluster does not do, told where a test comes upon it.
+# What a simulated cluster does not do, reported when a test needs it.
 #
 # There are objects that act in a cluster, and here do nothing; objects that somebody writes in a
 # cluster, and nobody here; and fields that controllers fill in there, and none here. What a test
@@ -100,7 +100,7 @@ _CONFIGURATIONS = frozenset({"ValidatingWebhookConfiguration", "MutatingWebhookC
 _WRITTEN_HERE = frozenset(
     {"kyverno-resource-validating-webhook-cfg", "kyverno-resource-mutating-webhook-cfg"}
 )
-"""The webhook configurations of Kyverno that are written; the others tell of no policy."""
+"""The webhook configurations of Kyverno that are written; the others name no policy."""
 _ACTING = MappingProxyType(
     {
         ("policies.kyverno.io", _EVERY): "",
@@ -111,7 +111,7 @@ _ACTING = MappingProxyType(
 )
 """Kinds whose objects do something that the simulation does not, and what to say of it."""
 _HEEDED = frozenset((CEL_GROUP, kind) for kind in (*CEL_KINDS, "PolicyException"))
-"""Kinds of a group that otherwise nothing simulates."""
+"""The only simulated kinds of a group."""
 _WRITTEN_ELSEWHERE = MappingProxyType(
     {
         ("", "Endpoints"): "the endpoints controller",
@@ -129,7 +129,7 @@ _WRITTEN_ELSEWHERE = MappingProxyType(
         ("storage.k8s.io", _EVERY): "the storage of a cluster",
     }
 )
-"""Kinds that in a cluster somebody writes, and here nobody."""
+"""Kinds that something writes in a real cluster, but nothing here."""
 _INSTALLED = frozenset({"kyverno", "kube-system", "kube-node-lease"})
 """Namespaces in which there is more in a cluster than here."""
 _OF_INSTALLATIONS = frozenset(
@@ -235,7 +235,7 @@ def is_served(key: ObjectKey, store: ObjectStore) -> bool:
 
 
 def require_filled_in(obj: Json, problems: tuple[TreeMismatch, ...]) -> None:
-    """Raise UnsupportedError where what does not fit is a status that nobody writes here."""
+    """Raise UnsupportedError if the mismatch is in a status that nothing writes here."""
     key = object_key(obj)
     group = split_api_version(key.api_version)[0]
     if not is_builtin(group, key.kind) or (group, key.kind) in _FILLED_IN:

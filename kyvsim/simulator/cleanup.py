@@ -280,7 +280,7 @@ def end_of_life(obj: Json, now: datetime) -> datetime | None:
 
 
 def _duration(text: str) -> int | None:
-    """Return the nanoseconds that a text stands for: Go's durations, or `2days`, `1w3hours`."""
+    """Return the nanoseconds of a text: Go's durations, or `2days`, `1w3hours`."""
     plain = parse_duration(text)
     if plain is not None:
         return plain
@@ -368,7 +368,7 @@ class _TtlController:
             return
         key = object_key(obj)
         named = _group_kind(key)
-        # Whether a kind was open to it at its last look is asked when it first matters.
+        # Whether it may watch a kind is checked when it first matters.
         if named not in self._followed and self._sim.clock.elapsed >= _INTERVAL:
             self._try(key)
         if named in self._followed:

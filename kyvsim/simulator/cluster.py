@@ -111,7 +111,7 @@ def _forced_open(readers: Readers) -> Readers:
 
 
 def _serve(sim: SimulationContext, cache: PolicyCache, admission: AdmissionController) -> None:
-    """Let the API server ask all who have a say in requests, and tell who records them."""
+    """Register everything that admits, changes or records requests with the API server."""
     server, store, identities = sim.server, sim.store, sim.identities
     server.authorizers.append(lambda request: refusal(request, store))
     server.plugins.append(pod_plugin(store, identities))
@@ -123,7 +123,7 @@ def _serve(sim: SimulationContext, cache: PolicyCache, admission: AdmissionContr
     notes = AdmissionNotes(admission, store)
     server.policies.append(AdmissionPolicies(store, notes.add))
     server.webhooks += [
-        # The API server asks mutating webhooks by name: those of policies in CEL come first.
+        # The API server calls mutating webhooks by name: those of policies in CEL come first.
         ImageAdmission(sim, cache, admission),
         CelAdmission(sim, cache, admission),
         admission,
@@ -141,7 +141,7 @@ def _attach_tracer(
     cache: PolicyCache,
     admission: AdmissionController,
 ) -> None:
-    """Let someone be told who asks policies about objects, and what they answer."""
+    """Let the tracer follow requests, evaluations and their results."""
     cluster = TracedCluster(
         sim.scheduler, sim.timeline, sim.store, lambda: cache.index, cache.waiting
     )

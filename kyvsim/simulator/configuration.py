@@ -76,7 +76,7 @@ def is_filtered(request: Filtered, store: ObjectStore) -> bool:
 
 
 class Sender(NamedTuple):
-    """Who asks for what: as much of a request as many have in common."""
+    """Who sends a request of which kind: what many requests have in common."""
 
     api_version: str
     kind: str
@@ -112,7 +112,7 @@ def _passes_over(store: ObjectStore, sender: Sender) -> bool:
 
 
 def is_selected(namespace: str, review: Review, store: ObjectStore) -> bool:
-    """Return whether the webhooks are asked about a request at all.
+    """Return whether the webhooks are called for a request at all.
 
     `namespace` is that of the object, the object itself where it is a Namespace, "" for other
     objects of the cluster, of which no selector of namespaces speaks. An object is looked at by the

@@ -49,7 +49,7 @@ SCAN_INTERVAL = 3600.0
 REPORT_DELAY = 10.0
 """From an ephemeral report to a look at it."""
 REPORT_GIVEN_UP = 120.0
-"""How long an ephemeral report waits for the object that it tells of."""
+"""How long an ephemeral report waits for its object."""
 
 # How long nothing may happen: what comes every hour comes often in a thousand years.
 
@@ -133,7 +133,7 @@ class SimulationSettings(NamedTuple):
     kubelet: bool = True
     """Whether Pods start, and hang where what they refer to is missing."""
     budget: Budget = SIMULATED
-    """What policies may take whenever they are asked."""
+    """The steps that an evaluation may take."""
     has_budget_option: bool = False
     """Whether the command has an option for the budget, which errors then name."""
 
@@ -161,8 +161,8 @@ class SimulationContext(NamedTuple):
     readers: Readers
     settings: SimulationSettings
     tracer: SimulationTracer | None = None
-    """Who is told how policies come to what they say; nobody by default."""
+    """Follows evaluations for `--explain`; none by default."""
 
     def client(self, user: UserInfo, purpose: Purpose | None = None) -> Client:
-        """Return the API as a user sees it, whose requests are told to be for a purpose."""
+        """Return the API as a user sees it; its requests are recorded with a purpose."""
         return Client(self.server, user, purpose)

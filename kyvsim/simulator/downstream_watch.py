@@ -170,7 +170,7 @@ class DownstreamWatch:
                 known.pop(_uid(copy), None)
 
     def _known(self, obj: Json) -> dict[str, Json] | None:
-        """Return what is known of an object's kind, None where nobody may watch it any more."""
+        """Return what is known of an object's kind, None if it can no longer be watched."""
         if not may(BACKGROUND, "watch", _everywhere(obj), self._sim.store):
             return None
         return self._watched.get(_kind_of(obj))
@@ -203,7 +203,7 @@ def _everywhere(obj: Json) -> ObjectKey:
 
 
 def _fits(policy: str, trigger: str | None = None) -> Callable[[Json], bool]:
-    """Return what says whether labels tell of a policy, and of a trigger's uid if there is one."""
+    """Return a test of labels for a policy, and for a trigger's uid if there is one."""
 
     def fits(obj: Json) -> bool:
         marks = labels(obj)

@@ -16,7 +16,7 @@ from kyvsim.simulator.api_server import ObjectStore
 from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, CLEANUP, REPORTS, settings_of
 from kyvsim.simulator.context import NOTICE, SimulationContext
 
-# Events that tell what Kyverno did and found: who wrote what about which object.
+# Events of Kyverno: which controller wrote what about which object.
 #
 # Source of the rules: upstream pkg/event (controller.go, source.go, action.go, reason.go).
 
@@ -56,7 +56,7 @@ class EventAction(StrEnum):
 
 
 class Event(NamedTuple):
-    """Something worth telling about an object."""
+    """An event about an object."""
 
     regarding: Mapping[str, str]
     """A reference to the object: `apiVersion`, `kind`, `name`, `namespace`, `uid`."""
@@ -89,7 +89,7 @@ class EventRecorder:
         self._count = 0
 
     def record(self, *events: Event) -> None:
-        """Write events soon; successes only where Kyverno's ConfigMap asks for them."""
+        """Write events soon; those of successes only if Kyverno's ConfigMap enables them."""
         wanted = [one for one in events if one.regarding.get("name") and self._is_recorded(one)]
         if wanted and not self._waiting:
             self._sim.scheduler.after(NOTICE, _ACTOR, self._write)
@@ -118,7 +118,7 @@ class EventRecorder:
 
 
 def _written(event: Event, stamp: str, nanos: int) -> Json:
-    """Return the object that tells of an event at some time."""
+    """Return the Event object for an event at some time."""
     written = {
         "apiVersion": "v1",
         "kind": "Event",
@@ -186,7 +186,7 @@ def _shortened(note: str) -> str:
     return raw[: _LONGEST_NOTE - 3].decode(errors="ignore") + "..."
 
 
-# What events say: one function for each thing that Kyverno tells.
+# The texts of events: one function for each kind of event.
 #
 # Source of the texts: upstream pkg/event/events.go.
 
@@ -288,7 +288,7 @@ def excepted(
 def of_response(
     sim: SimulationContext, source: EventSource, response: PolicyResponse, *, blocked: bool
 ) -> Iterator[Event]:
-    """Yield the events of what a policy said of a request, or of one that is told like that.
+    """Yield the events of a policy's response to a request, or to one reported like that.
 
     upstream: pkg/webhooks/utils/event.go
     """
@@ -297,7 +297,7 @@ def of_response(
         for result in response.results:
             if result.status in _VIOLATED:
                 yield violation_of_policy(sim, source, response, result, blocked=blocked)
-            # Rules that passed are told along with those that did not.
+            # Rules that passed are reported along with those that did not.
             if not blocked:
                 yield violation_of_object(source, response, result)
     elif RuleStatus.SKIP not in statuses:

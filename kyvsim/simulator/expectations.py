@@ -15,7 +15,7 @@ from kyvsim.simulator.context import SimulationContext
 # Whether an object is as a scenario wants it.
 #
 # A mapping fits one that has its fields, a list one with an item for each of its items, text the
-# same text or what its wildcards stand for; null fits a field that is not there.
+# same text or one that its wildcards match; null matches a missing field.
 
 _NUMBERS = frozenset({int, float})
 _LONGEST = 60
@@ -158,7 +158,7 @@ class Expectations:
         self._every.append(Expectation(text, *settled, location))
 
     def miss(self, entries: Iterable[Expected], why: str) -> None:
-        """Note that nobody could look for what is expected."""
+        """Record that expectations could not be checked."""
         now = self._sim.clock.elapsed
         for entry in entries:
             self.answer(
@@ -287,7 +287,7 @@ class _Watched:
         return any(first_mismatch(self._entry.wanted, one) is None for one in versions)
 
     def _there(self) -> list[Json]:
-        """Return the objects of the kind that is looked for, in the version that is asked for."""
+        """Return the stored objects of the expected kind, in the expected version."""
         every = self._sim.store.every()
         return [self._as_requested(obj) for obj in every if self._concerns(obj)]
 

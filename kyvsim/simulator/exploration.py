@@ -58,7 +58,7 @@ _WINDOW = 0.1
 FOLLOWING = frozenset(
     {"ClusterEphemeralReport", "ClusterPolicyReport", "EphemeralReport", "Event", "PolicyReport"}
 )
-"""Kinds that only tell of others: their order matters to nobody, and they are not compared."""
+"""Kinds that only report on others: their order has no effect, and they are not compared."""
 
 
 Directions: TypeAlias = tuple[str, ...]
@@ -87,7 +87,7 @@ class Played(NamedTuple):
 
 
 class DirectedRun:
-    """Chooses the steps of one run: first as told, then what is due first."""
+    """Chooses the steps of one run: first as given, then what is due first."""
 
     def __init__(self, directions: Directions = ()) -> None:
         self._directions = directions
@@ -103,7 +103,7 @@ class DirectedRun:
         store.read_keys = set()
 
     def choose(self, enabled: Sequence[Task]) -> int:
-        """Pick the step of the actor that is told, or the first one."""
+        """Pick the step of the given actor, or the first one."""
         self.close()
         near = [task for task in enabled if task.due <= enabled[0].due + _WINDOW]
         actors = [task.actor for task in near]
@@ -137,7 +137,7 @@ class DirectedRun:
 
 
 def play_directed(run: Callable[[DirectedRun], Simulation], directions: Directions) -> Played:
-    """Return what becomes of a run that asks at every choice."""
+    """Return the result of a run that calls back at every choice."""
     directed = DirectedRun(directions)
     simulation = run(directed)
     directed.close()
@@ -161,7 +161,7 @@ def _written(change: StoreChange) -> ObjectKey:
 
 
 class Race(NamedTuple):
-    """Two steps that touch the same things, the later of which nobody had to wait for."""
+    """Two steps that touch the same things, of which neither depends on the other."""
 
     earlier: int
     later: int
@@ -181,7 +181,7 @@ class Causality:
         """For each step the steps that it follows from, as bits."""
         self._wanted_by: list[int] = []
         self._needs: list[int] = []
-        """For each step those without which nobody would run it, as bits."""
+        """For each step the steps that it depends on, as bits."""
         self.races: list[Race] = []
         self.names: list[int] = []
         """Of each step what it is in every run that it is part of: whose, and wanted by which."""
@@ -304,7 +304,7 @@ class Causality:
 
 # The orders of steps that are worth trying, and which runs end alike.
 
-# How a run ends, as a text that two runs share where a user could tell no difference.
+# How a run ends, as a text that is equal for two runs if a user sees no difference.
 
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -358,7 +358,7 @@ class Order(NamedTuple):
     changes: int
     """How many times an actor was let go before the one that was due first."""
     directions: Directions
-    """As far as the order was told."""
+    """The given part of the order."""
     waiting: int = 0
     """How many orders were still to be tried after it."""
 
@@ -424,7 +424,7 @@ class _Plans:
         self._telling: set[int] = set()
         """The keys of turns on the way to another ending."""
         self._elsewhere: dict[int, list[_Plan]] = {}
-        """Plans for turns in a further story, by key: of use where that ends otherwise, too."""
+        """Plans for turns in a further story, by key: useful if that ends differently, too."""
 
     def take(self) -> _Plan | None:
         """Return the next order to try, None where none is left."""
@@ -445,7 +445,7 @@ class _Plans:
                 yield plan.directions
 
     def left(self) -> int:
-        """Return how many orders there are that nobody has tried."""
+        """Return how many orders have not been tried."""
         return sum(not self._is_known(one) for one in self._waiting)
 
     def _is_known(self, plan: _Plan) -> bool:
@@ -570,7 +570,7 @@ def interleavings_of(orders: Iterable[Order]) -> Interleavings:
 
 
 def with_interleavings(found: Interleavings) -> Simulation:
-    """Return the usual run with what other orders lead to, as a hazard where they end otherwise.
+    """Return the usual run with other endings of other orders reported as hazards.
 
     KH012: an error where another order meets fewer expectations or more hazards that are errors.
     """

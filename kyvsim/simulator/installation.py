@@ -131,7 +131,7 @@ def _selecting(webhooks: Mapping[str, Json], given: Mapping[str, Json]) -> Json:
 
 
 def _expanded(filters: Iterable[Json]) -> Iterator[str]:
-    """Yield filters with the names that the chart's templates stand for."""
+    """Yield filters with the values of the chart's templates filled in."""
     for one in filters:
         yield _TEMPLATE.sub(lambda found: _named(found[1]), str(one))
 

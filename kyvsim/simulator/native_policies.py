@@ -109,7 +109,7 @@ def _operations(one: Filter) -> Iterator[str]:
 
 # Whether Kyverno leaves a policy to the API server, by an admission policy made of it.
 #
-# While its status says that there is one, Kyverno neither asks the policy itself nor scans by it.
+# While its status says that there is one, Kyverno does not evaluate the policy itself.
 #
 # Source of the rules: upstream pkg/controllers/admissionpolicygenerator (controller.go,
 # generate-vap.go, generate-map.go).
@@ -244,7 +244,7 @@ def is_left_to_the_server(obj: Json) -> bool:
     return (status.get(_CLASSIC) or status).get("generated") is True
 
 
-# The admission policies of Kubernetes that Kyverno reports on: a label asks for it.
+# The admission policies of Kubernetes that Kyverno reports on: a label enables it.
 #
 # Its chart has scans by ValidatingAdmissionPolicies switched on, and those by the others off.
 #
@@ -257,14 +257,14 @@ _REPORT_SWITCHES: Mapping[str, tuple[str, bool]] = MappingProxyType(
         _MUTATING: ("mutatingAdmissionPolicyReports", False),
     }
 )
-"""The feature of the chart by which scans tell of each kind, and whether it is on by default."""
+"""The chart's feature that enables scans by each kind, and whether it is on by default."""
 NATIVE_KINDS = frozenset(f"{kind}{part}" for kind in _REPORT_SWITCHES for part in ("", "Binding"))
 """The kinds whose objects have a say in what is reported."""
 _ENABLED, _DISABLED = "reports.kyverno.io/enabled", "reports.kyverno.io/disabled"
 
 
 def reported_policies(sim: SimulationContext) -> Iterator[Json]:
-    """Yield the admission policies that scans tell of, by kind and name."""
+    """Yield the admission policies that scans evaluate, by kind and name."""
     for kind, (feature, usual) in _REPORT_SWITCHES.items():
         wanted = sim.settings.installation.value("features", feature, "enabled")
         if usual if wanted is None else wanted:

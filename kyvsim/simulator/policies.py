@@ -268,9 +268,9 @@ class PolicyLister:
         self._wishes: dict[str, dict[str, GeneratedSets]] = {}
         """What generate rules want, by policy and rule, for as long as a policy stays compiled."""
         self.changed: list[Callable[[Policy, Policy | None], None]] = []
-        """Who is told of a policy that is new or has changed, with what it was before."""
+        """Called for a policy that is new or has changed, with its former version."""
         self.dropped: list[Callable[[Policy], None]] = []
-        """Who is told of a policy that is gone."""
+        """Called for a policy that was deleted."""
         sim.store.watch(self._observe)
 
     def get(self, key: str) -> CompiledPolicy | None:
@@ -456,9 +456,9 @@ class PolicyStatusController:
         self._sim = sim
         self._cache = cache
         self.changed: list[Callable[[Policy, Policy | None], None]] = []
-        """Who is told of a policy that acts anew, with what it was before."""
+        """Called for a policy that becomes active, with its former version."""
         self.dropped: list[Callable[[Policy], None]] = []
-        """Who is told of a policy that is gone."""
+        """Called for a policy that was deleted."""
         sim.store.watch(self._observe)
 
     def _observe(self, change: StoreChange) -> None:

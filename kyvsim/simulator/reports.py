@@ -34,7 +34,7 @@ _EXCLUDED = "reports.kyverno.io/disabled"
 
 
 def is_reported(policy: Policy) -> bool:
-    """Return whether reports may tell of a policy; a label keeps it out."""
+    """Return whether a policy is reported on; a label excludes it."""
     meta = policy.document.data.get("metadata") or {}
     return _EXCLUDED not in (meta.get("labels") or {})
 
@@ -60,7 +60,7 @@ def in_order(results: Iterable[Json]) -> list[Json]:
 
 
 def rule_of(entry: Json) -> str:
-    """Return the rule that an entry tells of; "" for what a policy without rules says."""
+    """Return the rule of an entry; "" for a policy without rules."""
     return text_field(entry, "rule")
 
 
@@ -73,7 +73,7 @@ def summary(results: Iterable[Json]) -> dict[str, int]:
 
 
 class _EntryResult(NamedTuple):
-    """What a rule said, as an entry tells it."""
+    """The result of a rule, as an entry has it."""
 
     source: str
     policy: str
@@ -177,7 +177,7 @@ def kind_of_report(namespace: str) -> str:
 def write_report(
     sim: SimulationContext, subject: Json, responses: Iterable[PolicyResponse], base: str
 ) -> None:
-    """Create a report on what was said at admission, where there is anything to tell.
+    """Create a report on results at admission, if there are any to report.
 
     Its name begins with `base`, the uid of the request.
     """
@@ -235,7 +235,7 @@ def _report(sim: SimulationContext, subject: Json, base: str, results: list[Json
 
 
 def _policy_labels(sim: SimulationContext, responses: Iterable[PolicyResponse]) -> dict[str, str]:
-    """Return a label for each policy told of, with its version."""
+    """Return a label for each reported policy, with its version."""
     found = {}
     for policy in (one.policy for one in responses if is_reported(one.policy)):
         key = policy.facts.api_version, policy.kind, policy.namespace, policy.name
@@ -278,7 +278,7 @@ class ReportCollector:
         self._known: tuple[Sequence[CompiledPolicy], frozenset[tuple[str, str]]] | None = None
         """The policies that act, and their rules."""
         self.listeners: list[Callable[[Iterable[PolicyResponse]], None]] = []
-        """Who hears of what was found in the background."""
+        """Called with the results of background processing."""
 
     def add_results(self, subject: Json, responses: Iterable[PolicyResponse]) -> None:
         """Put into the report of an object soon what was found in the background.
@@ -302,7 +302,7 @@ class ReportCollector:
             self._later(key)
 
     def renew(self, policy: str) -> None:
-        """Gather again what tells of the policy of a key that changed or is gone."""
+        """Gather again the reports on a policy that changed or was deleted."""
         for report in self._reports():
             if any(one["policy"] == policy for one in report.get("results") or ()):
                 key = object_key(report)
@@ -415,7 +415,7 @@ class ReportCollector:
         return found
 
     def _rules(self) -> frozenset[tuple[str, str]]:
-        """Return policy and rule of all that may be told, by the policies that act."""
+        """Return policy and rule of all that is reported, by the active policies."""
         every = self._cache.every()
         if self._known is None or self._known[0] is not every:
             found = {

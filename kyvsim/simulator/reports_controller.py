@@ -103,7 +103,7 @@ def _is_reported(admission: Admission) -> bool:
 
 
 def start_admission_events(kyverno: Kyverno) -> None:
-    """Let events tell what policies said at admission."""
+    """Write events for the results of policies at admission."""
 
     def record(admission: Admission) -> None:
         if admission.responses:
@@ -120,7 +120,7 @@ def _admission_events(sim: SimulationContext, admission: Admission) -> Iterator[
 
 
 def _reported(sim: SimulationContext, admission: Admission) -> Iterable[PolicyResponse]:
-    """Return the responses that are told: of a denied request only those that could deny it."""
+    """Return the reported responses: of a denied request only those that could deny it."""
     if not admission.blocked:
         return admission.responses
     if admission.mutating:
@@ -155,7 +155,7 @@ class ScanError(Exception):
 
 
 def is_of_interest(key: ObjectKey, sim: SimulationContext) -> bool:
-    """Return whether some policy may tell of objects of a kind."""
+    """Return whether some policy may report on objects of a kind."""
     return any(
         kinds is None or key.kind in kinds
         for kinds in (
@@ -219,7 +219,7 @@ def _changes(stored: Json) -> bool:
 
 
 def _unasked(response: PolicyResponse) -> str:
-    """Return why a policy could not be asked whether it has to do with an object, "" if it was."""
+    """Return why it is unknown whether a policy matches an object, "" if it is known."""
     silent = (one for one in response.silent if one.status is RuleStatus.ERROR)
     return "; ".join(text for one in silent for text in one.unchecked)
 
@@ -326,7 +326,7 @@ class _Scanner:
         self._waiting: set[str] = set()
         """The uids of objects that are to be scanned."""
         self._told: set[tuple[str, Unevaluated]] = set()
-        """By uid, what the timeline has told of rules that could not be evaluated."""
+        """By uid, the errors of rules that are in the timeline already."""
         self._repeats = False
 
     def observe(self, change: StoreChange) -> None:
@@ -426,7 +426,7 @@ class _Scanner:
         timeline.add_errors(event, tuple(new))
 
     def _responses(self, obj: Json) -> Iterator[PolicyResponse]:
-        """Yield what policies say of an object as if nobody in particular created it now.
+        """Yield results of policies for the creation of an object, without user information.
 
         Raises ScanError.
         """

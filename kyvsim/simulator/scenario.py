@@ -293,7 +293,7 @@ def _base(request: ApiRequest | None) -> str:
 SETUP = UserInfo("setup", groups=ADMIN.groups)
 """Who puts in what is there before the policies."""
 _NOBODY = UserInfo("cluster", groups=ADMIN.groups)
-"""Who puts in the namespaces that nobody brings."""
+"""The user that creates missing namespaces."""
 _LONGEST_SETUP = 30.0
 _LONGEST_STORY = 30 * 24 * 3600.0
 """Besides what its steps wait on purpose; one that takes longer does not come to its end."""
@@ -430,7 +430,7 @@ def _set_up(scenario: Scenario, cluster: SimulatedCluster) -> tuple[Diagnostic, 
     first, second = sim.client(SETUP), sim.client(ADMIN)
     for namespace in namespaces:
         sim.client(_NOBODY).create(namespace)
-    # Definitions first: what they define may stand anywhere.
+    # Definitions first: objects of their kinds may come in any order.
     for document in sorted(scenario.objects, key=lambda one: not _is_definition(one.data)):
         response = first.create(placed(document.data, sim))
         if response.error is not None and response.error.reason != "AlreadyExists":

@@ -11,11 +11,11 @@ from typing import NamedTuple
 # The clock of a simulation, which jumps from event to event.
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-"""When a simulation begins where nobody says otherwise."""
+"""When a simulation begins by default."""
 
 
 class VirtualClock:
-    """A `Clock` that stands still until it is moved."""
+    """A `Clock` that only moves when it is told to."""
 
     def __init__(self, start: datetime = START) -> None:
         self.start = start

@@ -26,7 +26,7 @@ class Timeline:
         self.skipped = 0
 
     def count_results(self, key: ObjectKey, results: int, skipped: int) -> None:
-        """Add to the results of rules those about an object, but for what nobody brought."""
+        """Count the results of rules for an object, except for synthesised ones."""
         if (key.kind, key.name) not in OF_EVERY_NAMESPACE:
             self.results += results
             self.skipped += skipped

@@ -24,17 +24,17 @@ from kyvsim.simulator.context import NOTICE
 from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.native_policies import is_left_to_the_server
 
-# What webhooks have in common: their settings, and the rules by which the API server asks them.
+# What webhooks have in common: their settings, and the rules by which they are called.
 
 # What all of Kyverno's webhooks have in common, and what its ConfigMap says of them.
 
 TIMEOUT = 10
-"""Seconds that the API server waits for an answer, where no policy says otherwise."""
+"""Seconds that the API server waits for a response, unless a policy sets another timeout."""
 _LONGEST = 30
 
 
 class Selectors(NamedTuple):
-    """What requests a webhook hears of; None where nothing is said."""
+    """Which requests a webhook gets; None for no selector."""
 
     namespace: Json = None
     object: Json = None
@@ -90,7 +90,7 @@ def _plain(selector: Json) -> Json:
     return {name: value for name, value in selector.items() if value}
 
 
-# The rules of a webhook: which requests the API server asks it about.
+# The rules of a webhook: for which requests the API server calls it.
 #
 # Source of the rules: upstream pkg/controllers/webhook/utils_webhook.go and utils.go.
 
@@ -101,7 +101,7 @@ _POD_EXTRA = "pods/ephemeralcontainers"
 
 
 class WebhookTarget(NamedTuple):
-    """One operation on one resource that a policy is to be asked about."""
+    """One operation on one resource for which a policy's webhook is called."""
 
     group: str
     version: str
@@ -230,7 +230,7 @@ class _WebhookGroup(NamedTuple):
 
 
 class WebhookTargets:
-    """What policies are to be asked about, worked out once for each: all count at each change."""
+    """The targets of policies, computed once for each: every change needs those of all."""
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store

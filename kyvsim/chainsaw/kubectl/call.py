@@ -20,7 +20,7 @@ from kyvsim.simulator.api_server.server import ADMIN
 
 
 class NamedKind(NamedTuple):
-    """A kind, and how it is asked for."""
+    """A kind, and the apiVersion under which it is requested."""
 
     api_version: str
     kind: str
@@ -36,7 +36,7 @@ def kind_named(name: str, store: ObjectStore) -> NamedKind | None:
 
 
 def preferred(group: str, kind: str, store: ObjectStore) -> str:
-    """Return the apiVersion under which kubectl asks for a kind."""
+    """Return the apiVersion under which kubectl requests a kind."""
     version = preferred_version(group, kind, store.defined)
     return f"{group}/{version}" if group else version
 
@@ -48,7 +48,7 @@ def shown_kind(api_version: str, kind: str, *, in_plural: bool = False) -> str:
     return f"{name}.{group}" if group else name
 
 
-# One call of kubectl: its words and flags, and whom it asks for what.
+# One call of kubectl: its words and flags, and its requests.
 
 # kubectl's arguments: words, and flags by their long names.
 #
@@ -140,7 +140,7 @@ class KubectlArguments(NamedTuple):
     words: tuple[str, ...]
     flags: Mapping[str, tuple[str, ...]]
     command: tuple[str, ...]
-    """What stands after `--`."""
+    """The arguments after `--`."""
 
     def value(self, name: str, default: str = "") -> str:
         """Return the last value of a flag."""
@@ -200,7 +200,7 @@ def _value(name: str, given: str | None, rest: Iterator[str]) -> str:
     return value
 
 
-# One call of kubectl: its arguments, and whom it asks for what.
+# One call of kubectl: its arguments and its requests.
 
 _DENIED = "admission webhook "
 _COUNT = re.compile(r"[+-]?[0-9]{1,9}")
@@ -225,7 +225,7 @@ class KubectlCall(NamedTuple):
 
     @property
     def user(self) -> UserInfo:
-        """Who asks: the administrator, or whom `--as` names."""
+        """The user of its requests: the administrator, or the one in `--as`."""
         name = self.invocation.value("as")
         if not name:
             return ADMIN

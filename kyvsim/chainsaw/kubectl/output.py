@@ -447,7 +447,7 @@ _COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = MappingProxyType(
 )
 """The columns of Kubernetes' own kinds, by group and kind."""
 
-# The columns that `kubectl get` prints of Kyverno's kinds, in the versions that it asks for.
+# The columns that `kubectl get` prints of Kyverno's kinds, in the versions that it requests.
 #
 # Source of the columns: upstream config/crds, `additionalPrinterColumns` of priority 0.
 

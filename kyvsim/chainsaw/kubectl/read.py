@@ -24,7 +24,7 @@ from kyvsim.yaml.text import folded_yaml
 
 
 def get(call: KubectlCall) -> Result:
-    """Show objects; what is missing is told on standard error."""
+    """Print objects; missing ones are reported on standard error."""
     given = call.invocation
     found: list[Json] = []
     printed: list[Printed] = []
@@ -141,7 +141,7 @@ def _wait(call: KubectlCall, key: ObjectKey, condition: str, met: Callable[[Json
 
 
 def condition_of(text: str) -> Callable[[Json], bool]:
-    """Return the test of an object that `--for` asks for; raise UnsupportedError for others."""
+    """Return the test of an object in `--for`; raise UnsupportedError for others."""
     kind, _, rest = text.partition("=")
     if text == "delete":
         return lambda obj: obj is None

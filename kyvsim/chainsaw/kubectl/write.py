@@ -405,7 +405,7 @@ _PROPAGATION = (("orphan", "Orphan"), ("foreground", "Foreground"))
 
 
 def delete(call: KubectlCall) -> Result:
-    """Delete what is named; wait for it unless told otherwise."""
+    """Delete the named objects, and wait for that unless `--wait=false`."""
     own = restarted(call)
     if own is not None:
         return own

@@ -82,7 +82,7 @@ class Shell:
         self._end = end
         """The virtual time at which the script is killed."""
         self._tested = 0
-        """How many conditions are being asked around what runs now."""
+        """How many conditions are being evaluated around the current command."""
         self._depth = 0
 
     def run(self, script: Script, stdin: str = "") -> Result:

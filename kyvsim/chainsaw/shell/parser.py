@@ -10,7 +10,7 @@ from kyvsim.chainsaw.limits import require_depth
 
 
 class LiteralPart(NamedTuple):
-    """A part of a word that stands for itself."""
+    """A literal part of a word."""
 
     text: str
     quoted: bool
@@ -188,7 +188,7 @@ class _Lexer:
         return ShellToken("<<")
 
     def _bodies(self, found: list[ShellToken]) -> None:
-        """Read the here-documents that were asked for on the line that has just ended."""
+        """Read the here-documents of the line that has just ended."""
         for place, end, expands in self.waiting:
             lines: list[str] = []
             stripped = end.startswith("-")
@@ -240,7 +240,7 @@ class _Lexer:
         if start == "\\":
             following = self.text[self.at + 1 : self.at + 2]
             self.at += 2
-            # At the end of a script a backslash stands for itself.
+            # At the end of a script a backslash is literal.
             return [] if following == "\n" else [LiteralPart(following or "\\", quoted=True)]
         if start == "'":
             end = self._find("'", self.at + 1)

@@ -186,7 +186,7 @@ def _sleep(call: ProgramCall) -> Result:
         seconds += float(span[1]) * _SECONDS[span[2]]
     session = call.environment.situation.session
     left = call.end - session.sim.clock.elapsed
-    # Behind its end the script is killed: nobody waits for more.
+    # After its timeout the script is killed.
     session.wait(seconds if seconds <= left else left + 1)
     return Result()
 

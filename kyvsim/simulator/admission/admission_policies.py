@@ -95,7 +95,7 @@ class PolicyInvocation(NamedTuple):
 
     @property
     def wants_again(self) -> bool:
-        """Whether a policy that mutates is asked again after others have changed the object."""
+        """Whether a mutating policy is called again after others have changed the object."""
         return bool(self.policy["spec"].get("reinvocationPolicy") == "IfNeeded")
 
     @property
@@ -428,7 +428,7 @@ def _merge(program: Program, kinds: KindTable) -> _Mutation:
     )
 
 
-# The API server's part in admission: its own policies, before any webhook is asked.
+# The API server's part in admission: its own policies, before any webhook is called.
 #
 # Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy.
 
@@ -446,7 +446,7 @@ class AdmissionPolicies:
     """Admission by the policies that are stored, as the API server does it itself."""
 
     def __init__(self, store: ObjectStore, note: Callable[[ApiRequest, RequestNote], None]) -> None:
-        """Note what the policies made of a request for those who tell of it."""
+        """Record the results of the policies for the event of a request."""
         self._store = store
         self._note = note
         # The account counts for nothing here but that there is an API server to ask.
@@ -547,7 +547,7 @@ class AdmissionPolicies:
 
 
 def changing_policies(review: Review, store: ObjectStore) -> frozenset[str]:
-    """Return the names of the policies that change the object of a request as it stands."""
+    """Return the names of the policies that would change the object of a request now."""
     if not store.list(API_VERSION, _MUTATING, "") or review.object is None:
         return frozenset()
     policy_request = PolicyRequest(

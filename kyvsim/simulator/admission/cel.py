@@ -46,14 +46,14 @@ def not_done(obj: Json) -> Iterator[str]:
         yield f"its mode {evaluation['mode']}"
 
 
-# Whether the API server asked the webhook of a policy in CEL, told to whoever inquires.
+# Whether the API server called the webhook of a policy in CEL, for the tracer.
 
 _UNREGISTERED = "its webhook is not registered for such requests"
 _UNMET = "a condition of its webhook does not hold"
 
 
 class WebhookCall(NamedTuple):
-    """The webhook of a policy, and a request that it may be asked about."""
+    """The webhook of a policy, and a request that it may be called for."""
 
     policy: Policy
     rules: Iterable[CompiledRule]
@@ -63,7 +63,7 @@ class WebhookCall(NamedTuple):
 
 
 def trace_skipped(tracer: SimulationTracer | None, call: WebhookCall) -> None:
-    """Tell why rules were not asked about a request: the webhook is for others, or a condition."""
+    """Trace why rules were not evaluated: the webhook is for other requests, or a condition."""
     if tracer is None:
         return
     subject = object_key(call.given.request.subject)
@@ -75,7 +75,7 @@ def trace_skipped(tracer: SimulationTracer | None, call: WebhookCall) -> None:
 
 
 def trace_deferred(tracer: SimulationTracer | None, call: WebhookCall) -> None:
-    """Tell that the webhook of a policy was asked, which leaves the rest to a controller."""
+    """Trace that the webhook of a policy was called, which leaves the rest to a controller."""
     if tracer is not None:
         subject = object_key(call.given.request.subject)
         tracer.defer(call.policy, call.rules, subject, _conditions(tracer, call))
@@ -246,7 +246,7 @@ class CelAdmission:
     def _response(
         self, turn: PolicyRules, stage: Stage, request: AdmissionRequest
     ) -> PolicyResponse | None:
-        """Return what a policy says, None where nobody asks it; raise `MatchConditionError`."""
+        """Return a policy's response, None if it is not called; raise `MatchConditionError`."""
         policy = turn.policy.policy
         given = self._admission.opened(request)
         if given is None:
@@ -262,7 +262,7 @@ class CelAdmission:
 def is_called_for(
     policy: Policy, given: RuleInput, cache: PolicyCache, external: ExternalData
 ) -> bool:
-    """Return whether the API server asks the webhook of a policy; raise `MatchConditionError`.
+    """Return whether the API server calls the webhook of a policy; raise `MatchConditionError`.
 
     Its rules come first: of other requests no condition is asked.
     """
@@ -279,7 +279,7 @@ def denies(policy: Policy) -> bool:
 
 
 def webhook_of(policy: Policy, facts: WebhookFacts, base: str = "") -> str:
-    """Return the name of the webhook through which a policy is asked.
+    """Return the name of the webhook of a policy.
 
     `base` begins it where that is not the kind's usual webhook.
     """
@@ -297,7 +297,7 @@ def own_webhook_name(policy: Policy, base: str) -> str:
 
 
 def _changes_triggers(policy: Policy, request: AdmissionRequest) -> bool:
-    """Return whether a policy changes what requests bring, by whoever asks."""
+    """Return whether a policy mutates the object of requests of this user."""
     own = request.user is not None and request.user.username == BACKGROUND.username
     if own and not policy.rules[0].facts.sees_background:
         return False
@@ -311,7 +311,7 @@ def _unmutated(request: AdmissionRequest, errors: list[str]) -> str:
 
 
 def client_messages(response: PolicyResponse) -> list[str]:
-    """Return what failed, and what could not be evaluated, as clients are told."""
+    """Return the failures and errors of a response, as clients see them."""
     name = response.policy.name
     return [
         f"Policy {name} {_SAID[one.status]}: {one.message}"

@@ -58,9 +58,9 @@ class Admission(NamedTuple):
     mutating: bool
     blocked: bool = False
     unreported: bool = False
-    """Whether reports tell nothing of it, though it was not blocked."""
+    """Whether it is left out of reports, though it was not blocked."""
     dropped: tuple[PolicyResponse, ...] = ()
-    """Mutations that failed where that is to be ignored: nobody in the cluster is told."""
+    """Failed mutations that are ignored: nothing in the cluster reports them."""
 
 
 class AdmissionController:
@@ -78,7 +78,7 @@ class AdmissionController:
         self.mutated: list[Callable[[Review, AdmissionRequest], None]] = []
         """Who makes work for later of a request that webhooks may still change."""
         self.listeners: list[Callable[[Admission], None]] = []
-        """Who is told what policies said."""
+        """Called with the responses of policies."""
 
     def mutate(self, review: Review) -> WebhookResponse:
         """Return the object as the mutate rules leave it, or the denial of one that failed."""
@@ -202,7 +202,7 @@ class AdmissionController:
                 self.skip(policy, hearing, request, UNMET)
 
     def unasked_policy(self, policy: Policy) -> str:
-        """Return why a policy is asked about no request, or ""."""
+        """Return why the webhook of a policy is never called, or ""."""
         if not policy.facts.admission:
             return "the policy has `admission: false`"
         if self._cache.is_left_to_the_server(policy):
@@ -212,7 +212,7 @@ class AdmissionController:
     def skip(
         self, policy: Policy, rules: Iterable[CompiledRule], request: AdmissionRequest, why: str
     ) -> None:
-        """Tell why rules for an object's kind are not asked, if somebody wants to know."""
+        """Record for the tracer why rules for an object's kind are not evaluated."""
         if self.tracer is not None:
             self.tracer.skip(policy, rules, object_key(request.subject), why)
 
@@ -250,7 +250,7 @@ class AdmissionController:
         return known[2]
 
     def seen(self, review: Review) -> AdmissionRequest | None:
-        """Return the request as rules see it, None where Kyverno is not asked about it.
+        """Return the request as rules see it, None if Kyverno's webhooks are not called for it.
 
         Its webhooks are asked one after the other: while the review is the same, so is the request.
         """
@@ -273,7 +273,7 @@ class AdmissionController:
         return request if request.subject else None
 
     def _why_skipped(self, review: Review) -> str:
-        """Return why Kyverno is not asked about a request, or ""."""
+        """Return why Kyverno's webhooks are not called for a request, or ""."""
         key, store = review.request.key, self._sim.store
         place = key.name if (key.api_version, key.kind) == ("v1", "Namespace") else key.namespace
         if key.kind in _OWN_KINDS:
@@ -317,7 +317,7 @@ def _kind_of(request: AdmissionRequest) -> str:
 
 
 def _webhook(verb: str, policy: Policy) -> str:
-    """Return the name of the webhook that a policy is asked through: with conditions, its own."""
+    """Return the name of a policy's webhook: with match conditions it has its own."""
     shared = f"{verb}.kyverno.svc-{'fail' if policy.facts.fails_closed else 'ignore'}"
     if not policy.facts.webhook_conditions:
         return shared

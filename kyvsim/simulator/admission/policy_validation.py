@@ -92,7 +92,7 @@ def _role(policy: Policy, user: str, lacking: list[RequiredAccess], store: Objec
 
 
 def _may(need: RequiredAccess, verb: str, store: ObjectStore) -> bool:
-    # As upstream asks: for the name of the account alone.
+    # Like upstream: only the name of the account counts.
     return may(need.user._replace(groups=()), verb, need.key, store)
 
 
@@ -229,7 +229,7 @@ def _refusal(
     key = kind_key(kind.removeprefix("/"), store)
     if key is None:
         return f"failed to get GVR for kind {kind}"
-    # Upstream asks for the name alone; what the groups of service accounts may do is left out.
+    # Upstream checks the name alone; permissions of service accounts' groups are left out.
     asked = user._replace(groups=())
     place = key._replace(namespace=namespace, name=name)
     lacking = [
@@ -358,7 +358,7 @@ def policy_problem(
 
 
 def _in_cluster(policy: Policy, old: Policy | None, store: ObjectStore, warnings: list[str]) -> str:
-    """Return what only a cluster can tell: what was there before, its kinds, its rights."""
+    """Return the problems that need a cluster: the former policy, kinds, permissions."""
     stale, refused = changed_generation(policy, old) if old else (False, "")
     if stale or refused:
         # Upstream says it of a refusal, too, without a reason then.
@@ -395,7 +395,7 @@ def _rules(policy: Policy, store: ObjectStore, warnings: list[str]) -> str:
 
 
 def _structure(policy: Policy, store: ObjectStore) -> str:
-    """Return all that is wrong with the structure, which upstream tells together."""
+    """Return all problems of the structure, which upstream reports together."""
 
     def in_cluster(kind: str) -> bool:
         return is_cluster_wide(kind, store)

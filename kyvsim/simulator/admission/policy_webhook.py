@@ -156,7 +156,7 @@ def missing_cleanup_rights(policy: Policy, store: ObjectStore) -> str:
     return ""
 
 
-# The webhooks that are asked about Kyverno's own kinds.
+# The webhooks for Kyverno's own kinds.
 #
 # Source of the rules: upstream pkg/webhooks (policy, exception, globalcontext),
 # cmd/cleanup-controller/handlers/admission/policy.

@@ -132,7 +132,7 @@ _ACTIONS = MappingProxyType(
     }
 )
 _DEPRECATED = " is deprecated and will be removed in a future release"
-"""What clients are told of a whole kind says nothing of what happened."""
+"""Answers about a whole kind are not about what happened."""
 _ACTORS = MappingProxyType(
     {
         "kubernetes-admin": "user",
@@ -206,7 +206,7 @@ def _message(purpose: Purpose, response: ApiResponse, note: RequestNote) -> str:
 
 
 def _is_bookkeeping(request: ApiRequest, response: ApiResponse) -> bool:
-    """Return whether a request only keeps a state that other events tell.
+    """Return whether a request only stores a state that other events report.
 
     That is an UpdateRequest's, which its attempts tell, and what Kubernetes writes as a status.
     """

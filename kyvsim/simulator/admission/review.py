@@ -83,10 +83,10 @@ def details(key: ObjectKey, review: Review, store: ObjectStore) -> dict[str, Jso
     return found
 
 
-# Conditions of webhooks: whether the API server asks Kyverno about a request at all.
+# Match conditions of webhooks: whether the API server calls Kyverno at all.
 #
 # A policy with such conditions has a webhook of its own. They are evaluated by the API server,
-# before Kyverno hears of a request.
+# before Kyverno gets a request.
 #
 # Source of the rules: k8s.io/apiserver pkg/admission/plugin/webhook (matchconditions/matcher.go,
 # generic/webhook.go), upstream pkg/controllers/webhook/utils_webhook.go.
@@ -143,7 +143,7 @@ def trace_conditions(
 def is_called(
     policy: Policy, texts: Iterable[str], request: AdmissionRequest, external: ExternalData
 ) -> bool:
-    """Return whether the webhook of a policy is asked.
+    """Return whether the webhook of a policy is called.
 
     A condition that cannot be evaluated counts as false, or raises `MatchConditionError` for a
     policy with `failurePolicy: Fail`.
@@ -256,7 +256,7 @@ def mutation_failure(response: PolicyResponse) -> str:
 
 
 def warnings_of(responses: Iterable[PolicyResponse], *, mutating: bool = False) -> list[str]:
-    """Return the warnings that a client sees: what failed, and mutations that want to be told."""
+    """Return the warnings that a client sees: failures, and mutations that emit warnings."""
     return [
         f"policy {response.policy.name}.{one.rule.name}: {one.message}"
         for response in responses

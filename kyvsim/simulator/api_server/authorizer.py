@@ -16,7 +16,7 @@ from kyvsim.simulator.api_server import errors
 from kyvsim.simulator.api_server.request import ApiError, ApiRequest, Review, written
 from kyvsim.simulator.api_server.store import ObjectStore
 
-# Who may do what: RBAC as it stands in the store.
+# Who may do what: RBAC as stored.
 #
 # Source of the rules: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac.
 
@@ -122,7 +122,7 @@ def _bound_roles(
     return roles_given(found, namespace)
 
 
-# Who may give rights: nobody gives more than they have, unless roles let them.
+# Who may grant permissions: nobody grants more than they have, unless roles allow it.
 #
 # Source of the rules: k8s.io/kubernetes pkg/registry/rbac (escalation_check.go,
 # validation/rule.go, the policybased storages of roles and bindings).
@@ -132,7 +132,7 @@ _ESCALATION_RBAC = f"{_GROUP}/v1"
 _ROLES = frozenset({"Role", "ClusterRole"})
 _BINDINGS = frozenset({"RoleBinding", "ClusterRoleBinding"})
 _AGGREGATION = "aggregationRule"
-"""What a role gathers by it nobody can tell, so it takes every right to set it."""
+"""What a role aggregates by it is unknown, so setting it needs all permissions."""
 _MASTERS = "system:masters"
 _EVERYTHING = (
     {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
@@ -209,7 +209,7 @@ def _granted_by_binding(
     reference = binding.get("roleRef") or {}
     kind, name = text_field(reference, "kind"), text_field(reference, "name")
     place = "" if kind == "ClusterRole" else key.namespace
-    # The right to bind is asked for in the namespace of the binding, whatever it binds.
+    # Permission to bind is checked in the namespace of the binding, whatever it binds.
     if may(
         review.request.user, "bind", ObjectKey(_ESCALATION_RBAC, kind, key.namespace, name), store
     ):

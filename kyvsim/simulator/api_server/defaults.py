@@ -125,7 +125,7 @@ def _own_spec(spec: Json) -> Json:
 
 
 def _with_requests(container: Json) -> Json:
-    """Return a container that asks for what it is limited to, where it asks for nothing."""
+    """Return a container whose requests default to its limits."""
     resources = container.get("resources") or {}
     limits = resources.get("limits")
     if not limits:

@@ -1,4 +1,4 @@
-"""What clients send to the API server, what it asks webhooks, and what both answer."""
+"""Requests to an API server, the reviews that webhooks get, and the responses of both."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _WRITES = frozenset({Operation.CREATE, Operation.UPDATE})
 
 
 class Purpose(NamedTuple):
-    """What a client makes a request for, as the timeline tells it."""
+    """The purpose of a request, as the timeline reports it."""
 
     action: str
     """A verb in place of that of the request, "" for that one."""
@@ -38,7 +38,7 @@ class ApiRequest:
     patch: str = ""
     """How an update came about: "" for a PUT, else `merge`, `json`, `apply` or `strategic`."""
     purpose: Purpose | None = None
-    """Nobody is asked about it: it is for the record."""
+    """No webhook is called for it: it is only recorded."""
 
 
 class ApiError(NamedTuple):
@@ -70,7 +70,7 @@ class ApiResponse(NamedTuple):
 
 
 class Review(NamedTuple):
-    """What the API server asks a webhook."""
+    """The admission review that a webhook gets."""
 
     request: ApiRequest
     uid: str
@@ -89,7 +89,7 @@ class WebhookResponse(NamedTuple):
     warnings: tuple[str, ...] = ()
     denied: ApiError | None = None
     again: "Mutate | None" = None
-    """Answers once more where others may have changed the object since; None for nobody."""
+    """Called again if others may have changed the object since; None if that is not needed."""
 
 
 Mutate: TypeAlias = Callable[[Review], WebhookResponse]
@@ -98,7 +98,7 @@ ALLOWED = WebhookResponse()
 
 
 class Webhook(Protocol):
-    """Who is asked about requests before they are granted."""
+    """Reviews requests before they are granted."""
 
     def mutate(self, review: Review) -> WebhookResponse:
         """Return the object changed, or a denial; called in the order of registration."""

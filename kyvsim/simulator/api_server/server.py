@@ -195,7 +195,7 @@ Validator = Callable[[Review], ApiError | None]
 """Says what is wrong with an object as it would be stored."""
 
 Observer = Callable[[ApiRequest, ApiResponse, Json], None]
-"""Is told of a request, its response and the object before, once it is answered."""
+"""Called with a request, its response and the former object."""
 
 
 class Admitted(NamedTuple):
@@ -208,7 +208,7 @@ class Admitted(NamedTuple):
 
 
 class ApiServer:
-    """Grants and refuses requests; what asks it about them is registered from outside."""
+    """Grants and refuses requests; authorizers, webhooks and observers are registered."""
 
     def __init__(self, store: ObjectStore, clock: VirtualClock, identities: Identities) -> None:
         self.store = store
@@ -216,7 +216,7 @@ class ApiServer:
         self.identities = identities
         self.webhooks: list[Webhook] = []
         self.policies: list[Webhook] = []
-        """What is asked before webhooks, which hear of nothing that it refuses."""
+        """Called before webhooks, which do not get what it refuses."""
         self.plugins: list[Callable[[Review], Json | ApiError]] = []
         """What changes or refuses an object before any webhook sees it."""
         self.validators: list[Validator] = []
@@ -297,7 +297,7 @@ class ApiServer:
     def _called(
         self, asked: Iterable[Mutate], review: Review, warnings: list[str]
     ) -> tuple[ApiError | None, Review, list[Mutate]]:
-        """Return a refusal, or the review as it is left, and who is to be asked again."""
+        """Return a refusal, or the changed review and the webhooks to call again."""
         again: list[Mutate] = []
         for mutate in asked:
             verdict = mutate(review)
@@ -449,7 +449,7 @@ def _version(obj: Json) -> Json:
 # The API as one user sees it.
 
 ADMIN = UserInfo("kubernetes-admin", groups=("kubeadm:cluster-admins", "system:authenticated"))
-"""Who works on a cluster where nobody else is named."""
+"""The user of requests unless another one is given."""
 
 
 class Client:

@@ -41,7 +41,7 @@ class StoreChange(NamedTuple):
     old: Json | None
     new: Json | None
     key: ObjectKey
-    """That of the object: everyone who watches asks for it first."""
+    """The key of the object, which every watcher needs first."""
 
     @property
     def subject(self) -> Json:
@@ -76,10 +76,10 @@ class ObjectStore:
     def __init__(self, installed: KindTable = NO_KINDS) -> None:
         self._objects: dict[tuple[str, str], dict[tuple[str, str], Json]] = {}
         self._ordered: dict[tuple[str, str], list[tuple[str, str]]] = {}
-        """By group and kind, the namespaces and names of objects in order, once they were asked."""
+        """By group and kind, the sorted namespaces and names of objects, once they were listed."""
         self._watchers: list[tuple[Watcher, Collection[tuple[str, str]] | None]] = []
         self._told: dict[tuple[str, str], tuple[Watcher, ...]] = {}
-        """By apiVersion and kind, those watchers who are told of it."""
+        """The watchers by apiVersion and kind."""
         self._installed = installed
         self._defined = installed
         self._served: KindTable | None = None
@@ -118,7 +118,7 @@ class ObjectStore:
         return [in_version(some[place], api_version) for place in places]
 
     def remembered(self, ask: Callable[..., Json], *about: Hashable) -> Json:
-        """Return what `ask` says of this store, asked again only once a kind it read is written.
+        """Return the answer of `ask` for this store; cached until a kind that it read is written.
 
         It must not look at anything else: not at the kinds defined, nor at what else changes. The
         reads of an answer count again whenever it is given, as if it were worked out anew.
@@ -141,7 +141,7 @@ class ObjectStore:
 
     def _is_old(self, answer: _CachedAnswer) -> bool:
         written, revision = self._written, answer.revision
-        for kind in answer.kinds:  # noqa: SIM110 — quicker, and asked all the time
+        for kind in answer.kinds:  # noqa: SIM110 — quicker, and called very often
             if kind in written and written[kind] > revision:
                 return True
         return False

@@ -33,7 +33,7 @@ def as_shown(obj: Json, subresource: str) -> Json:
 
 
 def as_sent(subresource: str, sent: Json, old: Json) -> Json:
-    """Return what an update of a subresource asks for, without what it cannot change."""
+    """Return an update of a subresource without the fields that it cannot change."""
     if subresource == "scale":
         shown = scale_of(old)
         return {**shown, "spec": {**shown["spec"], **(sent.get("spec") or {})}}
@@ -83,7 +83,7 @@ def as_stored(subresource: str, shown: Json, now: Json) -> Json:
 
 
 def eviction_request(key: ObjectKey, user: UserInfo) -> ApiRequest:
-    """Return the request to evict a Pod, which deletes it if nobody objects."""
+    """Return the request to evict a Pod, which deletes it unless that is denied."""
     sent = {"apiVersion": "policy/v1", "kind": "Eviction"}
     sent = with_metadata(sent, {"name": key.name, "namespace": key.namespace})
     return ApiRequest(Operation.CREATE, key, user, sent, "eviction")

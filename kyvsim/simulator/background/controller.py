@@ -277,7 +277,7 @@ def start_admission_triggers(kyverno: Kyverno) -> None:
 
 
 def _event_of(kyverno: Kyverno, review: Review, start: int) -> int | None:
-    """Return the number of the event that tells of a request, among those from `start` on."""
+    """Return the number of the event of a request, among those from `start` on."""
     key = review.request.key
     obj = review.object
     wanted = key if key.name or obj is None else object_key(obj)
@@ -348,7 +348,7 @@ def _takes_part(rule: Rule, request: AdmissionRequest) -> bool:
 def _record_skip(
     kyverno: Kyverno, policy: CompiledPolicy, rule: CompiledRule, request: AdmissionRequest
 ) -> None:
-    """Tell that a rule does not hear of what the background controller makes itself."""
+    """Record that a rule ignores what the background controller creates itself."""
     if not _takes_part(rule.rule, request):
         why = "the background controller made the request, and `skipBackgroundRequests` is not off"
         kyverno.admission.skip(policy.policy, [rule], request, why)

@@ -259,7 +259,7 @@ def _target(made: GeneratePattern) -> tuple[Json, ...]:
     return made.api_version, made.kind, made.namespace, made.name, made.clone or None
 
 
-# What a generate rule wants is written, and told.
+# Writing and reporting what a generate rule generates.
 #
 # Source of the rules: upstream pkg/background/generate/controller.go (ApplyGeneratePolicy).
 
@@ -300,7 +300,7 @@ def apply_generated(
 def _apply_set(
     generated_set: GeneratedSet, owner: Owner, created: list[Json], kyverno: Kyverno
 ) -> FailureReason | None:
-    """Write the objects of one wish until one fails; `created` grows by those that are new."""
+    """Write the objects of one set until one fails; new ones are appended to `created`."""
     for obj in generated_set.objects:
         realized = realize(obj, owner, kyverno.sim)
         if realized.error is not None:
@@ -338,7 +338,7 @@ class _GenerateInput(NamedTuple):
 
 
 def attempt_generate(update_request: Json, kyverno: Kyverno) -> Attempt:
-    """Generate or delete what an UpdateRequest asks for."""
+    """Process an UpdateRequest: generate or delete objects."""
     spec = update_request["spec"]
     store = kyverno.sim.store
     request = request_of(spec.get("context"), store)

@@ -120,7 +120,7 @@ class GeneratedObjects:
             self._keep(self._update(wanted, live), key)
 
     def _placed(self, namespace: str, obj: Json) -> Json:
-        """Return an object in its namespace, with the labels that tell whose it is."""
+        """Return an object in its namespace, with the labels of its owner."""
         key, policy = object_key(obj), self._cause.policy
         if key.api_version.count("/") > 1:
             text = f"unexpected GroupVersion string: {key.api_version}"
@@ -194,7 +194,7 @@ class _CelGenerateInput(NamedTuple):
 
 
 def attempt_generate_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
-    """Generate or delete what an UpdateRequest asks for."""
+    """Process an UpdateRequest: generate or delete objects."""
     spec = update_request["spec"]
     policy = spec["policy"]
     request = request_of(spec.get("context"), kyverno.sim.store)
@@ -230,7 +230,7 @@ def _attempt(
 
 
 def _generate(given: _CelGenerateInput, kyverno: Kyverno) -> Attempt:
-    """Evaluate the policy, which writes what it generates, and tell how that ended."""
+    """Evaluate the policy, which writes what it generates, and record the outcome."""
     policy, watch = given.policy.policy, kyverno.downstreams
     restores, synchronizes = (
         bool(given.context.get(name)) for name in ("cacheRestore", "synchronize")
@@ -272,7 +272,7 @@ def _failure(
 
 
 def _record_outcome(given: _CelGenerateInput, outcome: Outcome, kyverno: Kyverno) -> None:
-    """Let events and the trigger's report tell how a policy ended."""
+    """Write the outcome of a policy to events and to the trigger's report."""
     policy, sim, source = given.policy.policy, kyverno.sim, EventSource.GENERATE
     rule = replace(given.policy.rules[0].rule, name=outcome.rule_name or policy.name)
     result = RuleResult(
@@ -304,7 +304,7 @@ def _record_outcome(given: _CelGenerateInput, outcome: Outcome, kyverno: Kyverno
 
 
 def generating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[RequestedWork]:
-    """Give the work of all policies in CEL that generate, for a request that webhooks tell of."""
+    """Yield the work of all GeneratingPolicies for an admission request."""
     found = [one for one in kyverno.cache.every() if generates(one.policy.kind)]
     if not found:
         return
@@ -326,7 +326,7 @@ def generating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Req
 
 
 def _hears(policy: Policy, request: AdmissionRequest) -> bool:
-    """Return whether a policy is told of requests in a namespace, by whoever makes them."""
+    """Return whether a policy applies to requests of a user in a namespace."""
     if not policy.facts.admission or (policy.namespace and policy.namespace != request.namespace):
         return False
     own = request.user is not None and request.user.username == BACKGROUND.username

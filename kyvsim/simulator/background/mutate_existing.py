@@ -137,7 +137,7 @@ def _mutate(
 
 
 def _write_all(result: RuleResult, policy: Policy, kyverno: Kyverno) -> Iterator[FailureReason]:
-    """Write the targets of a rule, tell of each, and give what failed."""
+    """Write and report the targets of a rule, and yield what failed."""
     sim, source, rule = kyverno.sim, EventSource.MUTATE, result.rule.name
     for target in result.targets:
         named = f"{policy.key}/{rule}"
@@ -162,7 +162,7 @@ def _write(target: PatchedTarget, rule: str, kyverno: Kyverno) -> ApiResponse:
 
 # One attempt at an UpdateRequest for a MutatingPolicy: its targets are found, changed and written.
 #
-# A target that cannot be evaluated is left as it is, and nobody is told: no report, no event, and
+# A target that cannot be evaluated is left unchanged, and silently: no report, no event, and
 # the UpdateRequest counts as done.
 #
 # Source of the rules and texts: upstream pkg/background/mpol/processor.go,
@@ -189,7 +189,7 @@ class _Changed(NamedTuple):
 
 
 def attempt_mutation_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
-    """Change the existing objects that an UpdateRequest asks for."""
+    """Process an UpdateRequest: change existing objects."""
     spec = update_request["spec"]
     found = kyverno.mutating.get(spec["policy"])
     if found is None:
@@ -308,7 +308,7 @@ class _Attempt:
         return Evaluation(opened.scope, opened.request, obj)
 
     def _change(self, target: _MutationTarget) -> None:
-        """Let the policy change a target, write it where that made a difference, and tell."""
+        """Mutate a target, write it if it changed, and report that."""
         changed = self._changed(target)
         if changed.fault:
             self.notes.append(
@@ -408,14 +408,14 @@ def mutating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Reque
 
 
 def _mutates(policy: CompiledPolicy, kyverno: Kyverno) -> bool:
-    """Return whether a policy mutates, and is asked through a webhook."""
+    """Return whether a policy mutates, and is called through a webhook."""
     own = policy.policy
     mutates = own.kind in CEL_KINDS and any(one.stage is Stage.CEL_MUTATE for one in policy.rules)
     return mutates and own.facts.admission and not kyverno.cache.is_left_to_the_server(own)
 
 
 def _hears(policy: Policy, request: AdmissionRequest) -> bool:
-    """Return whether the requests of whoever asks count, in their namespace."""
+    """Return whether a policy applies to requests of a user in a namespace."""
     if policy.namespace and policy.namespace != request.namespace:
         return False
     own = request.user is not None and request.user.username == BACKGROUND.username
@@ -435,7 +435,7 @@ def _is_triggered(policy: CompiledPolicy, given: RuleInput, kyverno: Kyverno) ->
 
 
 def _webhooks(policies: Iterable[Policy], given: RuleInput, kyverno: Kyverno) -> frozenset[str]:
-    """Return the webhooks that are asked, and have a policy that hears who asks."""
+    """Return the called webhooks with a policy that applies to the user."""
     every = tuple(policies)
     external = World(kyverno.sim.store, account=ADMISSION).external
     names = {one: webhook_of(one, kyverno.cache.webhook_facts(one)) for one in every}

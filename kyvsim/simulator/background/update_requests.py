@@ -23,7 +23,7 @@ from kyvsim.simulator.configuration import BACKGROUND, NAMESPACE, settings_of
 from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.kyverno import Kyverno
 
-# The labels that tell whose a generated object is, and how it is found by them.
+# The labels that name the owner of a generated object, and how it is found by them.
 #
 # Source of the rules: upstream pkg/background/common (labels.go, util.go),
 # pkg/background/generate/utils.go.
@@ -48,7 +48,7 @@ def policy_labels(policy: Policy) -> dict[str, str]:
 
 
 def trigger_from_labels(marks: Mapping[str, str]) -> dict[str, Json]:
-    """Return the reference to the trigger that the labels of a generated object tell."""
+    """Return the reference to the trigger in the labels of a generated object."""
     group, version = (marks.get(f"{LABEL}trigger-{part}", "") for part in ("group", "version"))
     names = ("kind", "namespace", "name", "uid")
     found = {name: marks.get(f"{LABEL}trigger-{name}", "") for name in names}
@@ -154,7 +154,7 @@ def recorded(request: AdmissionRequest | None) -> dict[str, Json]:
 
 
 def update_of(obj: Json, subresource: str, store: ObjectStore) -> AdmissionRequest:
-    """Return the update, by nobody, as which Kyverno takes an object that is there."""
+    """Return an existing object as an update without user information, as Kyverno sees it."""
     key = object_key(obj)
     group, version = split_api_version(key.api_version)
     details: dict[str, Json] = {
@@ -234,7 +234,7 @@ _MUTATE = "mutate.updaterequest.kyverno.io/"
 
 
 class RequestedWork(NamedTuple):
-    """What one UpdateRequest asks for."""
+    """The work of one UpdateRequest."""
 
     type: str
     policy: str
@@ -293,7 +293,7 @@ def in_batches(work: RequestedWork) -> Iterator[RequestedWork]:
 
 def submit(work: RequestedWork, sim: SimulationContext, user: UserInfo) -> None:
     """Write an UpdateRequest down, unless there are too many; it is pending at once."""
-    # The list is asked only where it can matter: it is a read of every UpdateRequest.
+    # Listed only if it can matter: this reads every UpdateRequest.
     text = str(settings_of(sim.store).get("updateRequestThreshold") or "")
     most = int(text) if text.isdecimal() else _THRESHOLD
     if sim.store.ever(*KIND) >= most and len(sim.store.list(*KIND, "")) >= most:
@@ -465,7 +465,7 @@ def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) ->
 
 
 def _candidates(trigger: Json, store: ObjectStore) -> Sequence[Json]:
-    """Return what can have the uid of a reference: one object where the name is told, too."""
+    """Return objects that can have the uid of a reference: one if it has a name, too."""
     api_version, kind, namespace, name = object_key({**trigger, "metadata": trigger})
     if not name:
         return store.list(api_version, kind, namespace)
@@ -510,7 +510,7 @@ def existing_generation(policy: CompiledPolicy, kyverno: Kyverno) -> RequestedWo
         contexts += (
             rule_context(rule.name, reference(trigger))
             for trigger in _triggers(own, rule, kyverno.sim.store)
-            # upstream asks whether any rule of the policy says anything at all.
+            # upstream checks whether any rule of the policy has a result.
             if any(_verdict(policy, one, trigger, kyverno) for one in policy.rules)
         )
     return RequestedWork(GENERATE, own.key, tuple(contexts))

@@ -36,14 +36,14 @@ class Facts(NamedTuple):
         return self.cut is not None
 
     def place(self, policy: Policy, rule: Rule | None = None) -> Location | None:
-        """Return where a policy or a rule of it stands in its file, None where that is unknown."""
+        """Return the place of a policy or a rule in its file, None if that is unknown."""
         document = self.documents.get(policy.key)
         if document is None:
             return None
         return document.locate(("metadata", "name") if rule is None else rule.path)
 
     def place_of(self, name: str) -> Location | None:
-        """Return where a `policy/rule` stands, or a `policy`; of a derived rule its policy."""
+        """Return the place of a `policy/rule` or a `policy`; of a derived rule its policy's."""
         derived: Policy | None = None
         for policy in self.policies:
             if name == policy.key:

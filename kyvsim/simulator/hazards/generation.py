@@ -279,7 +279,7 @@ def _invalid(facts: Facts) -> Iterator[Hazard]:
 
 
 def _taken(event: TimelineEvent) -> str:
-    """Return whose object a rule has written over, "" where it was its own or nobody's."""
+    """Return the owner of an object that a rule overwrote, "" if it was its own or had none."""
     if event.action not in _WRITES or event.outcome != "done" or event.before is None:
         return ""
     before, after = _owner(event.before), _owner(event.after)
@@ -312,7 +312,7 @@ def _downstream_name_hazard(
 
 
 def missing_namespace(facts: Facts) -> Iterator[Hazard]:
-    """KH010: a generated object's namespace is not there: nothing is made, and nobody is told.
+    """KH010: a generated object's namespace does not exist: nothing is created or reported.
 
     Yield UpdateRequests that could write nothing for want of a namespace.
     """
@@ -495,7 +495,7 @@ def _denied_downstream_hazard(
 
 
 def lost_drift(facts: Facts) -> Iterator[Hazard]:
-    """KH021: a rule asks who made a request, and the work that restores its objects has none.
+    """KH021: a rule depends on the requesting user, and restoring its objects has none.
 
     Yield work that was made by no request and failed for want of one.
     """

@@ -88,7 +88,7 @@ def _of_request(facts: Facts, admissions: list[Admission]) -> Iterator[Hazard]:
                 "update",
             )
         elif any(one.rules == change.rules for one in later):
-            continue  # it was asked again, and what it said then counts
+            continue  # it was called again, and the last response counts
         elif change.after != last and change.changes(last):
             others = _overwriting(change, later)
             if others is not None:
@@ -299,7 +299,7 @@ _NONE_NAMED = (
 
 
 def unused_mutation(facts: Facts) -> Iterator[Hazard]:
-    """KH028: a MutatingPolicy finds no existing object to change, or nobody asks it to.
+    """KH028: a MutatingPolicy finds no existing object to change, or is never triggered.
 
     Yield policies that find nothing to change, whatever there is.
     """

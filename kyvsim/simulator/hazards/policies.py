@@ -265,7 +265,7 @@ def _end(event: TimelineEvent, rule: str) -> str:
 
 
 def underived_twin(facts: Facts) -> Iterator[Hazard]:
-    """KH030: the API server evaluates a policy on Pods, and nobody what is derived from it.
+    """KH030: the API server evaluates a policy on Pods, and its autogen rules are not evaluated.
 
     Yield policies that are left to the API server, with rules that autogen derives of them.
     """

@@ -131,7 +131,7 @@ _NOTHING_LOST = "nothing is lost, the controller's log has errors that are none"
 
 
 def given_up(facts: Facts) -> Iterator[Hazard]:
-    """KH026: an UpdateRequest was given up for a reason that no other hazard tells of.
+    """KH026: an UpdateRequest was given up for a reason that no other hazard reports.
 
     Yield what was given up: an error where something is wanting, an info where nothing is.
     """

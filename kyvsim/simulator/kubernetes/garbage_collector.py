@@ -89,7 +89,7 @@ _WAITS = frozenset({FOREGROUND, ORPHAN})
 
 
 class _Owner(StrEnum):
-    """How an owner stands."""
+    """Whether an owner exists."""
 
     THERE = "there"
     GONE = "gone"
@@ -190,9 +190,9 @@ class _GarbageCollector:
         group = split_api_version(key.api_version)[0]
         defined = self._sim.store.defined
         if not is_builtin(group, key.kind) and (group, key.kind) not in defined:
-            return _Owner.THERE  # nobody can say that it is gone
+            return _Owner.THERE  # its kind is unknown, so it may exist
         if not dependent.namespace and lies_in_namespace(group, key.kind, defined):
-            return _Owner.THERE  # which one is meant, nobody knows
+            return _Owner.THERE  # it is ambiguous which object is meant
         owner = self._client.get(*key)
         if owner is None or metadata(owner).get("uid") != reference.get("uid"):
             return _Owner.GONE

@@ -480,7 +480,7 @@ class _Kubelet:
         return self._report(pod, found)
 
     def _report(self, pod: Json, found: Readiness) -> bool:
-        """Write a Pod's status, and tell of it, if it is not what it was."""
+        """Write and report a Pod's status if it has changed."""
         sim, key = self._sim, object_key(pod)
         status = pod_status(pod, found, sim.clock.stamp())
         if status == pod.get("status"):
