@@ -187,7 +187,7 @@ def test_creation_that_is_forbidden_meanwhile_is_a_failed_attempt(
 def test_granted_creation_is_no_failure(cluster_policy, generate, put, shop, told, background_may):
     job = {"apiVersion": "batch/v1", "kind": "Job", "data": {"spec": {"template": {}}}}
     put(background_may("batch", "jobs"), cluster_policy("p", generate(**job)), shop)
-    assert "forbidden" not in told("attempt")[0].told
+    assert "forbidden" not in told("attempt")[0].full_message
 
 
 # Synchronization: downstream objects, sources and triggers that change and go.
