@@ -1,4 +1,4 @@
-"""A request through all phases, and the laws that evaluation keeps."""
+"""Evaluation of requests."""
 
 from copy import deepcopy
 from types import SimpleNamespace
@@ -9,12 +9,22 @@ from hypothesis import strategies as st
 
 from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile import CompileOptions, KindPlans, PolicyRules
-from kyvsim.engine.evaluate import evaluate
+from kyvsim.engine.compile.policy_set import _PLANNED_AFTER
+from kyvsim.engine.evaluate import (
+    acting_on_deletion,
+    evaluate,
+    lists_deletion,
+    passing,
+    shown_passes,
+)
+from kyvsim.engine.policy import open_request, run_turn
 from kyvsim.engine.world import World
 from kyvsim.languages import compile_policies
 from kyvsim.model.ports import Budget, Meter
 from kyvsim.model.request import Operation, Values
 from kyvsim.model.result import Phase, Stage
+
+# A request through all phases, and the laws that evaluation keeps.
 
 LABELLED = {"metadata": {"labels": {"app": "?*"}}}
 ADD_LABEL = {"mutate": {"patchStrategicMerge": {"metadata": {"labels": {"+(app)": "made"}}}}}
@@ -272,3 +282,185 @@ def every_turn(indexed, stage, kind):
             validating = one.derivation.forms().validating if one.derivation else {}
             chosen = validating.get(kind, one.plain)
         yield PolicyRules(one, tuple(rule for rule in chosen if rule.stage is stage))
+
+
+# Which rules take part where an object is deleted.
+
+TARGET = {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "namespace": "shop"}
+CHANGES = {"mutate": {"patchStrategicMerge": {"spec": {}}}}
+CHANGES_OTHERS = {"mutate": {"targets": [TARGET], "patchStrategicMerge": {"data": {}}}}
+MAKES = {"generate": {**TARGET, "data": {}}}
+DENIES = {"validate": {"deny": {}}}
+
+
+def on(*operations):
+    listed = {"operations": list(operations)} if operations else {}
+    return {"match": {"any": [{"resources": {"kinds": ["Pod"], **listed}}]}}
+
+
+@pytest.fixture
+def acting(compiled, policy):
+    """Return the turn of a stage for Pods, and what is left of it for one that is deleted."""
+
+    def call(stage, *rules):
+        written = [{"name": f"r{number}", **rule} for number, rule in enumerate(rules)]
+        (turn,) = compiled(policy(*written)).turns(stage, "Pod")
+        return turn, list(acting_on_deletion([turn], stage))
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("operations", "asks"),
+    [((), False), (("CREATE",), False), (("DELETE",), True), (("UPDATE", "DELETE"), True)],
+)
+def test_a_rule_asks_for_deletions_by_listing_them(compiled, policy, operations, asks):
+    (turn,) = compiled(policy({**MAKES, **on(*operations)})).turns(Stage.GENERATE, "Pod")
+    assert lists_deletion(turn.rules[0].rule) is asks
+
+
+@pytest.mark.parametrize(
+    ("stage", "rules", "left"),
+    [
+        (Stage.MUTATE, [{**CHANGES, **on("DELETE")}], []),
+        (Stage.MUTATE, [{**CHANGES_OTHERS, **on()}], []),
+        (
+            Stage.MUTATE,
+            [{**CHANGES, **on("DELETE")}, {**CHANGES_OTHERS, **on("DELETE")}],
+            ["r1"],
+        ),
+        (Stage.GENERATE, [{**MAKES, **on()}], []),
+        (Stage.GENERATE, [{**MAKES, **on()}, {**MAKES, **on("CREATE", "DELETE")}], ["r1"]),
+        (Stage.VALIDATE, [{**DENIES, **on()}, {**DENIES, **on("DELETE")}], ["r0", "r1"]),
+    ],
+)
+def test_rules_act_on_a_deletion_that_concerns_others(acting, stage, rules, left):
+    _, found = acting(stage, *rules)
+    assert [rule.rule.name for turn in found for rule in turn.rules] == left
+
+
+def test_a_turn_of_which_all_is_left_is_that_turn(acting):
+    turn, found = acting(Stage.VALIDATE, {**DENIES, **on()})
+    assert [id(one) for one in found] == [id(turn)]
+
+
+# What plans show of requests, and of which requests they know nothing.
+
+WORLD = World(GivenObjects([]))
+DELETED = {"key": "{{ request.operation }}", "operator": "NotEquals", "value": "DELETE"}
+UNLESS_DELETED = {"preconditions": {"all": [DELETED]}}
+ON_ODD = {"key": "{{ request.object.spec.nodeName || '' }}", "operator": "Equals", "value": "odd"}
+NOWHERE_ODD = {"validate": {"message": "no", "deny": {"conditions": {"any": [ON_ODD]}}}}
+
+
+@pytest.fixture
+def planned(compiled, policy, pod, request_for):
+    """Return policies that have plans for Pods, made by plain creations of them."""
+    host = {"message": "no", "pattern": {"spec": {"=(hostPID)": False}}}
+    policies = compiled(
+        policy({"name": "host", "validate": host}, name="host"),
+        policy({"name": "operation", "validate": host, **UNLESS_DELETED}, name="operation"),
+        policy(NOWHERE_ODD, name="object"),
+        policy({"name": "new", "validate": host, "match": CREATED}, name="new"),
+        policy({"name": "status", "validate": host, "match": STATUS}, name="status"),
+    )
+    for _ in range(_PLANNED_AFTER + 2):
+        shown = evaluate(policies, request_for(pod()), WORLD)
+    assert len(shown.answers) < len(shown.responses) == 4
+    return policies
+
+
+CREATED = {"any": [{"resources": {"kinds": ["Pod"], "operations": ["CREATE"]}}]}
+STATUS = {"any": [{"resources": {"kinds": ["Pod/status"]}}]}
+ODD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"nodeName": "odd"}}
+
+
+def said(response):
+    return [
+        (one.policy.name, result.status.value)
+        for one in response.responses
+        for result in one.results
+    ]
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        ({}, {"host": "pass", "operation": "pass", "object": "pass", "new": "pass"}),
+        (
+            {"operation": Operation.UPDATE, "old_object": ODD},
+            {"host": "pass", "operation": "pass", "object": "pass"},
+        ),
+        ({"operation": Operation.CONNECT}, {"host": "pass", "operation": "pass", "object": "pass"}),
+        (
+            {"details": {"operation": "DELETE"}},
+            {"host": "pass", "operation": "skip", "object": "pass", "new": "pass"},
+        ),
+        (
+            {"details": {"object": ODD}},
+            {"host": "pass", "operation": "pass", "object": "fail", "new": "pass"},
+        ),
+        (
+            {"details": {"uid": "odd"}},
+            {"host": "pass", "operation": "pass", "object": "pass", "new": "pass"},
+        ),
+        ({"subresource": "status"}, {"status": "pass"}),
+        ({"subresource": "status", "parent_kind": ("", "v1", "Pod")}, {"status": "pass"}),
+    ],
+)
+def test_a_plan_knows_plain_creations_only(planned, pod, request_for, request_, expected):
+    assert dict(said(evaluate(planned, request_for(pod(), **request_), WORLD))) == expected
+
+
+def test_a_plan_knows_nothing_of_given_values(planned, pod, request_for):
+    world = WORLD._replace(values=Values({"request.object.spec.nodeName": "odd"}))
+    assert ("object", "fail") in said(evaluate(planned, request_for(pod()), world))
+
+
+def test_turns_that_are_shown_to_pass_are_found(planned, pod, request_for):
+    request, of_kind = request_for(pod()), planned.of_kind("Pod")
+    shown = shown_passes(of_kind, Stage.VALIDATE, request, WORLD)
+    turns = of_kind.stages[Stage.VALIDATE]
+    given = open_request(request, WORLD, "")
+    found = [turn for turn in turns if shown(turn) is not None]
+    assert found == [turn for turn in turns if turn.policy.policy.name != "status"]
+    for turn in found:
+        asked = run_turn(turn, Phase.VALIDATE, given, WORLD)
+        assert passing(turn, Phase.VALIDATE, request.object, shown(turn)) == asked
+        assert shown(turn._replace(rules=())) is None
+
+
+@pytest.mark.parametrize(
+    ("stage", "request_"),
+    [
+        (Stage.GENERATE, {}),
+        (Stage.VALIDATE, {"operation": Operation.UPDATE}),
+        (Stage.VALIDATE, {"operation": Operation.DELETE, "object": None, "old_object": ODD}),
+    ],
+)
+def test_other_turns_are_to_be_asked(planned, pod, request_for, stage, request_):
+    request = request_for(pod(), **request_)
+    shown = shown_passes(planned.of_kind("Pod"), stage, request, WORLD)
+    turns = planned.of_kind("Pod").stages.get(stage, ())
+    assert not [turn for turn in turns if shown(turn) is not None]
+
+
+def test_what_fails_is_not_shown(planned, pod, request_for):
+    turns = planned.of_kind("Pod").stages[Stage.VALIDATE]
+    shown = shown_passes(
+        planned.of_kind("Pod"), Stage.VALIDATE, request_for(pod(nodeName="odd")), WORLD
+    )
+    names = {turn.policy.policy.name for turn in turns if shown(turn) is not None}
+    assert names == {"host", "operation", "new"}
+
+
+def test_a_plan_is_of_one_kind(compiled, policy, thing, request_for):
+    labelled = {"message": "no", "pattern": {"metadata": {"name": "?*"}}}
+    every, secrets = ({"any": [{"resources": {"kinds": [kind]}}]} for kind in ("*", "Sec*"))
+    policies = compiled(
+        policy({"match": every, "exclude": secrets, "validate": labelled}, background=False)
+    )
+    for _ in range(_PLANNED_AFTER + 2):
+        found = evaluate(policies, request_for(thing("ConfigMap")), WORLD)
+    assert len(found.answers) == len(said(found)) == 1
+    assert said(evaluate(policies, request_for(thing("Secret")), WORLD)) == []

@@ -1,9 +1,20 @@
+"""Worlds and requests."""
+
 import pytest
 
 from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.evaluate import evaluate
-from kyvsim.engine.world import World, creation_of
-from kyvsim.model.request import NO_MOCKS, CallAnswer, Mocks, Values
+from kyvsim.engine.policy import with_given_operation
+from kyvsim.engine.world import World, creation_of, request_of, reviewed
+from kyvsim.model.request import (
+    NO_MOCKS,
+    AdmissionRequest,
+    CallAnswer,
+    Mocks,
+    Operation,
+    UserInfo,
+    Values,
+)
 
 
 @pytest.fixture
@@ -144,3 +155,122 @@ def test_rules_that_work_later_see_what_was_created(compiled, policy, pod):
     response = evaluate(compiled(policy(make)), creation_of(arriving, None, None), world)
     (made,) = response.responses[0].results[0].generated
     assert made["data"] == {"seen": "now"}
+
+
+# What becomes of the request that creates an object: other operations, and reviews of it.
+
+POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}}
+OLD = {**POD, "spec": {}}
+CREATED = AdmissionRequest(Operation.CREATE, POD, namespace="shop")
+
+
+@pytest.mark.parametrize(
+    ("operation", "old", "after"),
+    [
+        (Operation.CREATE, None, (POD, None)),
+        (Operation.CREATE, OLD, (POD, None)),
+        (Operation.UPDATE, None, (POD, POD)),
+        (Operation.UPDATE, OLD, (POD, OLD)),
+        (Operation.DELETE, None, (None, POD)),
+        (Operation.DELETE, OLD, (None, POD)),
+        (Operation.CONNECT, OLD, (POD, None)),
+    ],
+)
+def test_the_objects_of_an_operation(operation, old, after):
+    assert request_of(CREATED, operation, old) == CREATED._replace(
+        operation=operation, object=after[0], old_object=after[1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("review", "fields"),
+    [
+        ({}, {}),
+        ({"oldObject": OLD}, {}),
+        ({"operation": "UPDATE", "oldObject": OLD}, {"old_object": OLD}),
+        ({"operation": "UPDATE"}, {"old_object": POD}),
+        ({"namespace": "other"}, {"namespace": "other"}),
+        ({"namespace": ""}, {}),
+        (
+            {"uid": "1", "dryRun": False, "options": None, "name": "n", "kind": {}, "more": 1},
+            {"details": {"uid": "1", "dryRun": False, "options": None, "name": "n", "kind": {}}},
+        ),
+        ({"resource": {"group": "", "resource": "pods"}}, {"details": "given"}),
+        (
+            {"requestKind": {}, "requestResource": 1},
+            {"details": {"requestKind": {}, "requestResource": 1}},
+        ),
+        ({"userInfo": {}}, {"user": UserInfo()}),
+        (
+            {"userInfo": {"username": "u", "uid": "7", "groups": ["g"], "extra": {"k": ["v"]}}},
+            {"user": UserInfo("u", "7", ("g",), {"k": ["v"]})},
+        ),
+        ({"subResource": "status"}, {"subresource": "status", "details": "given"}),
+        (
+            {
+                "subResource": "scale",
+                "resource": {"group": "apps", "version": "v1", "resource": "deployments"},
+            },
+            {
+                "subresource": "scale",
+                "parent_kind": ("apps", "v1", "Deployment"),
+                "details": "given",
+            },
+        ),
+        (
+            {
+                "subResource": "scale",
+                "resource": {"group": "x.io", "version": "v2", "resource": "gizmos"},
+            },
+            {"subresource": "scale", "parent_kind": ("x.io", "v2", "Gizmo"), "details": "given"},
+        ),
+        ({"subResource": "scale", "resource": {}}, {"subresource": "scale", "details": "given"}),
+    ],
+)
+def test_what_a_review_says(review, fields):
+    given = {"operation": "CREATE", **review}
+    if fields.get("details") == "given":
+        told = {name: review[name] for name in ("subResource", "resource") if name in review}
+        fields = {**fields, "details": told}
+    expected = CREATED._replace(operation=Operation(given["operation"]), **fields)
+    assert reviewed(CREATED, given) == expected
+
+
+def test_a_user_who_is_given_counts_more_than_that_of_a_review():
+    given = CREATED._replace(
+        user=UserInfo("given"), subresource="exec", parent_kind=("", "v1", "Pod")
+    )
+    assert reviewed(given, {"operation": "CREATE", "userInfo": {"username": "u"}}) == given
+
+
+@pytest.mark.parametrize(
+    "variables", [{}, {"request.operation": "CREATE"}, {"request.operation": 1}]
+)
+def test_a_creation_stays_one(pod, request_for, variables):
+    request = request_for(pod())
+    assert with_given_operation(request, variables) is request
+
+
+@pytest.mark.parametrize("operation", [Operation.UPDATE, Operation.DELETE])
+def test_what_is_no_creation_stays_what_it_is(pod, request_for, operation):
+    request = request_for(pod(), operation=operation)
+    assert with_given_operation(request, {"request.operation": "DELETE"}) is request
+
+
+def test_a_connection_brings_its_object_and_nothing_old(pod, request_for):
+    made = with_given_operation(request_for(pod()), {"request.operation": "CONNECT"})
+    assert (made.operation, made.old_object) == (Operation.CONNECT, None)
+    assert (made.object, made.namespace) == (pod(), "shop")
+
+
+def test_an_update_leaves_the_object_as_it_was(pod, request_for):
+    made = with_given_operation(request_for(pod()), {"request.operation": "UPDATE"})
+    assert made.operation is Operation.UPDATE
+    assert made.object is made.old_object
+    assert made.namespace == "shop"
+
+
+def test_a_deletion_has_an_old_object_only_and_no_namespace(pod, request_for):
+    made = with_given_operation(request_for(pod()), {"request.operation": "DELETE"})
+    assert (made.operation, made.object, made.namespace) == (Operation.DELETE, None, "")
+    assert made.subject == made.old_object == pod()

@@ -1,7 +1,9 @@
+"""Values files, mocks and users."""
+
 import pytest
 
-from kyvsim.load.values import load_values, parse_settings
-from kyvsim.model.request import KindKey, Values
+from kyvsim.load.values import load_userinfo, load_values, named_user, parse_settings
+from kyvsim.model.request import CallAnswer, GlobalData, KindKey, Mocks, UserInfo, Values
 from kyvsim.model.source import Document, Location
 
 HEAD = {"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "Values"}
@@ -128,3 +130,152 @@ def test_settings_that_are_ignored_are_told(setting):
     found, remarks = parse_settings([setting])
     assert found == {}
     assert [remark.code for remark in remarks] == ["KV036"]
+
+
+MOCKS_HEAD = {"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "Values"}
+
+
+def mocks_load(file="v.yaml", **data):
+    document = Document({**MOCKS_HEAD, **data}, file, 0, lambda _: Location(file, 1, 1))
+    return load_values(document)
+
+
+def mocks(**data):
+    found, remarks = mocks_load(**data)
+    assert remarks == ()
+    return found.mocks
+
+
+def test_answers_to_calls():
+    found = mocks(
+        apiCallResponses=[
+            {"url": " https://x.io/y ", "method": " post ", "response": {"body": {"a": 1.0}}},
+            {"url": "https://x.io/y", "response": {"statusCode": 404.0, "body": {}}},
+            {"urlPath": "/api/v1/pods", "response": {"body": {"b": 2.0}}},
+        ]
+    )
+    assert found.answer("POST", "https://x.io/y") == CallAnswer(200, {"a": 1.0})
+    assert found.answer("GET", "https://x.io/y") == CallAnswer(404, {})
+    assert not found.answer("GET", "https://x.io/y").good
+    assert found.answer("GET", "/api/v1/pods").body == {"b": 2.0}
+    assert found.answer("GET", "/api/v1/nodes") is None
+
+
+def test_global_data():
+    found = mocks(
+        globalContextEntries=[
+            {"name": "d", "data": {"x": 1.0}, "fieldPath": "x"},
+            {"name": "r", "resources": [{"k": "v"}], "projections": [{"name": "n", "path": "[0]"}]},
+        ]
+    )
+    assert found == Mocks(
+        {}, {"d": GlobalData({"x": 1.0}, "x"), "r": GlobalData([{"k": "v"}], "", (("n", "[0]"),))}
+    )
+
+
+def test_resource_files_stand_beside_the_document(tmp_path):
+    text = "kind: A\nsize: 1\n---\n---\nkind: B\n"
+    (tmp_path / "objects.yaml").write_text(text, encoding="utf-8")
+    entry = {"name": "f", "resourceFiles": ["objects.yaml"]}
+    found, remarks = mocks_load(str(tmp_path / "v.yaml"), globalContextEntries=[entry])
+    assert remarks == ()
+    (data,) = (one.data for one in found.mocks.global_data.values())
+    assert data == [{"kind": "A", "size": 1.0}, {"kind": "B"}]
+    assert data[0]["size"].__class__ is float
+    entry["resourceFiles"] = ["no.yaml"]
+    found, remarks = mocks_load(str(tmp_path / "v.yaml"), globalContextEntries=[entry])
+    assert found is None
+    assert remarks
+
+
+GOOD = {"response": {"body": {}}}
+
+
+@pytest.mark.parametrize(
+    ("code", "data"),
+    [
+        ("KV017", {"apiCallResponses": [GOOD]}),
+        ("KV017", {"apiCallResponses": [{**GOOD, "url": "https://x.io", "urlPath": "/x"}]}),
+        ("KV016", {"apiCallResponses": [{**GOOD, "url": "ftp://x.io"}]}),
+        ("KV016", {"apiCallResponses": [{**GOOD, "urlPath": "api"}]}),
+        ("KV015", {"apiCallResponses": [{"urlPath": "/x", "response": {}}]}),
+        ("KV033", {"apiCallResponses": [{**GOOD, "urlPath": "/x", "method": "PUT"}]}),
+        (
+            "KV033",
+            {"apiCallResponses": [{"urlPath": "/x", "response": {"body": {}, "statusCode": 7}}]},
+        ),
+        ("KV034", {"apiCallResponses": [{**GOOD, "urlPath": "/x"}, {**GOOD, "urlPath": "/x"}]}),
+        ("KV017", {"globalContextEntries": [{"name": "d"}]}),
+        ("KV017", {"globalContextEntries": [{"name": "d", "data": {}, "resources": []}]}),
+        ("KV034", {"globalContextEntries": [{"name": "d", "data": {}}, {"name": "d", "data": {}}]}),
+    ],
+)
+def test_entries_that_cannot_be_used(code, data):
+    found, remarks = mocks_load(**data)
+    assert found is None
+    assert [one.code for one in remarks] == [code]
+
+
+USERINFO_HEAD = {"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "UserInfo"}
+
+
+def userinfo_load(data):
+    return load_userinfo(Document(data, "u.yaml", 0, lambda _: Location("u.yaml", 1, 1)))
+
+
+def test_a_user_with_everything():
+    found, remarks = userinfo_load(
+        {
+            **USERINFO_HEAD,
+            "roles": ["ns:dev"],
+            "clusterRoles": ["admin"],
+            "userInfo": {
+                "username": "system:serviceaccount:ns:sa",
+                "uid": "u",
+                "groups": ["g"],
+                "extra": {"scopes": ["a"]},
+            },
+        }
+    )
+    assert remarks == ()
+    assert found == UserInfo(
+        username="system:serviceaccount:ns:sa",
+        uid="u",
+        groups=("g",),
+        extra={"scopes": ["a"]},
+        roles=("ns:dev",),
+        cluster_roles=("admin",),
+    )
+
+
+def test_an_empty_user():
+    assert userinfo_load(USERINFO_HEAD) == (UserInfo(), ())
+
+
+def test_unknown_fields_and_the_old_layout_are_errors():
+    found, remarks = userinfo_load({**USERINFO_HEAD, "userInfo": {"name": "x"}})
+    assert found is None
+    assert "unknown field `userInfo.name`" in remarks[0].message
+    found, remarks = userinfo_load({"clusterRoles": ["admin"]})
+    assert found is None
+    assert remarks[0].code == "KV031"
+
+
+def test_a_file_of_another_kind_is_called_what_it_is():
+    found, remarks = userinfo_load(
+        {"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "Values", "spec": {}}
+    )
+    assert (found, [one.code for one in remarks]) == (None, ["KV079"])
+    assert remarks[0].message == (
+        "a file of kind UserInfo is wanted here, and this is Values (cli.kyverno.io/v1alpha1): "
+        "give it with --values-file"
+    )
+
+
+def test_service_accounts_have_their_groups():
+    groups = named_user("system:serviceaccount:ci:bot").groups
+    assert groups == (
+        "system:serviceaccounts",
+        "system:serviceaccounts:ci",
+        "system:authenticated",
+    )

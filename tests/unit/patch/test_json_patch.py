@@ -1,10 +1,20 @@
+"""JSON patches."""
+
 import copy
 
 import pytest
 
 from kyvsim.model.ports import BudgetError
-from kyvsim.patch.json_patch import apply_json_patch, compile_json_patch
-from kyvsim.patch.nodes import PatchError
+from kyvsim.patch.json_patch import (
+    PatchOperation,
+    apply_json_patch,
+    apply_operations,
+    compile_json_patch,
+    prepare_operations,
+    read_patch_text,
+)
+from kyvsim.patch.json_pointer import KUBERNETES, parse_pointer
+from kyvsim.patch.nodes import FailedTestError, PatchError
 
 
 def document():
@@ -282,3 +292,164 @@ def test_nothing_can_be_done_with_no_object(text, message):
 def test_an_operation_without_a_path_gives_the_document():
     text = "- {op: add, path: '', value: {a: 1}}\n- {op: add, path: /b, value: 2}"
     assert compile_json_patch(text)({}) == {"a": 1, "b": 2}
+
+
+def operations_of(text):
+    operations = read_patch_text(text)
+    prepare_operations(operations)
+    return operations or []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('[{"op": "remove", "path": "/a"}]', [{"op": "remove", "path": "/a"}]),
+        ("- op: remove\n  path: /a\n", [{"op": "remove", "path": "/a"}]),
+        (
+            "- {op: add, path: /a, value: 1.0}\n- {op: add, path: /b, value: [yes]}",
+            [
+                {"op": "add", "path": "/a", "value": 1.0},
+                {"op": "add", "path": "/b", "value": [True]},
+            ],
+        ),
+        ("null", []),
+    ],
+)
+def test_texts(text, expected):
+    assert operations_of(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[{]", "failed to decode patches: invalid state detected"),
+        ('[{"op":"add","path":"/a","value":NaN}]', "failed to decode patches: invalid state"),
+        ("[" * 100_000, "failed to decode patches: invalid state detected"),
+        ("a: b", "json: cannot unmarshal object into Go value of type jsonpatch.Patch"),
+        ('["x"]', "json: cannot unmarshal string into Go value of type jsonpatch.Operation"),
+        (
+            '[{"path": "/a", "op": "foo"}]',
+            'invalid operation {"op":"foo","path":"/a"}: unsupported operation',
+        ),
+        ('[{"op":"add","path":"/a"}]', "failed to decode 'value': operation, missing value field"),
+        ('[{"op":"remove"}]', "failed to decode 'path': operation missing path field"),
+        ('[{"op":"move","path":"/a"}]', "failed to decode 'from': operation, missing from field"),
+        ('[{"op":"remove","path":1}]', "json: cannot unmarshal number into Go value of type strin"),
+        ("{a", "failed to convert patchesJSON6902 to JSON: yaml: line 1: did not find expected"),
+        ("- op: a\n b: c", "failed to convert patchesJSON6902 to JSON: yaml: line 1: did not"),
+        ("a: b\n c: d", "to JSON: yaml: line 2: mapping values are not allowed in this context"),
+        ("x: @a", "to JSON: yaml: found character that cannot start any token"),
+    ],
+)
+def test_texts_that_are_no_patch(text, message):
+    with pytest.raises(PatchError) as caught:
+        operations_of(text)
+    assert message in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[{]", "invalid state detected"),
+        ("a: b", "json: cannot unmarshal object into Go value of type jsonpatch.Patch"),
+    ],
+)
+def test_nothing_is_said_behind_the_message(text, message):
+    with pytest.raises(PatchError) as caught:
+        operations_of(text)
+    assert caught.value.message == f"failed to decode patches: {message}"
+
+
+def test_numbers_beyond_int64_are_floats():
+    text = '[{"op":"add","path":"/a","value":[9223372036854775807,9223372036854775808]}]'
+    (operation,) = operations_of(text)
+    assert [type(number) for number in operation["value"]] == [int, float]
+
+
+# JSON patches by the API server's rules, where they differ from those of mutate rules.
+
+DOCUMENT = {"spec": {"words": ["one", "two"], "nil": None, "": {"x": 1}}}
+
+
+def patched(name, path, value=None, source=None, *, has_value=True):
+    start = None if source is None else parse_pointer(source)
+    operation = PatchOperation(name, parse_pointer(path), start, value, has_value)
+    return apply_operations(DOCUMENT, [operation], KUBERNETES)
+
+
+@pytest.mark.parametrize(
+    ("operation", "spec"),
+    [
+        (("replace", "/spec/new", 1), {"new": 1}),
+        (("copy", "/spec/new", None, "/spec/zzz"), {"new": None}),
+        (("add", "/spec/words/-1", "end"), {"words": ["one", "two", "end"]}),
+        (("remove", "/spec/words/-1"), {"words": ["one"]}),
+        (("add", "/spec//x", 2), {"": {"x": 2}}),
+    ],
+)
+def test_what_operations_do_of_kubernetes_json_patch(operation, spec):
+    assert patched(*operation) == {"spec": {**DOCUMENT["spec"], **spec}}
+
+
+@pytest.mark.parametrize(
+    ("operation", "message"),
+    [
+        (
+            ("remove", "/spec/zzz"),
+            (
+                "error in remove for path: '/spec/zzz': Unable to remove nonexistent key: zzz: "
+                "missing value"
+            ),
+        ),
+        (
+            ("remove", "/zzz/a"),
+            'remove operation does not apply: doc is missing path: "/zzz/a": missing value',
+        ),
+        (
+            ("remove", "/spec/words/7"),
+            (
+                "error in remove for path: '/spec/words/7': Unable to access invalid index: 7: "
+                "invalid index referenced"
+            ),
+        ),
+        (
+            ("add", "/spec/zzz/deep", 1),
+            'add operation does not apply: doc is missing path: "/spec/zzz/deep": missing value',
+        ),
+        (
+            ("add", "", {"a": 1}),
+            'add operation does not apply: doc is missing path: "": missing value',
+        ),
+        (
+            ("move", "/spec/x"),
+            "move operation failed to decode from: operation, missing from field: missing value",
+        ),
+        (
+            ("copy", "/spec/x", None, "/zzz/y"),
+            "copy operation does not apply: doc is missing from path: /zzz/y: missing value",
+        ),
+        (("foo", "/spec"), "Unexpected kind: foo"),
+    ],
+)
+def test_errors_of_kubernetes_json_patch(operation, message):
+    with pytest.raises(PatchError) as caught:
+        patched(*operation)
+    assert caught.value.message == message
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "has_value", "holds"),
+    [
+        ("/spec/words", ["one", "two"], True, True),
+        ("/spec/zzz", None, False, True),
+        ("/spec/zzz", None, True, False),
+        ("/spec/nil", None, True, False),
+        ("/spec/words/0", "two", True, False),
+    ],
+)
+def test_a_test_that_fails_is_told_from_other_errors(path, value, has_value, holds):
+    if holds:
+        assert patched("test", path, value, has_value=has_value) is DOCUMENT
+    else:
+        with pytest.raises(FailedTestError):
+            patched("test", path, value, has_value=has_value)

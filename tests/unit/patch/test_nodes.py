@@ -1,6 +1,17 @@
+"""Nodes and patched objects."""
+
 import pytest
 
-from kyvsim.patch.nodes import ABSENT, is_empty, is_named, same, text, wrong_kind
+from kyvsim.patch.nodes import (
+    ABSENT,
+    UnreadableObjectError,
+    is_empty,
+    is_named,
+    read_back,
+    same,
+    text,
+    wrong_kind,
+)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +71,13 @@ def test_errors_show_the_node():
         "wrong node kind: expected SequenceNode but got MappingNode: "
         'node contents:\n{"a": null, "b": [1, "x"]}\n'
     )
+
+
+def test_what_is_no_object():
+    with pytest.raises(UnreadableObjectError) as caught:
+        read_back({"b": 1.0, "a": "<"})
+    assert caught.value.message == 'Object \'Kind\' is missing in \'{"a":"\\u003c","b":1}\''
+    for broken in ({"kind": ""}, {"kind": 5.0}, {"kind": "A", "apiVersion": "a/b/c"}, [1.0]):
+        with pytest.raises(UnreadableObjectError):
+            read_back(broken)
+    assert read_back({"kind": "A", "n": 1.0})["n"].__class__ is int

@@ -1,4 +1,4 @@
-"""Structured merges by the types of Kubernetes, of custom resources, and without types."""
+"""Structured merges."""
 
 import copy
 
@@ -6,7 +6,9 @@ import pytest
 
 from kyvsim.kubernetes.discovery import NO_KINDS, crd_kinds
 from kyvsim.patch.nodes import PatchError
-from kyvsim.patch.structured_merge import Foreign, apply_structured_merge, type_finder
+from kyvsim.patch.structured_merge import Foreign, apply_structured_merge, literal, type_finder
+
+# Structured merges by the types of Kubernetes, of custom resources, and without types.
 
 FIND = type_finder(NO_KINDS)
 
@@ -247,3 +249,11 @@ def test_fields_that_a_schema_lacks_are_refused_unless_it_keeps_them():
     find = type_finder(widget_kinds(field={**kept, "properties": {"a": PART}}))
     found = apply_structured_merge(obj, {"spec": {"field": {"b": 1}}}, find)
     assert found["spec"] == {"field": {"b": 1}}
+
+
+def test_values_are_printed_as_go_prints_their_types():
+    value = {"b": [True, None, "x"], "a": 1.0, "c": {}}
+    assert literal(value) == (
+        'map[string]interface {}{"a":1, "b":[]interface {}{true, interface {}(nil), "x"}, '
+        '"c":map[string]interface {}{}}'
+    )
