@@ -390,7 +390,7 @@ def _guards(overload: Overload, classes: Mapping[str, type]) -> tuple[Guard | No
 
 
 def _guard(kind: CelType, classes: Mapping[str, type]) -> Guard | None:
-    """Return what tells whether a value is of a type; of a list or map, its first entry counts."""
+    """Return the test whether a value is of a type; of a list or map, its first entry counts."""
     if kind.kind in {"dyn", "parameter"}:
         return None
     if kind.kind == "list":

@@ -107,7 +107,7 @@ class Lowered(NamedTuple):
 
 
 NodeHook: TypeAlias = Callable[[Node, Run], Run]
-"""Returns the run of a node as one that tells of itself."""
+"""Returns the closure of a node, wrapped."""
 
 
 def lower(

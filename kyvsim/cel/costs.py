@@ -308,7 +308,7 @@ BY_OVERLOAD = frozenset(
 
 
 def weights(name: str, *, resolved: bool) -> tuple[_Before | None, _After | None]:
-    """Return what a call costs before and after it runs; `resolved` tells of its types."""
+    """Return what a call costs before and after it runs; `resolved` has its types."""
     if name in BY_OVERLOAD and not resolved:
         return _made_at_once, None
     return BEFORE.get(name), AFTER.get(name)

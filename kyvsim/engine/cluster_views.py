@@ -113,7 +113,7 @@ class GivenObjects:
         return plural(group, kind, self._defined) if readable else ""
 
     def guesses(self, api_version: str, name: str) -> bool:
-        """Return whether nothing tells of a kind that paths call `name`, though it may exist."""
+        """Return whether nothing defines a kind that paths call `name`, though it may exist."""
         group = split_api_version(api_version)[0]
         return not (self._known_kind(group, name) or is_builtin_group(group))
 
@@ -336,5 +336,5 @@ def view_of_part(
 
 
 def view_of_whole(view: ClusterView) -> RecordingView:
-    """Return a view whose `queried` tells whether anything but Namespaces was read."""
+    """Return a view whose `queried` says whether anything but Namespaces was read."""
     return RecordingView(view, lambda group, kind: (group, kind) == ("", "Namespace"))

@@ -71,7 +71,7 @@ upstream: cmd/cli/kubectl-kyverno/processor/policy_processor.go
 
 
 _LISTING = frozenset({Stage.MUTATE, Stage.GENERATE})
-"""Stages of rules that hear of a deletion where they list it; others say so in their match."""
+"""Stages of rules that act on a deletion where they list it; others say so in their match."""
 
 
 def lists_deletion(rule: Rule) -> bool:

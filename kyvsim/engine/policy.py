@@ -84,7 +84,7 @@ def _evaluate(rule: CompiledRule, given: RuleInput) -> Outcome | None:
 
 
 def _rendered(properties: Properties, scope: JSONContext) -> Mapping[str, str]:
-    """Return the properties that a rule wants reports to tell; as written where that fails."""
+    """Return the report properties of a rule; as written where that fails."""
     try:
         found: Mapping[str, Json] = properties.template.render(scope)
     except (SubstitutionError, QueryError):

@@ -112,7 +112,7 @@ class BitMask(NamedTuple):
     places: int
     """Where it was not seen, and that there is an element of a list that it looks at."""
     unsure: int
-    """These do not tell all that can be learned: there are values of odd types."""
+    """These do not say all that can be found: there are values of unusual types."""
     counted: int
     """The same of lists of which one has to have an element; 0 where none has to."""
 

@@ -34,7 +34,7 @@ class World(NamedTuple):
     context: ClusterView | None = None
     """The objects of a context file."""
     images: Mapping[str, Json] = MappingProxyType({})
-    """What a context file tells of images, by their references."""
+    """Image data of a context file, by references."""
     arriving: Json | None = None
     """The object of `cluster` that the request brings; None where no such object is there yet."""
     account: UserInfo | None = None
@@ -83,7 +83,7 @@ _DETAILS = (
     *("uid", "kind", "resource", "requestKind", "requestResource"),
     *("subResource", "requestSubResource", "name", "dryRun", "options"),
 )
-"""What a review tells besides, and rules may read."""
+"""Further fields of a review that rules may read."""
 
 
 def request_of(created: AdmissionRequest, operation: Operation, old: Json) -> AdmissionRequest:

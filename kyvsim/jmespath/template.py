@@ -282,7 +282,7 @@ class _RenderedPart(NamedTuple):
 
 
 VariableHook: TypeAlias = Callable[[Variable], NodeHook]
-"""Returns who hears of the parts of a variable."""
+"""Returns the hook for the parts of a variable."""
 
 
 def compile_template(data: Json, system: System, on_node: VariableHook | None = None) -> Template:

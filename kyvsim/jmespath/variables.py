@@ -201,7 +201,7 @@ def compile_variable(
 ) -> Resolver:
     """Return the resolver of a variable in the text at `path`; faulty ones fail when asked.
 
-    Who hears is told of the parts of what is written; not of `@`, which stands for something else.
+    `on_node` wraps the parts of what is written; not `@`, which stands for something else.
     """
     if on_node and expression != "@":
         return _of_both(expression, system, on_node)

@@ -21,7 +21,7 @@ class Chance(NamedTuple):
     below: Callable[[int], int]
     """Draws a whole number from 0 up to and without the one that it takes."""
     spend: Callable[[int], None]
-    """Is told of steps that are about to be taken, and raises where they are too many."""
+    """Counts the steps that are about to be taken; raises where they are too many."""
 
 
 _Maker: TypeAlias = Callable[[Chance], str]

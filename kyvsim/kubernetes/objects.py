@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 Json: TypeAlias = Any
 """Plain data as loaded: dict, list, str, int, float, bool or None.
 
-A Python `int` stands for Go's int64 and a `float` for float64: Kyverno tells them apart.
+A Python `int` stands for Go's int64 and a `float` for float64: Kyverno distinguishes them.
 """
 
 

@@ -109,7 +109,7 @@ def _name_problems(obj: Json, name: str) -> list[str]:
 
 
 def pod_problems(spec: Json, path: str, *, mounts: bool = True) -> Iterator[str]:
-    """Yield what is wrong with a Pod's specification; `mounts` tells whether all volumes are in it.
+    """Yield what is wrong with a Pod's specification; `mounts` says whether all volumes are in it.
 
     (A StatefulSet adds volumes of its own.)
     """

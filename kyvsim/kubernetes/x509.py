@@ -188,7 +188,7 @@ _SIGNATURES = MappingProxyType(
 def _signature_algorithm(found: _Found) -> float:
     """Return Go's number for an algorithm, 0 where it knows none.
 
-    Go knows PSS with a salt as long as the digest only, but the library does not tell the length.
+    Go knows PSS with a salt as long as the digest only, but the library does not return the length.
     """
     name = found.signature_algorithm_oid.dotted_string
     if name != _PSS:

@@ -92,7 +92,7 @@ def cut_files(files: Iterable[Origin], size: int, kinds: Iterable[str]) -> Itera
 
 
 def _kind_filter(kinds: Iterable[str]) -> Callable[[bytes], bool]:
-    """Return what tells whether a text may have an object of some kinds."""
+    """Return the test whether a text may have an object of some kinds."""
     words = tuple(kind.encode("utf-8", "surrogatepass") for kind in kinds)
     names = b"|".join(map(re.escape, words))
     entry = re.compile(rb'kind"?: *["\']?(?:%b)\b' % names)
@@ -149,7 +149,7 @@ class Indivisible(Exception):  # noqa: N818 — no error: it says how to go on
 
 
 def load_block(block: FileBlock, kinds: KindTable) -> LoadedText:
-    """Return the resources of a block; `kinds` are those that definitions tell of.
+    """Return the resources of a block; `kinds` are those of the definitions.
 
     Raises Indivisible.
     """

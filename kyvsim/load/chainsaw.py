@@ -172,7 +172,7 @@ def find_configuration(path: str) -> str:
 
 
 def read_configuration(file: str) -> tuple[ChainsawConfiguration | None, tuple[Diagnostic, ...]]:
-    """Return what a configuration says, None where it cannot be used, and what is to be told."""
+    """Return a configuration, None where it cannot be used, and diagnostics."""
     documents, remarks = read_documents((file,), None, STRICT)
     if any(one.severity is Severity.ERROR for one in remarks):
         return None, remarks

@@ -51,7 +51,7 @@ def reviewed(
 ) -> tuple[Document | None, tuple[Diagnostic, ...]]:
     """Return the object that a review is about, with its request, or None and what is wrong.
 
-    `holds_others` tells of what is no object by itself, such as a list.
+    `holds_others` is about what is not an object by itself, such as a list.
     upstream: k8s.io/api admission/v1 `AdmissionRequest`
     """
     review, problems = check(_schema(), document.data)
@@ -305,7 +305,7 @@ def _parse_chunk(
         first = load_first(chunk.text, floats=typing.floats, keys=typing.keys)
     except YamlError as error:
         yield _malformed(source.name, chunk, error)
-        # What is an error is told; what Kyverno makes of it all the same is evaluated.
+        # Errors are reported; what Kyverno makes of the document all the same is evaluated.
         if typing.keys is Keys.ONCE:
             with suppress(YamlError):
                 first = load_first(chunk.text, floats=typing.floats)

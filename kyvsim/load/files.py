@@ -292,7 +292,7 @@ def _read_folder(path: str, walking: Walking, given: str) -> Iterator[Source | D
 
 
 def _read_found(path: str) -> Iterator[Source | Diagnostic]:
-    """Yield the text of a file in a folder; a link to nowhere is told as such."""
+    """Yield the text of a file in a folder; a link to nowhere is reported as such."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError) as error:
@@ -340,7 +340,7 @@ def _archive(name: str, data: bytes) -> str:
     return "the text is compressed with gzip: unpack it (`gunzip`) and pass what it holds"
 
 
-# What lies at a path before it is read, so that a later look tells whether it has changed.
+# What is at a path before it is read, to see later whether it has changed.
 
 
 def fingerprint(path: str, walking: Walking = USUAL) -> Fingerprint:
@@ -363,7 +363,7 @@ def _marks(path: str, walking: Walking) -> Iterator[FileState]:
     if not stat.S_ISDIR(state.st_mode):
         yield FileState(path, state.st_mtime_ns, state.st_size, state.st_ino, state.st_mode)
         return
-    # A folder's own time tells of files that are not read, such as an editor's.
+    # A folder's own time changes with files that are not read, such as an editor's.
     yield FileState(path, 0, 0, 0, state.st_mode)
     for file in (*_ignore_files(path, walking), *walk(path, walking)):
         if isinstance(file, str):
@@ -378,7 +378,7 @@ def _ignore_files(folder: str, walking: Walking) -> Iterator[str]:
 
 
 def _ignore(path: str, error: OSError) -> None:
-    """Do nothing: who reads the files is told."""
+    """Do nothing: reading the files reports it."""
 
 
 def _marks_of_pattern(path: str, walking: Walking) -> Iterator[FileState]:

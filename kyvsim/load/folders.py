@@ -232,10 +232,10 @@ def is_folder(entry: os.DirEntry[str]) -> bool:
 def walk(path: str, walking: Walking = USUAL, name: str = "") -> Iterator[str | Diagnostic]:
     """Yield the YAML and JSON files in and below a folder, in order, or those of one name.
 
-    Links to folders are followed, each folder is walked once. What is not read is told: what is
+    Links to folders are followed, each folder is walked once. What is not read is reported: what is
     hidden, what the user leaves aside, templates of Helm charts, folders that cannot be read.
     Looking for a name, nothing counts as hidden or as a template. Where more is found than
-    `walking` allows, that is all that is told.
+    `walking` allows, that is all that is reported.
     """
     found: list[str | Diagnostic] = []
     given = given_patterns(walking.exclude, path)
@@ -284,7 +284,7 @@ def left_aside(path: str, walking: Walking) -> Iterator[Diagnostic]:
 def _read_folder(
     folder: _Folder, entries: list[os.DirEntry[str]], same: _FolderWalk
 ) -> Iterator[str | _Folder | Diagnostic]:
-    """Yield the files of one folder, the folders to walk next, and what is told."""
+    """Yield the files of one folder, the folders to walk next, and diagnostics."""
     patterns = folder.patterns
     if same.ignore_files and any(one.name == IGNORE_FILE for one in entries):
         own = tuple(patterns_in(folder.path))

@@ -47,7 +47,7 @@ def load_policies(
     """Return the policies among `documents`, and what was wrong with the others.
 
     A `List` (v1) is taken apart. A document with any error gives no policy; the rest go on.
-    `readers` are of what is taken for a policy; what else is one is told.
+    `readers` are of what is taken for a policy; what else is one is reported.
     """
     policies: list[Policy] = []
     remarks: list[Diagnostic] = []

@@ -283,7 +283,7 @@ def rendered_chart(chart: str, values: Iterable[str]) -> Iterator[Source]:
     text = _rendered_output(("helm",), ("template", _as_argument(chart), *files))
     parts = _MADE_OF.split(text)
     lines: dict[str, int] = {}
-    # What makes nothing at all is told as an empty file is.
+    # An empty output is reported as an empty file is.
     if parts[0].strip() or len(parts) == 1:
         yield Source(f"{HELM}:{chart}", parts[0])
     for template, part in zip(parts[1::2], parts[2::2], strict=True):

@@ -173,7 +173,7 @@ def is_chart(data: Json) -> bool:
 
 
 def is_kustomization(document: Document) -> bool:
-    """Return whether a document tells kustomize what to put together."""
+    """Return whether a document is a kustomization."""
     if os.path.basename(document.file).lower() in KUSTOMIZATIONS:
         return True
     return _group(document.data) == "kustomize.config.k8s.io"

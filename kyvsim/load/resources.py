@@ -51,7 +51,7 @@ class InputKind(NamedTuple):
 
     noun: str
     fits: Callable[[Json], bool]
-    """Whether a document is of this sort or means to be: then what is wrong with it is told."""
+    """Whether a document is of this sort or means to be: then its errors are reported."""
 
 
 POLICIES = InputKind("policy", looks_like_policy)
@@ -63,7 +63,7 @@ DEFINITIONS = InputKind("CustomResourceDefinition", is_definition)
 def partition_by_kind(
     documents: Iterable[Document], wanted: InputKind, *, needed: bool = True
 ) -> Loaded:
-    """Return the documents that were named or are of the sort wanted, and what is told of others.
+    """Return the documents that were named or are of the wanted sort, and diagnostics of others.
 
     Who names a folder does not say that all in it is of one sort; who names a file does. A folder
     with nothing of what is wanted is an error where that is `needed`.
@@ -175,7 +175,7 @@ class LoadedText(NamedTuple):
 def resources_among(found: Iterable[Document | Diagnostic], kinds: KindTable) -> LoadedText:
     """Return the resources among the documents of a text, complete, as `load_resources` does.
 
-    `kinds` are those that definitions tell of.
+    `kinds` are those of the definitions.
     """
     every = tuple(found)
     objects, problems = objects_among(one for one in every if isinstance(one, Document))
@@ -289,7 +289,7 @@ def _without_null_maps(data: Json) -> Json:
     return root
 
 
-# Definitions of custom resources, which tell what kinds there are besides the built-in ones.
+# Definitions of custom resources: the kinds besides the built-in ones.
 #
 # Codes: KV075 a file without a definition, KV076 a definition that defines no kind.
 

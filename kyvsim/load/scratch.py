@@ -18,7 +18,7 @@ PREFIX = ".kyvsim-tmp-"
 _LOCK = "lock"
 _ATTEMPTS = 10
 _FORGOTTEN = 24 * 60 * 60.0
-"""Seconds after which a folder counts as left behind where nothing tells whether its run lives."""
+"""Seconds after which a folder counts as abandoned if nothing shows whether its run lives."""
 _LONGEST = 50
 """How much of a name is in that of its temporary file: names end at 255 bytes."""
 

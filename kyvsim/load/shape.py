@@ -25,7 +25,7 @@ def has_known_shape(document: Document) -> bool:
 
 
 def shape_diagnostics(document: Document) -> tuple[Diagnostic, ...]:
-    """Return where a document of a known kind does not fit; each place is told once."""
+    """Return where a document of a known kind does not fit; each place once."""
     problems = _problems(document.data, written_schema(sniff(document.data)))
     return diagnostics(document, dict.fromkeys(problems))
 

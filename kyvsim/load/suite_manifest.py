@@ -142,7 +142,7 @@ _FLAG = "is"
 def find_manifests(
     path: str, file_name: str, walking: Walking = USUAL
 ) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-    """Return the manifests in and below a folder, in order, and what is told of the path.
+    """Return the manifests in and below a folder, in order, and diagnostics of the path.
 
     Hidden folders count. A file stands for itself.
     """
@@ -197,7 +197,7 @@ def load_test_manifest(
 ) -> tuple[Manifest | None, tuple[Diagnostic, ...]]:
     """Return what a document of kind Test says, or None and what is wrong with it.
 
-    Names of fields count in any spelling of their letters' case, as in Go's reader; it is told.
+    Names of fields count in any spelling of their letters' case, as in Go's reader; it is reported.
     """
     if text_field(document.data, "kind") != "Test" and looks_like_policy(document.data):
         text = (

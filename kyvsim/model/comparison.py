@@ -171,7 +171,7 @@ class DifferenceKind(StrEnum):
 
 
 class Limit(StrEnum):
-    """Why a difference is no counterexample, but tells how far two sets are equal."""
+    """Why a difference is not a counterexample, but limits how far two sets are equal."""
 
     NOT_ACCEPTED = "no API server would hand such an object to policies"
     UNTYPED = (

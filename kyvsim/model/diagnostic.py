@@ -61,7 +61,7 @@ class Fix(NamedTuple):
     """What they do, as a short order: `use AnyIn`."""
     changes: tuple[TextChange, ...]
     edits: tuple[Edit, ...] = ()
-    """The same as edits of the file, in its order; told by `lint`, () before."""
+    """The same as edits of the file, in its order; made by `lint`, () before."""
 
 
 def change(document: Document, way: ChangeKind, path: Path, text: str = "") -> TextChange:
@@ -123,7 +123,7 @@ def left_out(what: str, location: Location) -> Diagnostic:
 def without_left_out(
     said: Iterable[Diagnostic],
 ) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
-    """Return the remarks on what is wrong, and those that tell what was left out of folders.
+    """Return the diagnostics of what is wrong, and those of what was left out of folders.
 
     Of remarks that are folded the first is kept, with the number of the others.
     """

@@ -104,7 +104,7 @@ class RuleRun(NamedTuple):
 
 
 class TracedRule(NamedTuple):
-    """One evaluation of a rule, and what it told."""
+    """One evaluation of a rule, and its steps."""
 
     run: RuleRun
     steps: tuple[Step, ...]

@@ -1,4 +1,4 @@
-"""Partial reports: what one piece of a large input came to, as counts and as told rows."""
+"""Partial reports: the results of one piece of a large input, as counts and as rows."""
 
 from typing import NamedTuple, TypeAlias
 
@@ -27,7 +27,7 @@ class Count(NamedTuple):
 
 
 class ReportRow(NamedTuple):
-    """One result as reports tell it, with no object at hand any more.
+    """One result as reports show it, without the object.
 
     Lines and columns count from 1 in the piece, 0 where they are not known.
     """
@@ -127,4 +127,4 @@ class Partial(NamedTuple):
 
     head: Head
     rows: bytes = b""
-    """The rows that are told of it, as lines of JSON."""
+    """Its rows, as lines of JSON."""

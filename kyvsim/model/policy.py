@@ -182,7 +182,7 @@ class PolicyFacts(NamedTuple):
     applies_one_rule: bool = False
     """Whether evaluation stops after the first rule that passed or failed."""
     emits_warnings: bool = False
-    """Whether clients are told of failures that deny nothing."""
+    """Whether clients get warnings of failures that deny nothing."""
     fails_closed: bool = True
     """Whether a request is denied where the policy cannot be evaluated."""
     webhook_conditions: tuple[tuple[str, str], ...] = ()
@@ -331,7 +331,7 @@ class Binding(NamedTuple):
 
 # What policies write about objects and requests: where they look, and what they look for there.
 #
-# Languages tell it, so that others can make objects on which a policy has something to decide.
+# Languages return them, so that others can make objects on which a policy has something to decide.
 
 
 class Segment(Enum):

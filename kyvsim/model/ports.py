@@ -188,7 +188,7 @@ class ClusterView(Protocol):
         """Return the name by which paths call a kind, "" where it is not served."""
 
     def guesses(self, api_version: str, name: str) -> bool:
-        """Return whether nothing tells of a kind that paths call `name`, though it may exist."""
+        """Return whether nothing defines a kind that paths call `name`, though it may exist."""
 
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         """Return whether objects of a kind live in namespaces, as far as this cluster can say."""
@@ -204,11 +204,11 @@ class ClusterView(Protocol):
 
 
 class ContextData(NamedTuple):
-    """What a context file tells CEL expressions: objects of a cluster, and data of images."""
+    """What a context file gives CEL expressions: objects of a cluster, and data of images."""
 
     resources: tuple[Json, ...] = ()
     images: Mapping[str, Json] = MappingProxyType({})
-    """By the references that they are told for."""
+    """By their references."""
 
 
 class ExternalData(NamedTuple):
@@ -222,7 +222,7 @@ class ExternalData(NamedTuple):
     context: ClusterView | None = None
     """The objects of a context file, which CEL expressions find before those of `cluster`."""
     images: Mapping[str, Json] = MappingProxyType({})
-    """What a context file tells of images, by their references."""
+    """Image data of a context file, by references."""
     namespaces: Mapping[str, Json] = MappingProxyType({})
     """The Namespaces that a values file gives, by name."""
     targets: Sequence[Json] = ()
@@ -239,7 +239,7 @@ class ExternalData(NamedTuple):
     """Who asks an API server, which grants what roles say; None where objects are just given."""
     writes: Callable[[str, Json], None] | None = None
     """Writes what a policy in CEL generates into a namespace at once, or raises ValueError; None
-    where it is only told."""
+    where it is only reported."""
 
     def labels_of(self, namespace: str) -> Mapping[str, Json]:
         """Return the labels known for a namespace: those that a values file gives come first."""

@@ -105,7 +105,7 @@ class RuleResult(NamedTuple):
     exceptions: tuple[str, ...] = ()
     """The keys of the policy exceptions on whose account the rule was skipped."""
     properties: Mapping[str, str] = NO_PROPERTIES
-    """What policy reports tell besides the message."""
+    """The properties in policy reports, besides the message."""
     unchecked: tuple[str, ...] = ()
     """What of the object the rule could not look at, each with its reason; upstream says nothing
     of it."""
@@ -137,7 +137,7 @@ class PolicyResponse(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PolicyPasses:
-    """A policy all of whose rules pass; its results have nothing to tell but messages.
+    """A policy all of whose rules pass; its results have nothing but messages.
 
     Many objects share one: it equals itself only, so that shared ones are counted together.
     """
@@ -237,14 +237,14 @@ def report_message(result: RuleResult, status: str) -> str:
 
 
 def report_properties(policy: Policy, result: RuleResult) -> dict[str, str]:
-    """Return the properties that all reports tell of a result."""
+    """Return the properties of a result in all reports."""
     properties = {**result.properties, "process": report_process(policy)}
     if result.exceptions:
         properties["exceptions"] = ",".join(key.rpartition("/")[2] for key in result.exceptions)
     return properties
 
 
-# Why a rule failed, as views tell it: in words, and with what they show of policy and manifest.
+# Why a rule failed, as views show it: in words, with lines of policy and manifest.
 #
 # Nothing of it needs the object any more.
 
@@ -265,7 +265,7 @@ class ReportedReason(NamedTuple):
     place: Location
     """Where that which asked stands in the policy."""
     seen_at: Location | None = None
-    """Where it looked in the manifest; None where it is the whole object, or nobody can tell."""
+    """Where it looked in the manifest; None where it is the whole object, or unknown."""
     excerpt: Excerpt | None = None
     """The line there."""
 

@@ -57,7 +57,7 @@ class Installation(NamedTuple):
 
     @property
     def reported(self) -> frozenset[str] | None:
-        """The statuses of results that reports tell of, None for all of them."""
+        """The statuses of results in reports, None for all of them."""
         given = self.value("features", "reporting", "allowedResults")
         if not given:
             return None
@@ -295,7 +295,7 @@ class FailureReason(NamedTuple):
     """The rule that could not do its work, as `policy/rule`."""
 
 
-# What a simulation tells: its timeline, its hazards, the objects at its end.
+# What a simulation reports: its timeline, its hazards, the objects at its end.
 
 
 class Unevaluated(NamedTuple):
@@ -326,9 +326,9 @@ class TimelineEvent(NamedTuple):
     cause: int | None = None
     """The number of the event that led to it."""
     before: Json = None
-    """The object before; None where it was not there or is not told."""
+    """The object before; None where it was not there or is not recorded."""
     after: Json = None
-    """The object after; None where it is gone or is not told."""
+    """The object after; None where it is gone or is not recorded."""
     policies: tuple[str, ...] = ()
     """The policies on whose account it was done, as `policy/rule` or `policy`."""
     failure_reasons: tuple[FailureReason, ...] = ()
@@ -418,7 +418,7 @@ class Simulation(NamedTuple):
     compared: "Simulation | None" = None
     """Another run that it is shown beside."""
     explained: str = ""
-    """The name of the object of which it is told why policies said what, "" for none."""
+    """The name of the object whose evaluations are explained, "" for none."""
     inquiries: tuple[EvaluationRecord, ...] = ()
     """When policies were to be asked about that object, in order."""
     results: int = 0

@@ -38,7 +38,7 @@ class Location(NamedTuple):
 
 
 class FileState(NamedTuple):
-    """A file as it was found, as far as it can be told without reading it."""
+    """A file as it was found, as far as is known without reading it."""
 
     path: str
     changed_at: int

@@ -1,4 +1,4 @@
-"""Who is told of the points that compiling comes upon, and of what is reached when policies run.
+"""Coverage and tracing: the points of compiled policies, and what is reached when they run.
 
 Points are what tests can reach in policies; each counts how often every outcome of it came up.
 """

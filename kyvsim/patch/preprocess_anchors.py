@@ -38,7 +38,7 @@ from kyvsim.patch.nodes import (
 )
 
 CompileCondition: TypeAlias = Callable[[Json], Callable[[Json], bool]]
-"""Returns what tells whether a value satisfies the pattern of a condition."""
+"""Returns the test whether a value satisfies the pattern of a condition."""
 
 _GONE: Final[Json] = object()
 """What is left of a part that leaves the patch."""

@@ -177,7 +177,7 @@ _WORDING: Mapping[str, Callable[[Json], str]] = MappingProxyType(
 
 
 def element_name(kind: ListType, element: Json) -> Hashable:
-    """Return what tells an element of a set, or of a list with keys, from the others.
+    """Return what identifies an element of a set, or of a list with keys.
 
     Raises NamelessError.
     """

@@ -4,7 +4,7 @@
 derived from it when it is asked for: names, scopes and versions (`kinds.py`), schemas (`facts.py`).
 Schemas are structural ones in Kubernetes' words, of Kyverno, of definitions that users give
 (`kinds.py`), and of the files that our commands read (`kyvsim/load/schemas/`). `shape.py`
-completes objects by them, `findings.py` tells what does not fit, `rules.py` what their CEL rules
+completes objects by them, `findings.py` finds what does not fit, `rules.py` what their CEL rules
 object to. The words for it are those of who asks: `kyvsim/load/structure.py` has ours,
 `kyvsim/simulator/api_server/validation.py` the API server's.
 

@@ -74,11 +74,11 @@ class _SchemaWalk(NamedTuple):
     as_written: bool
     found: list[SchemaFinding]
     in_order: bool = True
-    """Whether fields are walked in the order in which an API server tells of them."""
+    """Whether fields are walked in the order in which an API server reports them."""
 
 
 def findings(data: Json, schema: SchemaNode) -> list[SchemaFinding]:
-    """Return all that does not fit, in the order in which an API server tells it.
+    """Return all that does not fit, in the order in which an API server reports it.
 
     Fields that the schema does not know are not among it: they are pruned before.
     """
@@ -95,7 +95,7 @@ def findings_as_written(data: Json, schema: SchemaNode) -> list[SchemaFinding]:
     """Return what does not fit in the order of the text, each mapping's own after its parts'.
 
     Of a value whose type is wrong no more is said, and of a text or number the first bound that
-    it breaks. Unknown fields are told with the others.
+    it breaks. Unknown fields are reported with the others.
     """
     walk = _SchemaWalk(as_written=True, found=[], in_order=False)
     _visit(walk, schema, data, ())
@@ -267,7 +267,7 @@ def _duplicates(schema: SchemaNode, data: Json, path: Path) -> Iterator[SchemaFi
 
 
 def _repeated(schema: SchemaNode, data: list[Json], sort: str) -> dict[int, Json]:
-    """Return what tells the items apart that repeat an earlier one, by their place."""
+    """Return the keys of the items that repeat an earlier one, by their place."""
     seen: list[Json] = []
     found = {}
     for index, item in enumerate(data):
@@ -279,7 +279,7 @@ def _repeated(schema: SchemaNode, data: list[Json], sort: str) -> dict[int, Json
 
 
 def _identity(schema: SchemaNode, item: Json) -> Json:
-    """Return what tells an item of a keyed list from others."""
+    """Return what identifies an item of a keyed list."""
     names = schema.words.get("x-kubernetes-list-map-keys") or ()
     return {name: item[name] for name in names if name in item} if item.__class__ is dict else item
 

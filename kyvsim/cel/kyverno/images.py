@@ -133,7 +133,7 @@ IMAGES = Library(
     types=((Image, _IMAGES_TYPE),),
 )
 
-# What a registry tells of an image.
+# Image data of a registry.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/imagedata; offline the answers are
 # those of a context file.

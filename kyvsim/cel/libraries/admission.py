@@ -27,7 +27,7 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 Answer = tuple[bool, str]
 """Whether something is allowed, and why."""
 Ask = Callable[[str, tuple[str, ...], Mapping[str, str]], Answer | None]
-"""Answers whether a user of some groups may do what attributes tell; None where nobody knows."""
+"""Answers whether a user of some groups may do what attributes say; None if unknown."""
 
 
 def _nobody(user: str, groups: tuple[str, ...], wanted: Mapping[str, str]) -> None:

@@ -46,17 +46,17 @@ class CompileOptions(NamedTuple):
     simulated: bool = False
     """Whether a simulated cluster runs the policies, and does what commands without one cannot."""
     coverage_sink: CoverageSink | None = None
-    """Who is told what is reached when the policies run; compiled rules tell nobody by default."""
+    """Counts what is reached when the policies run; there is none by default."""
     cel_exceptions: tuple[CelException, ...] = ()
     """The same for policies in CEL."""
     kinds: KindTable = NO_KINDS
-    """What the given definitions of custom resources tell."""
+    """The kinds that the given CustomResourceDefinitions define."""
     bindings: tuple[Binding, ...] = ()
     """Those of Kubernetes' admission policies."""
     parameters: tuple[Json, ...] = ()
     """The objects given as parameters of such policies."""
     tracer: Tracer | None = None
-    """Who is told how rules come to their verdicts; nobody by default."""
+    """Receives the steps of evaluations; there is none by default."""
     only: Rule | None = None
     """The rule that is wanted of a policy, be it written or derived; all are by default."""
     settled: bool = False
@@ -65,11 +65,11 @@ class CompileOptions(NamedTuple):
 
     @property
     def is_observed(self) -> bool:
-        """Whether anybody is told what happens when the policies run."""
+        """Whether there is a coverage sink or a tracer."""
         return self.coverage_sink is not None or self.tracer is not None
 
     def trace_of(self, policy: Policy, rule: Rule) -> TraceContext:
-        """Return the probe of a whole rule."""
+        """Return the trace context of a whole rule."""
         if not self.is_observed:
             return NO_TRACE
         place = PolicyPlace(policy.document, policy.key, rule.name, rule.path)
@@ -157,7 +157,7 @@ class Outcome(NamedTuple):
     exceptions: tuple[str, ...] = ()
     """The keys of the exceptions on whose account the rule was skipped."""
     properties: Mapping[str, str] = NO_PROPERTIES
-    """What reports tell besides the message."""
+    """The properties in reports, besides the message."""
     unchecked: tuple[str, ...] = ()
     """What of the object could not be looked at, each with its reason, where upstream goes on."""
     hints: tuple[str, ...] = ()
@@ -233,11 +233,11 @@ FindExceptions: TypeAlias = Callable[[MatchFacts], Sequence[CompiledException]]
 
 
 class Properties(NamedTuple):
-    """What reports tell besides the message of a rule."""
+    """The properties in reports, besides the message of a rule."""
 
     template: Template
     written: Mapping[str, Json]
-    """What they tell where its variables have no value."""
+    """The properties where its variables have no value."""
 
 
 class Proofs(NamedTuple):
@@ -268,7 +268,7 @@ class CompiledRule(NamedTuple):
     tolerates_violations: bool
     """Whether an UPDATE may keep a violation that the old object had already."""
     properties: Properties | None = None
-    """What reports tell besides the message, where the rule says it."""
+    """The properties in reports, besides the message, where the rule has some."""
     later: bool = False
     """Whether it is looked at when the request's object is in the cluster already."""
     included: Callable[[], Predicate] | None = None

@@ -52,8 +52,8 @@ class ResultCache:
     def keep(self, obj: Json, results: tuple[RuleResult, ...]) -> tuple[RuleResult, ...]:
         """Take the results for the object that was asked for last, where they were not known.
 
-        Returns them, or those that are equal to them and were kept before: who tells of them tells
-        of what is the same but once.
+        Returns them, or those that are equal to them and were kept before: equal results
+        share one object.
         """
         if len(self._said) >= _KEPT or len(self._known) >= _KEPT:
             self._known.clear()

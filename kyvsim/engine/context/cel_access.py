@@ -1,6 +1,6 @@
 """What CEL expressions read of the world: objects, images, shared data, answers of services.
 
-What nothing answers is told in `hints`, with what to write to answer it.
+Lookups without an answer are added to `hints`, with what to write to answer them.
 
 upstream: pkg/cel/libs (fake_context.go, http_mock.go), with the objects given in place of a fake
 cluster's.

@@ -247,13 +247,13 @@ class JSONContext:
         return self.layer({"request": {**self._data["request"], "object": seen}})
 
 
-# Context entries that tell their values when something first asks for them.
+# Context entries that report their values when they are first read.
 
 
 def traced_entries(
     entries: Iterable[tuple[str, EntryLoader]], trace: TraceContext
 ) -> tuple[tuple[str, EntryLoader], ...]:
-    """Return entries that tell what is loaded; `trace` is that of the list they stand in."""
+    """Return entries that report what is loaded; `trace` is that of their list."""
     return tuple(
         (name, traced(trace.at(index), load, Step(StepKind.CONTEXT, name), _completed))
         for index, (name, load) in enumerate(entries)

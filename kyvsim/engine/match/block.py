@@ -19,7 +19,7 @@ from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Path
 from kyvsim.model.tracing import NO_TRACE, PointKind, TraceContext, trace_step, traced
 
-# Match and exclude blocks that tell which part of them said what.
+# Match and exclude blocks that report the answer of each of their parts.
 
 
 _Predicate: TypeAlias = Callable[[MatchFacts], bool]
@@ -29,7 +29,7 @@ _NOBODY = UserInfo()
 
 
 def traced_blocks(blocks: _Blocks, policy_namespace: str, trace: TraceContext) -> _Blocks:
-    """Return the parts of a rule's match as ones that tell: its namespace, match and exclude."""
+    """Return the traced parts of a rule's match: its namespace, match and exclude."""
     confined, matches, excludes = blocks
     if confined is not None:
         asked = Step(
@@ -47,12 +47,12 @@ def traced_blocks(blocks: _Blocks, policy_namespace: str, trace: TraceContext) -
 
 
 def traced_block(matches: _Predicate, kind: str, trace: TraceContext) -> _Predicate:
-    """Return a whole block, `match` or `exclude`, as one that tells whether it matched."""
+    """Return a whole block, `match` or `exclude`, that reports whether it matched."""
     return traced(trace, matches, Step(StepKind(kind), kind), _answered)
 
 
 def traced_filter(matches: _Predicate, trace: TraceContext) -> _Predicate:
-    """Return a filter as one that tells whether it matched; a block that is its own is told."""
+    """Return a filter that reports whether it matched; a block that is its own filter, too."""
     if not trace.name.endswith("]"):
         return matches
     return traced(trace, matches, Step(StepKind.FILTER, trace.name), _answered)
@@ -61,7 +61,7 @@ def traced_filter(matches: _Predicate, trace: TraceContext) -> _Predicate:
 def traced_criteria(
     block: Json, resources: list[_Predicate], user: list[_Predicate], trace: TraceContext
 ) -> tuple[list[_Predicate], list[_Predicate]]:
-    """Return the criteria of a filter as ones that tell: on the object, and on the user."""
+    """Return the traced criteria of a filter: on the object, and on the user."""
     written = block.get("resources") or {}
     on_object = zip(resource_fields(written), resources, strict=True)
     on_user = zip(user_fields(block), user, strict=True)
@@ -77,7 +77,7 @@ def traced_criteria(
 def traced_user(
     matches: _Predicate, block: Json, trace: TraceContext, *, absent: bool
 ) -> _Predicate:
-    """Return a filter that tells of its criteria on the user where none is given.
+    """Return a filter that reports its criteria on the user where none is given.
 
     `absent` says that they count as absent then; else the filter matches nothing.
     """
@@ -290,7 +290,7 @@ def _criteria(
 
 
 def _followed(matches: Predicate, trace: TraceContext) -> Predicate:
-    """Return a filter as one that tells whether it matched, if anybody follows."""
+    """Return a filter that reports whether it matched, if there is a tracer."""
     if trace.tracer is None:
         return matches
     return traced_filter(matches, trace)

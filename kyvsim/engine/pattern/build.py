@@ -33,7 +33,7 @@ from kyvsim.model.ports import FEW, Meter
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.tracing import NO_TRACE, TraceContext, trace_step, traced, untraced
 
-# Checks of patterns that tell what each part of a pattern found.
+# Checks of patterns that report what each part of a pattern found.
 
 
 _ABSENT = "not there"
@@ -42,7 +42,7 @@ _ABSENT = "not there"
 def traced_pattern(
     check: Check, lacks_anchor_key: Callable[[Json], bool], pattern: Json, trace: TraceContext
 ) -> tuple[Check, Callable[[Json], bool]]:
-    """Return the check of a whole pattern as one that tells, and its second look as one unheard."""
+    """Return the traced check of a whole pattern, and its second pass without tracing."""
     asked = Step(StepKind.PATTERN, trace.name, wanted=Value(pattern), path=())
     return (
         traced(trace, check, asked, _completed),
@@ -51,7 +51,7 @@ def traced_pattern(
 
 
 def traced_member(compiled: Member, text: str, pattern: Json, trace: TraceContext) -> Member:
-    """Return the check of a key as one that tells; `text` is the key as it is written."""
+    """Return the traced check of a key; `text` is the key as it is written."""
     asked = Step(StepKind.PATTERN, text, wanted=Value(pattern), path=(compiled.key,))
     return compiled._replace(check=traced(trace.at(text), compiled.check, asked, _completed))
 
@@ -59,7 +59,7 @@ def traced_member(compiled: Member, text: str, pattern: Json, trace: TraceContex
 def traced_absences(
     check: Check, texts: Sequence[str], members: Sequence[Member], trace: TraceContext
 ) -> Check:
-    """Return the check of a map that also tells of anchors whose keys the object lacks."""
+    """Return the check of a map that also reports anchors whose keys the object lacks."""
     asked = [
         (one, text)
         for one, text in zip(members, texts, strict=True)
@@ -87,7 +87,7 @@ def traced_list(
     make: Callable[[tuple[Check, ...]], Check],
     trace: TraceContext,
 ) -> Check:
-    """Return the check of a list that tells of each element which its patterns look at.
+    """Return the check of a list that reports each element which its patterns read.
 
     A pattern looks at the elements in order: from the first one on, or where each pattern has its
     own element, at that one.
@@ -163,7 +163,7 @@ def compile_pattern(
 ) -> Callable[[Json], PatternFailure | None]:
     """Return a function that matches an object against `pattern`; None says that it matches.
 
-    Who follows at `trace` is told what each part of the pattern found. The function raises
+    The tracer of `trace` gets what each part of the pattern found. The function raises
     BudgetError where `meter` has no steps left.
 
     upstream: MatchPattern in pkg/engine/validate.

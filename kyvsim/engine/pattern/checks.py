@@ -80,7 +80,7 @@ class PatternFailure(NamedTuple):
 def weigh(text: str) -> Weight:
     """Return the weight of a plain error's text.
 
-    upstream: an error that lost its type is told by the words in it, even where they come from
+    upstream: an error that lost its type is recognised by its words, even where they come from
     the object or the pattern.
     """
     if _COMMON not in text:

@@ -79,7 +79,7 @@ def _recorded(name: str, text: str, scope: JSONContext) -> Json:
 
 
 _ALWAYS: Final = ("manifest", "configData")
-"""What a registry tells of every image."""
+"""What a registry returns for every image."""
 
 
 def _documents(found: ImageData) -> dict[str, Json]:
