@@ -236,19 +236,24 @@ _NOBODY = UserInfo(
 )
 
 
-def run_turn(
-    turn: PolicyRules, phase: Phase, given: RuleInput, world: World, *, settled: bool = False
+def run_policy_rules(
+    policy_rules: PolicyRules,
+    phase: Phase,
+    given: RuleInput,
+    world: World,
+    *,
+    settled: bool = False,
 ) -> PolicyResponse:
     """Return what a policy's rules of one phase say, and the object as they leave it.
 
     `settled` says that all of them are known to apply, so that only their bodies are asked.
     """
-    policy = turn.policy.policy
+    policy = policy_rules.policy.policy
     subject = seen = start = given.object if given.object is not None else given.request.subject
     results: list[RuleResult] = []
     silent: list[RuleResult] = []
     given = confined(given, policy)
-    for rule in turn.rules:
+    for rule in policy_rules.rules:
         if subject is not seen:  # only now, since a changed object is mostly the last rule's
             given, seen = _after_change(given, subject), subject
         outcome = _run_rule(rule, given, world, policy.name, settled=settled)
@@ -279,11 +284,13 @@ def run_turn(
     )
 
 
-def faulted(turn: PolicyRules, phase: Phase, subject: Json, error: Exception) -> PolicyResponse:
+def faulted(
+    policy_rules: PolicyRules, phase: Phase, subject: Json, error: Exception
+) -> PolicyResponse:
     """Return the answer of a policy that could not be asked: each of its rules ends in an error."""
     said = errored(fault_text(error))
-    results = tuple(result_of(rule, said, subject, []) for rule in turn.rules)
-    return PolicyResponse(turn.policy.policy, phase, subject, results)
+    results = tuple(result_of(rule, said, subject, []) for rule in policy_rules.rules)
+    return PolicyResponse(policy_rules.policy.policy, phase, subject, results)
 
 
 def _after_change(given: RuleInput, subject: Json) -> RuleInput:

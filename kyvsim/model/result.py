@@ -51,7 +51,7 @@ class Phase(StrEnum):
 
 
 class Stage(Enum):
-    """A turn of the engine: what runs together before anything of the next stage does.
+    """A stage of the engine: what runs together before anything of the next stage does.
 
     The older kinds have one stage for each phase; those written in CEL have their own, since they
     run after the older ones whatever they do. `kyvsim/engine/evaluate.py` has the order.

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from kyvsim.engine.compile import CompiledPolicy, PolicyRules
-from kyvsim.engine.policy import open_request, run_turn
+from kyvsim.engine.policy import open_request, run_policy_rules
 from kyvsim.engine.world import World, creation_of
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import (
@@ -154,7 +154,9 @@ class _CleanupController:
         given = open_request(creation_of(obj, None, None), world, compiled.policy.name)
         if given is None:
             return False
-        response = run_turn(PolicyRules(compiled, compiled.rules), Phase.DELETE, given, world)
+        response = run_policy_rules(
+            PolicyRules(compiled, compiled.rules), Phase.DELETE, given, world
+        )
         for listener in self._kyverno.reports.listeners:
             listener((response,))
         key = object_key(obj)

@@ -6,7 +6,7 @@ from kyvsim.engine.compile import PolicyRules
 from kyvsim.engine.context.cluster_api import allows
 from kyvsim.engine.evaluate import STAGES, passing, shown_passes
 from kyvsim.engine.match import match_facts
-from kyvsim.engine.policy import RuleInput, open_request, run_turn
+from kyvsim.engine.policy import RuleInput, open_request, run_policy_rules
 from kyvsim.engine.world import World, creation_of
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.objects import (
@@ -244,7 +244,7 @@ def _evaluated(
     given = open_request(asked.request, world, policy.name)
     if given is not None:
         phase = compiled.rules[0].stage.phase
-        yield run_turn(PolicyRules(compiled, compiled.rules), phase, given, world)
+        yield run_policy_rules(PolicyRules(compiled, compiled.rules), phase, given, world)
 
 
 def _no_params(stored: Json) -> tuple[Json, ...]:
@@ -370,19 +370,25 @@ class _Scanner:
         group = split_api_version(key.api_version)[0]
         if group in kyverno_groups() or key.kind == "Event":
             return False
-        asked = any(True for stage in _STAGES for _ in self._turns(stage, key.kind, ""))
+        asked = any(True for stage in _STAGES for _ in self._stage_rules(stage, key.kind, ""))
         return asked or is_of_interest(key, self._sim)
 
-    def _turns(self, stage: Stage, kind: str, namespace: str) -> Iterator[PolicyRules]:
+    def _stage_rules(self, stage: Stage, kind: str, namespace: str) -> Iterator[PolicyRules]:
         """Yield what a stage runs on a kind in the background; "" is any namespace."""
-        for turn in self._kyverno.cache.index.turns(stage, kind):
-            policy = turn.policy.policy
+        for policy_rules in self._kyverno.cache.index.stage_rules(stage, kind):
+            policy = policy_rules.policy.policy
             placed = not namespace or policy.namespace in {"", namespace}
             left = self._kyverno.cache.is_left_to_the_server(policy)
             if placed and policy.background and is_reported(policy) and not left:
-                rules = tuple(one for one in turn.rules if one.kinds is None or kind in one.kinds)
+                rules = tuple(
+                    one for one in policy_rules.rules if one.kinds is None or kind in one.kinds
+                )
                 if rules:
-                    yield turn if rules == turn.rules else turn._replace(rules=rules)
+                    yield (
+                        policy_rules
+                        if rules == policy_rules.rules
+                        else policy_rules._replace(rules=rules)
+                    )
 
     def _after(self, delay: float, obj: Json) -> None:
         key, uid = object_key(obj), text_field(metadata(obj), "uid")
@@ -437,8 +443,8 @@ class _Scanner:
         of_kind = self._kyverno.cache.index.of_kind(key.kind)
         for stage in _STAGES:
             shown = shown_passes(of_kind, stage, request, world)
-            for turn in self._turns(stage, key.kind, key.namespace):
-                policy: Policy = turn.policy.policy
+            for policy_rules in self._stage_rules(stage, key.kind, key.namespace):
+                policy: Policy = policy_rules.policy.policy
                 if policy.namespace and policy.namespace != request.namespace:
                     continue
                 if not concerns(policy, request, world.external):
@@ -447,11 +453,11 @@ class _Scanner:
                 given = given or open_request(request, world, "")
                 if given is None:
                     continue
-                known = shown(turn)
+                known = shown(policy_rules)
                 if known is not None:
-                    yield passing(turn, stage.phase, given.object, known)
+                    yield passing(policy_rules, stage.phase, given.object, known)
                     continue
-                response = _unapplied(run_turn(turn, stage.phase, given, world))
+                response = _unapplied(run_policy_rules(policy_rules, stage.phase, given, world))
                 if response.results:
                     yield response
         yield from native_responses(request, self._sim)

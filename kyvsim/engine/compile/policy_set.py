@@ -16,37 +16,37 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Meter
 from kyvsim.model.result import Phase, PolicyPasses, RuleResult, RuleStatus, Stage
 
-# How a turn ended before, by what a walk has found: where that is the same, so are the results.
+# Results of the rules of a policy, cached by what a walk has found of the object.
 #
-# So it is with rules that look at nothing but what their shapes look at, however they end.
+# This is sound for rules that read nothing but what their shapes read, however they end.
 
 
 _KEPT: Final = 1024
 
 
 class ResultCache:
-    """The results of one turn; without marks of shapes that are all it looks at, none are known."""
+    """Cached results of a policy's rules; without marks that cover all that they read, none."""
 
-    __slots__ = ("_asked", "_known", "_of_turn", "_said", "_unsure")
+    __slots__ = ("_by_message", "_known", "_pending", "_relevant", "_unsure")
 
     def __init__(self, marks: Iterable[BitMask]) -> None:
-        self._of_turn = self._unsure = 0
+        self._relevant = self._unsure = 0
         for one in marks:
-            self._of_turn |= one.places | one.unsure
+            self._relevant |= one.places | one.unsure
             self._unsure |= one.unsure
         self._known: dict[tuple[int, ...], tuple[RuleResult, ...]] = {}
-        self._said: dict[tuple[str, ...], tuple[RuleResult, ...]] = {}
-        self._asked: tuple[Json, tuple[int, ...]] | None = None
+        self._by_message: dict[tuple[str, ...], tuple[RuleResult, ...]] = {}
+        self._pending: tuple[Json, tuple[int, ...]] | None = None
 
     def results(self, obj: Json, trace: Trace) -> tuple[RuleResult, ...] | None:
         """Return the results for an object of which this was found; None where none are known."""
-        of_turn, self._asked = self._of_turn, None
-        if not of_turn:
+        relevant, self._pending = self._relevant, None
+        if not relevant:
             return None
-        key = tuple([own for found in trace if (own := found & of_turn)])
+        key = tuple([own for found in trace if (own := found & relevant)])
         known = self._known.get(key)
         if known is None and not any(own & self._unsure for own in key):
-            self._asked = obj, key
+            self._pending = obj, key
         return known
 
     def keep(self, obj: Json, results: tuple[RuleResult, ...]) -> tuple[RuleResult, ...]:
@@ -55,56 +55,56 @@ class ResultCache:
         Returns them, or those that are equal to them and were kept before: equal results
         share one object.
         """
-        if len(self._said) >= _KEPT or len(self._known) >= _KEPT:
+        if len(self._by_message) >= _KEPT or len(self._known) >= _KEPT:
             self._known.clear()
-            self._said.clear()
-        said = self._said.setdefault(tuple([one.message for one in results]), results)
+            self._by_message.clear()
+        said = self._by_message.setdefault(tuple([one.message for one in results]), results)
         kept = said if said == results else results
-        if self._asked is not None and self._asked[0] is obj:
-            self._known[self._asked[1]] = kept
+        if self._pending is not None and self._pending[0] is obj:
+            self._known[self._pending[1]] = kept
         return kept
 
 
-# A policy's turn in a stage.
+# The rules of a policy in a stage, and what is known of their results.
 
 
 class PolicyRules(NamedTuple):
-    """A policy's turn in a stage: its rules that the stage runs on an object of some kind."""
+    """A policy with those of its rules that a stage runs on an object of some kind."""
 
     policy: CompiledPolicy
     rules: tuple[CompiledRule, ...]
 
 
 class UnresolvedRules(NamedTuple):
-    """A turn of which is not known how it ends."""
+    """Rules whose results are not known before they are evaluated."""
 
-    turn: PolicyRules
+    policy_rules: PolicyRules
     settled: bool = False
-    """Whether all its rules are known to apply, so that nothing but their bodies is to be asked."""
-    recall: ResultCache | None = None
-    """Knows how it ended before; None where more than bodies can make a difference."""
+    """Whether all of them are known to apply, so that only their bodies are evaluated."""
+    cache: ResultCache | None = None
+    """Their earlier results; None where more than bodies can make a difference."""
 
 
 class CachedResult(NamedTuple):
-    """A turn that ended before as it must end now."""
+    """Rules whose results are known from an object that does not differ in what they read."""
 
     policy: Policy
     results: tuple[RuleResult, ...]
 
 
 FastResult: TypeAlias = tuple[PolicyPasses, ...] | CachedResult | UnresolvedRules
-"""Policies one after the other that are shown to pass, or a turn that has to be evaluated."""
+"""Consecutive policies that are shown to pass, cached results, or rules to evaluate."""
 
 
-# One plan for all objects of a kind: what is shown of them in one walk, for the rules of a stage.
+# A plan for all objects of a kind: one walk finds which rules of a stage certainly pass.
 #
-# Most rules pass most objects, with words that never change. Their proofs are joined: the walk
-# looks once at what several of them ask for. Where it shows nothing a rule is evaluated as ever,
-# so a plan makes no verdict of its own.
+# Most rules pass most objects, with messages that never change. Their proofs are joined, so that
+# the walk reads each field once. Where it shows nothing a rule is evaluated as usual: plans decide
+# nothing by itself.
 
 
 _REMEMBERED: Final = 1024
-"""How many combinations of what is found a plan remembers the prospects of."""
+"""How many combinations of what is found a plan caches the fast results of."""
 
 
 class _PossibleOutcome(NamedTuple):
@@ -122,7 +122,7 @@ class RulePlan(NamedTuple):
     open: UnresolvedRules
     """The rules that can match such objects."""
     chances: tuple[tuple[_PossibleOutcome, ...], ...]
-    """Those of each rule; none where nothing shows how the turn ends."""
+    """Those of each rule; none where nothing shows how the rules end."""
     single: int
     """The bits that say that the only chances of the rules are not shown; 0 where some have more,
     or lists with an element are counted."""
@@ -152,17 +152,19 @@ def _end(chances: tuple[_PossibleOutcome, ...], found: int) -> RuleResult | None
 
 
 class StagePlan:
-    """What is known of the turns of one stage for all objects of one kind that are created."""
+    """What is known of the rules of one stage for all objects of one kind that are created."""
 
     __slots__ = ("_all", "_told", "_trace", "_where_found", "plans")
 
-    def __init__(self, turns: Sequence[PolicyRules], facts: MatchFacts, scope: JSONContext) -> None:
-        shown = [_proven_rules(turn, facts, scope) for turn in turns]
-        shown = [one for one in shown if one.turn.rules]
+    def __init__(
+        self, stage_rules: Sequence[PolicyRules], facts: MatchFacts, scope: JSONContext
+    ) -> None:
+        shown = [_proven_rules(policy_rules, facts, scope) for policy_rules in stage_rules]
+        shown = [one for one in shown if one.policy_rules.rules]
         walk = compile_walk([proof.shape for one in shown for of in one.proofs for proof in of])
         marks = iter(walk.marks)
         self.plans = tuple(_rule_plan(one, marks) for one in shown)
-        """Of the turns that concern such objects."""
+        """Of the policies with rules for such objects."""
         self._trace = walk.trace
         self._told = 0
         for one in walk.marks:
@@ -171,7 +173,7 @@ class StagePlan:
         self._all = tuple(plan.open for plan in self.plans)
 
     def fast_results(self, obj: Json) -> Sequence[FastResult]:
-        """Return what is known of the turns before any rule is evaluated, in their order."""
+        """Return what is known before any rule is evaluated, in the order of the policies."""
         trace = self._trace(obj)
         if trace is None:
             return self._all
@@ -179,21 +181,21 @@ class StagePlan:
         for bits in trace:
             found |= bits
         return [
-            _recalled(one, obj, trace) if isinstance(one, UnresolvedRules) else one
+            _cached(one, obj, trace) if isinstance(one, UnresolvedRules) else one
             for one in self._where_found(found & self._told)
         ]
 
 
-def _recalled(opened: UnresolvedRules, obj: Json, trace: Trace) -> CachedResult | UnresolvedRules:
-    turn, _, recall = opened
-    results = recall.results(obj, trace) if recall else None
-    return opened if results is None else CachedResult(turn.policy.policy, results)
+def _cached(opened: UnresolvedRules, obj: Json, trace: Trace) -> CachedResult | UnresolvedRules:
+    policy_rules, _, cache = opened
+    results = cache.results(obj, trace) if cache else None
+    return opened if results is None else CachedResult(policy_rules.policy.policy, results)
 
 
 def _fast_results(
     plans: Iterable[RulePlan], found: int
 ) -> tuple[tuple[PolicyPasses, ...] | UnresolvedRules, ...]:
-    """Return the prospects of turns where such bits were found."""
+    """Return the fast results where such bits were found."""
     fast_results: list[tuple[PolicyPasses, ...] | UnresolvedRules] = []
     shown: list[PolicyPasses] = []
     for plan in plans:
@@ -209,39 +211,41 @@ def _fast_results(
 
 
 class _ProvenRules(NamedTuple):
-    """A turn with what may show how it ends."""
+    """The rules of a policy, with what may show how they end."""
 
-    turn: PolicyRules
+    policy_rules: PolicyRules
     settled: bool
     proofs: tuple[tuple[Proof, ...], ...] = ()
     """Those of each rule; none where they would be of no use."""
 
 
-def _proven_rules(turn: PolicyRules, facts: MatchFacts, scope: JSONContext) -> _ProvenRules:
-    rules = tuple(rule for rule in turn.rules if not _is_simple(rule) or rule.matches(facts))
-    turn = turn._replace(rules=rules)
+def _proven_rules(policy_rules: PolicyRules, facts: MatchFacts, scope: JSONContext) -> _ProvenRules:
+    rules = tuple(
+        rule for rule in policy_rules.rules if not _is_simple(rule) or rule.matches(facts)
+    )
+    policy_rules = policy_rules._replace(rules=rules)
     found = [_known_of(rule, scope) if _is_simple(rule) else None for rule in rules]
     settled = all(one is not None and one.applies for one in found)
     every = tuple(one.proofs for one in found if one is not None and one.proofs)
-    is_first_last = turn.policy.policy.applies_one_rule and len(rules) > 1
+    is_first_last = policy_rules.policy.policy.applies_one_rule and len(rules) > 1
     if len(every) < len(rules) or is_first_last:
-        return _ProvenRules(turn, settled)
-    return _ProvenRules(turn, settled, every)
+        return _ProvenRules(policy_rules, settled)
+    return _ProvenRules(policy_rules, settled, every)
 
 
 def _rule_plan(shown: _ProvenRules, marks: Iterator[BitMask]) -> RulePlan:
-    """Return the plan of a turn, whose proofs have the next of the marks."""
-    turn, settled, proofs = shown
+    """Return the plan of a policy's rules, whose proofs have the next of the marks."""
+    policy_rules, settled, proofs = shown
     chances = tuple(
         tuple(_possible_outcome(rule, proof, next(marks)) for proof in of_rule)
-        for rule, of_rule in zip(turn.rules, proofs, strict=False)
+        for rule, of_rule in zip(policy_rules.rules, proofs, strict=False)
     )
     is_whole = all(one.is_all for of_rule in proofs for one in of_rule)
     marks_of = [one.mark for of_rule in chances for one in of_rule] if is_whole else ()
-    recall = ResultCache(marks_of) if settled else None
+    cache = ResultCache(marks_of) if settled else None
     likely = tuple(of_rule[0].result for of_rule in chances)
-    opened = UnresolvedRules(turn, settled, recall)
-    passes = PolicyPasses(turn.policy.policy, likely)
+    opened = UnresolvedRules(policy_rules, settled, cache)
+    passes = PolicyPasses(policy_rules.policy.policy, likely)
     return RulePlan(opened, chances, _single(chances), passes)
 
 
@@ -289,20 +293,20 @@ def _is_pass(proof: Proof) -> bool:
 
 
 _PLANNED_AFTER: Final = 8
-"""So many objects are evaluated without a plan: as many as making one costs."""
+"""Build a plan only after this many objects: making one costs as much as evaluating these."""
 _MOST_KINDS: Final = 256
 
 _PlanKey: TypeAlias = tuple[Stage, tuple[str, str]]
 
 
 class KindPlans:
-    """The turns for one kind of object, and the plans that are made for them."""
+    """The rules for one kind of object, and the plans that are made for them."""
 
     __slots__ = ("_met", "_plans", "stages")
 
     def __init__(self, stages: Mapping[Stage, tuple[PolicyRules, ...]]) -> None:
         self.stages = stages
-        """The turns of each stage; those that run nothing are not there."""
+        """The rules of each stage; stages that run nothing are left out."""
         self._met: dict[_PlanKey, int] = {}
         self._plans: dict[_PlanKey, StagePlan] = {}
 
@@ -333,7 +337,7 @@ class PolicySet:
         self._meter = meter
         self._named = frozenset(kind for policy in policies for kind in _kinds_of(policy))
         self._by_kind: dict[str, KindPlans] = {}
-        self._otherwise = KindPlans(_turns(policies, ""))
+        self._otherwise = KindPlans(_stage_rules(policies, ""))
 
     @property
     def mutates(self) -> bool:
@@ -349,7 +353,7 @@ class PolicySet:
         if self._meter is not None:
             self._meter.begin_resource()
 
-    def turns(self, stage: Stage, kind: str) -> tuple[PolicyRules, ...]:
+    def stage_rules(self, stage: Stage, kind: str) -> tuple[PolicyRules, ...]:
         """Return what a stage runs on an object of a kind; rules still decide if they match."""
         return self.of_kind(kind).stages.get(stage, ())
 
@@ -359,7 +363,7 @@ class PolicySet:
         if found is None:
             if kind not in self._named:
                 return self._otherwise
-            found = self._by_kind[kind] = KindPlans(_turns(self.policies, kind))
+            found = self._by_kind[kind] = KindPlans(_stage_rules(self.policies, kind))
         return found
 
 
@@ -373,7 +377,9 @@ def _kinds_of(policy: CompiledPolicy) -> set[str]:
     return named if policy.derivation is None else named | policy.derivation.kinds
 
 
-def _turns(policies: tuple[CompiledPolicy, ...], kind: str) -> dict[Stage, tuple[PolicyRules, ...]]:
+def _stage_rules(
+    policies: tuple[CompiledPolicy, ...], kind: str
+) -> dict[Stage, tuple[PolicyRules, ...]]:
     found: dict[Stage, list[PolicyRules]] = {}
     for policy in policies:
         by_stage: dict[Stage, list[CompiledRule]] = {}
@@ -381,4 +387,4 @@ def _turns(policies: tuple[CompiledPolicy, ...], kind: str) -> dict[Stage, tuple
             by_stage.setdefault(rule.stage, []).append(rule)
         for stage, rules in by_stage.items():
             found.setdefault(stage, []).append(PolicyRules(policy, tuple(rules)))
-    return {stage: tuple(turns) for stage, turns in found.items()}
+    return {stage: tuple(stage_rules) for stage, stage_rules in found.items()}

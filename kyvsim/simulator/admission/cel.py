@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledRule, PolicyRules
-from kyvsim.engine.policy import RuleInput, run_turn
+from kyvsim.engine.policy import RuleInput, run_policy_rules
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.cel.facts import WebhookFacts, mutating_facts
@@ -235,7 +235,7 @@ class CelAdmission:
 
     def _turns(self, stage: Stage, request: AdmissionRequest) -> Iterator[PolicyRules]:
         kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
-        for turn in self._cache.index.turns(stage, kind):
+        for turn in self._cache.index.stage_rules(stage, kind):
             policy = turn.policy.policy
             webhook_failed = self._admission.unasked_policy(policy)
             if not webhook_failed:
@@ -256,7 +256,7 @@ class CelAdmission:
             call = WebhookCall(policy, turn.rules, facts, given, external)
             trace_skipped(self._admission.tracer, call)
             return None
-        return run_turn(turn, stage.phase, given, self._world)
+        return run_policy_rules(turn, stage.phase, given, self._world)
 
 
 def is_called_for(
@@ -385,7 +385,7 @@ class ImageAdmission:
     def _responses(self, request: AdmissionRequest, *, mutating: bool) -> Iterator[PolicyResponse]:
         """Yield what policies have to say; raise `MatchConditionError`."""
         kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
-        for turn in self._cache.index.turns(_STAGE, kind):
+        for turn in self._cache.index.stage_rules(_STAGE, kind):
             policy = turn.policy.policy
             if not policy.facts.admission or (mutating and not policy.facts.pins_images):
                 continue
@@ -400,7 +400,7 @@ class ImageAdmission:
             if mutating:
                 pinning = self._cache.pinning(policy)
                 turn = PolicyRules(pinning, pinning.rules)  # noqa: PLW2901 — the same policy
-            response = run_turn(turn, _STAGE.phase, given, self._world)
+            response = run_policy_rules(turn, _STAGE.phase, given, self._world)
             if response.results:
                 yield response
 

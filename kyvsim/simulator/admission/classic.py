@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledRule, PolicyRules
 from kyvsim.engine.evaluate import passing, shown_passes
-from kyvsim.engine.policy import RuleInput, open_request, run_turn
+from kyvsim.engine.policy import RuleInput, open_request, run_policy_rules
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.policy import Policy
@@ -94,8 +94,8 @@ class AdmissionController:
         given = request
         told: list[PolicyResponse] = []
         dropped: list[PolicyResponse] = []
-        for phase, turn in self._mutations(request):
-            response = self._run(turn, phase, request)
+        for phase, policy_rules in self._mutations(request):
+            response = self._run(policy_rules, phase, request)
             if response is None or not response.results:
                 continue
             if _failed(response) and response.policy.facts.fails_closed:
@@ -120,8 +120,8 @@ class AdmissionController:
     def _mutations(self, request: AdmissionRequest) -> Iterator[tuple[Phase, PolicyRules]]:
         """Yield what changes the object, or looks at its images: the latter comes last."""
         for stage in (Stage.MUTATE, Stage.VERIFY_IMAGES):
-            for turn in self._turns(stage, request, _mutates_trigger):
-                yield stage.phase, turn
+            for policy_rules in self._stage_rules(stage, request, _mutates_trigger):
+                yield stage.phase, policy_rules
 
     def validate(self, review: Review) -> WebhookResponse:
         """Return whether the policies let a request pass; make work for the background."""
@@ -131,8 +131,11 @@ class AdmissionController:
         try:
             of_kind = self._cache.index.of_kind(_kind_of(request))
             shown = shown_passes(of_kind, Stage.VALIDATE, request, self._world)
-            turns = self._turns(Stage.VALIDATE, request, _any_rule)
-            answers = (self._run(turn, Phase.VALIDATE, request, shown) for turn in turns)
+            stage_rules = self._stage_rules(Stage.VALIDATE, request, _any_rule)
+            answers = (
+                self._run(policy_rules, Phase.VALIDATE, request, shown)
+                for policy_rules in stage_rules
+            )
             responses = tuple(one for one in answers if one is not None and one.results)
         except MatchConditionError as error:
             return self.webhook_failed(request, error)
@@ -182,12 +185,12 @@ class AdmissionController:
         kept = tuple(one for one in response.results if enforces(policy, one.rule, namespace))
         return response if len(kept) == len(response.results) else response._replace(results=kept)
 
-    def _turns(
+    def _stage_rules(
         self, stage: Stage, request: AdmissionRequest, keep: Callable[[CompiledRule], bool]
     ) -> Iterator[PolicyRules]:
-        for turn in self._cache.index.turns(stage, _kind_of(request)):
-            policy = turn.policy.policy
-            rules = tuple(filter(keep, turn.rules))
+        for policy_rules in self._cache.index.stage_rules(stage, _kind_of(request)):
+            policy = policy_rules.policy.policy
+            rules = tuple(filter(keep, policy_rules.rules))
             webhook_failed = self.unasked_policy(policy)
             if webhook_failed:
                 self.skip(policy, rules, request, webhook_failed)
@@ -197,7 +200,11 @@ class AdmissionController:
                 deaf = [one for one in rules if one not in hearing]
                 self.skip(policy, deaf, request, f"it is not for {request.operation.value}")
             if hearing and self._calls_webhook(policy, request):
-                yield turn if hearing == turn.rules else turn._replace(rules=hearing)
+                yield (
+                    policy_rules
+                    if hearing == policy_rules.rules
+                    else policy_rules._replace(rules=hearing)
+                )
             elif hearing:
                 self.skip(policy, hearing, request, UNMET)
 
@@ -229,7 +236,7 @@ class AdmissionController:
 
     def _run(
         self,
-        turn: PolicyRules,
+        policy_rules: PolicyRules,
         phase: Phase,
         request: AdmissionRequest,
         shown: Callable[[PolicyRules], tuple[RuleResult, ...] | None] | None = None,
@@ -237,10 +244,10 @@ class AdmissionController:
         given = self.opened(request)
         if given is None:
             return None
-        known = shown(turn) if shown else None
+        known = shown(policy_rules) if shown else None
         if known is not None:
-            return passing(turn, phase, given.object, known)
-        return run_turn(turn, phase, given, self._world)
+            return passing(policy_rules, phase, given.object, known)
+        return run_policy_rules(policy_rules, phase, given, self._world)
 
     def opened(self, request: AdmissionRequest) -> RuleInput | None:
         """Return what rules are evaluated on: one opening serves all policies of all webhooks."""

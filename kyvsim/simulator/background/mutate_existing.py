@@ -8,7 +8,7 @@ from kyvsim.engine.background import open_background
 from kyvsim.engine.cluster_views import OverlayView
 from kyvsim.engine.compile import CompiledPolicy, PolicyRules
 from kyvsim.engine.compile.compiled import Evaluation
-from kyvsim.engine.policy import RuleInput, open_request, result_of, run_turn
+from kyvsim.engine.policy import RuleInput, open_request, result_of, run_policy_rules
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.labels import SelectorError
@@ -121,7 +121,7 @@ def _mutate(
     rules = tuple(
         one for one in policy.rules if one.phase is Phase.MUTATE and one.rule.mutates_existing
     )
-    response = run_turn(PolicyRules(policy, rules), Phase.MUTATE, given, world)
+    response = run_policy_rules(PolicyRules(policy, rules), Phase.MUTATE, given, world)
     kyverno.reports.add_results(trigger, [response])
     kyverno.reports.add_results(trigger, [response])
     for result in response.results:

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from kyvsim.engine.compile import PolicyRules
-from kyvsim.engine.policy import open_request, run_turn
+from kyvsim.engine.policy import open_request, run_policy_rules
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.languages.cel.facts import mutates, mutating_facts
@@ -147,7 +147,11 @@ def _changes(facts: Facts, admission: Admission, response: PolicyResponse, obj: 
         request = request._replace(operation=Operation.CREATE, old_object=None)
     world = World(facts.sim.store, account=ADMISSION)
     given = open_request(request, world, policy.name)
-    again = run_turn(PolicyRules(compiled, rules), response.phase, given, world) if given else None
+    again = (
+        run_policy_rules(PolicyRules(compiled, rules), response.phase, given, world)
+        if given
+        else None
+    )
     return again is not None and again.changed
 
 

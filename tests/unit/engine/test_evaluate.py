@@ -17,7 +17,7 @@ from kyvsim.engine.evaluate import (
     passing,
     shown_passes,
 )
-from kyvsim.engine.policy import open_request, run_turn
+from kyvsim.engine.policy import open_request, run_policy_rules
 from kyvsim.engine.world import World
 from kyvsim.languages import compile_policies
 from kyvsim.model.ports import Budget, Meter
@@ -147,10 +147,10 @@ def test_a_policy_that_cannot_be_asked_costs_no_other(compiled, policy, pod, req
         raise KeyError("oops")
 
     set_ = compiled(policy({**NEEDS_LABEL, "name": "a"}, {**NEEDS_LABEL, "name": "b"}))
-    (good,) = set_.turns(Stage.VALIDATE, "Pod")
+    (good,) = set_.stage_rules(Stage.VALIDATE, "Pod")
     bad = good._replace(rules=tuple(one._replace(matches=raising) for one in good.rules))
-    turns = KindPlans({Stage.VALIDATE: (bad, good)})
-    policies = SimpleNamespace(begin_resource=lambda: None, of_kind=lambda _: turns)
+    stage_rules = KindPlans({Stage.VALIDATE: (bad, good)})
+    policies = SimpleNamespace(begin_resource=lambda: None, of_kind=lambda _: stage_rules)
     found = verdicts(evaluate(policies, request_for(pod()), World(GivenObjects([]))))
     assert [(name, status) for name, status, _ in found] == [
         *(("a", "error"), ("b", "error")),
@@ -304,8 +304,8 @@ def acting(compiled, policy):
 
     def call(stage, *rules):
         written = [{"name": f"r{number}", **rule} for number, rule in enumerate(rules)]
-        (turn,) = compiled(policy(*written)).turns(stage, "Pod")
-        return turn, list(acting_on_deletion([turn], stage))
+        (policy_rules,) = compiled(policy(*written)).stage_rules(stage, "Pod")
+        return policy_rules, list(acting_on_deletion([policy_rules], stage))
 
     return call
 
@@ -315,8 +315,10 @@ def acting(compiled, policy):
     [((), False), (("CREATE",), False), (("DELETE",), True), (("UPDATE", "DELETE"), True)],
 )
 def test_a_rule_asks_for_deletions_by_listing_them(compiled, policy, operations, asks):
-    (turn,) = compiled(policy({**MAKES, **on(*operations)})).turns(Stage.GENERATE, "Pod")
-    assert lists_deletion(turn.rules[0].rule) is asks
+    (policy_rules,) = compiled(policy({**MAKES, **on(*operations)})).stage_rules(
+        Stage.GENERATE, "Pod"
+    )
+    assert lists_deletion(policy_rules.rules[0].rule) is asks
 
 
 @pytest.mark.parametrize(
@@ -336,12 +338,12 @@ def test_a_rule_asks_for_deletions_by_listing_them(compiled, policy, operations,
 )
 def test_rules_act_on_a_deletion_that_concerns_others(acting, stage, rules, left):
     _, found = acting(stage, *rules)
-    assert [rule.rule.name for turn in found for rule in turn.rules] == left
+    assert [rule.rule.name for policy_rules in found for rule in policy_rules.rules] == left
 
 
 def test_a_turn_of_which_all_is_left_is_that_turn(acting):
-    turn, found = acting(Stage.VALIDATE, {**DENIES, **on()})
-    assert [id(one) for one in found] == [id(turn)]
+    policy_rules, found = acting(Stage.VALIDATE, {**DENIES, **on()})
+    assert [id(one) for one in found] == [id(policy_rules)]
 
 
 # What plans show of requests, and of which requests they know nothing.
@@ -420,14 +422,16 @@ def test_a_plan_knows_nothing_of_given_values(planned, pod, request_for):
 def test_turns_that_are_shown_to_pass_are_found(planned, pod, request_for):
     request, of_kind = request_for(pod()), planned.of_kind("Pod")
     shown = shown_passes(of_kind, Stage.VALIDATE, request, WORLD)
-    turns = of_kind.stages[Stage.VALIDATE]
+    stage_rules = of_kind.stages[Stage.VALIDATE]
     given = open_request(request, WORLD, "")
-    found = [turn for turn in turns if shown(turn) is not None]
-    assert found == [turn for turn in turns if turn.policy.policy.name != "status"]
-    for turn in found:
-        asked = run_turn(turn, Phase.VALIDATE, given, WORLD)
-        assert passing(turn, Phase.VALIDATE, request.object, shown(turn)) == asked
-        assert shown(turn._replace(rules=())) is None
+    found = [policy_rules for policy_rules in stage_rules if shown(policy_rules) is not None]
+    assert found == [
+        policy_rules for policy_rules in stage_rules if policy_rules.policy.policy.name != "status"
+    ]
+    for policy_rules in found:
+        asked = run_policy_rules(policy_rules, Phase.VALIDATE, given, WORLD)
+        assert passing(policy_rules, Phase.VALIDATE, request.object, shown(policy_rules)) == asked
+        assert shown(policy_rules._replace(rules=())) is None
 
 
 @pytest.mark.parametrize(
@@ -441,16 +445,20 @@ def test_turns_that_are_shown_to_pass_are_found(planned, pod, request_for):
 def test_other_turns_are_to_be_asked(planned, pod, request_for, stage, request_):
     request = request_for(pod(), **request_)
     shown = shown_passes(planned.of_kind("Pod"), stage, request, WORLD)
-    turns = planned.of_kind("Pod").stages.get(stage, ())
-    assert not [turn for turn in turns if shown(turn) is not None]
+    stage_rules = planned.of_kind("Pod").stages.get(stage, ())
+    assert not [policy_rules for policy_rules in stage_rules if shown(policy_rules) is not None]
 
 
 def test_what_fails_is_not_shown(planned, pod, request_for):
-    turns = planned.of_kind("Pod").stages[Stage.VALIDATE]
+    stage_rules = planned.of_kind("Pod").stages[Stage.VALIDATE]
     shown = shown_passes(
         planned.of_kind("Pod"), Stage.VALIDATE, request_for(pod(nodeName="odd")), WORLD
     )
-    names = {turn.policy.policy.name for turn in turns if shown(turn) is not None}
+    names = {
+        policy_rules.policy.policy.name
+        for policy_rules in stage_rules
+        if shown(policy_rules) is not None
+    }
     assert names == {"host", "operation", "new"}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile.compiled import failed, passed, skipped
-from kyvsim.engine.policy import evaluate_rule, open_for, open_request, run_turn
+from kyvsim.engine.policy import evaluate_rule, open_for, open_request, run_policy_rules
 from kyvsim.engine.world import World
 from kyvsim.model.request import Operation, Values
 from kyvsim.model.result import Phase, Stage
@@ -274,11 +274,15 @@ def answered(compiled, policy, pod, request_for):
 
     def call(*bodies, world=None, **spec):
         written = policy(*(deny(f"r{number}") for number in range(len(bodies))), **spec)
-        (turn,) = compiled(written).turns(Stage.VALIDATE, "Pod")
-        rules = zip(turn.rules, bodies, strict=True)
-        turn = turn._replace(rules=tuple(rule._replace(body=body) for rule, body in rules))
+        (policy_rules,) = compiled(written).stage_rules(Stage.VALIDATE, "Pod")
+        rules = zip(policy_rules.rules, bodies, strict=True)
+        policy_rules = policy_rules._replace(
+            rules=tuple(rule._replace(body=body) for rule, body in rules)
+        )
         world = world or World(GivenObjects([]))
-        return run_turn(turn, Phase.VALIDATE, open_for(written, request_for(pod()), world), world)
+        return run_policy_rules(
+            policy_rules, Phase.VALIDATE, open_for(written, request_for(pod()), world), world
+        )
 
     return call
 

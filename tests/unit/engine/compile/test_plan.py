@@ -11,7 +11,7 @@ from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile import CachedResult, CompileOptions, UnresolvedRules, index_policies
 from kyvsim.engine.compile.policy_set import _PLANNED_AFTER, StagePlan
 from kyvsim.engine.evaluate import evaluate
-from kyvsim.engine.policy import open_request, run_turn
+from kyvsim.engine.policy import open_request, run_policy_rules
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.languages import READERS, compile_policies
@@ -88,9 +88,9 @@ def also(name, *rules):
 
 
 def plan_of(compiled, request):
-    turns = compiled.turns(Stage.VALIDATE, request.object["kind"])
+    stage_rules = compiled.stage_rules(Stage.VALIDATE, request.object["kind"])
     given = open_request(request, WORLD, "")
-    return turns, given, StagePlan(turns, given.facts, given.scope)
+    return stage_rules, given, StagePlan(stage_rules, given.facts, given.scope)
 
 
 def ends(plan, obj):
@@ -101,12 +101,12 @@ def ends(plan, obj):
         shown = shown or next(fast_results)
         if isinstance(shown, UnresolvedRules | CachedResult):
             known = shown.results if isinstance(shown, CachedResult) else None
-            assert shown is one.open or shown.policy is one.open.turn.policy.policy
+            assert shown is one.open or shown.policy is one.open.policy_rules.policy.policy
             shown = []
             yield one.open, known
         else:
             passes, *shown = shown
-            assert passes.policy is one.open.turn.policy.policy
+            assert passes.policy is one.open.policy_rules.policy.policy
             yield one.open, passes.results
 
 
@@ -123,17 +123,22 @@ def test_what_is_shown_is_what_the_engine_says(bench, request_for):
             plans[base["kind"]] = plan_of(bench, request)
         _, _, plan = plans[base["kind"]]
         given = open_request(request, WORLD, "")
-        for (turn, settled, recall), results in ends(plan, obj):
-            said = run_turn(turn, Stage.VALIDATE.phase, given, WORLD)
-            if recall and not said.silent:
-                recall.keep(obj, said.results)
+        for (policy_rules, settled, cache), results in ends(plan, obj):
+            said = run_policy_rules(policy_rules, Stage.VALIDATE.phase, given, WORLD)
+            if cache and not said.silent:
+                cache.keep(obj, said.results)
             if settled:
-                again = run_turn(turn, Stage.VALIDATE.phase, given, WORLD, settled=True)
-                assert again == said, (turn.policy.policy.name, obj)
+                again = run_policy_rules(
+                    policy_rules, Stage.VALIDATE.phase, given, WORLD, settled=True
+                )
+                assert again == said, (policy_rules.policy.policy.name, obj)
             if results is not None:
                 is_pass = all(one.status is RuleStatus.PASS for one in said.results)
                 shown, recalled = shown + is_pass, recalled + (not is_pass)
-                assert (said.results, said.silent) == (results, ()), (turn.policy.policy.name, obj)
+                assert (said.results, said.silent) == (results, ()), (
+                    policy_rules.policy.policy.name,
+                    obj,
+                )
     assert shown > 4_000
     assert recalled > 1_500
 
@@ -141,10 +146,10 @@ def test_what_is_shown_is_what_the_engine_says(bench, request_for):
 @pytest.mark.parametrize("number", range(3))
 def test_every_policy_of_the_bench_is_planned(bench, request_for, number):
     good = (OBJECTS[1], *controllers(OBJECTS[1]))[number]
-    turns, _, plan = plan_of(bench, request_for(good))
-    hidden = [one.open.turn.policy.policy.name for one in plan.plans if not one.chances]
+    stage_rules, _, plan = plan_of(bench, request_for(good))
+    hidden = [one.open.policy_rules.policy.policy.name for one in plan.plans if not one.chances]
     assert hidden == []
-    assert len(turns) >= 20
+    assert len(stage_rules) >= 20
 
 
 def test_nearly_all_passes_of_the_bench_are_shown(bench, request_for):
@@ -153,9 +158,9 @@ def test_nearly_all_passes_of_the_bench_are_shown(bench, request_for):
     passes = evaluated = 0
     for obj in OBJECTS:
         given = open_request(request_for(obj), WORLD, "")
-        for (turn, settled, _), results in ends(plan, obj):
-            assert settled or turn.policy.policy.name == "mixed"
-            said = run_turn(turn, Stage.VALIDATE.phase, given, WORLD)
+        for (policy_rules, settled, _), results in ends(plan, obj):
+            assert settled or policy_rules.policy.policy.name == "mixed"
+            said = run_policy_rules(policy_rules, Stage.VALIDATE.phase, given, WORLD)
             if said.results and all(one.status is RuleStatus.PASS for one in said.results):
                 passes += 1
                 evaluated += results is None
@@ -183,11 +188,11 @@ def asked(monkeypatch):
     """The names of the policies that were evaluated."""
     module, names = sys.modules[evaluate.__module__], []
 
-    def noted(turn, *arguments, **options):
-        names.append(turn.policy.policy.name)
-        return run_turn(turn, *arguments, **options)
+    def noted(policy_rules, *arguments, **options):
+        names.append(policy_rules.policy.policy.name)
+        return run_policy_rules(policy_rules, *arguments, **options)
 
-    monkeypatch.setattr(module, "run_turn", noted)
+    monkeypatch.setattr(module, "run_policy_rules", noted)
     return names
 
 

@@ -20,10 +20,10 @@ def on(*kinds, **body):
     }
 
 
-def turns(compiled, stage, kind):
+def stage_rules(compiled, stage, kind):
     return [
-        (turn.policy.policy.name, [rule.rule.name for rule in turn.rules])
-        for turn in compiled.turns(stage, kind)
+        (policy_rules.policy.policy.name, [rule.rule.name for rule in policy_rules.rules])
+        for policy_rules in compiled.stage_rules(stage, kind)
     ]
 
 
@@ -50,11 +50,11 @@ def indexed(compiled, policy):
     ],
 )
 def test_the_steps_of_a_kind(indexed, stage, kind, found):
-    assert turns(indexed, stage, kind) == found
+    assert stage_rules(indexed, stage, kind) == found
 
 
 def test_no_policies_have_no_steps(compiled):
-    assert compiled().turns(Stage.VALIDATE, "Pod") == ()
+    assert compiled().stage_rules(Stage.VALIDATE, "Pod") == ()
 
 
 def test_what_an_evaluation_could_afford_is_found_out_again(system, policy, pod):

@@ -84,7 +84,7 @@ def test_rules_are_derived_when_a_controller_is_met(policy, system, monkeypatch,
     found, _ = compile_policies([policy(DENY)], CompileOptions(system))
     assert found.policies[0].rule_count == 3
     for _ in range(2):
-        assert found.turns(Stage.VALIDATE, kind) or kind == "ConfigMap"
+        assert found.stage_rules(Stage.VALIDATE, kind) or kind == "ConfigMap"
     is_controller = kind in {"Deployment", "CronJob"}
     assert derived == (["autogen-r", "autogen-cronjob-r"] if is_controller else [])
 
@@ -103,7 +103,7 @@ def test_rules_are_derived_when_a_controller_is_met(policy, system, monkeypatch,
 def test_an_annotation_may_name_any_kinds(policy, compiled, wanted, kind, expected):
     annotations = {"pod-policies.kyverno.io/autogen-controllers": wanted}
     found = compiled(policy(DENY, annotations=annotations))
-    asked = [one for turn in found.turns(Stage.VALIDATE, kind) for one in turn.rules]
+    asked = [one for turn in found.stage_rules(Stage.VALIDATE, kind) for one in turn.rules]
     assert names(asked) == expected
 
 

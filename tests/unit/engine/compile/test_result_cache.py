@@ -31,10 +31,10 @@ NESTED = _field("l", ItemShape(_field("m", ItemShape(TEXT))))
 def recalled(shape, first, second):
     """Return whether the results for one object are those for another one, too."""
     walk = compile_walk([shape, MapShape((FieldShape("other", None, absent=True),))])
-    recall = ResultCache(walk.marks[:1])
-    assert recall.results(first, walk.trace(first)) is None
-    recall.keep(first, RESULTS)
-    return recall.results(second, walk.trace(second)) is RESULTS
+    cache = ResultCache(walk.marks[:1])
+    assert cache.results(first, walk.trace(first)) is None
+    cache.keep(first, RESULTS)
+    return cache.results(second, walk.trace(second)) is RESULTS
 
 
 @pytest.mark.parametrize(
@@ -108,27 +108,27 @@ def test_what_is_not_wholly_known_is_neither_kept_nor_known(shape, obj):
 
 def test_results_are_kept_for_the_object_that_was_asked_for():
     walk = compile_walk([FLAG])
-    recall, obj = ResultCache(walk.marks), {"a": "b"}
-    recall.keep(obj, RESULTS)
-    assert recall.results(obj, walk.trace(obj)) is None
-    recall.keep({"a": "b"}, RESULTS)
-    assert recall.results(obj, walk.trace(obj)) is None
+    cache, obj = ResultCache(walk.marks), {"a": "b"}
+    cache.keep(obj, RESULTS)
+    assert cache.results(obj, walk.trace(obj)) is None
+    cache.keep({"a": "b"}, RESULTS)
+    assert cache.results(obj, walk.trace(obj)) is None
 
 
 def test_equal_results_are_the_same_ones_and_others_are_not():
-    recall = ResultCache(())
+    cache = ResultCache(())
     said = [(SimpleNamespace(message="no", path=path),) for path in "aab"]
-    first, second, other = (recall.keep({}, results) for results in said)
+    first, second, other = (cache.keep({}, results) for results in said)
     assert first is second is said[0]
     assert other is said[2]
 
 
 def test_it_begins_anew_where_too_much_is_known():
     walk = compile_walk([LIST])
-    recall = ResultCache(walk.marks)
+    cache = ResultCache(walk.marks)
     objects = [{"l": [{"a": "a"}] * size} for size in range(_KEPT + 1)]
     for obj in objects:
-        assert recall.results(obj, walk.trace(obj)) is None
-        recall.keep(obj, RESULTS)
-        assert recall.results(obj, walk.trace(obj)) is RESULTS
-    assert recall.results(objects[0], walk.trace(objects[0])) is None
+        assert cache.results(obj, walk.trace(obj)) is None
+        cache.keep(obj, RESULTS)
+        assert cache.results(obj, walk.trace(obj)) is RESULTS
+    assert cache.results(objects[0], walk.trace(objects[0])) is None
