@@ -1,7 +1,7 @@
 """Policy languages: how policies of a kind become what the engine runs.
 
 Behind them everything knows compiled policies and facts only. A language is a folder with its
-`LANGUAGE`, and a line of the table `LANGUAGES`, which says when it is loaded.
+`LANGUAGE`, and a line of the table `LANGUAGES`, by which it is loaded.
 """
 
 from kyvsim.languages.policies import (

@@ -265,7 +265,7 @@ def set_fields(
 
 
 def _below(found: Type, way: Sequence[str]) -> Type | None:
-    """Return the type of the objects at a way of fields; lists stand for their elements."""
+    """Return the type of the objects at a way of fields; lists count as their elements."""
     here: Type | None = found
     for name in way:
         here = field_of(here, name) if here is not None else None

@@ -20,12 +20,12 @@ from kyvsim.model.source import Path
 
 # Conditions that always come out the same, whatever a rule is about.
 #
-# Said is what is certain: of conditions without a variable, of lists without an element, of
+# Only what is certain is reported: conditions without a variable, lists without an element,
 # values that nothing compares with, of operations that no request has, and of lengths, which are
 # whole and never below zero.
 #
 # A key that has to equal a plain word is that word, so that other conditions on it that have to
-# hold as well come out one way. Words that Kyverno compares otherwise (patterns, durations,
+# hold as well come out one way. Words that Kyverno compares differently (patterns, durations,
 # quantities) say nothing.
 
 _OPERATION = re.compile(r"\{\{\s*request\.operation\s*(?:\|\|\s*'([^'{}]*)'\s*)?\}\}")

@@ -44,7 +44,7 @@ def unread_entries(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def _places_of_words(found: Iterable[tuple[Path, str]]) -> Mapping[str, list[Path]]:
-    """Return where each word of some texts stands."""
+    """Return the paths of each word of some strings."""
     places: dict[str, list[Path]] = {}
     for place, text in found:
         for word in _WORD.findall(text):

@@ -15,8 +15,8 @@ from kyvsim.model.source import Path
 
 # What is written in place of a deprecated field, where that means the same.
 #
-# There is no fix where a rule says otherwise already, or where both fields stand side by side:
-# what counts then is for the author to say.
+# There is no fix if a rule sets the field already, or if both fields are set:
+# then the author has to decide.
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*")
 """Texts that need no quotes anywhere."""
@@ -142,7 +142,7 @@ _TITLES: Mapping[str, str] = MappingProxyType(
 # Fields of a policy that another field has replaced.
 #
 # Reads the document as written: defaults are nobody's choice. What Kyverno refuses
-# by now (KV105) is not told here. upstream: api/kyverno/v1, the comments `Deprecated`
+# by now (KV105) is not reported here. upstream: api/kyverno/v1, the comments `Deprecated`
 
 _ANY = "criteria under `any` or `all`"
 _SPEC = (

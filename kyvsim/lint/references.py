@@ -133,9 +133,9 @@ def unused_bindings(
 def binding_problems(
     bindings: Iterable[Binding], policies: Iterable[Policy]
 ) -> Iterator[Diagnostic]:
-    """Yield what `lint` tells of bindings and policies that are given together.
+    """Yield what `lint` reports about bindings and policies that are given together.
 
-    A file that holds only the ones or only the others says nothing about what it leads to.
+    A file with only bindings or only policies does not show what they refer to.
     """
     given, every = tuple(bindings), tuple(policies)
     kinds = {one.kind for one in every}
@@ -196,7 +196,7 @@ def _meet(rule: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
     )
 
 
-# Exceptions for policies in CEL that lead to nothing: what was meant to be let off is not.
+# Exceptions for policies in CEL that are not given: they exempt nothing.
 
 
 def unused_cel_exceptions(

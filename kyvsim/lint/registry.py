@@ -113,7 +113,7 @@ CHECKS: Final = (
 
 
 def run_checks(subjects: tuple[CheckSubject, ...], on: Any) -> Iterator[Diagnostic]:
-    """Yield what the checks of some subjects report about `on`, which is as their subject says."""
+    """Yield the diagnostics of the checks of some subjects; `on` is what their subjects need."""
     for check in CHECKS:
         if check.subject in subjects:
             yield from check.run(on)

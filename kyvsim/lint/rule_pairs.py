@@ -16,13 +16,13 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path
 
-# Rules beside each other: one that says what another says, and two that no object can please.
+# Pairs of rules: one that repeats another, and two that no object can satisfy.
 #
 # Compared are rules for the same objects: their blocks, contexts and preconditions are the same.
 
 _SCOPE = ("match", "exclude", "preconditions", "celPreconditions", "context")
 _BODIES = ("validate", "generate", "verifyImages")
-"""What does no more where it is said twice; a patch may add once more."""
+"""Bodies that have no more effect if they are repeated; a patch may add twice."""
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _NO_WORDS = frozenset({"true", "false", "null"})
 
@@ -44,7 +44,7 @@ class _Placed(NamedTuple):
 
 
 def repeated_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
-    """KV220: a rule that says what a rule before it says."""
+    """KV220: a rule that repeats a rule before it."""
     seen: dict[str, list[_Placed]] = {}
     for one in _rules(policies):
         if not any(one.rule.data.get(name) for name in _BODIES):
@@ -99,7 +99,7 @@ def _is_same_policy(one: Policy, other: Policy) -> bool:
 
 
 def _scope(one: _Placed) -> Json:
-    """Return what says which objects a rule looks at, and when a failure denies them."""
+    """Return what decides which objects a rule applies to, and when a failure denies them."""
     own = [one.rule.data.get(name) for name in _SCOPE]
     return [one.policy.kind, one.policy.namespace, one.policy.facts.action, *own]
 
@@ -143,6 +143,6 @@ def _plain_values(pattern: Json, path: Path) -> Iterator[tuple[Path, Json]]:
 
 
 def _is_plain_word(value: Json) -> bool:
-    """Return whether a text stands for itself in a pattern, and for no number or truth value."""
+    """Return whether a string is a literal in a pattern, and neither a number nor a boolean."""
     is_text = value.__class__ is str and _WORD.fullmatch(value) is not None
     return is_text and value.lower() not in _NO_WORDS

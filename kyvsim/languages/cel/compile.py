@@ -261,7 +261,7 @@ def _diagnostic(policy: Policy, problem: ExpressionProblem) -> Diagnostic:
     return expression_error("KV150", f"`{policy.key}`{variant}", problem.message, place)
 
 
-# Whether an admission policy of Kubernetes can replace a policy that asks for one.
+# Whether an admission policy of Kubernetes can replace a policy that enables one.
 #
 # Source of the rules: upstream pkg/controllers/admissionpolicygenerator (generate-vap.go,
 # generate-map.go).

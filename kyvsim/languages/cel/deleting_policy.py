@@ -1,7 +1,7 @@
 """DeletingPolicy and NamespacedDeletingPolicy of `policies.kyverno.io`.
 
 At the times of its schedule a policy deletes the objects that match and for which all conditions
-hold. It looks at objects as they are: there is no request, and operations count for nothing.
+hold. It looks at objects as they are: there is no request, and operations do not count.
 
 Source of the rules: upstream pkg/cel/policies/dpol (compiler/policy.go, engine/engine.go), and
 cmd/cli/kubectl-kyverno/commands/apply/command.go for the results.

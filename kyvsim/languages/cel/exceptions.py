@@ -1,8 +1,8 @@
 """PolicyExceptions of `policies.kyverno.io`, for policies in CEL.
 
 An exception that names images or values lets nothing off itself: the policy's expressions read
-them. Any other is full: nothing is checked, and the result says so. What has expired counts no
-more; the result says that too, since upstream's command line goes on.
+them. Any other is full: nothing is checked, and the result notes it. Expired ones do not count
+any more; the result notes that too, since upstream's command line still applies them.
 
 Source of the rules: upstream pkg/cel/policies/vpol (compiler/policy.go, engine/engine.go).
 """

@@ -4,7 +4,7 @@ The entries of `generate` run in order: an expression makes objects by calling `
 template describes them. The first that cannot be evaluated ends it, and nothing is generated.
 Templates are YAML with expressions in `((` and `))`. A scalar that is one placeholder becomes
 whatever its expression gives; inside a longer string an expression gives a scalar. An escaped
-`\((` stands for `((`.
+`\((` gives `((`.
 
 Source of the rules: upstream pkg/cel/policies/gpol (compiler/policy.go, engine/engine.go,
 template/scanner.go, template/template.go) and, for what becomes of the objects,

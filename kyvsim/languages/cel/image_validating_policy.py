@@ -359,7 +359,7 @@ def _body(policy: ImageValidatingPolicy, given: dict[str, Mapping[str, Any]]) ->
 
 
 def conditions_hold(policy: ImageValidatingPolicy, values: Sequence[Any]) -> bool:
-    """Return whether every condition holds; raises EvaluationError unless faults are ignored."""
+    """Return whether every condition holds; raises EvaluationError unless failures are ignored."""
     try:
         holds = all_hold(policy.conditions, values)
     except EvaluationError:

@@ -220,7 +220,7 @@ def _resources(evaluation: Evaluation, policy_namespace: str) -> Any:
 
 
 def _hints(evaluation: Evaluation) -> list[str]:
-    """Return where to tell what nobody gave; a cluster that is asked has what it has."""
+    """Return where to record lookups of objects that are missing; a cluster has all its objects."""
     scope = evaluation.scope
     return scope.hints if scope.external.account is None else []
 

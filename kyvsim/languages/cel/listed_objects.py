@@ -150,8 +150,8 @@ def listed_triggers(policy: Policy, cluster: ClusterView, kinds: KindTable) -> I
 def _trigger_kinds(rule: Json, kinds: KindTable) -> Iterator[tuple[tuple[str, str, str], str]]:
     """Give group, version and resource of the kinds that a rule names, with their names.
 
-    A wildcard for versions stands for the preferred one where it stands alone; others, and names of
-    subresources, are no kinds.
+    A single wildcard for versions means the preferred one; other wildcards, and names of
+    subresources, are not kinds.
     """
     for group, resource in product(rule.get("apiGroups") or (), rule.get("resources") or ()):
         kind = kind_of_plural(group, resource, kinds)

@@ -1,7 +1,7 @@
 """ValidatingPolicy and NamespacedValidatingPolicy of `policies.kyverno.io`.
 
 Validations are evaluated in order; the first that is false or cannot be evaluated ends it. A
-policy has one result, whose rule has no name; what keeps it from being evaluated at all stands
+policy has one result, whose rule has no name; what prevents its evaluation is
 under the rule `evaluation`.
 
 Source of the rules: upstream pkg/cel/policies/vpol (compiler/compiler.go, compiler/policy.go).

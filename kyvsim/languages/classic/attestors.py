@@ -121,7 +121,7 @@ def _keyless(spec: Json, signature: Signature) -> bool:
 
 
 def _matches_identity(pattern: str | None, expression: str | None, text: str) -> bool:
-    """Return whether a text is the one meant; a pattern that is not given means any."""
+    """Return whether a string matches; without a pattern any does."""
     if expression:
         try:
             return is_found(compile_regex(expression), text)

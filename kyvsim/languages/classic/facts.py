@@ -56,7 +56,7 @@ def policy_facts(spec: Mapping[str, Json], rules: tuple[RuleFacts, ...]) -> Poli
 
 
 def failure_action(written: Mapping[str, Json], field: str) -> FailureAction:
-    """Return what `field` and its overrides say, `failureAction` or the older name of policies."""
+    """Return the action of `field` and its overrides, `failureAction` or its older name."""
     overrides = written.get(f"{field}Overrides") or ()
     return FailureAction(str(written.get(field) or ""), tuple(map(_override, overrides)))
 

@@ -56,12 +56,12 @@ class _QueryReader:
     def __init__(self, notes: ReferenceCollector) -> None:
         self.notes = notes
         self.named: dict[str, FieldValues] = {}
-        """What names stand for that a rule gives."""
+        """The values of names that a rule defines."""
         self._words: dict[str, FieldValues] = {}
-        """What words stand for that are read in place of variables."""
+        """The values of words that replace variables."""
 
     def text(self, text: str) -> FieldValues:
-        """Read the variables `{{ }}` of a text; a text around them is no value of its own."""
+        """Read the variables `{{ }}` of a string; a string around them is not a value."""
         found: list[FieldValues] = []
         text = self._with_words(text, found)
         return either(found) if found else FieldValues(values=(text,))
@@ -69,7 +69,7 @@ class _QueryReader:
     def _with_words(self, text: str, found: list[FieldValues]) -> str:
         """Return a text with a word in place of each variable, of which `found` gets the reading.
 
-        What stands around a variable inside another one is read with that.
+        What surrounds a variable inside another one is read with the outer one.
         """
         while variables := find_variables(text):
             for one in variables:
@@ -280,7 +280,7 @@ class _RuleReader:
         if "key" in value and "operator" in value:
             self._condition(value)
             return
-        # Entries come first: whatever else stands beside them may name them.
+        # Entries come first: other fields may name them.
         for field in sorted(value, key=lambda name: name != "context"):
             reader = self._FIELDS.get(field)
             if reader is None:

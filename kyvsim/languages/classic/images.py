@@ -96,7 +96,7 @@ def compile_reader(rule: Mapping[str, Json], system: System) -> ImageReader:
 
 
 def _of_containers(obj: Json, *, told: bool) -> Images:
-    """Return the images of containers; `told` where upstream has a text for one it cannot read.
+    """Return the images of containers; `told` if upstream has a message for one it cannot read.
 
     Without extractors upstream's command line silently finds no image then.
     """

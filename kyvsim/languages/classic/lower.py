@@ -210,7 +210,7 @@ def lower_derived_rule(
 def lower_rule(policy: Policy, rule: Rule, options: CompileOptions) -> tuple[CompiledRule, ...]:
     """Return the rule as closures, once for each phase; () where no rule type takes its body.
 
-    Raises `QuerySyntaxError` where an expression of the rule is no JMESPath, and `ValueError` where
+    Raises `QuerySyntaxError` if an expression of the rule is not JMESPath, and `ValueError` where
     another text of it cannot be read.
     """
     return _lower_phases(policy, rule, options, _at_once)

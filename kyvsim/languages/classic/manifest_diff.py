@@ -32,7 +32,7 @@ class FieldDifference(NamedTuple):
 def differences(manifest: Json, obj: Json, ignored: Callable[[str], bool]) -> list[FieldDifference]:
     """Return what differs and counts, by key.
 
-    An element that only moved within its list is no difference, nor is an empty text in place of
+    An element that only moved within its list is not a difference, nor an empty string instead of
     nothing, nor an image with the registry or tag that it has anyhow.
     """
     before, after = dict(_leaves(manifest, "")), dict(_leaves(obj, ""))

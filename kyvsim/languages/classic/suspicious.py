@@ -50,7 +50,7 @@ def _empty(rule: Rule) -> Iterator[Remark]:
 
 
 def unread_preconditions(policy: Policy) -> Iterator[Diagnostic]:
-    """KV211: `celPreconditions` that nobody reads, so that the rule works on every object.
+    """KV211: `celPreconditions` that are ignored, so that the rule applies to every object.
 
     Kyverno refuses them beside most bodies; where it does not, they have no effect.
     """

@@ -397,7 +397,7 @@ _ABOUT_USERS = (
     "request.roles",
     "request.clusterRoles",
 )
-"""As upstream writes them: a dot stands for any character."""
+"""As in upstream: a dot matches any character."""
 _FORBIDDEN = re.compile(rf"[^.]({'|'.join(_ABOUT_USERS)})\b", re.ASCII)
 _LAST_WORDS = tuple(one.rpartition(".")[2] for one in _ABOUT_USERS)
 
