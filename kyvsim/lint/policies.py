@@ -19,7 +19,12 @@ from kyvsim.languages import (
 )
 from kyvsim.languages.cel.autogen import is_about_pods, mutation_variants, variants
 from kyvsim.languages.cel.compile import compile_cel_policy, unused_parts
-from kyvsim.languages.classic.policy import RuleBudgetError, compile_policy, compile_rule, exhausted
+from kyvsim.languages.classic.compile import (
+    RuleBudgetError,
+    compile_policy,
+    compile_rule,
+    exhausted,
+)
 from kyvsim.languages.classic.suspicious import suspicious_parts
 from kyvsim.languages.classic.validation import check_policy
 from kyvsim.languages.classic.validation.rule_parts import nodes, validation_error

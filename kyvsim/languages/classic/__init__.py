@@ -6,15 +6,19 @@ warns of.
 """
 
 from kyvsim.languages.classic.autogen import compute_rules
-from kyvsim.languages.classic.lower import declare_exceptions
-from kyvsim.languages.classic.policy import lower_policy, needs_request, read
+from kyvsim.languages.classic.compile import (
+    compile_classic_policy,
+    declare_exceptions,
+    needs_request,
+    read,
+)
 from kyvsim.languages.classic.suspicious import suspicious_parts
 from kyvsim.languages.classic.validation import check_policy
 from kyvsim.languages.language import Language
 
 LANGUAGE = Language(
     read=read,
-    compile=lower_policy,
+    compile=compile_classic_policy,
     validate=lambda policy, options: check_policy(
         policy, options.kinds, simulated=options.simulated
     ),

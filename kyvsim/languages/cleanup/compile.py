@@ -128,7 +128,7 @@ def lower_cleanup(
 
 
 def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:
-    """Return a cleanup policy as closures; raises as `lower_rule` does."""
+    """Return a cleanup policy as closures; raises as `compile_rule` of classic policies does."""
     spec, trace = policy.spec, options.trace_of(policy, policy.rules[0])
     entries = compile_entries(spec.get("context") or (), options.system, trace.at("context"))
     rule = CompiledRule(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kyvsim.languages.classic.autogen import ANNOTATION, compute_rules
-from kyvsim.languages.classic.policy import read
+from kyvsim.languages.classic.compile import read
 from kyvsim.model.source import Document, Location
 
 PAIRS = sorted((Path(__file__).parent / "autogen").glob("*.yaml"))

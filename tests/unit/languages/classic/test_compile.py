@@ -7,7 +7,7 @@ from kyvsim.engine.compile import CompileOptions, Model
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.world import World
 from kyvsim.languages import compile_policies
-from kyvsim.languages.classic import policy as classic_policy
+from kyvsim.languages.classic import compile as classic_compile
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import Phase, Stage
 
@@ -75,11 +75,11 @@ def test_rules_of_other_phases_are_no_rules_of_validation(policy, compiled):
 @pytest.mark.parametrize("kind", ["Pod", "ConfigMap", "Deployment", "CronJob"])
 def test_rules_are_derived_when_a_controller_is_met(policy, system, monkeypatch, kind):
     derived = []
-    lower = classic_policy.lower_derived_rule
+    compile_lazily = classic_compile.compile_phases_lazily
     monkeypatch.setattr(
-        classic_policy,
-        "lower_derived_rule",
-        lambda *given: derived.append(given[1].name) or lower(*given),
+        classic_compile,
+        "compile_phases_lazily",
+        lambda *given: derived.append(given[1].name) or compile_lazily(*given),
     )
     found, _ = compile_policies([policy(DENY)], CompileOptions(system))
     assert found.policies[0].rule_count == 3
