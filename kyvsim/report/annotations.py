@@ -106,12 +106,12 @@ def weight_word(weight: Severity) -> str:
     return _GITLAB_SEVERITIES[weight]
 
 
-def issue(told: tuple[str, str], weight: str, place: Location, fingerprint: str) -> Json:
+def issue(shown: tuple[str, str], weight: str, place: Location, fingerprint: str) -> Json:
     """Return an issue with a check and a text.
 
     Without a known line it is at the first.
     """
-    check, text = told
+    check, text = shown
     place = place.in_repository()
     return {
         "description": safe_text(text),
@@ -138,8 +138,8 @@ def diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> Iterator[Json]:
         seen[key] += 1
         parts = f"{key} {seen[key]}"
         fingerprint = hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-        told = (entry.code, entry.message)
-        yield issue(told, weight_word(entry.severity), place, fingerprint)
+        shown = (entry.code, entry.message)
+        yield issue(shown, weight_word(entry.severity), place, fingerprint)
 
 
 # What rules found as a code quality report of GitLab, which it shows in merge requests.
@@ -156,8 +156,8 @@ def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
     is_begun = False
 
     def issue_of(one: Finding) -> Json:
-        told = (one.shown_check, one.shown_summary)
-        return issue(told, _weight(one), one.place, fingerprint(one))
+        shown = (one.shown_check, one.shown_summary)
+        return issue(shown, _weight(one), one.place, fingerprint(one))
 
     def row(response: EngineResponse) -> str:
         nonlocal is_begun

@@ -121,8 +121,8 @@ def _timeline(outcome: ChainsawOutcome) -> Iterator[str]:
         key = event.object
         name = "/".join(filter(None, (key.namespace, key.name)))
         message = f": {event.full_message}" if event.full_message else ""
-        told = f"{event.actor} {event.action} {key.kind} {name} {event.outcome}{message}"
-        yield safe_line(f"{event.time:8.3f}  {told}")
+        rendered = f"{event.actor} {event.action} {key.kind} {name} {event.outcome}{message}"
+        yield safe_line(f"{event.time:8.3f}  {rendered}")
 
 
 # The outcome of chainsaw tests as one JSON document, for programs.

@@ -66,10 +66,10 @@ def heading(one: RunComparison) -> str:
         return "Nothing is compared: a file that every verdict depends on was refused"
     old, new = (counted(run.rule_count, "rule") for run in (one.old, one.new))
     over = counted(one.new.resource_count, "resource")
-    told = f"Comparing {old} of {one.names[0]} with {new} of {one.names[1]} over {over}"
+    shown = f"Comparing {old} of {one.names[0]} with {new} of {one.names[1]} over {over}"
     if any(entry.severity is Severity.ERROR for entry in one.remarks()):
-        told += "; some input could not be used, which may be why a set lacks something"
-    return safe_line(told)
+        shown += "; some input could not be used, which may be why a set lacks something"
+    return safe_line(shown)
 
 
 def arrow(results: tuple[str, str]) -> str:
@@ -140,8 +140,8 @@ def _author(author: Author) -> str:
 def exception_lines(one: RunComparison) -> Iterator[str]:
     """Yield a line for each exception that only the old set has."""
     for exception, changes in one.without() if one.applied else ():
-        told = ", ".join(f"{number} {arrow(way)}" for way, number in changes.items())
-        yield safe_line(f"{exception}: {told or 'it let nothing off'}")
+        shown = ", ".join(f"{number} {arrow(way)}" for way, number in changes.items())
+        yield safe_line(f"{exception}: {shown or 'it let nothing off'}")
 
 
 def uncompared_lines(one: RunComparison) -> Iterator[str]:
@@ -156,8 +156,8 @@ def uncompared_lines(one: RunComparison) -> Iterator[str]:
 def _uncompared_line(one: UncomparedRule) -> str:
     """Return a rule by which nothing was compared, and where it is in the sets."""
     places: list[tuple[str, Location | None]] = [("old", one.old), ("new", one.new)]
-    told = ", ".join(f"{word} {place}" for word, place in places if place)
-    return f"{rule_name(one.policy, one.rule)} ({safe_line(told)})"
+    shown = ", ".join(f"{word} {place}" for word, place in places if place)
+    return f"{rule_name(one.policy, one.rule)} ({safe_line(shown)})"
 
 
 # What two sets of policies say differently, for people: by resource, then by rule.
@@ -275,18 +275,18 @@ def render_json(one: RunComparison, options: RenderOptions) -> Iterator[str]:
 
 
 def _resource_json(found: ResourceDifference) -> Json:
-    told: dict[str, Json] = {
+    shown: dict[str, Json] = {
         "resource": identity(found.resource),
         "location": place_json(found.place),
         "verdicts": [_verdict_json(one) for one in found.verdicts],
     }
     for effect in ObjectEffect:
         some = [one for one in found.objects if one.effect is effect]
-        told[effect.value] = [
+        shown[effect.value] = [
             {"resource": identity_of(one.key), "old": _outcome(one.old), "new": _outcome(one.new)}
             for one in some
         ]
-    return told
+    return shown
 
 
 def _verdict_json(one: VerdictDifference) -> Json:

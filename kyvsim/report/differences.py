@@ -185,9 +185,7 @@ def _words(said: ComparedResult | None) -> tuple[str, ...]:
 
 
 def _verdict(
-    key: _RowKey,
-    pair: tuple[Row | None, Row | None],
-    by_key: tuple[Mapping[str, Policy], ...],
+    key: _RowKey, pair: tuple[Row | None, Row | None], by_key: tuple[Mapping[str, Policy], ...]
 ) -> VerdictDifference:
     policy, rule, phase = key
     old, new = map(_result, pair)
@@ -378,8 +376,8 @@ def _facts(one: RunComparison) -> Iterator[Fact]:
     seen = one.seen
     remarks = (*one.remarks(), *one.last_remarks())
     yield error_fact(remarks)
-    told = "" if one.applied else "nothing was compared"
-    yield Fact("notApplied", int(not one.applied), told)
+    shown = "" if one.applied else "nothing was compared"
+    yield Fact("notApplied", int(not one.applied), shown)
     verdicts = sum(seen.verdicts.values())
     ways = [f"{seen.verdicts[way]} {way.value}" for way in Direction if seen.verdicts.get(way)]
     text = f"{counted(verdicts, 'verdict')} otherwise ({', '.join(ways)})"

@@ -79,9 +79,9 @@ def _tail(run: Run, books: _DocumentState, lists: Lists) -> Iterator[str]:
     objects["references"] = [to_json(_need(need, books.references)) for need in books.needs]
     for key, found in _on_demand(run, books.deletions, books.collisions):
         objects[key] = [to_json(entry) for entry in found]
-    wanted = {"notIdempotent"} if run.checks_idempotence else set()
+    expected = {"notIdempotent"} if run.checks_idempotence else set()
     asides = {name: lists.get(name, ()) for name in _ASIDES}
-    objects |= {name: some for name, some in asides.items() if some or name in wanted}
+    objects |= {name: some for name, some in asides.items() if some or name in expected}
     objects["diagnostics"] = [to_json(diagnostic_json(entry)) for entry in run.remarks()]
     for key, entries in objects.items():
         yield f',\n"{key}": ['
@@ -266,9 +266,9 @@ def begin_manifests(run: Run, options: RenderOptions) -> StreamingDocument:
     block = verdict_block(paint, compile_field_places(run, options))
 
     def row(response: EngineResponse) -> str:
-        told = "" if options.in_file else block(response, rows_of(response))
-        if told:
-            options.say(f"{resource_block(response, paint)}{told}")
+        shown = "" if options.in_file else block(response, rows_of(response))
+        if shown:
+            options.say(f"{resource_block(response, paint)}{shown}")
         has_object = options.objects and response.object is not None
         return f"{_BETWEEN}{to_yaml(response.object)}" if has_object else ""
 

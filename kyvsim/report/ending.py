@@ -18,8 +18,8 @@ from kyvsim.report.style import TextLayout, counted
 
 def ending_line(ending: RunEnding) -> str:
     """Return the line that says how a run ended and why its exit status is what it is."""
-    told = [fact.text for fact in ending.ranked if fact.text]
-    return f"{ending.verdict.value}: {' · '.join((*told, f'exit status {ending.status}'))}"
+    texts = [fact.text for fact in ending.ranked if fact.text]
+    return f"{ending.verdict.value}: {' · '.join((*texts, f'exit status {ending.status}'))}"
 
 
 def ending_json(ending: RunEnding) -> Json:
@@ -87,12 +87,12 @@ def closing_lines(
     `seconds` is how long the run took; it is reported where
     nobody compares two runs.
     """
-    told = [fact.text for fact in ending.ranked if fact.text]
+    shown = [fact.text for fact in ending.ranked if fact.text]
     if seconds is not None:
-        told.append(f"{seconds:.1f} s")
-    told.append(f"exit status {ending.status}")
+        shown.append(f"{seconds:.1f} s")
+    shown.append(f"exit status {ending.status}")
     name = ending.verdict.value
-    yield from _named(name, _LOOKS[ending.verdict], _joined(told, _room(name, layout)), layout)
+    yield from _named(name, _LOOKS[ending.verdict], _joined(shown, _room(name, layout)), layout)
 
 
 def _room(name: str, layout: TextLayout) -> int:
@@ -186,8 +186,8 @@ def _below(run: Run) -> int:
         for rule, counts in run.result_counts.by_rule().items()
         if rule[:2] in policies
     )
-    told = sum(run.result_counts.severities.get(one, 0) for one in lesser)
-    return told + failed - sum(known.get(one, 0) for one in policies)
+    shown = sum(run.result_counts.severities.get(one, 0) for one in lesser)
+    return shown + failed - sum(known.get(one, 0) for one in policies)
 
 
 def _idempotence(run: Run) -> Fact:

@@ -136,7 +136,7 @@ def _account_lines(name: str, account: Account, one: Counterexample) -> Iterator
         yield f"       {mark} {safe_line(line)}" if mark != "@" else "         ..."
     if undone := without_effect(account, one):
         yield f"       {undone}"
-    yield from (f"       later: {safe_line(told)}" for told in account.later)
+    yield from (f"       later: {safe_line(rendered)}" for rendered in account.later)
     if account.decided:
         yield f"       because {_shortened(account.decided)}"
     if account.place is not None:
@@ -154,12 +154,12 @@ def _shortened(text: str) -> str:
 
 def render_json(found: Equality) -> Iterator[str]:
     """Yield the document: `diagnostics`, `ending`, and `evidence`, null where there is none."""
-    told = {
+    shown = {
         "diagnostics": [diagnostic_json(one) for one in found.diagnostics],
         "ending": ending_json(found.ending),
         "evidence": None if found.evidence is None else evidence_json(found.evidence),
     }
-    yield f"{to_json(told)}\n"
+    yield f"{to_json(shown)}\n"
 
 
 def evidence_json(evidence: Evidence) -> Json:

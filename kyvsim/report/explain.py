@@ -193,12 +193,12 @@ def render_json(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[s
     between = "\n  "
     for found in objects:
         document = found.response.document
-        told = {
+        shown = {
             **identity(found.response.trigger),
             "place": place_json(document.locate(()) if document else None),
             "rules": [rule_json(one, found) for one in found.rules],
         }
-        yield f"{between}{json.dumps(told, default=str)}"
+        yield f"{between}{json.dumps(shown, default=str)}"
         between = ",\n  "
     yield "]}\n"
 
@@ -235,7 +235,7 @@ def rule_json(rule: RuleExplanation, found: ObjectExplanation) -> Json:
 
 def _step_json(step: Step) -> Json:
     """Return a step; what it does not have is left out."""
-    told = {
+    shown = {
         "kind": step.kind.value,
         "name": step.name,
         "text": step.text,
@@ -249,7 +249,7 @@ def _step_json(step: Step) -> Json:
     names = ("after", "before") if step.kind is StepKind.CHANGE else ("wanted", "found")
     values = dict(zip(names, (step.wanted, step.found), strict=True))
     return {
-        **{name: value for name, value in told.items() if value not in ("", None, [])},
+        **{name: value for name, value in shown.items() if value not in ("", None, [])},
         **{name: _value(one) for name, one in values.items() if one is not None},
     }
 

@@ -97,14 +97,14 @@ def _causes(step: Step, around: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, 
 
     Each comes with the text that precedes it.
     """
-    asked = [one for one in step.steps if one.answer is not None]
+    evaluated = [one for one in step.steps if one.answer is not None]
     if step.kind is StepKind.CONTROL:
-        yield from (((step, one), "") for one in asked if one.answer is False)
+        yield from (((step, one), "") for one in evaluated if one.answer is False)
     elif step.kind is StepKind.CONDITIONS and _denies(around) and step.answer is True:
-        held = [one for one in asked if one.kind is StepKind.CONDITION and one.answer is True]
+        held = [one for one in evaluated if one.kind is StepKind.CONDITION and one.answer is True]
         yield from (((step, one), "") for one in held)
     elif step.kind is StepKind.BODY or step.kind is StepKind.ELEMENT:
-        every = alternatives(asked)
+        every = alternatives(evaluated)
         chosen = nearest(every)
         if chosen is not None and len(every) > 1:
             start = f"nearest of {counted(len(every), 'alternative')}, {chosen.name}: "
@@ -142,10 +142,10 @@ def _words(step: Step) -> str:
         return step.note
     if step.kind is StepKind.PATTERN:
         # What a part of a pattern wanted and found.
-        wanted = f"wanted {value_text(step.wanted.data)}" if step.wanted else step.note
+        expected = f"wanted {value_text(step.wanted.data)}" if step.wanted else step.note
         if step.found is None:
-            return f"no `{step.name}`; {wanted}" if wanted else f"no `{step.name}`"
-        return f"found {value_text(step.found.data)}; {wanted}"
+            return f"no `{step.name}`; {expected}" if expected else f"no `{step.name}`"
+        return f"found {value_text(step.found.data)}; {expected}"
     if step.kind is StepKind.CONDITION:
         key, value = (
             next((one for one in step.steps if one.name == name), None) for name in _SIDES
@@ -239,10 +239,10 @@ def _excerpt(place: Location, document: Document) -> Excerpt | None:
 
 def reason_lines(reasons: Iterable[ReportedReason], layout: TextLayout) -> Iterator[str]:
     """Yield the lines on places in the manifest, each with what was seen there; then the rules."""
-    told = tuple(reasons)
-    for (seen_at, excerpt), some in groupby(told, lambda one: (one.seen_at, one.excerpt)):
+    shown = tuple(reasons)
+    for (seen_at, excerpt), some in groupby(shown, lambda one: (one.seen_at, one.excerpt)):
         yield from _seen(seen_at, excerpt, [one.text for one in some if one.text], layout)
-    for place in dict.fromkeys(one.place for one in told):
+    for place in dict.fromkeys(one.place for one in shown):
         yield f"{INDENT}{layout.paint('dim', 'rule: ' + safe_line(str(place)))}\n"
 
 

@@ -73,8 +73,8 @@ def _outcome(one: Finding) -> str:
 def _case(one: Finding) -> str:
     about = {"name": one.rule or one.definition.name, "classname": one.policy}
     head = f"    <testcase{attributes(_safe(about))}"
-    told = _case_content(one)
-    return f"{head}>\n      {told}\n    </testcase>\n" if told else f"{head}/>\n"
+    shown = _case_content(one)
+    return f"{head}>\n      {shown}\n    </testcase>\n" if shown else f"{head}/>\n"
 
 
 def _case_content(one: Finding) -> str:

@@ -202,13 +202,13 @@ def migration_ending(migration: Migration) -> RunEnding:
         found.count(ConversionOutcome.REFUSED),
         found.count(ConversionOutcome.CONDITIONAL),
     )
-    told = f"{counted(len(found), 'rule')} in {counted(len(migration.conversions), 'policy')}"
+    shown = f"{counted(len(found), 'rule')} in {counted(len(migration.conversions), 'policy')}"
     return RunEnding(
         (
             error_fact(migration.diagnostics),
             weighing("notConverted", refused, f"{counted(refused, 'rule')} not converted"),
             *_evidence_facts(migration),
-            Fact("rules", len(found), told, RunVerdict.PASSED if found else RunVerdict.NOTHING),
+            Fact("rules", len(found), shown, RunVerdict.PASSED if found else RunVerdict.NOTHING),
             informing("conditional", conditional, f"{conditional} converted with conditions"),
             left_out_fact(len(frozenset(migration.left_out))),
             warning_fact(migration.diagnostics),

@@ -43,12 +43,12 @@ def score_line(mutants: Mutants) -> str:
     """Return how many mutants were noticed, and what does not count."""
     ratio = mutants.score
     if ratio.total:
-        told = f"{ratio.percent}% ({ratio.reached} of {ratio.total}) noticed by tests"
+        shown = f"{ratio.percent}% ({ratio.reached} of {ratio.total}) noticed by tests"
     else:
-        told = "there is nothing to notice"
+        shown = "there is nothing to notice"
     same = f", {mutants.same} that mean the same" if mutants.same else ""
     untried = f", {mutants.untried} not tried: the time was over" if mutants.untried else ""
-    return f"mutants: {told}{same}{untried}"
+    return f"mutants: {shown}{same}{untried}"
 
 
 def change_text(hole: SurvivingMutant) -> str:

@@ -260,16 +260,16 @@ def _between(old: list[str], new: list[str]) -> Iterator[Marked]:
 def hunks(lines: list[Marked]) -> Iterator[Marked]:
     """Yield the changed lines with a few lines around each, gaps marked "@"."""
     changed = [index for index, (mark, _) in enumerate(lines) if mark != " "]
-    wanted = sorted(
+    expected = sorted(
         {
             near
             for index in changed
             for near in range(max(0, index - _CONTEXT), min(len(lines), index + _CONTEXT + 1))
         }
     )
-    if wanted and wanted[0]:
+    if expected and expected[0]:
         yield "@", ""
-    for index, following in pairwise([*wanted, len(lines)]):
+    for index, following in pairwise([*expected, len(lines)]):
         yield lines[index]
         if following != index + 1:
             yield "@", ""
@@ -321,13 +321,13 @@ def changed_yaml(before: Json, after: Json) -> list[Marked]:
 
 
 def _compared(before: Json, after: Json, *, whole: bool) -> list[Marked]:
-    told = _MarkedLines([], whole)
-    _compare(told, _Spot("", 0, 0), before, after)
-    return told.lines
+    shown = _MarkedLines([], whole)
+    _compare(shown, _Spot("", 0, 0), before, after)
+    return shown.lines
 
 
-def _compare(told: _MarkedLines, spot: _Spot, before: Json, after: Json) -> None:
-    lines, whole = told
+def _compare(shown: _MarkedLines, spot: _Spot, before: Json, after: Json) -> None:
+    lines, whole = shown
     if before is after:
         if whole:
             lines += _unchanged(spot.lead, spot.indent, after)
@@ -335,10 +335,10 @@ def _compare(told: _MarkedLines, spot: _Spot, before: Json, after: Json) -> None
     kind, other = after.__class__, before.__class__
     if before and after and kind is other and spot.depth < _DEPTH_LIMIT:
         if kind is dict:
-            _compare_mappings(told, spot, before, after)
+            _compare_mappings(shown, spot, before, after)
             return
         if kind is list:
-            _compare_lists(told, spot, before, after)
+            _compare_lists(shown, spot, before, after)
             return
     if before == after and (kind is bool) == (other is bool):
         if whole:
@@ -357,9 +357,9 @@ def _unchanged(lead: str, indent: int, value: Json) -> list[Marked]:
 
 
 def _compare_mappings(
-    told: _MarkedLines, spot: _Spot, before: dict[str, Json], after: dict[str, Json]
+    shown: _MarkedLines, spot: _Spot, before: dict[str, Json], after: dict[str, Json]
 ) -> None:
-    lines, whole = told
+    lines, whole = shown
     lead, indent, depth = spot
     first = pad = " " * indent
     keys = before.keys() | after.keys() if whole else _differing(before, after)
@@ -379,7 +379,7 @@ def _compare_mappings(
         elif old is _ABSENT:
             lines += [("+", line) for line in yaml_lines(new, inner, indent + 2)]
         else:
-            _compare(told, _Spot(inner, indent + 2, depth + 1), old, new)
+            _compare(shown, _Spot(inner, indent + 2, depth + 1), old, new)
 
 
 def _differing(before: dict[str, Json], after: dict[str, Json]) -> list[str]:
@@ -388,8 +388,8 @@ def _differing(before: dict[str, Json], after: dict[str, Json]) -> list[str]:
     return keys + [key for key in before if key not in after]
 
 
-def _compare_lists(told: _MarkedLines, spot: _Spot, before: list[Json], after: list[Json]) -> None:
-    lines, whole = told
+def _compare_lists(shown: _MarkedLines, spot: _Spot, before: list[Json], after: list[Json]) -> None:
+    lines, whole = shown
     lead, indent, depth = spot
     column = indent - 2 if lead.endswith(":") else indent
     first = pad = " " * column
@@ -406,7 +406,7 @@ def _compare_lists(told: _MarkedLines, spot: _Spot, before: list[Json], after: l
         elif old is None:
             lines += [("+", line) for line in _lines(inner, after[new])]
         else:
-            _compare(told, inner, before[old], after[new])
+            _compare(shown, inner, before[old], after[new])
 
 
 def _pairs(before: list[Json], after: list[Json]) -> Iterator[tuple[int | None, int | None]]:

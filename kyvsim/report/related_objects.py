@@ -17,11 +17,7 @@ from kyvsim.report.style import Paint, safe_line
 
 
 _ENDINGS: Mapping[RuleStatus, str] = MappingProxyType(
-    {
-        RuleStatus.SKIP: "was skipped",
-        RuleStatus.FAIL: "failed",
-        RuleStatus.ERROR: "ended in error",
-    }
+    {RuleStatus.SKIP: "was skipped", RuleStatus.FAIL: "failed", RuleStatus.ERROR: "ended in error"}
 )
 
 
@@ -298,7 +294,7 @@ def _line(collision: Collision, paint: Paint) -> str:
         for one in collision.makers[:_SHOWN]
     ]
     more = len(collision.makers) - _SHOWN
-    told = [*makers, f"and {more} more"] if more > 0 else makers
+    shown = [*makers, f"and {more} more"] if more > 0 else makers
     kind = "the same each time" if collision.agree else "different each time"
     heading = f"  {paint('warn', 'warning')}  {safe_line(f'{key.kind} {place}: {kind}')}\n"
-    return heading + "".join(f"           {safe_line(text)}\n" for text in told)
+    return heading + "".join(f"           {safe_line(text)}\n" for text in shown)

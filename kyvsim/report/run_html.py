@@ -222,7 +222,9 @@ def _difference(before: object, after: object, options: RenderOptions) -> tuple[
 def _change(
     status: str, what: str, author: tuple[str, str], lines: tuple[Marked, ...]
 ) -> _PageChange:
-    told, policy = author
+    shown, policy = author
     marks = Counter(mark for mark, _ in lines)
     size = " ".join(f"{mark}{marks[mark]}" for mark in "+-" if marks[mark])
-    return _PageChange(status=status, what=what, author=told, policy=policy, lines=lines, size=size)
+    return _PageChange(
+        status=status, what=what, author=shown, policy=policy, lines=lines, size=size
+    )

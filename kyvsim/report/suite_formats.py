@@ -116,8 +116,8 @@ def render_markdown(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[st
 def _mutant_items(mutants: Mutants) -> Iterator[str]:
     yield f"\n{score_line(mutants)}\n\n"
     for hole in mutants.holes:
-        told = f"{hole.location}: {change_text(hole)}"
-        yield f"- {markdown_text(told)}\n"
+        shown = f"{hole.location}: {change_text(hole)}"
+        yield f"- {markdown_text(shown)}\n"
 
 
 # The outcome of tests as JUnit XML: a suite for each manifest, a case for each row.
@@ -175,8 +175,8 @@ def _suite(manifest: ManifestOutcome) -> Iterator[str]:
 
 def _mutant_suite(score: str, holes: Sequence[HoleCase]) -> Iterator[str]:
     yield f"  <testsuite{attributes({'name': 'mutants', **_counts(holes=len(holes))})}>\n"
-    told = attributes({"name": "score", "value": score})
-    yield f"    <properties><property{told}/></properties>\n"
+    shown = attributes({"name": "score", "value": score})
+    yield f"    <properties><property{shown}/></properties>\n"
     for one in holes:
         name = f"{one.place}: {one.title}"
         yield f"    <testcase{attributes({'classname': one.policy, 'name': name})}>\n"
@@ -332,10 +332,7 @@ def render_html(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
         ending=ending_of(suite_ending(outcome)),
         summary=summary_line(outcome),
         remarks=tuple(every_diagnostic(outcome)),
-        tables=(
-            table_of("rule", by_rule, _STATUSES),
-            table_of("manifest", by_manifest, _STATUSES),
-        ),
+        tables=(table_of("rule", by_rule, _STATUSES), table_of("manifest", by_manifest, _STATUSES)),
         manifests=[one for one in manifests if one.failed or one.others],
         score=score_of(outcome.mutants),
         holes=hole_cases(outcome.mutants),

@@ -108,13 +108,13 @@ def _facts(outcome: SuiteOutcome) -> Iterator[Fact]:
 
 
 def _mutant_facts(outcome: SuiteOutcome) -> Iterator[Fact]:
-    mutants, wanted = outcome.mutants, outcome.demands.score
+    mutants, expected = outcome.mutants, outcome.demands.score
     if mutants is None:
         return
     # What was not tried may not be noticed.
     noticed, total = mutants.noticed, mutants.score.total + mutants.untried
-    missed = bool(wanted) and (not total or 100 * noticed < wanted * total)
-    yield weighing("scoreTooLow", int(missed), f"score is below {wanted}%")
+    missed = bool(expected) and (not total or 100 * noticed < expected * total)
+    yield weighing("scoreTooLow", int(missed), f"score is below {expected}%")
     yield informing("notNoticed", len(mutants.holes), holes_text(mutants))
     text = f"{counted(mutants.untried, 'mutant')} not tried"
     yield informing("notTried", mutants.untried, text)
@@ -122,11 +122,11 @@ def _mutant_facts(outcome: SuiteOutcome) -> Iterator[Fact]:
 
 def reaches_enough(outcome: SuiteOutcome) -> bool:
     """Return whether as much of the policies was reached as is requested."""
-    wanted = outcome.demands.coverage
-    if outcome.coverage is None or not wanted:
+    expected = outcome.demands.coverage
+    if outcome.coverage is None or not expected:
         return True
     ratio = outcome.coverage.ratio
-    return bool(ratio.total) and 100 * ratio.reached >= wanted * ratio.total
+    return bool(ratio.total) and 100 * ratio.reached >= expected * ratio.total
 
 
 def everything_left_out(outcome: SuiteOutcome) -> Iterator[Diagnostic]:

@@ -78,21 +78,21 @@ def verdict_block(
         return verdict_heading((row.status, row.policy.key, rule.name), place, paint)
 
     def block(response: EngineResponse, rows: Iterable[Row]) -> str:
-        told = [
+        shown = [
             heading(row)
             + verdict_lines(
                 (row.result.message or row.result.own, row.result.note), at(row, response), paint
             )
             for row in (*rows, *silent_rows(response))
         ]
-        return "".join([*told, "\n"]) if told else ""
+        return "".join([*shown, "\n"]) if shown else ""
 
     return block
 
 
-def verdict_heading(told: tuple[str, str, str], place: str, paint: Paint) -> str:
+def verdict_heading(shown: tuple[str, str, str], place: str, paint: Paint) -> str:
     """Return the line with a status, a policy and a rule, and with the place of the rule."""
-    status, policy, rule = told
+    status, policy, rule = shown
     where = paint("dim", f"({safe_line(place)})")
     name = safe_line(rule_title(policy, rule))
     return f"  {paint(status, f'{status:<5}')}  {name} {where}\n"

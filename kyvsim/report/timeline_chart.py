@@ -65,9 +65,9 @@ def _repeat(marks: Sequence[Hashable], first: int, length: int) -> Repeat:
 def _mark(event: TimelineEvent) -> Hashable:
     """Return what events have in common that are alike; names of objects may differ."""
     key = event.object
-    told = event.full_message.replace(key.name, "*") if key.name else event.full_message
+    shown = event.full_message.replace(key.name, "*") if key.name else event.full_message
     same = (event.actor, event.action, event.outcome, event.policies, event.unevaluated)
-    return (*same, key.kind, key.namespace, told)
+    return (*same, key.kind, key.namespace, shown)
 
 
 # The axis of a timeline: milliseconds and hours on one line.
@@ -231,11 +231,11 @@ def _cards(
     known, before, last = set(shown), 0.0, ""
     for event in events:
         is_noise = event.number not in shown
-        told = event.full_message.strip()
+        rendered = event.full_message.strip()
         cause = cause_of(event, known, simulation)
         step, wait = _wait(0.0 if is_noise else event.time - before)
         time = time_text(event.time)
-        earlier = first_told.setdefault(told, event.number)
+        earlier = first_told.setdefault(rendered, event.number)
         yield Card(
             event=event,
             lane=names.index(event.actor) if event.actor in names else 0,
@@ -244,8 +244,8 @@ def _cards(
             step=step,
             wait=wait,
             cause=None if cause is None else shown[cause],
-            told=told,
-            same_as=earlier if earlier != event.number and len(told) > _LONG else None,
+            told=rendered,
+            same_as=earlier if earlier != event.number and len(rendered) > _LONG else None,
             errors=tuple(errors_of(event)),
             is_noise=is_noise,
         )

@@ -165,17 +165,17 @@ class _Inquiry(NamedTuple):
 
 def _inquiry(one: RenderedInquiry) -> _Inquiry:
     rules = (*one.applied, *one.others)
-    told = (explained_rule(rule, one.found)._replace(word=ending_word(rule)) for rule in rules)
-    return _Inquiry(one.heading, one.notes, tuple(told))
+    shown = (explained_rule(rule, one.found)._replace(word=ending_word(rule)) for rule in rules)
+    return _Inquiry(one.heading, one.notes, tuple(shown))
 
 
 def _versions(simulation: Simulation) -> dict[ObjectKey, list[TimelineEvent]]:
     """Return the changes of every object that is shown, in order of first appearance."""
-    told = {event.object for event in shown_events(simulation, every=False)}
-    told |= set(map(object_key, simulation.objects))
+    shown = {event.object for event in shown_events(simulation, every=False)}
+    shown |= set(map(object_key, simulation.objects))
     versions: dict[ObjectKey, list[TimelineEvent]] = {}
     for event in simulation.events:
         changed = event.before is not None or event.after is not None
-        if event.object in told and event.outcome == "done" and changed:
+        if event.object in shown and event.outcome == "done" and changed:
             versions.setdefault(event.object, []).append(event)
     return versions

@@ -104,9 +104,9 @@ def _event(event: TimelineEvent) -> Json:
     }
 
 
-def _inquiry(told: RenderedInquiry) -> Json:
+def _inquiry(shown: RenderedInquiry) -> Json:
     """Return one time that policies were to be asked about an object, with the trees of rules."""
-    one = told.inquiry
+    one = shown.inquiry
     return {
         "time": round(one.time, 6),
         "actor": one.actor,
@@ -115,8 +115,8 @@ def _inquiry(told: RenderedInquiry) -> Json:
         "unheard": one.unheard,
         "waiting": list(one.waiting),
         "rules": [
-            {**rule_json(rule, told.found), "verdict": ending_word(rule)}
-            for rule in (*told.applied, *told.others)
+            {**rule_json(rule, shown.found), "verdict": ending_word(rule)}
+            for rule in (*shown.applied, *shown.others)
         ],
     }
 

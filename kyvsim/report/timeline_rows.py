@@ -53,10 +53,10 @@ def update_request_events(simulation: Simulation) -> UpdateRequestEvents:
     for some in attempts.values():
         if some[-1].outcome == "done" and not some[-1].failure_reasons:
             continue
-        told = _shown_attempts(some, writes, shorter)
-        shown |= told
+        rendered = _shown_attempts(some, writes, shorter)
+        shown |= rendered
         failed = (one for attempt in some for one in writes.get(attempt.number, ()))
-        hidden |= {one.number for one in failed if one.outcome in _FAILED} - told
+        hidden |= {one.number for one in failed if one.outcome in _FAILED} - rendered
     return UpdateRequestEvents(frozenset(shown), frozenset(hidden), shorter)
 
 
@@ -67,15 +67,15 @@ def _shown_attempts(
 ) -> set[int]:
     """Return the events to report of one UpdateRequest, and note the shorter form of others."""
     first, last = attempts[0], attempts[-1]
-    told = {first.number, last.number, *(one.cause for one in attempts if one.cause is not None)}
+    shown = {first.number, last.number, *(one.cause for one in attempts if one.cause is not None)}
     failed = [one for one in writes.get(first.number, ()) if one.outcome in _FAILED]
     if failed:
-        told.add(failed[0].number)
+        shown.add(failed[0].number)
         shorter[first.number] = first._replace(failure_reasons=())
     if last is not first and last.failure_reasons == first.failure_reasons:
         message = f"{last.message}: fails alike"
         shorter[last.number] = last._replace(message=message, failure_reasons=())
-    return told
+    return shown
 
 
 # What views of a simulation share: which events they show, and the words for them.
@@ -160,11 +160,11 @@ def event_title(event: TimelineEvent) -> str:
 def errors_of(event: TimelineEvent) -> Iterator[str]:
     """Yield the rules that could not be evaluated, with the reason where no denial reports it."""
     denies = event.policies if event.outcome == "denied" else ()
-    told = (
+    shown = (
         one.rule if one.rule in denies else f"{one.rule}: {one.message}"
         for one in event.unevaluated
     )
-    yield from dict.fromkeys(told)
+    yield from dict.fromkeys(shown)
 
 
 def hazard_subject(hazard: Hazard) -> list[str]:
@@ -315,8 +315,8 @@ def _of_objects(usual: Simulation, other: Simulation) -> Iterator[EndDifference]
 
 def _by_key(simulation: Simulation) -> dict[ObjectKey, Json]:
     """Return the objects without what passes, by a key that leaves chance out of names."""
-    told = (one for one in simulation.objects if object_key(one).kind not in _FOLLOWING)
-    return {object_key(obj): without_server_fields(obj) for obj in map(_without_chance, told)}
+    shown = (one for one in simulation.objects if object_key(one).kind not in _FOLLOWING)
+    return {object_key(obj): without_server_fields(obj) for obj in map(_without_chance, shown)}
 
 
 def _without_chance(obj: Json) -> Json:

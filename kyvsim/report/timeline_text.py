@@ -80,7 +80,7 @@ def rendered_inquiries(simulation: Simulation, *, every: bool) -> Iterator[Rende
             notes.append("no policy acted yet" if one.waiting else "there was no policy")
         if one.waiting:
             notes.append(f"there, and not acting yet: {', '.join(one.waiting)}")
-        told = RenderedInquiry(
+        rendered = RenderedInquiry(
             one,
             "  ".join(filter(None, (_heading(one), title(one.explained.response.trigger) * named))),
             tuple(rule for rule in rules if rule.applied or _is_passed_by(rule)),
@@ -88,13 +88,13 @@ def rendered_inquiries(simulation: Simulation, *, every: bool) -> Iterator[Rende
             tuple(notes),
         )
         if one.occasion:
-            meant = one.event in shown or told.applied or one.occasion == "CREATE"
+            meant = one.event in shown or rendered.applied or one.occasion == "CREATE"
         else:
-            answers = _answers(told)
+            answers = _answers(rendered)
             meant = answers not in known
             known.add(answers)
         if every or meant:
-            yield told
+            yield rendered
 
 
 def left_out(simulation: Simulation, *, every: bool) -> int:
@@ -123,18 +123,18 @@ def _is_passed_by(rule: RuleExplanation) -> bool:
     return any(one.kind is StepKind.UNASKED for one in rule.steps)
 
 
-def _answers(told: RenderedInquiry) -> object:
-    rules = (*told.applied, *told.others)
-    said = ((rule_name(one), ending_word(one), decision(one, told.found).text) for one in rules)
-    return told.inquiry.actor, object_key(told.found.response.trigger), tuple(said)
+def _answers(shown: RenderedInquiry) -> object:
+    rules = (*shown.applied, *shown.others)
+    said = ((rule_name(one), ending_word(one), decision(one, shown.found).text) for one in rules)
+    return shown.inquiry.actor, object_key(shown.found.response.trigger), tuple(said)
 
 
 def _heading(one: EvaluationRecord) -> str:
-    asked = " ".join(filter(None, (one.actor, f"at {one.occasion}" if one.occasion else "")))
+    evaluated = " ".join(filter(None, (one.actor, f"at {one.occasion}" if one.occasion else "")))
     if one.event is None:
-        return f"{time_text(one.time)}  {asked}"
+        return f"{time_text(one.time)}  {evaluated}"
     link = "event" if one.occasion else "because of"
-    return f"{time_text(one.time)}  {asked} ({link} {one.event})"
+    return f"{time_text(one.time)}  {evaluated} ({link} {one.event})"
 
 
 # Why policies did what they did to an object of a simulation, for people.
@@ -147,12 +147,12 @@ def inquiry_pieces(simulation: Simulation, options: TimelineOptions) -> Iterator
     """Yield each time that policies were to be asked about the object, with their answers."""
     paint = painter(colours=options.colours)
     yield f"\n{paint('title', f'why, of {safe_line(simulation.explained)}')}\n"
-    for told in rendered_inquiries(simulation, every=options.every):
-        yield f"\n  {safe_line(told.heading)}\n"
-        for note in told.notes:
+    for shown in rendered_inquiries(simulation, every=options.every):
+        yield f"\n  {safe_line(shown.heading)}\n"
+        for note in shown.notes:
             yield from wrapped(note, " " * 4, options.width)
-        for rule in (*told.applied, *told.others):
-            yield from _rule(rule, told, paint, options.width)
+        for rule in (*shown.applied, *shown.others):
+            yield from _rule(rule, shown, paint, options.width)
     hidden = left_out(simulation, every=options.every)
     if hidden:
         more = f"{counted(hidden, 'time')} more without an answer that is new (--all)"
@@ -161,13 +161,13 @@ def inquiry_pieces(simulation: Simulation, options: TimelineOptions) -> Iterator
         yield "  no policy was to be asked about it\n"
 
 
-def _rule(rule: RuleExplanation, told: RenderedInquiry, paint: Paint, width: int) -> Iterator[str]:
+def _rule(rule: RuleExplanation, shown: RenderedInquiry, paint: Paint, width: int) -> Iterator[str]:
     word = ending_word(rule)
     yield f"    {paint(LOOKS.get(word, word), f'{word:<{_WORD}}')}  {safe_line(rule_name(rule))}\n"
     indent = " " * (4 + _WORD + 2)
     for text in dict.fromkeys(filter(None, (one.message or one.own for one in rule.results))):
         yield from wrapped(text, indent, width)
-    decided = decision(rule, told.found)
+    decided = decision(rule, shown.found)
     if word == MET:
         decided = decided._replace(place=rule.place)
     else:
@@ -315,10 +315,10 @@ def _row(event: TimelineEvent, cells: Sequence[str], reason: str, options: Timel
     row = "  ".join(filter(None, (paint("dim", cells[0]), *cells[1:], word))).rstrip()
     if not reason:
         return f"{row}\n"
-    told = paint("dim", reason)
+    shown = paint("dim", reason)
     if len(plain) + 2 + len(reason) <= options.width:
-        return f"{row}{' ' * (len(plain) - len(plain.rstrip()) + 2)}{told}\n"
-    return f"{row}\n{_UNDER}{told}\n"
+        return f"{row}{' ' * (len(plain) - len(plain.rstrip()) + 2)}{shown}\n"
+    return f"{row}\n{_UNDER}{shown}\n"
 
 
 def _expectation(one: Expectation, options: TimelineOptions, paint: Paint) -> Iterator[str]:
@@ -387,8 +387,8 @@ def render_mermaid(simulation: Simulation, options: TimelineOptions) -> Iterator
         yield from _message(event, actor_ids[event.actor], kind_ids[event.object.kind])
     if simulation.hazards and events:
         over = f"a0,{kind_ids[events[-1].object.kind]}"
-        told = (f"{one.code} {one.level}: {_shortened(one.message)}" for one in simulation.hazards)
-        yield from (f"  Note over {over}: {text}\n" for text in map(_broken, told))
+        shown = (f"{one.code} {one.level}: {_shortened(one.message)}" for one in simulation.hazards)
+        yield from (f"  Note over {over}: {text}\n" for text in map(_broken, shown))
 
 
 def _message(event: TimelineEvent, actor: str, kind: str) -> Iterator[str]:

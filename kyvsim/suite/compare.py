@@ -46,10 +46,10 @@ def compare(actual: Json, file: str, files: Files) -> FileComparison:
     if expected is None:
         problem = f"resource with name {key.name} not found in manifest"
         return FileComparison(False, problem, True, file=file)
-    wanted, found = comparable(expected), comparable(actual)
-    if deep_equal(with_floats(wanted), with_floats(found)):
+    required, found = comparable(expected), comparable(actual)
+    if deep_equal(with_floats(required), with_floats(found)):
         return FileComparison(True, file=file)
-    return FileComparison(False, difference=GoldenDifference(file, wanted, found), file=file)
+    return FileComparison(False, difference=GoldenDifference(file, required, found), file=file)
 
 
 def compare_any(actual: Json, names: Sequence[str], files: Files) -> FileComparison:
@@ -151,8 +151,8 @@ def weigh_status(row: ExpectedRow, policy: Policy, result: RuleResult) -> RowVer
     """Compare the status of a result with the one that the row expects."""
     status = status_of(policy, result)
     if status != row.result:
-        told = "\n".join(filter(None, (result.message, result.note)))
-        return RowVerdict(False, f"Want {row.result}, got {status}", told)
+        shown = "\n".join(filter(None, (result.message, result.note)))
+        return RowVerdict(False, f"Want {row.result}, got {status}", shown)
     return RowVerdict(True, "Ok", result.message)
 
 

@@ -139,7 +139,7 @@ def _absent(text: str) -> RowVerdict:
 
 
 def _fits(key: ObjectKey, spec: ResourceSpec) -> bool:
-    return all(not wanted or wanted == own for wanted, own in zip(spec, key, strict=True))
+    return all(not expected or expected == own for expected, own in zip(spec, key, strict=True))
 
 
 # The test case selector: `policy=…,rule=…,resource=…` with wildcards.

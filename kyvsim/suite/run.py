@@ -130,11 +130,7 @@ def _objects(inputs: SuiteInputs) -> tuple[Json, ...]:
     return (*(document.data for document in inputs.resources), *inputs.targets, *inputs.others)
 
 
-def observe(
-    inputs: SuiteInputs,
-    operations: Iterable[str],
-    begin: OnRun | None = None,
-) -> Observed:
+def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None = None) -> Observed:
     """Return what the policies say of each resource, once by default and for each operation."""
     runs = tuple(dict.fromkeys((_BY_DEFAULT, *sorted(set(operations)))))
     cluster = GivenObjects(_objects(inputs))
@@ -158,9 +154,11 @@ def observe(
                 begin(object_key(obj), operation)
             response = evaluate(inputs.policies, request, world)
             said.append(response)
-            asked = turns if operation == _BY_DEFAULT else admitting
+            evaluated = turns if operation == _BY_DEFAULT else admitting
             every = response.responses  # computed by the property, so once
-            answers = ResourceAnswers(request, world, _by_policy(every, asked), _unchecked(every))
+            answers = ResourceAnswers(
+                request, world, _by_policy(every, evaluated), _unchecked(every)
+            )
             triggers[operation][object_key(obj)] = answers
     for payload in inputs.payloads:
         if begin:

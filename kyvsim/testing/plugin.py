@@ -26,10 +26,10 @@ AssertGolden: TypeAlias = "Callable[[Iterable[Effect], str | Path], None]"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options that request test manifests, on the command line or in the configuration."""
-    told = f"collect the rows of test manifests ({_MANIFEST_NAME})"
-    parser.addini(_MANIFESTS, told, type="bool", default=False)
+    shown = f"collect the rows of test manifests ({_MANIFEST_NAME})"
+    parser.addini(_MANIFESTS, shown, type="bool", default=False)
     option = f"--{_MANIFESTS.replace('_', '-')}"
-    parser.getgroup(*_GROUP).addoption(option, dest=_MANIFESTS, action="store_true", help=told)
+    parser.getgroup(*_GROUP).addoption(option, dest=_MANIFESTS, action="store_true", help=shown)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "ManifestFile | None":
@@ -57,9 +57,7 @@ def pytest_load_initial_conftests(parser: pytest.Parser) -> Generator[None, obje
     _, unknown = parser.parse_known_and_unknown_args([_OPTION, "x"])
     if _OPTION in unknown:
         parser.getgroup(*_GROUP).addoption(
-            _OPTION,
-            action="store_true",
-            help="rewrite golden files, and fail where they changed",
+            _OPTION, action="store_true", help="rewrite golden files, and fail where they changed"
         )
     return result
 
