@@ -143,7 +143,9 @@ def compile_report_rows(
         found = [*rows_of(response), *silent_rows(response)]
         if not found:
             return
-        about = _about(cluster, number, response)
+        document = response.document
+        place = document.locate(()) if document else Location("")
+        about = _ObjectPlace(cluster, number, place, title(response.trigger))
         for row in found:
             shown = _report_row(about, row, place_of(row))
             first = shown.result not in QUIET and seen.is_new(alike(shown))
@@ -164,12 +166,6 @@ class _ObjectPlace(NamedTuple):
     number: int
     place: Location
     title: str
-
-
-def _about(cluster: str, number: int, response: EngineResponse) -> _ObjectPlace:
-    document = response.document
-    place = document.locate(()) if document else Location("")
-    return _ObjectPlace(cluster, number, place, title(response.trigger))
 
 
 def _report_row(about: _ObjectPlace, row: Row, place: Location) -> ReportRow:
