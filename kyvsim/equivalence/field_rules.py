@@ -31,8 +31,7 @@ from kyvsim.simulator.api_server.defaults import as_typed
 # What the types of Kubernetes leave out: allowed values and required fields.
 #
 # Only what policies are often about. Source of the rules: the API reference of Kubernetes,
-# "Required"
-# and "Possible enum values" of the types in k8s.io/api.
+# "Required" and "Possible enum values" of the types in k8s.io/api.
 
 _WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
     {
@@ -201,7 +200,7 @@ def needed(name: str, depth: int) -> Mapping[str, Json]:
 
 def _needed_at(way: FieldPath, depth: int) -> Iterable[str]:
     """Return the required fields of the value at a path."""
-    last = next((one for one in reversed(way) if not isinstance(one, Segment)), "")
+    last = (names_of(way) or ("",))[-1]
     if way[-2:-1] and way[-2] in _BACKENDS:
         return _NEEDED_IN_BACKENDS.get(last, ())
     return needed(last, depth)
@@ -320,8 +319,8 @@ def _problems(value: Json, way: FieldPath) -> Iterator[FieldPath]:
     if way[-1:] in _SHARES and value.__class__ in {dict, list}:
         yield way
     elif value.__class__ is dict:
-        last = next((one for one in reversed(way) if not isinstance(one, Segment)), "")
-        depth = sum(not isinstance(one, Segment) for one in way)
+        names = names_of(way)
+        last, depth = (names or ("",))[-1], len(names)
         if not (last in _ONE_OF and depth > 1):
             lacks = (name for name in _needed_at(way, depth) if value.get(name) in _NOTHING)
             yield from ((*way, name) for name in lacks)

@@ -38,18 +38,17 @@ def joined_loops(
 
     The lists together are a variable, unless the tests are `nested` in another loop.
     """
-    listed = list(tests)
-    loops = [one for one in listed if isinstance(one, Quantified) and one.name == CONTAINER]
+    found: list[Test | list[Quantified]] = []
     same: dict[Test, list[Quantified]] = {}
-    for one in loops:
-        same.setdefault(one.body, []).append(one)
-    return [
-        _over_all(same[one.body], context, nested)
-        if isinstance(one, Quantified) and one in loops
-        else one
-        for one in listed
-        if not (isinstance(one, Quantified) and one in loops) or one is same[one.body][0]
-    ]
+    for one in tests:
+        if not isinstance(one, Quantified) or one.name != CONTAINER:
+            found.append(one)
+        elif one.body in same:
+            same[one.body].append(one)
+        else:
+            same[one.body] = [one]
+            found.append(same[one.body])
+    return [_over_all(one, context, nested) if isinstance(one, list) else one for one in found]
 
 
 def _over_all(loops: list[Quantified], context: ConversionContext, nested: bool) -> Test:
