@@ -28,6 +28,7 @@ from kyvsim.simulator.background.update_requests import (
     Attempt,
     RequestedWork,
     TriggerError,
+    applies_to,
     cel_context,
     failed,
     failure_reason_of,
@@ -311,7 +312,7 @@ def generating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Req
     world = World(kyverno.sim.store, account=ADMISSION)
     for compiled in found:
         policy = compiled.policy
-        if not _hears(policy, request):
+        if not (policy.facts.admission and applies_to(policy, request)):
             continue
         given = open_request(request, world, policy.name)
         if given is None:
@@ -323,14 +324,6 @@ def generating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Req
         tell(kyverno.sim.tracer, asked)
         if is_asked:
             yield from _work(policy, request)
-
-
-def _hears(policy: Policy, request: AdmissionRequest) -> bool:
-    """Return whether a policy applies to requests of a user in a namespace."""
-    if not policy.facts.admission or (policy.namespace and policy.namespace != request.namespace):
-        return False
-    own = request.user is not None and request.user.username == BACKGROUND.username
-    return not own or policy.rules[0].facts.sees_background
 
 
 def _work(policy: Policy, request: AdmissionRequest) -> Iterator[RequestedWork]:

@@ -37,6 +37,7 @@ from kyvsim.simulator.background.update_requests import (
     Attempt,
     RequestedWork,
     TriggerError,
+    applies_to,
     created_trigger,
     failed,
     failure_reason_of,
@@ -400,7 +401,7 @@ def mutating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Reque
     works = [
         RequestedWork(CEL_MUTATE, one.policy.key, request=request)
         for one in policies
-        if _hears(one.policy, request) and _is_triggered(one, given, kyverno)
+        if applies_to(one.policy, request) and _is_triggered(one, given, kyverno)
     ]
     if works:
         for _ in _webhooks([one.policy for one in policies], given, kyverno):
@@ -412,14 +413,6 @@ def _mutates(policy: CompiledPolicy, kyverno: Kyverno) -> bool:
     own = policy.policy
     mutates = own.kind in CEL_KINDS and any(one.stage is Stage.CEL_MUTATE for one in policy.rules)
     return mutates and own.facts.admission and not kyverno.cache.is_left_to_the_server(own)
-
-
-def _hears(policy: Policy, request: AdmissionRequest) -> bool:
-    """Return whether a policy applies to requests of a user in a namespace."""
-    if policy.namespace and policy.namespace != request.namespace:
-        return False
-    own = request.user is not None and request.user.username == BACKGROUND.username
-    return not own or policy.rules[0].facts.sees_background
 
 
 def _is_triggered(policy: CompiledPolicy, given: RuleInput, kyverno: Kyverno) -> bool:
@@ -440,7 +433,7 @@ def _webhooks(policies: Iterable[Policy], given: RuleInput, kyverno: Kyverno) ->
     external = World(kyverno.sim.store, account=ADMISSION).external
     names = {one: webhook_of(one, kyverno.cache.webhook_facts(one)) for one in every}
     asked = {names[one] for one in every if is_called_for(one, given, kyverno.cache, external)}
-    hearing = {names[one] for one in every if _hears(replace(one, namespace=""), given.request)}
+    hearing = {names[one] for one in every if applies_to(replace(one, namespace=""), given.request)}
     return frozenset(asked & hearing)
 
 

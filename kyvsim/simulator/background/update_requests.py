@@ -264,6 +264,17 @@ def reference(obj: Json) -> dict[str, Json]:
     }
 
 
+def applies_to(policy: Policy, request: AdmissionRequest) -> bool:
+    """Return whether a policy in CEL applies to requests of this user in this namespace.
+
+    Its own objects are written by the background controller, which it ignores by default.
+    """
+    if policy.namespace and policy.namespace != request.namespace:
+        return False
+    own = request.user is not None and request.user.username == BACKGROUND.username
+    return not own or policy.rules[0].facts.sees_background
+
+
 def rule_context(rule: str, trigger: Json, *, deletes: bool = False) -> dict[str, Json]:
     """Return the entry of an UpdateRequest for one rule and one trigger."""
     return {"rule": rule, "deleteDownstream": deletes, "trigger": trigger}

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.objects import Json, ObjectKey, annotations, labels, object_key, text_field
-from kyvsim.simulator.api_server import StoreChange
+from kyvsim.simulator.api_server import Client, StoreChange
 from kyvsim.simulator.api_server.metadata import is_terminating
 from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.kubernetes.controller import (
@@ -25,7 +25,7 @@ from kyvsim.simulator.kubernetes.garbage_collector import (
     enqueue_controller,
     owner_reference,
 )
-from kyvsim.simulator.kubernetes.workloads import is_active, is_ready, pod_of
+from kyvsim.simulator.kubernetes.workloads import is_active, is_ready, pod_of, reconcile
 
 # The Job controller: Pods until enough of them have succeeded.
 #
@@ -34,22 +34,14 @@ from kyvsim.simulator.kubernetes.workloads import is_active, is_ready, pod_of
 
 def run_jobs(sim: SimulationContext) -> None:
     """Make the Pods of Jobs, and count those that succeed."""
-    if not sim.settings.workloads:
-        return
-    client = sim.client(JOB)
 
-    def work(key: ObjectKey) -> bool:
-        found = client.get(*key)
-        if found is None or is_terminating(found) or is_finished(found):
+    def sync(client: Client, job: Json) -> bool:
+        if is_finished(job):
             return True
-        well = _make_pods(sim, found)
-        return write_status(client, found, _status(sim, found)) and well
+        well = _make_pods(sim, job)
+        return write_status(client, job, _status(sim, job)) and well
 
-    queue = WorkQueue(sim, "job-controller", work)
-    watch_kinds(
-        sim.store,
-        {("batch/v1", "Job"): enqueue(queue), ("v1", "Pod"): enqueue_controller(queue, "Job")},
-    )
+    reconcile(sim, JOB, "job-controller", ("batch/v1", "Job"), sync)
 
 
 def delete_finished_jobs(sim: SimulationContext) -> None:

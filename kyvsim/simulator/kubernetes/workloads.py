@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from kyvsim.kubernetes.objects import (
     Json,
@@ -14,6 +14,7 @@ from kyvsim.kubernetes.objects import (
     object_key,
     text_field,
 )
+from kyvsim.model.request import UserInfo
 from kyvsim.simulator.api_server import ApiError, Client, StoreChange
 from kyvsim.simulator.api_server.metadata import is_terminating, with_metadata
 from kyvsim.simulator.context import SimulationContext
@@ -79,6 +80,32 @@ def is_ready(pod: Json) -> bool:
     return has_condition(pod, "Ready")
 
 
+def reconcile(
+    sim: SimulationContext,
+    user: UserInfo,
+    actor: str,
+    kind: tuple[str, str],
+    sync: Callable[[Client, Json], bool],
+    child: tuple[str, str] = ("v1", "Pod"),
+) -> WorkQueue:
+    """Call `sync` for each object of a kind when it or an object that it controls is written.
+
+    `sync` returns whether it succeeded; if not, it is called again later. Objects that are being
+    deleted are left alone, as are all if the simulation has no workloads. Returns the queue.
+    """
+    client = sim.client(user)
+
+    def work(key: ObjectKey) -> bool:
+        found = client.get(*key)
+        return found is None or is_terminating(found) or sync(client, found)
+
+    queue = WorkQueue(sim, actor, work)
+    if sim.settings.workloads:
+        reactions = {kind: enqueue(queue), child: enqueue_controller(queue, kind[1])}
+        watch_kinds(sim.store, reactions)
+    return queue
+
+
 # The ReplicaSet controller: as many Pods of a template as are wished.
 #
 # Source of the rules: k8s.io/kubernetes pkg/controller/replicaset.
@@ -88,29 +115,14 @@ _FAILED = "ReplicaFailure"
 
 def run_replica_sets(sim: SimulationContext) -> None:
     """Make and delete the Pods of ReplicaSets."""
-    if not sim.settings.workloads:
-        return
-    client = sim.client(REPLICA_SET)
 
-    def work(key: ObjectKey) -> bool:
-        found = client.get(*key)
-        if found is None or is_terminating(found):
-            return True
-        problem = _scale(sim, found)
-        found = client.get(*key)
-        written = found is None or write_status(
-            client, found, _replica_sets_status(sim, found, problem)
-        )
+    def sync(client: Client, owner: Json) -> bool:
+        problem = _scale(sim, owner)
+        now = client.get(*object_key(owner))
+        written = now is None or write_status(client, now, _replica_sets_status(sim, now, problem))
         return written and problem is None
 
-    queue = WorkQueue(sim, "replicaset-controller", work)
-    watch_kinds(
-        sim.store,
-        {
-            ("apps/v1", "ReplicaSet"): enqueue(queue),
-            ("v1", "Pod"): enqueue_controller(queue, "ReplicaSet"),
-        },
-    )
+    reconcile(sim, REPLICA_SET, "replicaset-controller", ("apps/v1", "ReplicaSet"), sync)
 
 
 def _replica_sets_pods(sim: SimulationContext, owner: Json) -> list[Json]:
@@ -172,28 +184,14 @@ _DEPLOYMENTS_REVISION = "deployment.kubernetes.io/revision"
 
 def run_deployments(sim: SimulationContext) -> None:
     """Make and scale the ReplicaSets of Deployments."""
-    if not sim.settings.workloads:
-        return
-    client = sim.client(DEPLOYMENT)
 
-    def work(key: ObjectKey) -> bool:
-        found = client.get(*key)
-        if found is None or is_terminating(found):
-            return True
-        well = found["spec"].get("paused") is True or _roll_out(sim, found)
-        found = client.get(*key)
-        return found is None or (
-            write_status(client, found, _deployments_status(sim, found)) and well
-        )
+    def sync(client: Client, owner: Json) -> bool:
+        well = owner["spec"].get("paused") is True or _roll_out(sim, owner)
+        now = client.get(*object_key(owner))
+        return now is None or (write_status(client, now, _deployments_status(sim, now)) and well)
 
-    queue = WorkQueue(sim, "deployment-controller", work)
-    watch_kinds(
-        sim.store,
-        {
-            ("apps/v1", "Deployment"): enqueue(queue),
-            ("apps/v1", "ReplicaSet"): enqueue_controller(queue, "Deployment"),
-        },
-    )
+    kind = ("apps/v1", "Deployment")
+    reconcile(sim, DEPLOYMENT, "deployment-controller", kind, sync, ("apps/v1", "ReplicaSet"))
 
 
 def _replica_sets(sim: SimulationContext, owner: Json) -> tuple[Json | None, list[Json]]:
@@ -300,26 +298,13 @@ _REVISION = "controller-revision-hash"
 
 def run_stateful_sets(sim: SimulationContext) -> None:
     """Make and delete the Pods of StatefulSets."""
-    if not sim.settings.workloads:
-        return
-    client = sim.client(STATEFUL_SET)
 
-    def work(key: ObjectKey) -> bool:
-        found = client.get(*key)
-        if found is None or is_terminating(found):
-            return True
-        well = _next_step(client, found, controlled(sim.store, found, "v1", "Pod"))
-        pods = controlled(sim.store, found, "v1", "Pod")
-        return write_status(client, found, _stateful_sets_status(found, pods)) and well
+    def sync(client: Client, owner: Json) -> bool:
+        well = _next_step(client, owner, controlled(sim.store, owner, "v1", "Pod"))
+        pods = controlled(sim.store, owner, "v1", "Pod")
+        return write_status(client, owner, _stateful_sets_status(owner, pods)) and well
 
-    queue = WorkQueue(sim, "statefulset-controller", work)
-    watch_kinds(
-        sim.store,
-        {
-            ("apps/v1", "StatefulSet"): enqueue(queue),
-            ("v1", "Pod"): enqueue_controller(queue, "StatefulSet"),
-        },
-    )
+    reconcile(sim, STATEFUL_SET, "statefulset-controller", ("apps/v1", "StatefulSet"), sync)
 
 
 def _next_step(client: Client, owner: Json, pods: list[Json]) -> bool:
@@ -411,32 +396,21 @@ def _stateful_sets_status(owner: Json, pods: list[Json]) -> Json:
 
 def run_daemon_sets(sim: SimulationContext) -> None:
     """Make and delete the Pods of DaemonSets."""
-    if not sim.settings.workloads:
-        return
-    client = sim.client(DAEMON_SET)
 
-    def work(key: ObjectKey) -> bool:
-        found = client.get(*key)
-        if found is None or is_terminating(found):
-            return True
-        well = _spread(sim, found)
-        return write_status(client, found, _daemon_sets_status(sim, found)) and well
+    def sync(client: Client, owner: Json) -> bool:
+        well = _spread(sim, owner)
+        return write_status(client, owner, _daemon_sets_status(sim, owner)) and well
 
-    queue = WorkQueue(sim, "daemon-set-controller", work)
+    kind = ("apps/v1", "DaemonSet")
+    queue = reconcile(sim, DAEMON_SET, "daemon-set-controller", kind, sync)
 
     def on_node(change: StoreChange) -> None:
         if change.old is None or change.new is None:
-            for one in sim.store.list("apps/v1", "DaemonSet", ""):
+            for one in sim.store.list(*kind, ""):
                 queue.add(object_key(one))
 
-    watch_kinds(
-        sim.store,
-        {
-            ("apps/v1", "DaemonSet"): enqueue(queue),
-            ("v1", "Node"): on_node,
-            ("v1", "Pod"): enqueue_controller(queue, "DaemonSet"),
-        },
-    )
+    if sim.settings.workloads:
+        watch_kinds(sim.store, {("v1", "Node"): on_node})
 
 
 def _daemon_sets_pods(sim: SimulationContext, owner: Json) -> dict[str, list[Json]]:
