@@ -1,6 +1,6 @@
 """What policies in CEL answer to a request, by webhooks of their own."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from kyvsim.simulator.admission.review import (
     is_called,
     trace_conditions,
 )
-from kyvsim.simulator.api_server import ApiError, Review, WebhookResponse
+from kyvsim.simulator.api_server import Review, WebhookResponse
 from kyvsim.simulator.api_server.request import ALLOWED
 from kyvsim.simulator.configuration import ADMISSION, BACKGROUND
 from kyvsim.simulator.context import SimulationContext
@@ -128,8 +128,8 @@ class _Mutated(NamedTuple):
     """Why it is denied, by webhook."""
 
 
-class CelAdmission:
-    """The webhooks of policies that validate or mutate, cluster-wide or in their namespace."""
+class _Webhooks:
+    """What the webhooks of policies in CEL have in common."""
 
     def __init__(
         self, sim: SimulationContext, cache: PolicyCache, admission: AdmissionController
@@ -137,6 +137,35 @@ class CelAdmission:
         self._cache = cache
         self._admission = admission
         self._world = World(sim.store, account=ADMISSION)
+
+    def _opened(self, turn: PolicyRules, request: AdmissionRequest) -> RuleInput | None:
+        """Return what a policy evaluates, None if it is not called; raise `MatchConditionError`."""
+        policy, external = turn.policy.policy, self._world.external
+        given = self._admission.opened(request)
+        if given is None or is_called_for(policy, given, self._cache, external):
+            return given
+        facts = self._cache.webhook_facts(policy)
+        trace_skipped(
+            self._admission.tracer, WebhookCall(policy, turn.rules, facts, given, external)
+        )
+        return None
+
+    def _denials(
+        self, responses: Iterable[PolicyResponse], *, pinning: bool = False
+    ) -> dict[str, str]:
+        """Return the messages of denials by webhook, in the order of the responses."""
+        problems: dict[str, list[str]] = {}
+        for response in responses:
+            policy = response.policy
+            if denies(policy):
+                base = PINNING_WEBHOOKS[policy.kind].name if pinning else ""
+                name = webhook_of(policy, self._cache.webhook_facts(policy), base)
+                problems.setdefault(name, []).extend(client_messages(response))
+        return {webhook: "; ".join(texts) for webhook, texts in problems.items() if texts}
+
+
+class CelAdmission(_Webhooks):
+    """The webhooks of policies that validate or mutate, cluster-wide or in their namespace."""
 
     def mutate(self, review: Review) -> WebhookResponse:
         """Return the object as the policies leave it, or the denial where one cannot be done."""
@@ -197,13 +226,7 @@ class CelAdmission:
         if not call:
             return ALLOWED
         responses = tuple(one for one in call if one.results)
-        problems: dict[str, list[str]] = {}
-        for response in responses:
-            if denies(response.policy):
-                facts = self._cache.webhook_facts(response.policy)
-                name = webhook_of(response.policy, facts)
-                problems.setdefault(name, []).extend(client_messages(response))
-        denials = {webhook: told for webhook, told in problems.items() if told}
+        denials = self._denials(responses)
         self._admission.notify(
             Admission(
                 review,
@@ -215,17 +238,7 @@ class CelAdmission:
                 unreported=any(denies(one.policy) for one in call),
             )
         )
-        warnings = [
-            text
-            for one in responses
-            if one.policy.facts.emits_warnings
-            for text in client_messages(one)
-        ]
-        for webhook, told in denials.items():
-            return WebhookResponse(
-                warnings=tuple(warnings), denied=denial(webhook, "; ".join(told))
-            )
-        return WebhookResponse(warnings=tuple(warnings))
+        return _answer(responses, denials)
 
     def _responses(self, request: AdmissionRequest) -> Iterator[PolicyResponse]:
         for turn in self._turns(Stage.CEL_VALIDATE, request):
@@ -237,26 +250,26 @@ class CelAdmission:
         kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
         for turn in self._cache.index.stage_rules(stage, kind):
             policy = turn.policy.policy
-            webhook_failed = self._admission.unasked_policy(policy)
-            if not webhook_failed:
-                yield turn
+            why_not = self._admission.why_not_called(policy)
+            if why_not:
+                self._admission.skip(policy, turn.rules, request, why_not)
             else:
-                self._admission.skip(policy, turn.rules, request, webhook_failed)
+                yield turn
 
     def _response(
         self, turn: PolicyRules, stage: Stage, request: AdmissionRequest
     ) -> PolicyResponse | None:
         """Return a policy's response, None if it is not called; raise `MatchConditionError`."""
-        policy = turn.policy.policy
-        given = self._admission.opened(request)
-        if given is None:
-            return None
-        if not is_called_for(policy, given, self._cache, self._world.external):
-            facts, external = self._cache.webhook_facts(policy), self._world.external
-            call = WebhookCall(policy, turn.rules, facts, given, external)
-            trace_skipped(self._admission.tracer, call)
-            return None
-        return run_policy_rules(turn, stage.phase, given, self._world)
+        given = self._opened(turn, request)
+        return None if given is None else run_policy_rules(turn, stage.phase, given, self._world)
+
+
+def _answer(responses: Iterable[PolicyResponse], denials: Mapping[str, str]) -> WebhookResponse:
+    """Return the warnings of policies, and the denial of the first webhook that denies."""
+    emitting = (one for one in responses if one.policy.facts.emits_warnings)
+    warnings = tuple(text for one in emitting for text in client_messages(one))
+    denied = next((denial(webhook, text) for webhook, text in denials.items()), None)
+    return WebhookResponse(warnings=warnings, denied=denied)
 
 
 def is_called_for(
@@ -337,15 +350,8 @@ PINNING_WEBHOOKS: Mapping[str, Hook] = MappingProxyType(
 """The webhooks that change objects, by the kind of policies."""
 
 
-class ImageAdmission:
+class ImageAdmission(_Webhooks):
     """The webhooks of policies on images, cluster-wide or in their namespace."""
-
-    def __init__(
-        self, sim: SimulationContext, cache: PolicyCache, admission: AdmissionController
-    ) -> None:
-        self._cache = cache
-        self._admission = admission
-        self._world = World(sim.store, account=ADMISSION)
 
     def mutate(self, review: Review) -> WebhookResponse:
         """Return the denial where images cannot be pinned."""
@@ -365,7 +371,7 @@ class ImageAdmission:
             return self._admission.webhook_failed(request, error)
         if not told:
             return ALLOWED
-        denied = self._denial(told, mutating=mutating)
+        denials = self._denials(told, pinning=mutating)
         # A policy that may deny keeps its webhook from reporting, whatever it says.
         silent = mutating or any(denies(one.policy) for one in told)
         self._admission.notify(
@@ -374,13 +380,11 @@ class ImageAdmission:
                 request,
                 told,
                 mutating=mutating,
-                blocked=denied is not None,
+                blocked=bool(denials),
                 unreported=silent,
             )
         )
-        warning = (one for one in told if one.policy.facts.emits_warnings)
-        warnings = tuple(text for one in warning for text in client_messages(one))
-        return WebhookResponse(warnings=warnings, denied=denied)
+        return _answer(told, denials)
 
     def _responses(self, request: AdmissionRequest, *, mutating: bool) -> Iterator[PolicyResponse]:
         """Yield what policies have to say; raise `MatchConditionError`."""
@@ -389,13 +393,8 @@ class ImageAdmission:
             policy = turn.policy.policy
             if not policy.facts.admission or (mutating and not policy.facts.pins_images):
                 continue
-            given = self._admission.opened(request)
+            given = self._opened(turn, request)
             if given is None:
-                continue
-            if not is_called_for(policy, given, self._cache, self._world.external):
-                facts, external = self._cache.webhook_facts(policy), self._world.external
-                call = WebhookCall(policy, turn.rules, facts, given, external)
-                trace_skipped(self._admission.tracer, call)
                 continue
             if mutating:
                 pinning = self._cache.pinning(policy)
@@ -403,16 +402,3 @@ class ImageAdmission:
             response = run_policy_rules(turn, _STAGE.phase, given, self._world)
             if response.results:
                 yield response
-
-    def _denial(self, told: Sequence[PolicyResponse], *, mutating: bool) -> ApiError | None:
-        """Return the denial of the first webhook that denies."""
-        problems: dict[str, list[str]] = {}
-        for response in filter(lambda one: denies(one.policy), told):
-            policy = response.policy
-            base = PINNING_WEBHOOKS[policy.kind].name if mutating else ""
-            name = webhook_of(policy, self._cache.webhook_facts(policy), base)
-            problems.setdefault(name, []).extend(client_messages(response))
-        for name, texts in problems.items():
-            if texts:
-                return denial(name, "; ".join(texts))
-        return None

@@ -191,9 +191,9 @@ class AdmissionController:
         for policy_rules in self._cache.index.stage_rules(stage, _kind_of(request)):
             policy = policy_rules.policy.policy
             rules = tuple(filter(keep, policy_rules.rules))
-            webhook_failed = self.unasked_policy(policy)
-            if webhook_failed:
-                self.skip(policy, rules, request, webhook_failed)
+            why_not = self.why_not_called(policy)
+            if why_not:
+                self.skip(policy, rules, request, why_not)
                 continue
             hearing = tuple(one for one in rules if _hears(one, request))
             if len(hearing) < len(rules):
@@ -208,7 +208,7 @@ class AdmissionController:
             elif hearing:
                 self.skip(policy, hearing, request, UNMET)
 
-    def unasked_policy(self, policy: Policy) -> str:
+    def why_not_called(self, policy: Policy) -> str:
         """Return why the webhook of a policy is never called, or ""."""
         if not policy.facts.admission:
             return "the policy has `admission: false`"

@@ -1,7 +1,7 @@
 """Pods on their way: the scheduler, the kubelet, and the status that Pods get."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, entries, object_key, text_field
@@ -85,8 +85,8 @@ def missing_variables(
     place = _PodReferences(namespace, store)
     found: list[MissingReference] = []
     for source in entries(container, "envFrom"):
-        found += _whole(source.get("configMapRef"), "ConfigMap", place)
-        found += _whole(source.get("secretRef"), "Secret", place)
+        found += _missing(source.get("configMapRef"), "ConfigMap", place)
+        found += _missing(source.get("secretRef"), "Secret", place)
     for variable in entries(container, "env"):
         source = variable.get("valueFrom") or {}
         found += _one(source.get("configMapKeyRef"), "ConfigMap", place)
@@ -101,7 +101,7 @@ def missing_claims(pod: Json, store: ObjectStore) -> list[MissingReference]:
     for volume in entries(pod["spec"], "volumes"):
         source = volume.get("persistentVolumeClaim") or {}
         named = {"name": text_field(source, "claimName")}
-        found += _whole(named if source else None, "PersistentVolumeClaim", place)
+        found += _missing(named if source else None, "PersistentVolumeClaim", place)
     return found
 
 
@@ -110,7 +110,7 @@ def missing_pull_secrets(pod: Json, store: ObjectStore) -> list[MissingReference
     place = _PodReferences(object_key(pod).namespace, store)
     found: list[MissingReference] = []
     for reference in entries(pod["spec"], "imagePullSecrets"):
-        found += _whole(reference, "Secret", place)
+        found += _missing(reference, "Secret", place)
     return found
 
 
@@ -133,43 +133,41 @@ def _volume(volume: Json, pod: Json, place: _PodReferences) -> Iterator[MissingR
 
 def _files(source: Json, kind: str, place: _PodReferences) -> Iterator[MissingReference]:
     """Yield what a volume lacks that shows an object's keys as files."""
-    lacking = [*_whole(source, kind, place)]
-    yield from lacking
-    if not source or lacking or source.get("optional") is True:
-        return
-    key = ObjectKey("v1", kind, place.namespace, text_field(source, "name"))
-    for item in entries(source, "items"):
-        if not _holds(key, text_field(item, "key"), place.store):
-            word = "config" if kind == "ConfigMap" else "secret"
-            name = text_field(item, "key")
-            yield MissingReference(key, f"references non-existent {word} key: {name}")
-
-
-def _whole(source: Json, kind: str, place: _PodReferences) -> Iterator[MissingReference]:
-    """Yield that an object is not there, unless it may be missing."""
-    if not source or source.get("optional") is True:
-        return
-    key = ObjectKey("v1", kind, place.namespace, text_field(source, "name"))
-    if place.store.get(*key) is None:
-        yield MissingReference(key, f'{kind.lower()} "{key.name}" not found')
+    word = "config" if kind == "ConfigMap" else "secret"
+    names = [text_field(item, "key") for item in entries(source, "items")]
+    text = (f"references non-existent {word} key: ", "")
+    yield from _missing(source, kind, place, names, text)
 
 
 def _one(source: Json, kind: str, place: _PodReferences) -> Iterator[MissingReference]:
     """Yield that a variable's object is not there, or lacks its key."""
-    lacking = [*_whole(source, kind, place)]
-    yield from lacking
-    if not source or lacking or source.get("optional") is True:
+    where = f"{kind} {place.namespace}/{text_field(source, 'name')}"
+    names = [text_field(source, "key")]
+    text = ("couldn't find key ", f" in {where}")
+    yield from _missing(source, kind, place, names, text)
+
+
+def _missing(
+    source: Json,
+    kind: str,
+    place: _PodReferences,
+    names: Iterable[str] = (),
+    text: tuple[str, str] = ("", ""),
+) -> Iterator[MissingReference]:
+    """Yield that an object is missing, or which of its keys are; nothing if it is optional.
+
+    `text` is what the message has before and after the name of a key.
+    """
+    if not source or source.get("optional") is True:
         return
     key = ObjectKey("v1", kind, place.namespace, text_field(source, "name"))
-    name = text_field(source, "key")
-    if not _holds(key, name, place.store):
-        where = f"{kind} {key.namespace}/{key.name}"
-        yield MissingReference(key, f"couldn't find key {name} in {where}")
-
-
-def _holds(key: ObjectKey, name: str, store: ObjectStore) -> bool:
-    found = store.get(*key) or {}
-    return any(name in (found.get(part) or {}) for part in ("data", "binaryData"))
+    found = place.store.get(*key)
+    if found is None:
+        yield MissingReference(key, f'{kind.lower()} "{key.name}" not found')
+        return
+    for name in names:
+        if not any(name in (found.get(part) or {}) for part in ("data", "binaryData")):
+            yield MissingReference(key, f"{text[0]}{name}{text[1]}")
 
 
 # The status of a Pod, as the kubelet reports it.
