@@ -14,8 +14,6 @@ from kyvsim.model.request import UserInfo
 from kyvsim.simulator.api_server import ObjectStore, Review
 from kyvsim.simulator.api_server.authorizer import with_roles
 
-# What Kyverno's ConfigMap says, and the identities of its controllers.
-
 # The identities under which Kyverno's controllers work.
 #
 # Source of the names: upstream charts/kyverno.

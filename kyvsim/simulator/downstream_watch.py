@@ -18,8 +18,6 @@ from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.configuration import BACKGROUND
 from kyvsim.simulator.context import NOTICE, SimulationContext
 
-# What policies in CEL generated and keep as they want it: watched, restored, deleted.
-#
 # The background controller knows it from memory alone, by kinds of objects.
 #
 # Source of the rules: upstream pkg/background/gpol/dynamic_watcher.go.

@@ -16,8 +16,6 @@ from kyvsim.simulator.api_server import ObjectStore
 from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, CLEANUP, REPORTS, settings_of
 from kyvsim.simulator.context import NOTICE, SimulationContext
 
-# Events of Kyverno: which controller wrote what about which object.
-#
 # Source of the rules: upstream pkg/event (controller.go, source.go, action.go, reason.go).
 
 _ACTOR = "events"

@@ -596,6 +596,3 @@ def _failures(simulation: Simulation) -> int:
 
 def _length(ending: ScenarioEnding) -> tuple[int, int]:
     return ending.changes, len(ending.simulation.events)
-
-
-# Races on purpose: one scenario in many orders of its steps.

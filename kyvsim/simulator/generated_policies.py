@@ -15,8 +15,6 @@ from kyvsim.simulator.events import left_to_the_server
 from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.native_policies import NativePolicyPlan, plan_of, with_plan
 
-# The admission policies of Kubernetes that Kyverno makes of its own policies.
-
 # A policy → the admission policy of Kubernetes that does the same, and its binding.
 #
 # Source of the rules: upstream pkg/admissionpolicy/builder.go. Of what validates the failure
@@ -54,8 +52,8 @@ def _specs(
 
 
 def _of_rules(twin: NativeTwin, constraints: Json) -> tuple[Json, Json]:
-    bound = _state_fields(paramRef=twin.parameters, validationActions=list(twin.actions))
-    return _state_fields(matchConstraints=constraints, **twin.body), bound
+    bound = _without_empty(paramRef=twin.parameters, validationActions=list(twin.actions))
+    return _without_empty(matchConstraints=constraints, **twin.body), bound
 
 
 def _object(key: ObjectKey, policy: Json, spec: Json, more: Mapping[str, str]) -> Json:
@@ -74,7 +72,7 @@ def _object(key: ObjectKey, policy: Json, spec: Json, more: Mapping[str, str]) -
 
 
 def _validating(spec: Json, exceptions: Sequence[CelException]) -> Json:
-    return _state_fields(
+    return _without_empty(
         matchConstraints=spec["matchConstraints"],
         matchConditions=[*(spec.get("matchConditions") or ()), *_negated(exceptions)],
         variables=[*(spec.get("variables") or ()), *_given(exceptions)],
@@ -88,7 +86,7 @@ def _mutating(spec: Json, exceptions: Sequence[CelException]) -> Json:
         {name: rule[name] for name in _RULE if name in rule}
         for rule in spec["matchConstraints"].get("resourceRules") or ()
     ]
-    return _state_fields(
+    return _without_empty(
         matchConstraints={"resourceRules": rules},
         matchConditions=[*_negated(exceptions), *(spec.get("matchConditions") or ())],
         variables=list(spec.get("variables") or ()),
@@ -98,7 +96,7 @@ def _mutating(spec: Json, exceptions: Sequence[CelException]) -> Json:
     )
 
 
-def _state_fields(**fields: Json) -> Json:
+def _without_empty(**fields: Json) -> Json:
     return {name: value for name, value in fields.items() if value}
 
 

@@ -6,8 +6,6 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple
 
-# Virtual time: the clock, and the steps of actors in its order.
-
 # The clock of a simulation, which jumps from event to event.
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -95,7 +95,7 @@ def _plain(selector: Json) -> Json:
 # Source of the rules: upstream pkg/controllers/webhook/utils_webhook.go and utils.go.
 
 ALL_SCOPES, NAMESPACED = "*", "Namespaced"
-_RULES_ANY = "*"
+_ANY = "*"
 _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _POD_EXTRA = "pods/ephemeralcontainers"
 
@@ -165,8 +165,8 @@ def _by_operations(found: dict[str, set[str]]) -> dict[tuple[str, ...], list[str
 
 def _rule(place: tuple[str, str, str], resources: list[str], operations: tuple[str, ...]) -> Json:
     group, version, scope = place
-    takes_pods = "pods" in resources or _RULES_ANY in resources
-    if takes_pods and group in {"", _RULES_ANY} and version in {"v1", _RULES_ANY}:
+    takes_pods = "pods" in resources or _ANY in resources
+    if takes_pods and group in {"", _ANY} and version in {"v1", _ANY}:
         resources = list(dict.fromkeys((*resources, _POD_EXTRA)))
     return {
         "apiGroups": [group],
@@ -179,18 +179,11 @@ def _rule(place: tuple[str, str, str], resources: list[str], operations: tuple[s
 
 def _is_covered(one: WebhookTarget, known: frozenset[WebhookTarget]) -> bool:
     wider = (
-        WebhookTarget(
-            group=group,
-            version=version,
-            resource=resource,
-            subresource=subresource,
-            scope=scope,
-            operation=one.operation,
-        )
-        for scope, group, version, (resource, subresource) in product(
+        WebhookTarget(group, version, resource, part, scope, one.operation)
+        for scope, group, version, (resource, part) in product(
             {one.scope, ALL_SCOPES},
-            {one.group, _RULES_ANY},
-            {one.version, _RULES_ANY},
+            {one.group, _ANY},
+            {one.version, _ANY},
             _wider_resources(one),
         )
     )
@@ -201,8 +194,8 @@ def _wider_resources(one: WebhookTarget) -> set[tuple[str, str]]:
     """Return the names that take a resource, its own among them; `pods` is none of `pods/*`."""
     resource, part = one.resource, one.subresource
     if not part:
-        return {(resource, ""), (_RULES_ANY, ""), (_RULES_ANY, _RULES_ANY)}
-    return {(resource, part), (resource, _RULES_ANY), (_RULES_ANY, part), (_RULES_ANY, _RULES_ANY)}
+        return {(resource, ""), (_ANY, ""), (_ANY, _ANY)}
+    return {(resource, part), (resource, _ANY), (_ANY, part), (_ANY, _ANY)}
 
 
 # The webhooks for policies with rules.
@@ -211,8 +204,6 @@ def _wider_resources(one: WebhookTarget) -> set[tuple[str, str]]:
 #
 # Source of the rules: upstream pkg/controllers/webhook (controller.go, utils.go).
 
-_CLASSIC_ANY = "*"
-_EVERY = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _WRITES = ("CREATE", "UPDATE", "DELETE")
 _MUTATED = ("CREATE", "UPDATE")
 
@@ -320,20 +311,13 @@ def _entries(policy: Policy, store: ObjectStore, *, mutating: bool) -> Iterator[
     for kind, operations in kinds.items():
         for group, version, resource, part, scope in _resources(kind, policy, store):
             for operation in operations:
-                yield WebhookTarget(
-                    group=group,
-                    version=version,
-                    resource=resource,
-                    subresource=part,
-                    scope=scope,
-                    operation=operation,
-                )
+                yield WebhookTarget(group, version, resource, part, scope, operation)
 
 
 def _kinds_of(rule: Rule, *, mutating: bool) -> _Kinds:
     generation, section = rule.facts.generation, rule.facts.section
     if generation is not None:
-        kinds = _named(rule, _EVERY)
+        kinds = _named(rule, _OPERATIONS)
         for kind in _generated(generation):
             kinds.setdefault(kind, set()).update(_WRITES)
         return kinds
@@ -341,7 +325,7 @@ def _kinds_of(rule: Rule, *, mutating: bool) -> _Kinds:
         looks = section == "verifyImages" or _mutates_trigger(rule)
     else:
         looks = section in {"validate", "verifyImages"} or rule.mutates_existing
-    return _named(rule, _MUTATED if mutating else _EVERY) if looks else {}
+    return _named(rule, _MUTATED if mutating else _OPERATIONS) if looks else {}
 
 
 def _generated(generation: Generation) -> Iterator[str]:
@@ -358,7 +342,7 @@ def _named(rule: Rule, usual: tuple[str, ...]) -> _Kinds:
             found.setdefault(kind, set()).update(operations)
     for entry in rule.facts.exclude:
         if entry.path[1:2] == ("any",) and _is_plain(entry):
-            operations = entry.resources.get("operations") or _EVERY
+            operations = entry.resources.get("operations") or _OPERATIONS
             for kind in entry.kinds or list(found):
                 found.get(kind, set()).difference_update(operations)
     return found
@@ -379,7 +363,7 @@ def _resources(
 ) -> Iterator[tuple[str, str, str, str, str]]:
     """Yield group, version, resource, subresource and scope of what a `kinds` entry selects."""
     group, version, kind, part = parse_kind_selector(text)
-    if kind == _CLASSIC_ANY:
+    if kind == _ANY:
         yield group, version, kind, part, NAMESPACED if policy.namespace else ALL_SCOPES
         return
     for found in find_resources(text, store):

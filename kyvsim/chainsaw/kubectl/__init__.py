@@ -8,8 +8,6 @@ from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl import pods, read, write
 from kyvsim.chainsaw.kubectl.call import KubectlCall, KubectlError, read_arguments
 
-# The program kubectl: finds the command, and runs it on the cluster.
-
 _START = 0.25
 """Seconds that the program takes to start and to learn what the cluster serves."""
 

@@ -38,8 +38,6 @@ from kyvsim.simulator.configuration import (
 from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.policies import PolicyCache
 
-# The admission controller: what Kyverno answers while a request waits.
-#
 # Source of the rules: upstream pkg/webhooks/resource (handlers.go, validation, mutation),
 # pkg/webhooks/handlers/filter.go.
 

@@ -52,8 +52,6 @@ from kyvsim.simulator.events import (
 )
 from kyvsim.simulator.kyverno import Kyverno
 
-# GeneratingPolicies: their triggers, attempts at their UpdateRequests, and their objects.
-
 # The objects that a policy in CEL generates: written one after the other, as it goes.
 #
 # Source of the rules: upstream pkg/cel/libs/context.go (GenerateResources).

@@ -461,11 +461,7 @@ class _Kubelet:
         some = [*entries(status, "containerStatuses"), *entries(status, "initContainerStatuses")]
         if found.ready > sum("running" in (one.get("state") or {}) for one in some):
             self._starts.add(key, POD_START)
-        if not found.missing:
-            return True
-        if not found.ready:
-            return self._report(pod, found)
-        return True
+        return self._report(pod, found) if found.missing and not found.ready else True
 
     def _start(self, key: ObjectKey) -> bool:
         pod = self._pod(key)
