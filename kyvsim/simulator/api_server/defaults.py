@@ -107,17 +107,13 @@ _MODE = 0o644
 _TOKEN_SECONDS = 3600
 
 
-def pod(obj: Json) -> Json:
-    """Return a Pod with its defaults, among them some that templates do not have."""
-    return changed(obj, "spec", _own_spec)
+def _templated(spec: Json) -> Json:
+    """Return a specification with the defaults of its template of Pods."""
+    return changed(spec, "template", lambda template: changed(template, "spec", _spec))
 
 
-def pod_template(template: Json) -> Json:
-    """Return the template of Pods with its defaults."""
-    return changed(template, "spec", _spec)
-
-
-def _own_spec(spec: Json) -> Json:
+def _pod(spec: Json) -> Json:
+    """Return the specification of a Pod, with some defaults that templates do not have."""
     spec = filled(_spec(spec), {"enableServiceLinks": True})
     for group in CONTAINERS:
         spec = changed(spec, group, lambda some: each(some, _with_requests))
@@ -220,23 +216,20 @@ def _downward(source: Json) -> Json:
 
 _HISTORY = 10
 _QUARTER = "25%"
-_CLAIM_KIND = MappingProxyType({"apiVersion": "v1", "kind": "PersistentVolumeClaim"})
 
 
-def deployment(obj: Json) -> Json:
-    """Return a Deployment with its defaults."""
-    rolling = {"maxUnavailable": _QUARTER, "maxSurge": _QUARTER}
+def _deployment(spec: Json) -> Json:
     defaults = {
         "replicas": 1,
         "strategy": {"type": "RollingUpdate"},
         "revisionHistoryLimit": _HISTORY,
         "progressDeadlineSeconds": 600,
     }
-    return _workload(obj, defaults, "strategy", rolling)
+    rolling = {"maxUnavailable": _QUARTER, "maxSurge": _QUARTER}
+    return _rolling(filled(spec, defaults), "strategy", rolling)
 
 
-def stateful_set(obj: Json) -> Json:
-    """Return a StatefulSet with its defaults."""
+def _stateful_set(spec: Json) -> Json:
     defaults = {
         "replicas": 1,
         "podManagementPolicy": "OrderedReady",
@@ -244,72 +237,53 @@ def stateful_set(obj: Json) -> Json:
         "revisionHistoryLimit": _HISTORY,
         "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
     }
-    obj = _workload(obj, defaults, "updateStrategy", {"partition": 0})
-    return changed(obj, "spec", lambda spec: changed(spec, "volumeClaimTemplates", _claims))
+    spec = _rolling(filled(spec, defaults), "updateStrategy", {"partition": 0})
+    return changed(spec, "volumeClaimTemplates", lambda some: each(some, _claim_template))
 
 
-def daemon_set(obj: Json) -> Json:
-    """Return a DaemonSet with its defaults."""
-    rolling = {"maxUnavailable": 1, "maxSurge": 0}
-    defaults = {"updateStrategy": {"type": "RollingUpdate"}, "revisionHistoryLimit": _HISTORY}
-    return _workload(obj, defaults, "updateStrategy", rolling)
-
-
-def replica_set(obj: Json) -> Json:
-    """Return a ReplicaSet with its defaults."""
-    return changed(obj, "spec", lambda spec: _templated(filled(spec, {"replicas": 1})))
-
-
-def job(obj: Json) -> Json:
-    """Return a Job with its defaults."""
-    return changed(obj, "spec", _job_spec)
-
-
-def cron_job(obj: Json) -> Json:
-    """Return a CronJob with its defaults; its Jobs get theirs when they are made."""
-    defaults = {
-        "concurrencyPolicy": "Allow",
-        "suspend": False,
-        "successfulJobsHistoryLimit": 3,
-        "failedJobsHistoryLimit": 1,
-    }
-    return changed(
-        obj, "spec", lambda spec: changed(filled(spec, defaults), "jobTemplate", _job_template)
-    )
-
-
-def _workload(obj: Json, defaults: Mapping[str, Json], strategy: str, rolling: Json) -> Json:
-    def complete(spec: Json) -> Json:
-        spec = changed(filled(spec, defaults), strategy, lambda one: _strategy(one, rolling))
-        return _templated(spec)
-
-    return changed(obj, "spec", complete)
-
-
-def _strategy(strategy: Json, rolling: Mapping[str, Json]) -> Json:
-    strategy = filled(strategy, {"type": "RollingUpdate"})
-    if strategy.__class__ is not dict or strategy["type"] != "RollingUpdate":
-        return strategy
-    return {**strategy, "rollingUpdate": filled(strategy.get("rollingUpdate") or {}, rolling)}
-
-
-def _templated(spec: Json) -> Json:
-    return changed(spec, "template", pod_template)
-
-
-def _claims(claims: Json) -> Json:
-    return each(claims, lambda one: changed(filled(one, _CLAIM_KIND), "spec", _claim_spec))
+def _claim_template(claim: Json) -> Json:
+    kind = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    return changed(filled(claim, kind), "spec", _claim_spec)
 
 
 def _claim_spec(spec: Json) -> Json:
     return filled(spec, {"volumeMode": "Filesystem"})
 
 
-def _job_template(template: Json) -> Json:
-    return changed(template, "spec", _templated)
+def _daemon_set(spec: Json) -> Json:
+    defaults = {"updateStrategy": {"type": "RollingUpdate"}, "revisionHistoryLimit": _HISTORY}
+    return _rolling(filled(spec, defaults), "updateStrategy", {"maxUnavailable": 1, "maxSurge": 0})
 
 
-def _job_spec(spec: Json) -> Json:
+def _replica_set(spec: Json) -> Json:
+    return _templated(filled(spec, {"replicas": 1}))
+
+
+def _cron_job(spec: Json) -> Json:
+    """Return the specification of a CronJob; its Jobs get their defaults when they are created."""
+    defaults = {
+        "concurrencyPolicy": "Allow",
+        "suspend": False,
+        "successfulJobsHistoryLimit": 3,
+        "failedJobsHistoryLimit": 1,
+    }
+    spec = filled(spec, defaults)
+    return changed(spec, "jobTemplate", lambda template: changed(template, "spec", _templated))
+
+
+def _rolling(spec: Json, name: str, defaults: Mapping[str, Json]) -> Json:
+    """Return a specification with the defaults of its template and of a rolling update."""
+
+    def complete(strategy: Json) -> Json:
+        strategy = filled(strategy, {"type": "RollingUpdate"})
+        if strategy.__class__ is not dict or strategy["type"] != "RollingUpdate":
+            return strategy
+        return {**strategy, "rollingUpdate": filled(strategy.get("rollingUpdate") or {}, defaults)}
+
+    return _templated(changed(spec, name, complete))
+
+
+def _job(spec: Json) -> Json:
     if spec.__class__ is dict and spec.get("parallelism") is None:
         # Without both, one Pod; with parallelism alone, a queue of work that has no number.
         spec = filled({**spec, "parallelism": 1}, {"completions": 1})
@@ -333,17 +307,8 @@ _REACHABLE = frozenset({"NodePort", "LoadBalancer"})
 _TCP = (("protocol", "TCP"),)
 
 
-def service(obj: Json) -> Json:
-    """Return a Service with its defaults; addresses come later."""
-    return changed(obj, "spec", _service_spec)
-
-
-def network_policy(obj: Json) -> Json:
-    """Return a NetworkPolicy with its defaults: what it is about follows from what it says."""
-    return changed(obj, "spec", _network_policy_spec)
-
-
-def _service_spec(spec: Json) -> Json:
+def _service(spec: Json) -> Json:
+    """Return the specification of a Service; addresses come later."""
     spec = filled(spec, {"type": "ClusterIP", "sessionAffinity": "None"})
     if spec.__class__ is not dict:
         return spec
@@ -366,7 +331,8 @@ def _port(port: Json) -> Json:
     return filled(port, {"protocol": "TCP", "targetPort": port.get("port")})
 
 
-def _network_policy_spec(spec: Json) -> Json:
+def _network_policy(spec: Json) -> Json:
+    """Return the specification of a NetworkPolicy: its types follow from its rules."""
     if spec.__class__ is not dict:
         return spec
     types = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
@@ -385,46 +351,38 @@ def _network_rule(rule: Json) -> Json:
 # Source of the rules: k8s.io/kubernetes pkg/apis/admissionregistration/v1/defaults.go.
 
 
-def webhooks(obj: Json) -> Json:
-    """Return a webhook configuration with its defaults."""
-    mutates = text_field(obj, "kind") == "MutatingWebhookConfiguration"
-    return changed(obj, "webhooks", lambda some: each(some, lambda one: _webhook(one, mutates)))
-
-
-def policy(obj: Json) -> Json:
-    """Return a ValidatingAdmissionPolicy with its defaults."""
-    return changed(obj, "spec", _admission_policy_spec)
-
-
-def mutating_policy(obj: Json) -> Json:
-    """Return a MutatingAdmissionPolicy with its defaults."""
-    complete = changed(obj, "spec", _admission_policy_spec)
-    return changed(complete, "spec", lambda spec: filled(spec, {"reinvocationPolicy": "Never"}))
-
-
-def binding(obj: Json) -> Json:
-    """Return a binding of such a policy with its defaults."""
-    return changed(obj, "spec", lambda spec: changed(spec, "matchResources", _constraints))
-
-
-def _webhook(webhook: Json, mutates: bool) -> Json:
-    defaults = {
+def _webhooks(obj: Json) -> Json:
+    defaults: dict[str, Json] = {
         "failurePolicy": "Fail",
         "matchPolicy": "Equivalent",
         "namespaceSelector": {},
         "objectSelector": {},
         "timeoutSeconds": 10,
-        **({"reinvocationPolicy": "Never"} if mutates else {}),
     }
-    return changed(filled(webhook, defaults), "rules", lambda some: each(some, _admission_rule))
+    if text_field(obj, "kind") == "MutatingWebhookConfiguration":
+        defaults["reinvocationPolicy"] = "Never"
+
+    def complete(webhook: Json) -> Json:
+        rules = filled(webhook, defaults)
+        return changed(rules, "rules", lambda some: each(some, _admission_rule))
+
+    return changed(obj, "webhooks", lambda some: each(some, complete))
 
 
 def _admission_rule(rule: Json) -> Json:
     return filled(rule, {"scope": "*"})
 
 
-def _admission_policy_spec(spec: Json) -> Json:
+def _admission_policy(spec: Json) -> Json:
     return changed(filled(spec, {"failurePolicy": "Fail"}), "matchConstraints", _constraints)
+
+
+def _mutating_policy(spec: Json) -> Json:
+    return filled(_admission_policy(spec), {"reinvocationPolicy": "Never"})
+
+
+def _policy_binding(spec: Json) -> Json:
+    return changed(spec, "matchResources", _constraints)
 
 
 def _constraints(constraints: Json) -> Json:
@@ -445,8 +403,10 @@ _REGISTRATION = "admissionregistration.k8s.io"
 
 def with_defaults(obj: Json) -> Json:
     """Return an object with the defaults of its kind, and without fields that say nothing."""
-    fill = _DEFAULTS.get(object_key(obj)[:2])
-    typed = as_typed(obj)
+    key, typed = object_key(obj)[:2], as_typed(obj)
+    if key in _OF_SPEC:
+        return changed(typed, "spec", _OF_SPEC[key])
+    fill = _OF_OBJECT.get(key)
     return fill(typed) if fill else typed
 
 
@@ -471,11 +431,10 @@ def _secret(obj: Json) -> Json:
 
 
 def _claim(obj: Json) -> Json:
-    complete = changed(obj, "spec", lambda spec: filled(spec, {"volumeMode": "Filesystem"}))
-    return filled(complete, {"status": {"phase": "Pending"}})
+    return filled(changed(obj, "spec", _claim_spec), {"status": {"phase": "Pending"}})
 
 
-def _binding(obj: Json) -> Json:
+def _role_binding(obj: Json) -> Json:
     complete = changed(obj, "roleRef", lambda one: filled(one, {"apiGroup": _RBAC}))
     return changed(complete, "subjects", lambda some: each(some, _subject))
 
@@ -494,32 +453,38 @@ def _priority_class(obj: Json) -> Json:
     return filled(obj, {"preemptionPolicy": "PreemptLowerPriority"})
 
 
-_DEFAULTS: Mapping[tuple[str, str], Callable[[Json], Json]] = MappingProxyType(
+_OF_SPEC: Mapping[tuple[str, str], Callable[[Json], Json]] = MappingProxyType(
     {
-        ("v1", "Namespace"): _namespace,
-        ("v1", "PersistentVolumeClaim"): _claim,
-        ("v1", "Pod"): pod,
-        ("v1", "Secret"): _secret,
-        ("v1", "Service"): service,
-        ("apps/v1", "DaemonSet"): daemon_set,
-        ("apps/v1", "Deployment"): deployment,
-        ("apps/v1", "ReplicaSet"): replica_set,
-        ("apps/v1", "StatefulSet"): stateful_set,
-        ("batch/v1", "CronJob"): cron_job,
-        ("batch/v1", "Job"): job,
-        ("networking.k8s.io/v1", "NetworkPolicy"): network_policy,
-        ("scheduling.k8s.io/v1", "PriorityClass"): _priority_class,
-        ("storage.k8s.io/v1", "StorageClass"): _storage_class,
-        (f"{_RBAC}/v1", "ClusterRoleBinding"): _binding,
-        (f"{_RBAC}/v1", "RoleBinding"): _binding,
-        (f"{_REGISTRATION}/v1", "MutatingWebhookConfiguration"): webhooks,
-        (f"{_REGISTRATION}/v1", "ValidatingAdmissionPolicy"): policy,
-        (f"{_REGISTRATION}/v1", "ValidatingAdmissionPolicyBinding"): binding,
+        ("v1", "Pod"): _pod,
+        ("v1", "Service"): _service,
+        ("apps/v1", "DaemonSet"): _daemon_set,
+        ("apps/v1", "Deployment"): _deployment,
+        ("apps/v1", "ReplicaSet"): _replica_set,
+        ("apps/v1", "StatefulSet"): _stateful_set,
+        ("batch/v1", "CronJob"): _cron_job,
+        ("batch/v1", "Job"): _job,
+        ("networking.k8s.io/v1", "NetworkPolicy"): _network_policy,
+        (f"{_REGISTRATION}/v1", "ValidatingAdmissionPolicy"): _admission_policy,
+        (f"{_REGISTRATION}/v1", "ValidatingAdmissionPolicyBinding"): _policy_binding,
         **{
             (f"{_REGISTRATION}/{version}", f"MutatingAdmissionPolicy{part}"): complete
             for version in ("v1alpha1", "v1beta1", "v1")
-            for part, complete in (("", mutating_policy), ("Binding", binding))
+            for part, complete in (("", _mutating_policy), ("Binding", _policy_binding))
         },
-        (f"{_REGISTRATION}/v1", "ValidatingWebhookConfiguration"): webhooks,
     }
 )
+"""What completes the specification of a kind, if it has one."""
+_OF_OBJECT: Mapping[tuple[str, str], Callable[[Json], Json]] = MappingProxyType(
+    {
+        ("v1", "Namespace"): _namespace,
+        ("v1", "PersistentVolumeClaim"): _claim,
+        ("v1", "Secret"): _secret,
+        ("scheduling.k8s.io/v1", "PriorityClass"): _priority_class,
+        ("storage.k8s.io/v1", "StorageClass"): _storage_class,
+        (f"{_RBAC}/v1", "ClusterRoleBinding"): _role_binding,
+        (f"{_RBAC}/v1", "RoleBinding"): _role_binding,
+        (f"{_REGISTRATION}/v1", "MutatingWebhookConfiguration"): _webhooks,
+        (f"{_REGISTRATION}/v1", "ValidatingWebhookConfiguration"): _webhooks,
+    }
+)
+"""What completes an object of a kind that has defaults besides its specification."""
