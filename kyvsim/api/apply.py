@@ -72,15 +72,15 @@ def with_baseline(run: Run, inputs: ApplyInputs, read: ReadInputs) -> Run:
     if baseline is None:
         return run
     run = run._replace(baseline=baseline)
-    earlier = run.afterthoughts
+    earlier = run.final_checks
 
-    def afterthoughts(matched: int) -> tuple[Diagnostic, ...]:
+    def final_checks(matched: int) -> tuple[Diagnostic, ...]:
         rest = run.rest()
         if rest is None or inputs.records_failures:
             return earlier(matched)
         return (*earlier(matched), *stale_remarks(baseline, rest))
 
-    return run._replace(afterthoughts=afterthoughts)
+    return run._replace(final_checks=final_checks)
 
 
 def known_by_now(run: Run) -> Mapping[KnownFailure, int]:
@@ -314,7 +314,7 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
         now=inputs.now,
         checks_idempotence=inputs.check_idempotent,
         applied=not read.unusable,
-        afterthoughts=lambda matched: _afterthoughts(matched, given, sound, inputs),
+        final_checks=lambda matched: _final_checks(matched, given, sound, inputs),
     )
 
 
@@ -340,7 +340,7 @@ def _given(
     )
 
 
-def _afterthoughts(
+def _final_checks(
     matched: int, given: LintInputs, sound: tuple[Policy, ...], inputs: ApplyInputs
 ) -> tuple[Diagnostic, ...]:
     """Return that no rule matched anything, unless an error about input says why."""

@@ -70,7 +70,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
             found = open_comparison(old, new, stdin, words=options["messages"])
         if options["strict"]:
             found = found.strictly()
-        say_remarks(found.remarks())
+        say_remarks(found.all_diagnostics())
         say_left_out((*found.old.left_out, *found.new.left_out), options)
         if chosen.files:
             found = found._replace(resources=tuple(found.resources))
@@ -78,7 +78,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
             _written(chosen.shown, found, options, is_shown=True), FORMATS[chosen.shown].media
         )
         files.fill(_written(name, found, options) for name, _ in chosen.files)
-    say_remarks(found.last_remarks())
+    say_remarks(found.final_diagnostics())
     ending = comparison_ending(found)
     close(ending, on_stdout=FORMATS[chosen.shown].for_people)
     return ending.status

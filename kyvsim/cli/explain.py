@@ -82,7 +82,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         )
         files.fill(written(name, objects, colours=False) for name, _ in chosen.files)
     # The explanation shows that no rule matched, not that policies were given as resources.
-    later = tuple(one for one in found.run.last_remarks() if one.severity is Severity.ERROR)
+    later = tuple(one for one in found.run.final_diagnostics() if one.severity is Severity.ERROR)
     say_remarks(later)
     is_broken = any(one.severity is Severity.ERROR for one in (*found.run.diagnostics, *later))
     return UNUSABLE if is_broken else OK

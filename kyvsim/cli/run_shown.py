@@ -52,7 +52,7 @@ def show_run(
     write_out(pieces_of(run), view.media)
     say_remarks(below)
     finish(run)
-    say_remarks(_told(run.last_remarks(), options))
+    say_remarks(_told(run.final_diagnostics(), options))
     ending = run_ending(run)
     close(ending, on_stdout=view.for_people, closing=view.closing)
     return ending.status

@@ -243,7 +243,7 @@ def _run(plans: list[tuple[ReportStore, RunPlan]], parts: Merged, ends: list[Run
         responses=iter(()),
         result_counts=result_counts,
         audit_warn=plans[0][1].audit_warn,
-        afterthoughts=lambda _: last,
+        final_checks=lambda _: last,
         left_out=_each(own.left_out for _, own in plans),
     )
 

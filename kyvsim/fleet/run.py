@@ -356,7 +356,7 @@ def _end(ready: Ready, plan: RunPlan, state: _RunState) -> RunEnd:
     )
     run = run_of(ready.compiled, ready.inputs, read, sample)
     diagnostics = (*run.diagnostics[len(read.diagnostics) :], *_without_objects(ready))
-    return RunEnd(plan.run, diagnostics, run.afterthoughts(count - result_counts.unmatched))
+    return RunEnd(plan.run, diagnostics, run.final_checks(count - result_counts.unmatched))
 
 
 def _without_objects(ready: Ready) -> Iterator[Diagnostic]:

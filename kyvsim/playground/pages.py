@@ -63,7 +63,9 @@ def _verdicts(run: Run, lists: Lists) -> Iterator[str]:
 def reasons(run: Run, objects: Iterable[ObjectExplanation]) -> PageUpdate:
     """Return each step of each rule, on each object."""
     found = tuple(object_part(one) for one in objects)
-    return PageUpdate(fragment("playground_reasons.html", objects=found, remarks=run.remarks()))
+    return PageUpdate(
+        fragment("playground_reasons.html", objects=found, remarks=run.all_diagnostics())
+    )
 
 
 def timeline(simulation: Simulation | None, remarks: Sequence[Diagnostic]) -> PageUpdate:

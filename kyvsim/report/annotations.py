@@ -75,7 +75,7 @@ def begin_github(run: Run, options: RenderOptions) -> StreamingDocument:
         return annotation(one.weight, one.place, one.shown_name, text, end=one.end)
 
     def tail(_: Lists) -> Iterator[str]:
-        yield from map(remark, run.last_remarks())
+        yield from map(remark, run.final_diagnostics())
         yield f"{counts_line(run)}\n"
 
     return StreamingDocument(
@@ -166,7 +166,7 @@ def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
         return ",\n  ".join(("", *texts))
 
     def tail(_: Lists) -> Iterator[str]:
-        texts = (f",\n  {json.dumps(one)}" for one in diagnostic_issues(run.remarks()))
+        texts = (f",\n  {json.dumps(one)}" for one in diagnostic_issues(run.all_diagnostics()))
         yield from texts if is_begun else without_comma(texts)
         yield "]\n"
 

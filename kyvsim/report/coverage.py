@@ -1,6 +1,6 @@
 """What tests reached in policies, as text, JSON and lcov."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from kyvsim.kubernetes.objects import Json
@@ -129,19 +129,7 @@ def render_lcov(coverage: Coverage) -> Iterator[str]:
 def _records(file: FileCoverage) -> Iterator[str]:
     yield "TN:"
     yield f"SF:{file.file}"
-    yield from _functions([one for one in file.points if one.kind is PointKind.RULE])
-    for block, point in enumerate(file.points):
-        for number, outcome in enumerate(point.outcomes):
-            # A dash says that the block was never run at all.
-            taken = str(outcome.times) if point.hits else "-"
-            yield f"BRDA:{point.location.line},{block},{number},{taken}"
-    yield f"BRF:{file.ratio.total}"
-    yield f"BRH:{file.ratio.reached}"
-    yield from _lines(file)
-    yield "end_of_record"
-
-
-def _functions(rules: Sequence[Point]) -> Iterator[str]:
+    rules = [one for one in file.points if one.kind is PointKind.RULE]
     named: dict[str, Point] = {}
     for rule in rules:
         name = safe_line(f"{rule.policy}/{rule.rule}" if rule.rule else rule.policy)
@@ -153,6 +141,15 @@ def _functions(rules: Sequence[Point]) -> Iterator[str]:
         yield f"FNDA:{rule.hits},{name}"
     yield f"FNF:{len(named)}"
     yield f"FNH:{sum(bool(rule.hits) for rule in rules)}"
+    for block, point in enumerate(file.points):
+        for number, outcome in enumerate(point.outcomes):
+            # A dash says that the block was never run at all.
+            taken = str(outcome.times) if point.hits else "-"
+            yield f"BRDA:{point.location.line},{block},{number},{taken}"
+    yield f"BRF:{file.ratio.total}"
+    yield f"BRH:{file.ratio.reached}"
+    yield from _lines(file)
+    yield "end_of_record"
 
 
 def _lines(file: FileCoverage) -> Iterator[str]:

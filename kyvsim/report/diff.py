@@ -67,7 +67,7 @@ def heading(one: RunComparison) -> str:
     old, new = (counted(run.rule_count, "rule") for run in (one.old, one.new))
     over = counted(one.new.resource_count, "resource")
     shown = f"Comparing {old} of {one.names[0]} with {new} of {one.names[1]} over {over}"
-    if any(entry.severity is Severity.ERROR for entry in one.remarks()):
+    if any(entry.severity is Severity.ERROR for entry in one.all_diagnostics()):
         shown += "; some input could not be used, which may be why a set lacks something"
     return safe_line(shown)
 
@@ -265,7 +265,9 @@ def render_json(one: RunComparison, options: RenderOptions) -> Iterator[str]:
             "rules": [_uncompared(rule) for rule in rules],
             "resources": [identity_of(key) for key in one.seen.unmatched],
         },
-        "diagnostics": [diagnostic_json(entry) for entry in (*one.remarks(), *one.last_remarks())],
+        "diagnostics": [
+            diagnostic_json(entry) for entry in (*one.all_diagnostics(), *one.final_diagnostics())
+        ],
         "ending": ending_json(comparison_ending(one)),
         "summary": figures(one),
     }
@@ -355,7 +357,7 @@ def render_markdown(one: RunComparison, options: RenderOptions) -> Iterator[str]
     yield from _markdown_list("By rule", _markdown_by_rule(one))
     yield from _markdown_list(WITHOUT, exception_lines(one))
     yield from _markdown_list(NOT_COMPARED, uncompared_lines(one))
-    yield from _markdown_list("Input", map(str, (*one.remarks(), *one.last_remarks())))
+    yield from _markdown_list("Input", map(str, (*one.all_diagnostics(), *one.final_diagnostics())))
     yield f"{counts_line(one)}\n\n{markdown_text(ending_line(comparison_ending(one)))}\n"
 
 

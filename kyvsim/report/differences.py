@@ -128,31 +128,24 @@ def compile_differences(
                 found = _verdict(key, pair, by_key)
                 _count_exceptions(pair, found.results, seen)
                 if _differs(found, seen, words=words):
-                    verdicts.append(_placed(found, pair, (old, new), explain))
+                    # A difference with the places in the manifest to which `apply` points, too.
+                    responses = (old, new)
+                    sides = [
+                        said._replace(failed_place=finding_of(row, response, ask).location)
+                        if said and row and row.status not in QUIET
+                        else said
+                        for said, row, response, ask in zip(
+                            (found.old, found.new), pair, responses, explain, strict=True
+                        )
+                    ]
+                    placed = found._replace(old=sides[0], new=sides[1])
+                    verdicts.append(placed)
         objects = tuple(_objects(old, new))
         for one in objects:
             seen.objects[one.effect] += 1
         return ResourceDifference(new.trigger, resource_place(new), tuple(verdicts), objects)
 
     return difference
-
-
-def _placed(
-    found: VerdictDifference,
-    pair: tuple[Row | None, Row | None],
-    responses: tuple[EngineResponse, EngineResponse],
-    explain: tuple[Explain, Explain],
-) -> VerdictDifference:
-    """Return a difference with the places in the manifest to which `apply` points, too."""
-    sides = [
-        said._replace(failed_place=finding_of(row, response, ask).location)
-        if said and row and row.status not in QUIET
-        else said
-        for said, row, response, ask in zip(
-            (found.old, found.new), pair, responses, explain, strict=True
-        )
-    ]
-    return found._replace(old=sides[0], new=sides[1])
 
 
 def _differs(found: VerdictDifference, seen: DifferenceCounts, *, words: bool) -> bool:
@@ -307,13 +300,13 @@ class RunComparison(NamedTuple):
         """Return a comparison in which every warning about input is an error."""
         return self._replace(old=self.old.strictly(), new=self.new.strictly())
 
-    def remarks(self) -> tuple[Diagnostic, ...]:
+    def all_diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return the diagnostics about inputs, each once: most inputs belong to both sets."""
         return tuple(dict.fromkeys((*self.old.diagnostics, *self.new.diagnostics)))
 
-    def last_remarks(self) -> tuple[Diagnostic, ...]:
+    def final_diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return the diagnostics that are known when all is read."""
-        return tuple(dict.fromkeys((*self.old.last_remarks(), *self.new.last_remarks())))
+        return tuple(dict.fromkeys((*self.old.final_diagnostics(), *self.new.final_diagnostics())))
 
     def without(self) -> Iterator[tuple[str, dict[tuple[str, str], int]]]:
         """Yield each exception that only the old set has, and what becomes of what it let off.
@@ -374,7 +367,7 @@ _EFFECTS = (
 
 def _facts(one: RunComparison) -> Iterator[Fact]:
     seen = one.seen
-    remarks = (*one.remarks(), *one.last_remarks())
+    remarks = (*one.all_diagnostics(), *one.final_diagnostics())
     yield error_fact(remarks)
     shown = "" if one.applied else "nothing was compared"
     yield Fact("notApplied", int(not one.applied), shown)

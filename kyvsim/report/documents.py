@@ -82,7 +82,7 @@ def _tail(run: Run, books: _DocumentState, lists: Lists) -> Iterator[str]:
     expected = {"notIdempotent"} if run.checks_idempotence else set()
     asides = {name: lists.get(name, ()) for name in _ASIDES}
     objects |= {name: some for name, some in asides.items() if some or name in expected}
-    objects["diagnostics"] = [to_json(diagnostic_json(entry)) for entry in run.remarks()]
+    objects["diagnostics"] = [to_json(diagnostic_json(entry)) for entry in run.all_diagnostics()]
     for key, entries in objects.items():
         yield f',\n"{key}": ['
         yield from without_comma(f",\n  {entry}" for entry in entries)

@@ -92,11 +92,9 @@ def closing_lines(
         shown.append(f"{seconds:.1f} s")
     shown.append(f"exit status {ending.status}")
     name = ending.verdict.value
-    yield from _named(name, _LOOKS[ending.verdict], _joined(shown, _room(name, layout)), layout)
-
-
-def _room(name: str, layout: TextLayout) -> int:
-    return layout.width - len(name) - len(": ")
+    yield from _named(
+        name, _LOOKS[ending.verdict], _joined(shown, layout.width - len(name) - len(": ")), layout
+    )
 
 
 def _joined(facts: Iterable[str], room: int) -> Iterator[str]:
@@ -147,7 +145,7 @@ def counts_line(run: Run) -> str:
 def _facts(run: Run) -> Iterator[Fact]:
     known = run.result_counts.known
     summary = run.result_counts.summary().less(known)
-    remarks = run.remarks()
+    remarks = run.all_diagnostics()
     yield error_fact(remarks)
     yield Fact("notApplied", int(not run.applied), "" if run.applied else "nothing was applied")
     results = counted(sum(run.result_counts.summary()), "result")

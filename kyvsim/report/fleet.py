@@ -372,7 +372,7 @@ def document(run: Run, groups: Iterable[SummaryGroup], by: Sequence[str]) -> Ite
     yield '{"counts": ['
     yield ",".join(f"\n  {json.dumps(one)}" for one in counts)
     yield "],\n"
-    remarks = [json.dumps(diagnostic_json(one)) for one in run.remarks()]
+    remarks = [json.dumps(diagnostic_json(one)) for one in run.all_diagnostics()]
     yield '"diagnostics": [' + ",".join(f"\n  {one}" for one in remarks) + "],\n"
     yield f'"ending": {json.dumps(ending_json(run_ending(run)))},\n'
     yield f'"summary": {json.dumps(figures(run))}}}\n'

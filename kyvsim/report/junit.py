@@ -46,7 +46,7 @@ def begin(run: Run, options: RenderOptions) -> StreamingDocument:
         return "".join(_suite(title(response.trigger), cases)) if cases else ""
 
     def tail(_: Lists) -> Iterator[str]:
-        errors = [str(one) for one in run.remarks() if one.severity is Severity.ERROR]
+        errors = [str(one) for one in run.all_diagnostics() if one.severity is Severity.ERROR]
         if errors:
             yield from _suite("inputs", [("error", _input_case(text)) for text in errors])
         yield "</testsuites>\n"

@@ -241,7 +241,7 @@ class Run(NamedTuple):
     """Whether the responses say what changes an object again."""
     applied: bool = True
     """False where a file that every verdict depends on was refused, so that there is no verdict."""
-    afterthoughts: Callable[[int], tuple[Diagnostic, ...]] = lambda _matched: ()
+    final_checks: Callable[[int], tuple[Diagnostic, ...]] = lambda _matched: ()
     """Diagnostics known when all responses are read, given how many resources a rule matched."""
     explained: "Callable[[EngineResponse], ObjectExplanation | None]" = lambda _response: None
     """Returns how policies came to what the response says that was read last, if that is known."""
@@ -258,10 +258,10 @@ class Run(NamedTuple):
 
     def strictly(self) -> "Run":
         """Return the run with every warning about input made an error."""
-        later = self.afterthoughts
+        later = self.final_checks
         return self._replace(
             diagnostics=strictly(self.diagnostics),
-            afterthoughts=lambda matched: strictly(later(matched)),
+            final_checks=lambda matched: strictly(later(matched)),
         )
 
     def rest(self) -> "BaselineRemainder | None":
@@ -271,15 +271,15 @@ class Run(NamedTuple):
             return None
         return remainder_of(self.baseline, met, self.policies)
 
-    def remarks(self) -> tuple[Diagnostic, ...]:
+    def all_diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return all diagnostics about the inputs, once all responses are read."""
-        return (*self.diagnostics, *self.last_remarks())
+        return (*self.diagnostics, *self.final_diagnostics())
 
-    def last_remarks(self) -> tuple[Diagnostic, ...]:
+    def final_diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return the diagnostics that are only known when all responses are read."""
         if not self.applied:
             return ()
-        return self.afterthoughts(self.resource_count - self.result_counts.unmatched)
+        return self.final_checks(self.resource_count - self.result_counts.unmatched)
 
 
 # A document while it is written: what a format of `apply` makes of a run, response by response.

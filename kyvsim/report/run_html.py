@@ -128,7 +128,7 @@ def values_of(run: Run, options: RenderOptions, lists: Lists) -> dict[str, Any]:
             for name, number in figures(run).items()
         ],
         "tables": [*_tables(lists.get(_COUNTS, ()), statuses)],
-        "remarks": run.remarks(),
+        "remarks": run.all_diagnostics(),
         "sections": sections,
     }
 

@@ -99,7 +99,7 @@ def _tail(run: Run, rules: Mapping[str, Json]) -> Iterator[str]:
     invocation = {
         "executionSuccessful": ending.verdict is not RunVerdict.INCOMPLETE,
         "exitCode": ending.status,
-        "toolConfigurationNotifications": [notification(one) for one in run.remarks()],
+        "toolConfigurationNotifications": [notification(one) for one in run.all_diagnostics()],
     }
     yield f'],\n"columnKind": "unicodeCodePoints",\n"tool": {json.dumps({"driver": driver})}'
     yield f',\n"invocations": [{json.dumps(invocation)}]}}]}}\n'

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Location
-from kyvsim.model.suite import GoldenDifference, ManifestOutcome, Mutants, RowOutcome, SuiteOutcome
+from kyvsim.model.suite import GoldenDifference, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report.annotations import annotation, remark
 from kyvsim.report.diagnostics import diagnostic_json, place_json
 from kyvsim.report.ending import ending_json
@@ -110,14 +110,11 @@ def render_markdown(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[st
         yield table_line(cells(number, row, options, markdown_lines))
     yield f"\n{summary_line(outcome)}\n"
     if outcome.mutants is not None:
-        yield from _mutant_items(outcome.mutants)
-
-
-def _mutant_items(mutants: Mutants) -> Iterator[str]:
-    yield f"\n{score_line(mutants)}\n\n"
-    for hole in mutants.holes:
-        shown = f"{hole.location}: {change_text(hole)}"
-        yield f"- {markdown_text(shown)}\n"
+        mutants = outcome.mutants
+        yield f"\n{score_line(mutants)}\n\n"
+        for hole in mutants.holes:
+            shown = f"{hole.location}: {change_text(hole)}"
+            yield f"- {markdown_text(shown)}\n"
 
 
 # The outcome of tests as JUnit XML: a suite for each manifest, a case for each row.

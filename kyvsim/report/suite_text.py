@@ -11,7 +11,7 @@ from kyvsim.report import mutants
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
 from kyvsim.report.failure_reasons import reason_lines
 from kyvsim.report.mutants import holes_text
-from kyvsim.report.object_text import Marked, hunks, marked_yaml
+from kyvsim.report.object_text import hunks, marked_yaml
 from kyvsim.report.result_groups import headline
 from kyvsim.report.results import rule_title
 from kyvsim.report.style import (
@@ -192,7 +192,7 @@ def diff_lines(difference: GoldenDifference, paint: Paint) -> Iterator[str]:
     """Yield the lines: `-` is only in the file, `+` only in what the policy made."""
     yield paint("removed", f"--- expected: {safe_text(difference.file)}")
     yield paint("added", "+++ actual")
-    for mark, line in _hunks(difference):
+    for mark, line in hunks(marked_yaml(difference.expected, difference.actual)):
         text = "..." if mark == "@" else f"{mark} {safe_text(line)}"
         yield paint(MARK_STYLES[mark], text) if mark in MARK_STYLES else text
 
@@ -200,10 +200,6 @@ def diff_lines(difference: GoldenDifference, paint: Paint) -> Iterator[str]:
 def diff_text(difference: GoldenDifference) -> str:
     """Return the lines as plain text."""
     return "\n".join(diff_lines(difference, lambda _name, text: text))
-
-
-def _hunks(difference: GoldenDifference) -> Iterator[Marked]:
-    return hunks(marked_yaml(difference.expected, difference.actual))
 
 
 # The view of tests for people: each manifest on a line, what failed and why below it.

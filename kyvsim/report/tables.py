@@ -169,7 +169,7 @@ def begin_markdown(run: Run, options: RenderOptions) -> StreamingDocument:
     head = table_line(_MARKDOWN_COLUMNS) + table_line(("---",) * len(_MARKDOWN_COLUMNS))
 
     def tail(_: Lists) -> Iterator[str]:
-        remarks = run.remarks()
+        remarks = run.all_diagnostics()
         if remarks:
             yield "\n"
         for one in remarks:

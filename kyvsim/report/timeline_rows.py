@@ -133,7 +133,14 @@ def shown_events(simulation: Simulation, *, every: bool) -> Iterator[TimelineEve
         elif event.number in work.shown:
             yield work.shorter.get(event.number, event)
         elif not _is_noise(event) and event.number not in work.hidden:
-            yield _without_common_warning(event)
+            # An event without the warning that every policy of these kinds is answered with.
+            common = event.object.kind in _POLICIES and event.message.startswith(
+                f"{event.object.kind} (kyverno.io) is deprecated"
+            )
+            without_common_warning = (
+                event._replace(message="") if common and event.outcome == "done" else event
+            )
+            yield without_common_warning
 
 
 def cause_of(event: TimelineEvent, shown: set[int], simulation: Simulation) -> int | None:
@@ -233,14 +240,6 @@ def _is_noise(event: TimelineEvent) -> bool:
         return True
     quiet = event.action.endswith((" status", " binding"))
     return quiet or event.outcome == "unchanged"
-
-
-def _without_common_warning(event: TimelineEvent) -> TimelineEvent:
-    """Return an event without the warning that every policy of these kinds is answered with."""
-    common = event.object.kind in _POLICIES and event.message.startswith(
-        f"{event.object.kind} (kyverno.io) is deprecated"
-    )
-    return event._replace(message="") if common and event.outcome == "done" else event
 
 
 def _is_meant(event: TimelineEvent) -> bool:

@@ -11,7 +11,6 @@ from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.log_commands import log_safe
 from kyvsim.report.results import Row, compile_rows, generated, mutations, patched_targets, title
-from kyvsim.report.run import Run
 
 # What a test hands over as policies or manifests: paths, texts, objects, or several of them.
 
@@ -89,7 +88,13 @@ def apply_policies(policies: Given, manifests: Given, **options: Any) -> tuple[E
         **{name: _option(name, value) for name, value in options.items()},
     )
     application = open_application(inputs)
-    _check(application)
+    wrong = [str(one) for one in application.diagnostics if one.severity is Severity.ERROR]
+    if not application.policies and not wrong:
+        wrong.append("there is no policy")
+    if not application.resource_count and not wrong:
+        wrong.append("there is no resource")
+    if wrong:
+        raise UnusableInputError(log_safe("\n".join(wrong)))
     rows_of = compile_rows(audit_warn=False)
     return tuple(_effect(response, rows_of) for response in application.responses)
 
@@ -113,16 +118,6 @@ def _option(name: str, value: Any) -> Any:
         one = isinstance(value, str | os.PathLike)
         return tuple(map(os.fspath, (value,) if one else value))
     return os.fspath(value) if name in _PATHS else value
-
-
-def _check(application: Run) -> None:
-    wrong = [str(one) for one in application.diagnostics if one.severity is Severity.ERROR]
-    if not application.policies and not wrong:
-        wrong.append("there is no policy")
-    if not application.resource_count and not wrong:
-        wrong.append("there is no resource")
-    if wrong:
-        raise UnusableInputError(log_safe("\n".join(wrong)))
 
 
 def _effect(response: EngineResponse, rows_of: Callable[[EngineResponse], Iterator[Row]]) -> Effect:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kyvsim.report.object_text import Marked, hunks, marked_lines, yaml_lines
 from kyvsim.report.results import title
-from kyvsim.testing.effects import Effect, Verdict
+from kyvsim.testing.effects import Effect
 
 _HEAD = "# What policies do to manifests. Written by: pytest --update-golden"
 _BREAK = "---"
@@ -30,20 +30,16 @@ def _document(effect: Effect) -> Iterator[str]:
     else:
         yield "verdicts:"
         for verdict in effect.verdicts:
-            yield from _verdict(verdict)
+            yield from yaml_lines(verdict.policy, "- policy:", 4)
+            yield from yaml_lines(verdict.rule, "  rule:", 4)
+            yield from yaml_lines(verdict.result, "  result:", 4)
+            if verdict.result != "pass":
+                yield from yaml_lines(verdict.message, "  message:", 4)
     if effect.mutated is not None:
         yield from yaml_lines(effect.mutated, "mutated:", 2)
     for key, objects in (("generated:", effect.generated), ("patched:", effect.patched)):
         if objects:
             yield from yaml_lines(list(objects), key, 2)
-
-
-def _verdict(verdict: Verdict) -> Iterator[str]:
-    yield from yaml_lines(verdict.policy, "- policy:", 4)
-    yield from yaml_lines(verdict.rule, "  rule:", 4)
-    yield from yaml_lines(verdict.result, "  result:", 4)
-    if verdict.result != "pass":
-        yield from yaml_lines(verdict.message, "  message:", 4)
 
 
 def text_difference(golden: str, now: str) -> str:

@@ -59,7 +59,7 @@ def said(tmp_path):
         found = open_application(ApplyInputs((Source("p.yaml", policy),), resources, **inputs))
         rows = [one.results for answer in found.responses for one in answer.responses]
         count = sum(map(bool, rows)) if matched is None else matched
-        remarks = (*found.diagnostics, *found.afterthoughts(count))
+        remarks = (*found.diagnostics, *found.final_checks(count))
         return [(one.code, one.location and one.location.line) for one in remarks]
 
     return ask
@@ -142,7 +142,7 @@ def test_where_kinds_meet_the_remark_says_that_something_else_keeps_them_apart(m
     policy = POLICY.replace("{kinds: [Pod]}", match).replace("deny: {}", check)
     found = open_application(ApplyInputs((Source("p.yaml", policy),), (Source("r.yaml", POD),)))
     assert not any(one.results for answer in found.responses for one in answer.responses)
-    (remark,) = (one for one in found.afterthoughts(0) if one.code == "KV070")
+    (remark,) = (one for one in found.final_checks(0) if one.code == "KV070")
     assert remark.message.startswith("no rule matched the resource: there are rules for its kind")
 
 
@@ -169,5 +169,5 @@ def test_of_policies_in_cel_nothing_is_said_about_the_kind(policies, reason):
     sources = tuple(Source(f"{number}.yaml", text) for number, text in enumerate(policies))
     found = open_application(ApplyInputs(sources, (Source("r.yaml", MAP),)))
     assert not any(one.results for answer in found.responses for one in answer.responses)
-    (remark,) = (one for one in found.afterthoughts(0) if one.code == "KV070")
+    (remark,) = (one for one in found.final_checks(0) if one.code == "KV070")
     assert remark.message.startswith(reason)

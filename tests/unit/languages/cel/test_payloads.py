@@ -282,7 +282,7 @@ def test_a_policy_for_which_there_is_no_request_is_told():
     assert [one.code for one in found.diagnostics] == ["KV172"]
     (response,) = found.responses
     assert not response.responses
-    (last,) = found.last_remarks()
+    (last,) = found.final_diagnostics()
     assert last.message == "no policy judges what is given: payloads of mode `Envoy`"
 
 
