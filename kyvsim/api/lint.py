@@ -25,7 +25,7 @@ from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.suite_manifest import load_test_manifest
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.source import Document
-from kyvsim.report.finding import Findings
+from kyvsim.report.lint import Findings
 from kyvsim.schema.kinds import native_schemas
 
 _NOT_EVALUATED = frozenset({"KV019"})

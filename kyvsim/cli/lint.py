@@ -30,8 +30,8 @@ from kyvsim.load.files import STDIN, STDIN_NAME
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.result import Fact, RunVerdict
 from kyvsim.report.ending import ending_line
-from kyvsim.report.finding import Findings
 from kyvsim.report.formats import LINT_FORMATS as FORMATS
+from kyvsim.report.lint import Findings
 from kyvsim.report.progress import waiting
 from kyvsim.report.style import RenderOptions, counted, layout_of, safe_line
 

@@ -12,7 +12,8 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
 from kyvsim.report.ending import counts_line
-from kyvsim.report.finding import Finding, Findings, compile_findings, compile_fingerprints
+from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints
+from kyvsim.report.lint import Findings
 from kyvsim.report.object_text import without_comma
 from kyvsim.report.run import Lists, Run, StreamingDocument
 from kyvsim.report.style import RenderOptions, safe_text

@@ -6,25 +6,15 @@ name by itself, so that an annotation, a table and the view for people point at 
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
 
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Severity
 from kyvsim.model.policy import Policy
-from kyvsim.model.result import (
-    BaselineState,
-    EngineResponse,
-    Fact,
-    ReportedReason,
-    RunEnding,
-    RunVerdict,
-)
+from kyvsim.model.result import BaselineState, EngineResponse, ReportedReason
 from kyvsim.model.source import Document, Location
 from kyvsim.report.diagnostics import excerpt_of, failed_place, resource_place, rule_place
-from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact
 from kyvsim.report.failure_reasons import Explain, explained_place, failure_reasons
 from kyvsim.report.results import (
     Row,
@@ -38,7 +28,7 @@ from kyvsim.report.results import (
     title,
 )
 from kyvsim.report.run import Run
-from kyvsim.report.style import RenderOptions, counted, safe_line, safe_text
+from kyvsim.report.style import RenderOptions, safe_line, safe_text
 
 # One result as every format shows it: the same rule name, message and place everywhere.
 #
@@ -258,72 +248,3 @@ def compile_fingerprints() -> Callable[[Finding], str]:
         return own.hex()
 
     return fingerprint
-
-
-# What `lint` found, and its figures.
-
-
-@lru_cache(maxsize=2)
-def _lines_of(text: str) -> Sequence[str]:
-    """Return the lines of a text; the same text is needed for many diagnostics in a row."""
-    return text.split("\n")
-
-
-class Findings(NamedTuple):
-    """Every diagnostic in the order of the files, and how many policy documents were looked at."""
-
-    diagnostics: tuple[Diagnostic, ...]
-    policies: int
-    left_out: tuple[Diagnostic, ...] = ()
-    """What was left out of folders: where, and what it is."""
-    texts: Mapping[str, str] = MappingProxyType({})
-    """What was read, by the name of its file."""
-    tests: int = 0
-    """How many test manifests were looked at."""
-    further: tuple[Fact, ...] = ()
-    """What else was done, as the ending reports it."""
-
-    @property
-    def errors(self) -> int:
-        """How many diagnostics say that something could not be used."""
-        return self._count(Severity.ERROR)
-
-    @property
-    def warnings(self) -> int:
-        """How many diagnostics are advice."""
-        return self._count(Severity.WARNING)
-
-    @property
-    def ending(self) -> RunEnding:
-        """How the run ended."""
-        tests = f" and {counted(self.tests, 'test manifest')}" if self.tests else ""
-        text = f"{counted(self.policies, 'policy document')}{tests} checked"
-        verdict = RunVerdict.PASSED if self.policies or self.tests else RunVerdict.NOTHING
-        checked = Fact("policies", self.policies, text, verdict)
-        aside = left_out_fact(len(frozenset(self.left_out)))
-        remarks = self.diagnostics
-        errors = error_fact(remarks)
-        fixable = sum(one.fix is not None for one in remarks)
-        hint = informing("fixable", fixable, f"{fixable} fixable (--fix)")
-        facts = errors, checked, aside, warning_fact(remarks)
-        return RunEnding((*facts, *(self.further or (hint,))))
-
-    def end_of(self, remark: Diagnostic) -> tuple[int, int]:
-        """Return line and column after what a diagnostic is about; (0, 0) where it has no place."""
-        place = remark.location
-        excerpt = excerpt_of(self.line_of(remark), place.column) if place else None
-        if place is None or excerpt is None:
-            return (place.line, place.column) if place else (0, 0)
-        return place.line, place.column + len(excerpt[1])
-
-    def line_of(self, remark: Diagnostic) -> str:
-        """Return the line that a diagnostic is about; "" where no text has it."""
-        place = remark.location
-        text = self.texts.get(place.file) if place and place.line else None
-        if text is None or place is None:
-            return ""
-        lines = _lines_of(text)
-        return lines[place.line - 1].removesuffix("\r") if len(lines) >= place.line else ""
-
-    def _count(self, severity: Severity) -> int:
-        return sum(one.severity is severity for one in self.diagnostics)

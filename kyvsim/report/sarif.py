@@ -11,7 +11,8 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import EngineResponse, RunVerdict
 from kyvsim.model.source import Location
 from kyvsim.report.ending import run_ending
-from kyvsim.report.finding import Finding, Findings, compile_findings, compile_fingerprints
+from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints
+from kyvsim.report.lint import Findings
 from kyvsim.report.run import Run, StreamingDocument
 from kyvsim.report.style import RenderOptions, safe_line, safe_text
 

@@ -4,8 +4,8 @@ import pytest
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
-from kyvsim.report.finding import Findings
 from kyvsim.report.formats import LINT_FORMATS as FORMATS
+from kyvsim.report.lint import Findings
 from kyvsim.report.style import RenderOptions
 
 ERROR = Diagnostic("KV012", Severity.ERROR, "unknown `x`,\n50% \x1b", Location("a,b:c.yaml", 3, 5))
