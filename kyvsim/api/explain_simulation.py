@@ -77,7 +77,7 @@ def _inquiry(evaluations: TracedEvaluation, written: _Written) -> EvaluationReco
         trigger, evaluations.object, evaluations.responses, _document_of(trigger, written)
     )
     policies = evaluations.policies or _NO_POLICIES
-    explained = with_places(explanation_of(response, _once(evaluations.told), policies))
+    explained = with_places(explanation_of(response, _once(evaluations.rules), policies))
     return EvaluationRecord(
         time=evaluations.time,
         actor=evaluations.actor,
@@ -89,10 +89,10 @@ def _inquiry(evaluations: TracedEvaluation, written: _Written) -> EvaluationReco
     )
 
 
-def _once(told: Iterable[TracedRule]) -> tuple[TracedRule, ...]:
+def _once(rules: Iterable[TracedRule]) -> tuple[TracedRule, ...]:
     """Return each rule once: it may be asked again as webhooks are, and passed by in the end."""
     found: dict[tuple[Rule, Stage], TracedRule] = {}
-    for one in told:
+    for one in rules:
         first = found.setdefault((one.run.rule, one.run.stage), one)
         if first is not one and all(step.kind is StepKind.UNASKED for step in one.steps):
             whole = first._replace(steps=(*first.steps, *one.steps))

@@ -174,8 +174,8 @@ def _run_block(
     first: _Ending | None = None
     for number, operation in enumerate(operations, 1):
         inner = situation.bind("operation", {"id": number})
-        told = f"{name}: {operation.kind}"
-        ending, found = _attempt(partial(_answered, inner, operation), told, operation.location)
+        title = f"{name}: {operation.kind}"
+        ending, found = _attempt(partial(_answered, inner, operation), title, operation.location)
         for bound, value in (found or {}).items():
             situation = situation.bind(bound, value)
         first = first or ending

@@ -62,10 +62,10 @@ def deleted_too_soon(
         nonlocal reason, revision
         if sim.store.revision != revision:
             revision = sim.store.revision
-            told = (
+            reasons = (
                 _deletion_message(one, sim) for one in standing if sim.clock.elapsed <= one.until
             )
-            reason = next(filter(None, told), "")
+            reason = next(filter(None, reasons), "")
         return bool(reason)
 
     last = max((one.until for one in standing), default=0.0)
@@ -176,7 +176,7 @@ class TestSession:
         """What the assertions found after which nothing else was done."""
         hear = watch_responses(self.unanswered)
         listeners = cluster.kyverno.admission.listeners
-        listeners.append(lambda told: hear((*told.responses, *told.dropped)))
+        listeners.append(lambda admission: hear((*admission.responses, *admission.dropped)))
         cluster.kyverno.reports.listeners.append(hear)
         self.sim.server.observers += [
             watch_policies(self.unanswered),

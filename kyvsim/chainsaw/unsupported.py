@@ -163,9 +163,9 @@ _FILLED_IN = frozenset(
 
 def require_simulated(key: ObjectKey) -> None:
     """Raise UnsupportedError for an object of a kind that acts, and that nothing simulates."""
-    told = _acting(key)
-    if told:
-        raise UnsupportedError(told)
+    why = _acting(key)
+    if why:
+        raise UnsupportedError(why)
 
 
 def _acting(key: ObjectKey) -> str:
@@ -176,10 +176,10 @@ def _acting(key: ObjectKey) -> str:
     if key.kind in _CONFIGURATIONS and (not key.name or key.name in _WRITTEN_HERE):
         return ""
     for kind in (key.kind, _EVERY):
-        told = _ACTING.get((group, kind))
-        if told is not None:
+        why = _ACTING.get((group, kind))
+        if why is not None:
             plain = f"objects of kind {key.kind} ({key.api_version}) are not evaluated"
-            return told or plain
+            return why or plain
     return ""
 
 
@@ -188,8 +188,8 @@ def require_release(key: ObjectKey, store: ObjectStore) -> None:
     group, version = split_api_version(key.api_version)
     served = served_versions(group, key.kind, store.defined)
     if is_builtin(group, key.kind) and version not in served and is_mature(version, served):
-        told = f"{key.kind} of {key.api_version} is served by later releases than the simulated one"
-        raise UnsupportedError(told)
+        why = f"{key.kind} of {key.api_version} is served by later releases than the simulated one"
+        raise UnsupportedError(why)
 
 
 def require_written(key: ObjectKey, store: ObjectStore) -> None:
@@ -201,9 +201,9 @@ def require_written(key: ObjectKey, store: ObjectStore) -> None:
         return
     if not key.name and store.list(key.api_version, key.kind, key.namespace):
         return
-    told = _written_elsewhere(key)
-    if told:
-        raise UnsupportedError(told)
+    why = _written_elsewhere(key)
+    if why:
+        raise UnsupportedError(why)
 
 
 def _written_elsewhere(key: ObjectKey) -> str:

@@ -108,8 +108,8 @@ class DirectedRun:
         near = [task for task in enabled if task.due <= enabled[0].due + _WINDOW]
         actors = [task.actor for task in near]
         place = len(self.steps)
-        told = self._directions[place] if place < len(self._directions) else actors[0]
-        index = actors.index(told) if told in actors else 0
+        directed = self._directions[place] if place < len(self._directions) else actors[0]
+        index = actors.index(directed) if directed in actors else 0
         others = tuple(one for one in actors if one != actors[index])
         self._open = (others, index == 0, near[index])
         return index
@@ -286,14 +286,14 @@ class Causality:
         It is that of the steps of the race's story up to the turn, and of what each follows from.
         """
         story = self.story(race.earlier)
-        told, before = [], 0
+        entries, before = [], 0
         for one in (*range(race.earlier), *turned):
             if self.story(one) == story:
                 past = self.pasts[one] & before
                 names = (self.names[index] for index in range(one) if past >> index & 1)
-                told.append((self.names[one], frozenset(names)))
+                entries.append((self.names[one], frozenset(names)))
                 before |= 1 << one
-        return hash(frozenset(told))
+        return hash(frozenset(entries))
 
     def stories(self, names: frozenset[int]) -> Iterator[int]:
         """Yield the stories that steps of some names belong to."""
@@ -311,12 +311,12 @@ _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 def text_of(simulation: Simulation) -> str:
     """Return what a user would compare: objects, hazards, what was expected."""
-    told = [
+    entries = [
         *(without_server_fields(obj) for obj in simulation.objects if obj["kind"] not in FOLLOWING),
         *sorted({hazard.code for hazard in simulation.hazards}),
         *((one.text, one.met) for one in simulation.expectations),
     ]
-    lines = "\n".join(json.dumps(one, sort_keys=True) for one in told)
+    lines = "\n".join(json.dumps(one, sort_keys=True) for one in entries)
     text = _UID.sub("UID", lines)
     for name, base in sorted(_generated_names(simulation).items()):
         text = text.replace(name, f"{base}*")

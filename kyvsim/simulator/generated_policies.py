@@ -182,8 +182,8 @@ class _Generator:
             # The API server refused one of them: the policy stays with whoever evaluates it now.
             return
         else:
-            told = left_to_the_server(self._sim, policy, plan.keys)
-            self._kyverno.events.record(*told)
+            events = left_to_the_server(self._sim, policy, plan.keys)
+            self._kyverno.events.record(*events)
         status = stored.get("status")
         if status and with_plan(status, plan) != status:
             self._client.update({**stored, "status": with_plan(status, plan)}, "status")

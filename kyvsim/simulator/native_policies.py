@@ -49,8 +49,8 @@ def _selectors(one: Filter) -> dict[str, Json]:
     names = one.resources.get("namespaces")
     selector = one.resources.get("namespaceSelector")
     if names:
-        asked = {"key": _NAMESPACE, "operator": "In", "values": list(names)}
-        selector = {"matchExpressions": [asked]}
+        in_namespaces = {"key": _NAMESPACE, "operator": "In", "values": list(names)}
+        selector = {"matchExpressions": [in_namespaces]}
     return {"namespaceSelector": selector, "objectSelector": one.resources.get("selector")}
 
 
@@ -221,8 +221,8 @@ def with_twin_of(status: Json, before: Json) -> Json:
     """Return the status of a policy in CEL with what the one before says is made of it."""
     if "generated" not in status or not before:
         return status
-    told = (before.get("conditionStatus") or {}).get("message") or ""
-    conditions = {**status["conditionStatus"], "message": told}
+    message = (before.get("conditionStatus") or {}).get("message") or ""
+    conditions = {**status["conditionStatus"], "message": message}
     return {**status, "conditionStatus": conditions, "generated": before.get("generated") is True}
 
 

@@ -386,8 +386,8 @@ def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Js
 
 def _missing(policy: Policy, store: ObjectStore) -> Iterator[str]:
     for (group, version, resource), verb in product(resources_of(policy), _VERBS):
-        asked = {"verb": verb, "group": group, "resource": resource}
-        if not allows(asked, REPORTS, store):
+        attributes = {"verb": verb, "group": group, "resource": resource}
+        if not allows(attributes, REPORTS, store):
             yield f"{verb} {group}/{version}, Resource={resource}: "
 
 

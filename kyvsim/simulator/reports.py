@@ -44,13 +44,13 @@ def entries(responses: Iterable[PolicyResponse], sim: SimulationContext) -> list
 
     They have been evaluated now; the installation says which statuses are told.
     """
-    told, seconds = sim.settings.installation.reported, int(sim.clock.now().timestamp())
+    reported, seconds = sim.settings.installation.reported, int(sim.clock.now().timestamp())
     return in_order(
         _entry(one.policy, result, seconds)
         for one in responses
         if is_reported(one.policy)
         for result in one.results
-        if told is None or result.status.value in told
+        if reported is None or result.status.value in reported
     )
 
 
@@ -327,10 +327,10 @@ class ReportCollector:
         if owners:
             self._gather((key.namespace, owners[0]["uid"]))
             return
-        told = report["spec"]["owner"]
+        named = report["spec"]["owner"]
         notes = metadata(report)["annotations"]
         place = notes[OWNED_NAMESPACE], notes[OWNED_NAME]
-        owner = self._sim.store.get(told["apiVersion"], told["kind"], *place)
+        owner = self._sim.store.get(named["apiVersion"], named["kind"], *place)
         if owner is not None:
             self._client.update(adopted(report, owner))
         elif self._age(report) > REPORT_GIVEN_UP:
@@ -351,12 +351,14 @@ class ReportCollector:
             for one in some
             if (labels(one).get(UID_LABEL) == uid and bool(metadata(one).get("ownerReferences")))
         ]
-        told = [one for one in self._pending.pop(place, ()) if self._is_there(namespace, one.owner)]
-        told += [
+        reported = [
+            one for one in self._pending.pop(place, ()) if self._is_there(namespace, one.owner)
+        ]
+        reported += [
             _PendingResults(metadata(one)["ownerReferences"][0], one["spec"]["results"])
             for one in ephemeral
         ]
-        self._write(place, told)
+        self._write(place, reported)
         for one in ephemeral:
             self._client.delete(object_key(one))
 
@@ -365,14 +367,14 @@ class ReportCollector:
         uid = text_field(metadata(self._sim.store.get(*place)), "uid")
         return uid == text_field(owner, "uid")
 
-    def _write(self, place: tuple[str, str], told: list[_PendingResults]) -> None:
+    def _write(self, place: tuple[str, str], reported: list[_PendingResults]) -> None:
         namespace, uid = place
         kind = "PolicyReport" if namespace else "ClusterPolicyReport"
         old = self._sim.store.get(_REPORT, kind, namespace, uid)
-        sources = [one.results for one in told]
+        sources = [one.results for one in reported]
         results = in_order(self._merged([old["results"], *sources] if old else sources).values())
         if old is None and results:
-            owner = told[0].owner
+            owner = reported[0].owner
             meta = {"name": owner["uid"], "labels": dict(MANAGED), "ownerReferences": [owner]}
             scope = {name: owner[name] for name in ("apiVersion", "kind", "name", "uid")}
             if namespace:

@@ -487,8 +487,8 @@ def _scanned(obj: Json) -> Json:
 
 
 def _scan_events(sim: SimulationContext, response: PolicyResponse) -> Iterator[Event]:
-    told = [one for one in response.results if one.status not in _QUIET]
-    for result in told:
+    notable = [one for one in response.results if one.status not in _QUIET]
+    for result in notable:
         yield violation_of_object(EventSource.SCAN, response, result)
         yield violation_of_policy(sim, EventSource.SCAN, response, result, blocked=False)
     for result in response.results:

@@ -156,14 +156,14 @@ class UserSteps:
     def _judge(self, step: ScenarioStep, request: ApiRequest | None, response: ApiResponse) -> None:
         """Note whether a request was answered as its step expects."""
         now, said = self._sim.clock.elapsed, response.error.message if response.error else ""
-        asked = _of_answers(step)
-        for entry in asked:
+        expected = _of_answers(step)
+        for entry in expected:
             met = _answers(entry, response)
             reason = "" if met else _other_answer(entry, response)
             self._expectations.answer(
                 described(entry), entry.location, ExpectationResult(met, now, reason)
             )
-        denial_expected = any(one.demand is Demand.DENIED for one in asked)
+        denial_expected = any(one.demand is Demand.DENIED for one in expected)
         if said and not denial_expected and not (step.lenient and _is_denied(response)):
             text = f"granted: {_described(step, request)}"
             reason = f"{said}{_hint(response)}"

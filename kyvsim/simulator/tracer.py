@@ -27,7 +27,7 @@ class TracedEvaluation(NamedTuple):
     object: Json
     """The object as it came of it, or as it was sent; None where it is gone."""
     event: int | None
-    told: tuple[TracedRule, ...]
+    rules: tuple[TracedRule, ...]
     responses: tuple[PolicyResponse, ...] = ()
     policies: PolicySet | None = None
     """All policies that were active then; None if only some were called."""
@@ -62,7 +62,7 @@ class _OpenRequest:
         self.step = step
         self.events = events
         """How many events there were before it."""
-        self.told: tuple[TracedRule, ...] = ()
+        self.rules: tuple[TracedRule, ...] = ()
         self.responses: tuple[PolicyResponse, ...] = ()
         self.unheard = "it was refused before any webhook was asked"
 
@@ -195,12 +195,12 @@ class SimulationTracer:
 
     def _store_rules(self) -> None:
         """Assign the collected rules to the open request, or to the current step."""
-        told = self._take_rules()
+        rules = self._take_rules()
         current, moment, cluster = self._current, self._moment, self._cluster
         self._current = self._moment = None
         if current is not None:
-            current.told = (*current.told, *told)
-        elif told and moment is not None and moment.subject is not None and cluster is not None:
+            current.rules = (*current.rules, *rules)
+        elif rules and moment is not None and moment.subject is not None and cluster is not None:
             subject = moment.subject
             if self._is_traced(subject):
                 obj = cluster.store.get(*subject)
@@ -212,7 +212,7 @@ class SimulationTracer:
                         subject=subject,
                         object=obj,
                         event=moment.cause,
-                        told=told,
+                        rules=rules,
                     )
                 )
 
@@ -245,7 +245,7 @@ class SimulationTracer:
                 subject=subject,
                 object=obj,
                 event=events[-1].number if events else None,
-                told=done.told,
+                rules=done.rules,
                 responses=done.responses,
                 policies=None if done.unheard else cluster.acting(),
                 unheard=done.unheard,

@@ -388,14 +388,14 @@ def cel_webhooks(
     policies: Iterable[Policy], base: str, path: str, installed: Selectors
 ) -> Iterator[Json]:
     """Yield the webhooks for policies of one kind; `base` and `path` begin names and paths."""
-    asked = [
+    called = [
         _CalledPolicy(one, facts, _selectors(one, facts, installed))
         for one in policies
         if (facts := webhook_facts_of(one)) and one.facts.admission
     ]
-    for one in sorted((one for one in asked if one.facts.alone), key=_place):
+    for one in sorted((one for one in called if one.facts.alone), key=_place):
         yield _own(one, base, path)
-    yield from _shared([one for one in asked if not one.facts.alone], base, path)
+    yield from _shared([one for one in called if not one.facts.alone], base, path)
 
 
 def _place(one: _CalledPolicy) -> tuple[str, str]:
@@ -418,9 +418,9 @@ def _own(one: _CalledPolicy, base: str, path: str) -> Json:
     )
 
 
-def _shared(asked: list[_CalledPolicy], base: str, path: str) -> Iterator[Json]:
+def _shared(called: list[_CalledPolicy], base: str, path: str) -> Iterator[Json]:
     groups: dict[str, list[_CalledPolicy]] = {}
-    for one in asked:
+    for one in called:
         # The names of groups come from a digest; upstream's is over its own texts.
         text = json.dumps(one.selectors, sort_keys=True)
         groups.setdefault(hashlib.sha256(text.encode()).hexdigest(), []).append(one)

@@ -411,12 +411,12 @@ def _require_object(obj: Json, name: str) -> None:
         into = "Go value of type map[string]interface {}"
         text = f"json: cannot unmarshal {kind} into {into}"
         raise KubectlError(f"error: error parsing {name}: {text}")
-    told = json.dumps(obj, separators=(",", ":"), ensure_ascii=False)[:_SHOWN]
+    shown = json.dumps(obj, separators=(",", ":"), ensure_ascii=False)[:_SHOWN]
     for field in ("kind", "apiVersion"):
         if not text_field(obj, field):
-            missing = f"Object '{field[0].upper()}{field[1:]}' is missing in '{told}'"
+            missing = f"Object '{field[0].upper()}{field[1:]}' is missing in '{shown}'"
             if field == "apiVersion":
-                missing = f"Object 'apiVersion' is missing in '{told}'"
+                missing = f"Object 'apiVersion' is missing in '{shown}'"
             raise KubectlError(f'error: unable to decode "{name}": {missing}')
     about = obj.get("metadata")
     texts = (about or {}) if about.__class__ is dict or about is None else {"name": 0}

@@ -147,11 +147,11 @@ def debug(call: KubectlCall) -> Result:
         "resources": {},
         "terminationMessagePolicy": "File",
     }
-    told = []
+    notes = []
     target = given.value("target")
     if target:
         added["targetContainerName"] = target
-        told.append(_TARGETED.format(target))
+        notes.append(_TARGETED.format(target))
     before = pod["spec"].get("ephemeralContainers") or []
     spec = {**pod["spec"], "ephemeralContainers": [*before, added]}
     request = ApiRequest(
@@ -160,8 +160,8 @@ def debug(call: KubectlCall) -> Result:
     response = call.client.send(replace(request, patch="strategic"))
     _require_detached(call, response)
     if not given.value("container"):
-        told.append(f"Defaulting debug container name to {name}.")
-    return answer(response, "\n".join(told))
+        notes.append(f"Defaulting debug container name to {name}.")
+    return answer(response, "\n".join(notes))
 
 
 def _require_detached(call: KubectlCall, response: ApiResponse) -> None:

@@ -80,8 +80,8 @@ def _judged(situation: Situation, spec: Mapping[str, Json], result: Result) -> M
     if spec.get("check") is not None:
         require(bound, spec["check"], None)
     elif error is not None:
-        told = result.known_text(STDERR).strip() or result.known_text(STDOUT).strip()
-        raise FailedError(f"{error}: {told}" if told else error)
+        output = result.known_text(STDERR).strip() or result.known_text(STDOUT).strip()
+        raise FailedError(f"{error}: {output}" if output else error)
     return outputs(bound, spec, None)
 
 

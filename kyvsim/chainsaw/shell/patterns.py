@@ -58,8 +58,8 @@ def compile_pattern(text: str, flags: str) -> Any:
     try:
         return re2.compile(as_bytes(whole), options)
     except re2.error as error:
-        told = error.args[0] if error.args else ""
-        message = told.decode("utf-8", "replace") if isinstance(told, bytes) else str(told)
+        detail = error.args[0] if error.args else ""
+        message = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
         if "range" in message:
             raise PatternError("Invalid range end") from None
         raise UnsupportedError(f"the pattern `{text}` of grep: {message}") from None

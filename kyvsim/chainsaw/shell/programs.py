@@ -203,8 +203,8 @@ def _rm(call: ProgramCall) -> Result:
     missing = [one for one in names if not call.environment.remove(one)]
     if not missing or "f" in flags:
         return Result()
-    told = (f"rm: cannot remove '{one}': No such file or directory\n" for one in missing)
-    return complaint("".join(told))
+    lines = (f"rm: cannot remove '{one}': No such file or directory\n" for one in missing)
+    return complaint("".join(lines))
 
 
 def _grep(call: ProgramCall) -> Result:

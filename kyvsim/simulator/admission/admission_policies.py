@@ -239,12 +239,12 @@ def values_of(invocation: PolicyInvocation, policy_request: PolicyRequest, obj: 
     """Return the values for an object; those of `variables` are put in by whoever knows them."""
     request, external = policy_request.request, policy_request.external
     has_params = bool(invocation.policy["spec"].get("paramKind"))
-    told: Mapping[str, Json] = request.details or {}
+    details: Mapping[str, Json] = request.details or {}
     return [
         obj,
         request.old_object,
         namespace_object(request, external),
-        {**request_value(request), **told},
+        {**request_value(request), **details},
         {},
         *([invocation.params] if has_params else []),
         *authorizer_of(request, external),

@@ -123,7 +123,7 @@ class _Mutated(NamedTuple):
     """What policies made of a request."""
 
     request: AdmissionRequest
-    told: list[PolicyResponse]
+    responses: list[PolicyResponse]
     problems: dict[str, list[str]]
     """Why it is denied, by webhook."""
 
@@ -179,11 +179,11 @@ class CelAdmission(_Webhooks):
         if not review.request.dry_run:
             for emit in self._admission.mutated:
                 emit(review, request)
-        if not done.told:
+        if not done.responses:
             return ALLOWED
         blocked = bool(done.problems)
         self._admission.notify(
-            Admission(review, done.request, tuple(done.told), mutating=True, blocked=blocked)
+            Admission(review, done.request, tuple(done.responses), mutating=True, blocked=blocked)
         )
         for name, errors in done.problems.items():
             return WebhookResponse(denied=denial(name, _unmutated(request, errors)))
@@ -192,7 +192,7 @@ class CelAdmission(_Webhooks):
 
     def _mutated(self, request: AdmissionRequest) -> "_Mutated":
         """Return a request as the policies leave it; raise `MatchConditionError`."""
-        told: list[PolicyResponse] = []
+        responses: list[PolicyResponse] = []
         problems: dict[str, list[str]] = {}
         for turn in self._turns(Stage.CEL_MUTATE, request):
             policy = turn.policy.policy
@@ -201,7 +201,7 @@ class CelAdmission(_Webhooks):
             response = self._response(turn, Stage.CEL_MUTATE, request)
             if response is None or not response.results:
                 continue
-            told.append(response)
+            responses.append(response)
             errors = [
                 f"Policy {response.policy.name}: {one.message}"
                 for one in response.results
@@ -212,7 +212,7 @@ class CelAdmission(_Webhooks):
                 problems.setdefault(name, []).extend(errors)
             elif not errors:
                 request = request._replace(object=response.object)
-        return _Mutated(request, told, problems)
+        return _Mutated(request, responses, problems)
 
     def validate(self, review: Review) -> WebhookResponse:
         """Return whether the policies let a request pass, and what they warn of."""
@@ -319,8 +319,8 @@ def _changes_triggers(policy: Policy, request: AdmissionRequest) -> bool:
 
 def _unmutated(request: AdmissionRequest, errors: list[str]) -> str:
     key = object_key(request.subject)
-    told = " ".join(errors)
-    return f"Resource: {request.namespace}/{key.name}, Kind: {key.kind}, Errors: [{told}]"
+    shown = " ".join(errors)
+    return f"Resource: {request.namespace}/{key.name}, Kind: {key.kind}, Errors: [{shown}]"
 
 
 def client_messages(response: PolicyResponse) -> list[str]:
@@ -366,25 +366,25 @@ class ImageAdmission(_Webhooks):
         if request is None:
             return ALLOWED
         try:
-            told = tuple(self._responses(request, mutating=mutating))
+            responses = tuple(self._responses(request, mutating=mutating))
         except MatchConditionError as error:
             return self._admission.webhook_failed(request, error)
-        if not told:
+        if not responses:
             return ALLOWED
-        denials = self._denials(told, pinning=mutating)
+        denials = self._denials(responses, pinning=mutating)
         # A policy that may deny keeps its webhook from reporting, whatever it says.
-        silent = mutating or any(denies(one.policy) for one in told)
+        silent = mutating or any(denies(one.policy) for one in responses)
         self._admission.notify(
             Admission(
                 review,
                 request,
-                told,
+                responses,
                 mutating=mutating,
                 blocked=bool(denials),
                 unreported=silent,
             )
         )
-        return _answer(told, denials)
+        return _answer(responses, denials)
 
     def _responses(self, request: AdmissionRequest, *, mutating: bool) -> Iterator[PolicyResponse]:
         """Yield what policies have to say; raise `MatchConditionError`."""

@@ -90,7 +90,7 @@ class AdmissionController:
 
     def _mutated(self, review: Review, request: AdmissionRequest) -> WebhookResponse:
         given = request
-        told: list[PolicyResponse] = []
+        answered: list[PolicyResponse] = []
         dropped: list[PolicyResponse] = []
         for phase, policy_rules in self._mutations(request):
             response = self._run(policy_rules, phase, request)
@@ -106,13 +106,15 @@ class AdmissionController:
             if _failed(response):
                 dropped.append(response)
             else:
-                told.append(response)
+                answered.append(response)
                 request = request._replace(object=response.object)
-        self.notify(Admission(review, request, tuple(told), mutating=True, dropped=tuple(dropped)))
+        self.notify(
+            Admission(review, request, tuple(answered), mutating=True, dropped=tuple(dropped))
+        )
         changed = request.object is not given.object
-        warnings = tuple(warnings_of(told, mutating=True))
+        warnings = tuple(warnings_of(answered, mutating=True))
         # Its webhooks are registered with `reinvocationPolicy: IfNeeded`.
-        again = self.mutate if told else None
+        again = self.mutate if answered else None
         return WebhookResponse(request.object if changed else None, warnings, again=again)
 
     def _mutations(self, request: AdmissionRequest) -> Iterator[tuple[Phase, PolicyRules]]:
@@ -160,9 +162,9 @@ class AdmissionController:
             for response in responses:
                 if response.policy.facts.fails_closed is closed:
                     webhooks.setdefault(_webhook("validate", response.policy), []).append(response)
-        for webhook, asked in webhooks.items():
-            enforced = [self._enforced(one, namespace) for one in asked]
-            closed = asked[0].policy.facts.fails_closed
+        for webhook, called in webhooks.items():
+            enforced = [self._enforced(one, namespace) for one in called]
+            closed = called[0].policy.facts.fails_closed
             if any(_blocks(one, closed=closed) for one in enforced):
                 return denial(webhook, blocked_message(request.subject, enforced))
         return None
@@ -288,8 +290,10 @@ class AdmissionController:
         if is_excluded(with_roles(review.request.user, key.namespace, store), store):
             return "Kyverno leaves its user alone (`exclude…` of its ConfigMap)"
         name = key.name or object_key(subject_of(review)).name
-        asked = Filtered(key.api_version, key.kind, review.request.subresource, key.namespace, name)
-        if is_filtered(asked, store):
+        described = Filtered(
+            key.api_version, key.kind, review.request.subresource, key.namespace, name
+        )
+        if is_filtered(described, store):
             return "`resourceFilters` of Kyverno's ConfigMap leave it out"
         return ""
 

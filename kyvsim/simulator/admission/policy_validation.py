@@ -164,8 +164,8 @@ def unreported(rule: Rule, store: ObjectStore) -> Iterator[str]:
     generation = rule.facts.generation
     kinds = [kind for entry in _own_filters(rule) for kind in entry.kinds]
     times = 2 if generation and generation.synchronizes else 1
-    told = list(_unread(kinds, store))
-    yield from (told[:1] if rule.facts.section == "validate" else told * times)
+    shown = list(_unread(kinds, store))
+    yield from (shown[:1] if rule.facts.section == "validate" else shown * times)
 
 
 def _own_filters(rule: Rule) -> list[Filter]:
@@ -192,12 +192,12 @@ def _cannot_mutate(targets: Iterable[MutationTarget], store: ObjectStore) -> str
         gvk = f"{target.api_version}/{kind}"
         wanted = _ControllerTask(gvk, target.namespace, target.name, subresource)
         problems.append(_refusal(BACKGROUND, ("get", "update"), wanted, store))
-    told = "; ".join(filter(None, problems))
-    if not told:
+    shown = "; ".join(filter(None, problems))
+    if not shown:
         return ""
     user = BACKGROUND.username
     why = f"auth check fails, additional privileges are required for the service account '{user}'"
-    return f"targets.: {why}: {told}"
+    return f"targets.: {why}: {shown}"
 
 
 def _cannot_generate(generation: Generation, store: ObjectStore) -> str:
@@ -328,10 +328,10 @@ def _problem(policy: Policy, rule: Rule, entry: Filter, store: ObjectStore) -> K
             return KindProblem(refusal=f"background scan enabled with subresource {kind}")
     if not unknown:
         return None
-    told = f"unable to convert GVK to GVR for kinds {unknown[0]}, err: resource not found"
+    shown = f"unable to convert GVK to GVR for kinds {unknown[0]}, err: resource not found"
     if len(unknown) == len(entry.kinds):
-        return KindProblem(refusal=told)
-    return KindProblem(warning=f"the kind defined in the all match resource is invalid: {told}")
+        return KindProblem(refusal=shown)
+    return KindProblem(warning=f"the kind defined in the all match resource is invalid: {shown}")
 
 
 # ClusterPolicies and Policies: what is refused, and what is warned of.
@@ -362,10 +362,10 @@ def _in_cluster(policy: Policy, old: Policy | None, store: ObjectStore, warnings
     stale, refused = changed_generation(policy, old) if old else (False, "")
     if stale or refused:
         # Upstream says it of a refusal, too, without a reason then.
-        told = STALE_TARGETS if stale else ""
+        shown = STALE_TARGETS if stale else ""
         warnings.append(
             "no synchronization will be performed to the old target resource upon policy updates:"
-            f" {told}"
+            f" {shown}"
         )
         return refused
     problem = _first(policy, (each_rule(check_wildcard_kinds),))
@@ -418,8 +418,8 @@ def _cluster_wide(policy: Policy, store: ObjectStore) -> Iterator[str]:
 
 def combined(problems: Iterable[str]) -> str:
     """Return one text of several problems, as Kubernetes aggregates them."""
-    told = list(dict.fromkeys(problems))
-    return told[0] if len(told) == 1 else f"[{', '.join(told)}]" if told else ""
+    shown = list(dict.fromkeys(problems))
+    return shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]" if shown else ""
 
 
 def _match_conditions(policy: Policy) -> str:

@@ -181,8 +181,8 @@ def record_requests(
             message=purpose.message if failure_reasons else _message(purpose, response, note),
         )
         gone = request.operation is Operation.DELETE
-        told = note.denied_by if failure_reasons else ()
-        rules = purpose.rules or told or note.changed_by
+        deniers = note.denied_by if failure_reasons else ()
+        rules = purpose.rules or deniers or note.changed_by
         after = None if gone else response.object
         event = timeline.add_errors(event, note.unevaluated)
         timeline.amend(
@@ -200,9 +200,9 @@ def _outcome(response: ApiResponse) -> str:
 
 def _message(purpose: Purpose, response: ApiResponse, note: RequestNote) -> str:
     """Return what a granted request was for, what it was warned of, and what it fails."""
-    told = [one for one in response.warnings if _DEPRECATED not in one]
+    warnings = [one for one in response.warnings if _DEPRECATED not in one]
     audited = f"fails, and is let in: {', '.join(note.failed)}" if note.failed else ""
-    return "; ".join(filter(None, (purpose.message, *told, audited)))
+    return "; ".join(filter(None, (purpose.message, *warnings, audited)))
 
 
 def _is_bookkeeping(request: ApiRequest, response: ApiResponse) -> bool:

@@ -251,8 +251,8 @@ def mutation_failure(response: PolicyResponse) -> str:
     name = response.policy.name
     failed = (RuleStatus.FAIL, RuleStatus.ERROR)
     rules = [f"{one.rule.name}: {one.message}" for one in response.results if one.status in failed]
-    told = f"failed to apply policy {name} rules [{' '.join(rules)}]"
-    return f"mutation policy {name} error: {told}"
+    message = f"failed to apply policy {name} rules [{' '.join(rules)}]"
+    return f"mutation policy {name} error: {message}"
 
 
 def warnings_of(responses: Iterable[PolicyResponse], *, mutating: bool = False) -> list[str]:

@@ -17,13 +17,13 @@ def scale_of(obj: Json) -> Json:
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     selector = (spec.get("selector") or {}).get("matchLabels") or {}
-    told = {"selector": ",".join(f"{key}={value}" for key, value in sorted(selector.items()))}
+    selecting = {"selector": ",".join(f"{key}={value}" for key, value in sorted(selector.items()))}
     return {
         "apiVersion": "autoscaling/v1",
         "kind": "Scale",
         "metadata": {name: meta[name] for name in kept if name in meta},
         "spec": {"replicas": spec.get("replicas", 1)},
-        "status": {"replicas": status.get("replicas", 0), **(told if selector else {})},
+        "status": {"replicas": status.get("replicas", 0), **(selecting if selector else {})},
     }
 
 

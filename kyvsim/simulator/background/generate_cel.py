@@ -224,8 +224,8 @@ def _attempt(
     found = kyverno.generating.get(policy)
     if found is None:
         return failed(FailureCause.RULE_GONE, f"gpol {policy} failed: the policy is gone")
-    asked = request or creation_of(trigger, None, None)
-    return _generate(_CelGenerateInput(found, context, trigger, asked), kyverno)
+    effective = request or creation_of(trigger, None, None)
+    return _generate(_CelGenerateInput(found, context, trigger, effective), kyverno)
 
 
 def _generate(given: _CelGenerateInput, kyverno: Kyverno) -> Attempt:
@@ -318,8 +318,8 @@ def generating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Req
         is_asked = is_called_for(policy, given, kyverno.cache, world.external)
         tell = trace_deferred if is_asked else trace_skipped
         facts = kyverno.cache.webhook_facts(policy)
-        asked = WebhookCall(policy, compiled.rules, facts, given, world.external)
-        tell(kyverno.sim.tracer, asked)
+        call = WebhookCall(policy, compiled.rules, facts, given, world.external)
+        tell(kyverno.sim.tracer, call)
         if is_asked:
             yield from _work(policy, request)
 

@@ -144,8 +144,8 @@ def _write_all(result: RuleResult, policy: Policy, kyverno: Kyverno) -> Iterator
         named = f"{policy.key}/{rule}"
         error = _write(target, named, kyverno).error
         if error is None:
-            told = background_succeeded(sim, source, policy, [target.object])
-            kyverno.events.record(*told)
+            events = background_succeeded(sim, source, policy, [target.object])
+            kyverno.events.record(*events)
             continue
         kyverno.events.record(background_failed(sim, source, policy, error.message, rule=rule))
         yield failure_reason_of(error, object_key(target.object))._replace(wanted_by=named)
@@ -236,8 +236,8 @@ class _Attempt:
         by_expression = mutating_facts(self._policy).by_expression
         for target in [*(self._named() if by_expression else self._listed())]:
             key = object_key(target.object)
-            asked = Filtered(*key[:2], target.subresource, key.namespace, key.name)
-            if not is_filtered(asked, self._store):
+            described = Filtered(*key[:2], target.subresource, key.namespace, key.name)
+            if not is_filtered(described, self._store):
                 self._change(target)
 
     def _listed(self) -> Iterator[_MutationTarget]:
@@ -331,8 +331,8 @@ class _Attempt:
         if same(changed.object, target.object) or self._write(target, changed.object):
             source = EventSource.ADMISSION  # upstream names this one, whoever does it
             for response in changed.responses:
-                told = of_response(self._kyverno.sim, source, response, blocked=False)
-                self._kyverno.events.record(*told)
+                events = of_response(self._kyverno.sim, source, response, blocked=False)
+                self._kyverno.events.record(*events)
             self._kyverno.reports.add_results(target.object, changed.responses)
 
     def _changed(self, target: _MutationTarget) -> _Changed:
@@ -432,9 +432,9 @@ def _webhooks(policies: Iterable[Policy], given: RuleInput, kyverno: Kyverno) ->
     every = tuple(policies)
     external = World(kyverno.sim.store, account=ADMISSION).external
     names = {one: webhook_of(one, kyverno.cache.webhook_facts(one)) for one in every}
-    asked = {names[one] for one in every if is_called_for(one, given, kyverno.cache, external)}
+    called = {names[one] for one in every if is_called_for(one, given, kyverno.cache, external)}
     hearing = {names[one] for one in every if applies_to(replace(one, namespace=""), given.request)}
-    return frozenset(asked & hearing)
+    return frozenset(called & hearing)
 
 
 # Work that MutatingPolicies make themselves: when they come and change, and once an hour.

@@ -128,14 +128,14 @@ def recorded(request: AdmissionRequest | None) -> dict[str, Json]:
     if request is None:
         return {"admissionRequestInfo": {}, "userInfo": {"userInfo": {}}}
     user = request.user or UserInfo()
-    asked: dict[str, Json] = {
+    user_info: dict[str, Json] = {
         "username": user.username,
         "groups": list(user.groups),
         "uid": user.uid,
     }
     if user.extra:
-        asked["extra"] = dict(user.extra)
-    info: dict[str, Json] = {"userInfo": asked}
+        user_info["extra"] = dict(user.extra)
+    info: dict[str, Json] = {"userInfo": user_info}
     if user.roles:
         info["roles"] = list(user.roles)
     if user.cluster_roles:
@@ -145,7 +145,7 @@ def recorded(request: AdmissionRequest | None) -> dict[str, Json]:
         **(request.details or {}),
         "operation": operation,
         "namespace": request.namespace,
-        "userInfo": asked,
+        "userInfo": user_info,
         "object": request.object,
         "oldObject": request.old_object,
     }
@@ -198,12 +198,12 @@ def request_of(context: Json, store: ObjectStore) -> AdmissionRequest | None:
 
 
 def _user(info: Json) -> UserInfo:
-    asked = info.get("userInfo") or {}
+    user_info = info.get("userInfo") or {}
     return UserInfo(
-        username=text_field(asked, "username"),
-        uid=text_field(asked, "uid"),
-        groups=tuple(asked.get("groups") or ()),
-        extra=asked.get("extra"),
+        username=text_field(user_info, "username"),
+        uid=text_field(user_info, "uid"),
+        groups=tuple(user_info.get("groups") or ()),
+        extra=user_info.get("extra"),
         roles=tuple(info.get("roles") or ()),
         cluster_roles=tuple(info.get("clusterRoles") or ()),
     )
@@ -375,8 +375,8 @@ def triggers_of(spec: Json) -> str:
     every = [one.get("trigger") for one in spec.get("ruleContext") or ()] or [spec.get("resource")]
     if spec.get("requestType") == CEL_MUTATE:
         info = (spec.get("context") or {}).get("admissionRequestInfo") or {}
-        asked = info.get("admissionRequest") or {}
-        obj = asked.get("object") or asked.get("oldObject")
+        admission = info.get("admissionRequest") or {}
+        obj = admission.get("object") or admission.get("oldObject")
         every = [(reference(obj) if obj else None)]
     return ", ".join(dict.fromkeys(_title(one) for one in every if one)) or "what is there"
 

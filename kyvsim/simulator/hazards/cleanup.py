@@ -21,7 +21,7 @@ def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:
 
     Yield what the cleanup controller could not list or delete, each thing once.
     """
-    told: set[tuple[object, ...]] = set()
+    reported: set[tuple[object, ...]] = set()
     for event in facts.events:
         if event.actor != _ACTOR or event.action not in {"delete", "list"}:
             continue
@@ -29,9 +29,9 @@ def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:
             about = (event.object, event.policies, failure_reason.reason)
             if (
                 failure_reason.reason in {FailureCause.DENIED, FailureCause.NO_RIGHT}
-                and about not in told
+                and about not in reported
             ):
-                told.add(about)
+                reported.add(about)
                 yield _hindered_cleanup_hazard(facts, event, failure_reason)
 
 

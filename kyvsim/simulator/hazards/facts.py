@@ -68,8 +68,8 @@ class Facts(NamedTuple):
 
     def request_of(self, attempt: TimelineEvent) -> TimelineEvent | None:
         """Return the request that an attempt is made for, None where a policy made the work."""
-        told = (one for one in self.causes(attempt) if one.object.kind != "UpdateRequest")
-        return next(told, None)
+        found = (one for one in self.causes(attempt) if one.object.kind != "UpdateRequest")
+        return next(found, None)
 
     def causes(self, event: TimelineEvent) -> Iterator[TimelineEvent]:
         """Yield an event, what led to it, and so on."""

@@ -253,16 +253,16 @@ def downstream_name(facts: Facts) -> Iterator[Hazard]:
     Yield objects that could not be written, and those that others owned before.
     """
     yield from _invalid(facts)
-    told: set[tuple[object, ...]] = set()
+    reported: set[tuple[object, ...]] = set()
     for event in facts.events:
         taken = _taken(event)
-        if taken and (event.object, event.policies) not in told:
-            told.add((event.object, event.policies))
+        if taken and (event.object, event.policies) not in reported:
+            reported.add((event.object, event.policies))
             yield _downstream_name_hazard(facts, event, taken, HazardLevel.ERROR)
 
 
 def _invalid(facts: Facts) -> Iterator[Hazard]:
-    told: set[tuple[ObjectKey, str]] = set()
+    reported: set[tuple[ObjectKey, str]] = set()
     for attempt, failure_reason in facts.hindered(FailureCause.INVALID):
         tried = [
             one
@@ -273,8 +273,8 @@ def _invalid(facts: Facts) -> Iterator[Hazard]:
         ]
         text = f"the object is refused: {failure_reason.message}"
         event = tried[0] if tried else attempt
-        if (event.object, text) not in told:
-            told.add((event.object, text))
+        if (event.object, text) not in reported:
+            reported.add((event.object, text))
             yield _downstream_name_hazard(facts, event, text, HazardLevel.ERROR)
 
 
@@ -453,12 +453,12 @@ def denied_downstream(facts: Facts) -> Iterator[Hazard]:
 
     Yield objects of rules that other rules, or other webhooks, do not let in.
     """
-    told: set[tuple[object, ...]] = set()
+    reported: set[tuple[object, ...]] = set()
     for event, failure_reason in facts.hindered(FailureCause.DENIED):
         hazard = _denied_downstream_hazard(facts, event, failure_reason)
         about = (hazard.objects, hazard.policies)
-        if about not in told:
-            told.add(about)
+        if about not in reported:
+            reported.add(about)
             yield hazard
 
 
@@ -499,12 +499,12 @@ def lost_drift(facts: Facts) -> Iterator[Hazard]:
 
     Yield work that was made by no request and failed for want of one.
     """
-    told: set[tuple[str, ...]] = set()
+    reported: set[tuple[str, ...]] = set()
     for event, failure_reason in facts.hindered(FailureCause.USER_UNKNOWN):
         rules = rules_of(event, failure_reason)
-        if rules in told:
+        if rules in reported:
             continue
-        told.add(rules)
+        reported.add(rules)
         request = facts.request_of(event)
         yield Hazard(
             "KH021",

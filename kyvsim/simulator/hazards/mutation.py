@@ -190,14 +190,14 @@ def nameless_mutation(facts: Facts) -> Iterator[Hazard]:
 
     Yield mutate rules that read the name of an object before the API server has made it.
     """
-    told: set[str] = set()
+    reported: set[str] = set()
     for admission in facts.admissions:
         meta = metadata(admission.review.object)
         if not admission.mutating or text_field(meta, "name"):
             continue
         for name in _reading(admission):
-            if name not in told:
-                told.add(name)
+            if name not in reported:
+                reported.add(name)
                 yield _nameless_mutation_hazard(facts, admission, name)
 
 
@@ -244,7 +244,7 @@ def mutation_loop(facts: Facts) -> Iterator[Hazard]:
 
     Yield the rules of rounds that have not come to an end when the run does.
     """
-    told: set[frozenset[str]] = set()
+    reported: set[frozenset[str]] = set()
     rounds: dict[int, _Round] = {}
     for event in facts.events:
         chain = _since_same(facts, event) if _writes(event) else ()
@@ -254,8 +254,8 @@ def mutation_loop(facts: Facts) -> Iterator[Hazard]:
         one = rounds[event.number] = _Round(chain, known.number + 1 if known else 1)
         rules = frozenset(rule for each in chain for rule in each.policies)
         goes_on = facts.endless or event.time > facts.sim.clock.elapsed - _LAST
-        if one.number >= _ROUNDS and goes_on and rules not in told:
-            told.add(rules)
+        if one.number >= _ROUNDS and goes_on and rules not in reported:
+            reported.add(rules)
             yield _mutation_loop_hazard(facts, one)
 
 
@@ -333,12 +333,12 @@ def repeated_mutation(facts: Facts) -> Iterator[Hazard]:
 
     Yield the policies whose variants changed targets, each with the first of them.
     """
-    told: set[tuple[str, ...]] = set()
+    reported: set[tuple[str, ...]] = set()
     for event, failure_reason in facts.hindered(FailureCause.CHANGED_AGAIN):
         policies = rules_of(event, failure_reason)
-        if policies in told:
+        if policies in reported:
             continue
-        told.add(policies)
+        reported.add(policies)
         yield Hazard(
             "KH029",
             HazardLevel.ERROR,

@@ -164,13 +164,13 @@ def unenforced_kinds(facts: Facts) -> Iterator[Hazard]:
 
 def _in_part(facts: Facts) -> Iterator[Hazard]:
     """Yield policies in CEL of which something counts for nothing here."""
-    told: set[tuple[ObjectKey, str]] = set()
+    reported: set[tuple[ObjectKey, str]] = set()
     for event in facts.events:
         if event.outcome != "done" or event.after is None:
             continue
         for what in not_done(event.after):
-            if (event.object, what) not in told:
-                told.add((event.object, what))
+            if (event.object, what) not in reported:
+                reported.add((event.object, what))
                 yield Hazard(
                     "KH016",
                     HazardLevel.WARNING,
@@ -199,12 +199,12 @@ def failing_rule(facts: Facts) -> Iterator[Hazard]:
 
     Yield rules that end in an error where nobody waits for them, each error once.
     """
-    told: set[tuple[object, ...]] = set()
+    reported: set[tuple[object, ...]] = set()
     for event, failure_reason in facts.hindered(*_REASONS):
         rules = rules_of(event, failure_reason)
-        if (rules, failure_reason.message) in told:
+        if (rules, failure_reason.message) in reported:
             continue
-        told.add((rules, failure_reason.message))
+        reported.add((rules, failure_reason.message))
         end = (
             "the UpdateRequest is given up after five attempts"
             if event.given_up

@@ -30,14 +30,14 @@ def denied_pods(facts: Facts) -> Iterator[Hazard]:
             creates = creates and not before.blocked
         if uid and creates and admission.review.request.key[:2] == _POD:
             last[uid] = admission
-    told: set[tuple[ObjectKey, tuple[str, ...]]] = set()
+    reported: set[tuple[ObjectKey, tuple[str, ...]]] = set()
     for uid, admission in last.items():
         owner = _highest(uid, objects)
         if not admission.blocked or owner is None or facts.sim.store.get(*owner) is None:
             continue
         causes = _causes(admission, facts.sim.store)
-        if (owner, tuple(causes)) not in told:
-            told.add((owner, tuple(causes)))
+        if (owner, tuple(causes)) not in reported:
+            reported.add((owner, tuple(causes)))
             yield _denied_pods_hazard(facts, owner, admission, causes)
 
 

@@ -62,11 +62,11 @@ def _written(wanted: StatusCondition, before: Json, stamp: str) -> Json:
     status = "True" if wanted.holds else "False"
     since = text_field(before, "lastTransitionTime") if before else ""
     same = before is not None and text_field(before, "status") == status
-    told = {"reason": wanted.reason, "message": wanted.message}
+    details = {"reason": wanted.reason, "message": wanted.message}
     return {
         "type": wanted.type,
         "status": status,
-        **{name: text for name, text in told.items() if text},
+        **{name: text for name, text in details.items() if text},
         "lastTransitionTime": since if same and since else stamp,
     }
 
