@@ -19,7 +19,6 @@ from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile import CompileOptions, Model, PolicySet
 from kyvsim.engine.evaluate import evaluate, evaluate_payload
 from kyvsim.engine.world import World, creation_of, request_of, reviewed
-from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages import compile_policies, derived_rules
@@ -28,7 +27,6 @@ from kyvsim.lint.runs import nothing_matched, run_warnings, without_payloads
 from kyvsim.load.recognise import only_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.partial import RefusalCount
 from kyvsim.model.policy import Policy, Schedule
 from kyvsim.model.ports import Clock, ClusterView, to_follow
 from kyvsim.model.request import AdmissionRequest, Operation
@@ -37,6 +35,7 @@ from kyvsim.model.result import (
     KnownFailure,
     Phase,
     PolicyResponse,
+    RefusalCount,
     RuleResult,
     RuleStatus,
     Stage,
@@ -116,6 +115,8 @@ def schedules_of(policies: Iterable[Policy], clock: Clock) -> tuple[Schedule, ..
 
 
 def _schedule(policy: Policy, now: datetime) -> Schedule:
+    from kyvsim.kubernetes.cron import next_times  # noqa: PLC0415 — few policies have a schedule
+
     text = policy.facts.schedule or ""
     try:
         due = tuple(next_times(text, now, _SHOWN))

@@ -19,8 +19,7 @@ from kyvsim.kubernetes.objects import Json, metadata, text_field
 from kyvsim.load.blocks import FileBlock, Indivisible, load_block
 from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.partial import RefusalCount
-from kyvsim.model.result import EngineResponse, Phase
+from kyvsim.model.result import EngineResponse, Phase, RefusalCount
 from kyvsim.model.source import Document
 from kyvsim.report.run import DocumentSet, NotStreamable, ResultCounts, Run, StreamingDocument
 

@@ -15,8 +15,7 @@ from kyvsim.load.documents import AS_RESOURCES, parse_documents
 from kyvsim.load.files import Source, decode, read_sources
 from kyvsim.load.resources import LoadedText, resources_among
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.partial import RefusalCount
-from kyvsim.model.result import EngineResponse
+from kyvsim.model.result import EngineResponse, RefusalCount
 from kyvsim.model.source import Document
 from kyvsim.report.failure_reasons import Explain
 from kyvsim.report.run import NotStreamable

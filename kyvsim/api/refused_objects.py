@@ -25,7 +25,7 @@ from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.validation import metadata_problems, problems_of, required_problems
 from kyvsim.load.recognise import is_beside_kustomization
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.partial import RefusalCount
+from kyvsim.model.result import RefusalCount
 from kyvsim.model.source import Document, Path
 from kyvsim.patch.merge_types import (
     BOOLEAN,

@@ -11,8 +11,8 @@ from kyvsim import __version__
 from kyvsim.fleet import FleetError
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.partial import Count, Head, Partial, RefusalCount, ReportRow
-from kyvsim.model.result import Excerpt, ReportedReason
+from kyvsim.model.partial import Count, Head, Partial, ReportRow
+from kyvsim.model.result import Excerpt, RefusalCount, ReportedReason
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import diagnostic_json
 

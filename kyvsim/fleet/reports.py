@@ -11,8 +11,8 @@ from kyvsim.fleet import FleetError
 from kyvsim.fleet.store import Heads, ReportStore, RunEnd, RunPlan
 from kyvsim.load.documents import empty_file
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.partial import Head, Key, RefusalCount, ReportRow
-from kyvsim.model.result import ReportedReason
+from kyvsim.model.partial import Head, Key, ReportRow
+from kyvsim.model.result import RefusalCount, ReportedReason
 from kyvsim.model.source import Location
 from kyvsim.report.results import rule_title
 from kyvsim.report.run import RenderedRun, ResultCounts, Run

@@ -4,8 +4,7 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.result import ReportedReason
-from kyvsim.model.source import Location
+from kyvsim.model.result import RefusalCount, ReportedReason
 
 Key: TypeAlias = tuple[str, int, int]
 """A piece: its file, the first of its bytes, and the first byte that is none of them."""
@@ -67,17 +66,6 @@ class ReportRow(NamedTuple):
     """What of the message the policy says itself."""
     reasons: tuple[ReportedReason, ...] = ()
     """Why it failed: of rows of a piece that are alike, the first one has them."""
-
-
-class RefusalCount(NamedTuple):
-    """A cause for which an API server refuses objects of a kind: the first place, and how often."""
-
-    kind: str
-    field: str
-    what: str
-    example: str
-    location: Location
-    number: int = 1
 
 
 class Head(NamedTuple):

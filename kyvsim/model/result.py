@@ -369,3 +369,14 @@ class RunEnding(NamedTuple):
     def status(self) -> int:
         """The exit status."""
         return _STATUS.get(self.verdict, self.warned_status)
+
+
+class RefusalCount(NamedTuple):
+    """A cause for which an API server refuses objects of a kind: the first place, and how often."""
+
+    kind: str
+    field: str
+    what: str
+    example: str
+    location: Location
+    number: int = 1

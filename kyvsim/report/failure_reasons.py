@@ -1,9 +1,8 @@
 """Why a rule failed: the deciding steps in words, each with its line in the manifest."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.model.explanation import (
@@ -31,8 +30,7 @@ from kyvsim.report.style import INDENT, TextLayout, counted, safe_line, wrapped
 _LOOKED_AT = frozenset({StepKind.SIDE, StepKind.EXPRESSION, StepKind.VARIABLE})
 
 
-@dataclass(frozen=True, slots=True)
-class FailureExplanation:
+class FailureExplanation(NamedTuple):
     """One thing that made a rule fail."""
 
     way: tuple[Step, ...]
@@ -207,7 +205,7 @@ def failure_reasons(
         reasons = (FailureExplanation((), "", None, at),)
     elif at is not None and len(reasons) == 1:
         # The result names the field, and formats that explain nothing point there.
-        reasons = (replace(reasons[0], seen_at=at),)
+        reasons = (reasons[0]._replace(seen_at=at),)
     return tuple(_reported(one, row, document) for one in reasons)
 
 

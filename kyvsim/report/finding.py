@@ -7,8 +7,8 @@ name by itself, so that an annotation, a table and the view for people point at 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.policy import Policy
@@ -41,8 +41,7 @@ _WEIGHTS = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """What one rule found on one object.
 
     Names and texts are Kyverno's to the letter; properties that start with `shown_` escape what

@@ -119,7 +119,9 @@ class LogFilter:
 
 
 def _may_have_command(text: str) -> bool:
-    return not text.isascii() or any(map(text.__contains__, _HINTS))
+    if any(map(text.__contains__, _HINTS)):
+        return True
+    return not text.isascii() and re.search(f"[{_IGNORED}]", text) is not None
 
 
 def _escaping(form: str) -> Callable[[re.Match[str]], str]:

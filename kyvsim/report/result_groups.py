@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Final, NamedTuple, Protocol
 
 from kyvsim.model.result import BaselineState, EngineResponse
@@ -104,7 +103,7 @@ def message_lines(texts: Iterable[str], layout: TextLayout) -> str:
 _MOST_WORDINGS: Final = 10
 """So many wordings of one rule are shown; results with other wordings are only counted."""
 _MOST_EXAMPLES: Final = 5
-_LONG: Final = 200
+_LONG: Final = 1000
 """Wordings of more characters are known by a digest."""
 
 
@@ -122,6 +121,7 @@ def result_key(rule: str, rendered: str) -> ResultKey:
 
 
 def _digest(rendered: str) -> str:
+    from hashlib import blake2b  # noqa: PLC0415 — loads OpenSSL, which few runs need
 
     return blake2b(rendered.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 

@@ -7,8 +7,8 @@ import pytest
 
 from kyvsim.fleet.partials import FORMATS, lines_of, rows_in
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.partial import Count, Head, Partial, RefusalCount, ReportRow
-from kyvsim.model.result import Excerpt, ReportedReason
+from kyvsim.model.partial import Count, Head, Partial, ReportRow
+from kyvsim.model.result import Excerpt, RefusalCount, ReportedReason
 from kyvsim.model.source import Location
 
 HEAD = Head(

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from kyvsim.fleet import FleetError
 from kyvsim.fleet.reports import Gap, merged, moved, refusals_of, remarks_of, settled
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.partial import Count, Head, RefusalCount
+from kyvsim.model.partial import Count, Head
+from kyvsim.model.result import RefusalCount
 from kyvsim.model.source import Location
 
 
