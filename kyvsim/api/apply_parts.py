@@ -1,8 +1,8 @@
-"""Parts of the resources of a run, each read, evaluated and told by itself, block by block.
+"""Parts of the resources of a run, each read, evaluated and rendered by itself, block by block.
 
-A part is any number of blocks, which are held in memory one at a time. What it tells are pieces of
-the output, and a ToldPart with what the run has to know of it besides. Put together in the order of
-their parts these say what the whole says; where they would not, NotStreamable says so.
+A part is any number of blocks, which are held in memory one at a time. It gives pieces of the
+output and a PartResult with what the run needs besides. Joined in the order of their parts, these
+are the output of the whole run; where they would not be, NotStreamable is raised.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ _NOT_KNOWN: Final = frozenset({"GlobalContextEntry"})
 """Those of them that rules read, so that parts are not enough."""
 
 
-class AskedForOthers(Exception):  # noqa: N818 — no error: it says how to go on
+class NeedsMoreObjects(Exception):  # noqa: N818 — no error: it says how to go on
     """A rule looked up objects that parts do not know."""
 
     def __init__(self, kinds: frozenset[str], rule: str = "") -> None:
@@ -68,7 +68,7 @@ class PartWork(NamedTuple):
     documents: DocumentSet
 
 
-class ToldPart(NamedTuple):
+class PartResult(NamedTuple):
     """What is known of a part besides its text."""
 
     remarks: tuple[Diagnostic, ...]
@@ -142,13 +142,13 @@ class Sink(Protocol):
         """Take the next entries of a list of that format, which are texts of one line."""
 
 
-TellPart: TypeAlias = Callable[[Iterable[FileBlock], Sink], ToldPart]
+RenderPart: TypeAlias = Callable[[Iterable[FileBlock], Sink], PartResult]
 """Writes what the run tells of a part, and returns what else is known of it.
 
-Raises AskedForOthers, where all may be done again with more objects, or NotStreamable."""
+Raises NeedsMoreObjects, where all may be done again with more objects, or NotStreamable."""
 
 
-def compile_tell_part(work: PartWork) -> TellPart:
+def compile_render_part(work: PartWork) -> RenderPart:
     """Return what tells parts, which come in their order.
 
     Who tells several has one of these: what explains failures is compiled once for all of them, and
@@ -161,7 +161,7 @@ def compile_tell_part(work: PartWork) -> TellPart:
     explain = explaining(work.inputs, work.read, cluster)
     documents = work.documents.begin(work.run._replace(is_part=True, explain=explain))
 
-    def tell_part(part: Iterable[FileBlock], sink: Sink) -> ToldPart:
+    def render_part(part: Iterable[FileBlock], sink: Sink) -> PartResult:
         seen = _Seen(names, RefusedObjects(is_final=not work.compiled.policies.mutates))
         counts = ResultCounts(audit_warn=work.inputs.audit_warn)
         marker = failure_marker(work.inputs, work.read, counts)
@@ -171,7 +171,7 @@ def compile_tell_part(work: PartWork) -> TellPart:
                 _write(number, one.row(response), one, sink, filled)
         for number, one in enumerate(documents):
             _write(number, one.counted(), one, sink, filled)
-        return ToldPart(
+        return PartResult(
             remarks=tuple(seen.remarks),
             problems=tuple(seen.problems),
             resources=seen.resources,
@@ -182,7 +182,7 @@ def compile_tell_part(work: PartWork) -> TellPart:
             refused=seen.refused.found,
         )
 
-    return tell_part
+    return render_part
 
 
 def _write(
@@ -216,8 +216,8 @@ def _responses(
         responses = responses_of(work.compiled.policies, read, work.inputs, cluster)
         try:
             yield from map(_by_itself, alone(responses, cluster))
-        except AskedForOthers as asked:
-            raise AskedForOthers(asked.kinds, _looking_up(work, found.resources)) from None
+        except NeedsMoreObjects as asked:
+            raise NeedsMoreObjects(asked.kinds, _looking_up(work, found.resources)) from None
 
 
 def _looking_up(work: PartWork, documents: Iterable[Document]) -> str:
@@ -258,13 +258,13 @@ def _loaded(block: FileBlock, kinds: KindTable) -> LoadedText:
 
 
 def alone(responses: Iterable[EngineResponse], cluster: RecordingView) -> Iterator[EngineResponse]:
-    """Yield responses; raises AskedForOthers where a rule asked for other objects of the run."""
+    """Yield responses; raises NeedsMoreObjects where a rule asked for other objects of the run."""
     for response in responses:
         if cluster.queried:
-            raise AskedForOthers(frozenset(cluster.queried))
+            raise NeedsMoreObjects(frozenset(cluster.queried))
         yield response
     if cluster.queried:
-        raise AskedForOthers(
+        raise NeedsMoreObjects(
             frozenset(cluster.queried)
         )  # for objects of which there is no response
 
@@ -293,7 +293,7 @@ class Sum:
         self.result_counts = ResultCounts(audit_warn=audit_warn)
         self.lists: dict[tuple[int, str], None] = {}
 
-    def add(self, partial: ToldPart) -> None:
+    def add(self, partial: PartResult) -> None:
         """Take in the next one."""
         self.remarks += partial.remarks
         self.problems += partial.problems

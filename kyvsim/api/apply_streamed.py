@@ -12,15 +12,15 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from kyvsim.api.apply import Compiled, Sample, compiled_for, has_baseline, run_of, with_baseline
 from kyvsim.api.apply_parts import (
     SHARED,
-    AskedForOthers,
+    NeedsMoreObjects,
     Part,
     PartWork,
     Sum,
-    compile_tell_part,
+    compile_render_part,
     shared_among,
 )
 from kyvsim.api.inputs import ApplyInputs, objects_of, read_inputs
-from kyvsim.api.part_processes import told_by_processes
+from kyvsim.api.part_processes import rendered_by_processes
 from kyvsim.api.part_text import PartText
 from kyvsim.engine.cluster_views import ALL_KINDS
 from kyvsim.load.blocks import FileBlock, cut_files, origins
@@ -75,7 +75,7 @@ def _in_rounds(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | None
     for _ in range(_ROUNDS):
         try:
             return _open(inputs, stdin, how, known)
-        except AskedForOthers as asked:
+        except NeedsMoreObjects as asked:
             known = known.joined(asked)
         if ALL_KINDS in known.kinds:
             raise NotStreamable(f"{known.looking} objects of any kind")
@@ -88,7 +88,7 @@ class _LookedUp(NamedTuple):
     kinds: frozenset[str]
     rules: tuple[str, ...]
 
-    def joined(self, asked: AskedForOthers) -> "_LookedUp":
+    def joined(self, asked: NeedsMoreObjects) -> "_LookedUp":
         """Return the same with what another rule looks up."""
         rules = (*self.rules, asked.rule) if asked.rule else self.rules
         return _LookedUp(self.kinds | asked.kinds, tuple(dict.fromkeys(rules)))
@@ -112,7 +112,7 @@ class _LookedUp(NamedTuple):
 def _open(inputs: ApplyInputs, stdin: bytes | None, how: How, looked_up: _LookedUp) -> Run | None:
     """Return what `open_streamed` does, of parts that know objects of some kinds.
 
-    Raises AskedForOthers.
+    Raises NeedsMoreObjects.
     """
     kinds = looked_up.kinds
     blocks = _blocks(inputs, stdin, how.jobs, kinds)
@@ -139,7 +139,7 @@ def _open(inputs: ApplyInputs, stdin: bytes | None, how: How, looked_up: _Looked
         run=run_of(compiled, inputs, read, Sample((), 0)),
         documents=how.documents,
     )
-    return _told(work, blocks, how)
+    return _rendered(work, blocks, how)
 
 
 def _blocks(
@@ -181,16 +181,16 @@ def phases_of(compiled: Compiled) -> frozenset[Phase]:
     )
 
 
-def _told(work: PartWork, blocks: tuple[FileBlock, ...], how: How) -> Run | None:
+def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: How) -> Run | None:
     """Return the run with what is told of all blocks; raises NotStreamable and OSError."""
     parts = tuple(_parts(blocks, how.jobs))
     texts = tuple(PartText() for _ in parts)
     if how.jobs == 1:
-        tell_part = compile_tell_part(work)
+        render_part = compile_render_part(work)
         for part, text in zip(parts, texts, strict=True):
-            text.end(tell_part(how.watch(iter(part), len(part)), text))
+            text.end(render_part(how.watch(iter(part), len(part)), text))
     else:
-        told = told_by_processes(work, parts, texts, how.jobs)
+        told = rendered_by_processes(work, parts, texts, how.jobs)
         for _ in how.watch(told, len(parts)):
             pass
     found = Sum(audit_warn=work.inputs.audit_warn)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kyvsim.api.apply import Compiled, compiled_for, explaining, responses_of
-from kyvsim.api.apply_parts import SHARED, AskedForOthers, alone
+from kyvsim.api.apply_parts import SHARED, NeedsMoreObjects, alone
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs, shared_data_apart
 from kyvsim.api.refused_objects import RefusedObjects
 from kyvsim.engine.cluster_views import GivenObjects, RecordingView, view_of_part, view_of_whole
@@ -75,14 +75,14 @@ def are_shared(objects: Iterable[Json]) -> bool:
     return any(one["kind"] in SHARED for one in objects)
 
 
-class Evaluation(NamedTuple):
+class PartEvaluation(NamedTuple):
     """What the rules say of some objects, as it is asked for."""
 
     responses: Iterator[EngineResponse]
     explain: Explain
 
 
-def evaluated_alone(ready: Ready, documents: tuple[Document, ...]) -> Evaluation:
+def evaluated_alone(ready: Ready, documents: tuple[Document, ...]) -> PartEvaluation:
     """Return what the rules say of each object.
 
     It raises NotStreamable, also while responses are read, where others make a difference.
@@ -92,40 +92,40 @@ def evaluated_alone(ready: Ready, documents: tuple[Document, ...]) -> Evaluation
     cluster = view_of_part()
     read = ready.read._replace(resources=documents)
     found = responses_of(ready.compiled.policies, read, ready.inputs, cluster)
-    return Evaluation(_unasked(found, cluster), explaining(ready.inputs, read, cluster))
+    return PartEvaluation(_unasked(found, cluster), explaining(ready.inputs, read, cluster))
 
 
 def _unasked(found: Iterator[EngineResponse], cluster: RecordingView) -> Iterator[EngineResponse]:
     try:
         yield from alone(found, cluster)
-    except AskedForOthers as error:
+    except NeedsMoreObjects as error:
         raise NotStreamable from error
 
 
-class Surroundings(NamedTuple):
+class EvaluationScope(NamedTuple):
     """All objects of a cluster, and the policies compiled for what they define."""
 
     policies: PolicySet
     view: RecordingView
 
 
-def surroundings(ready: Ready, documents: tuple[Document, ...]) -> Surroundings:
+def evaluation_scope(ready: Ready, documents: tuple[Document, ...]) -> EvaluationScope:
     """Return what rules see around an object where these are all that there are."""
     everything = objects_of((*documents, *ready.read.targets, *ready.read.shared_data))
     compiled = ready.compiled
     if crd_kinds(everything):
         compiled = compiled_for(ready.inputs, ready.read._replace(resources=documents))
     view = view_of_whole(GivenObjects(everything, ready.read.definitions))
-    return Surroundings(compiled.policies, view)
+    return EvaluationScope(compiled.policies, view)
 
 
 def evaluated_among(
-    ready: Ready, around: Surroundings, documents: tuple[Document, ...]
-) -> Evaluation:
+    ready: Ready, around: EvaluationScope, documents: tuple[Document, ...]
+) -> PartEvaluation:
     """Return what the rules say of some of the objects of a cluster."""
     read = ready.read._replace(resources=shared_data_apart(documents)[1])
     found = responses_of(around.policies, read, ready.inputs, around.view)
-    return Evaluation(found, explaining(ready.inputs, read, around.view))
+    return PartEvaluation(found, explaining(ready.inputs, read, around.view))
 
 
 def refusals_among(ready: Ready, documents: tuple[Document, ...]) -> tuple[RefusalCount, ...]:

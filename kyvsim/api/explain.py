@@ -31,7 +31,7 @@ from kyvsim.model.result import EngineResponse
 from kyvsim.report.run import ResultCounts, Run
 
 
-class Wanted(NamedTuple):
+class ExplainTarget(NamedTuple):
     """What is to be explained; everything by default."""
 
     rule: str = ""
@@ -72,7 +72,9 @@ def explained_run(found: Explaining) -> Run:
     return found.run._replace(responses=responses(), explained=explained)
 
 
-def open_explanation(inputs: ApplyInputs, asked: Wanted, stdin: bytes | None = None) -> Explaining:
+def open_explanation(
+    inputs: ApplyInputs, asked: ExplainTarget, stdin: bytes | None = None
+) -> Explaining:
     """Return how the policies of `inputs` come to what they say of its resources, lazily.
 
     `stdin` holds the bytes that the path `-` stands for. Problems with inputs are diagnostics of
@@ -94,7 +96,10 @@ def open_explanation(inputs: ApplyInputs, asked: Wanted, stdin: bytes | None = N
 
 
 def _explained(
-    responses: Iterator[EngineResponse], compiled: Compiled, recorder: Recorder, asked: Wanted
+    responses: Iterator[EngineResponse],
+    compiled: Compiled,
+    recorder: Recorder,
+    asked: ExplainTarget,
 ) -> Iterator[ObjectExplanation]:
     for response in responses:
         told = recorder.taken()
@@ -109,11 +114,11 @@ def explanation_of(
     response: EngineResponse, told: tuple[TracedRule, ...], policies: PolicySet
 ) -> ObjectExplanation:
     """Return how policies came to a response, of what they told while they were evaluated."""
-    rules = (*explained_rules(told, response), *_never_asked(told, response, policies))
+    rules = (*explained_rules(told, response), *_never_evaluated(told, response, policies))
     return ObjectExplanation(response, rules)
 
 
-def _never_asked(
+def _never_evaluated(
     told: tuple[TracedRule, ...], response: EngineResponse, policies: PolicySet
 ) -> Iterator[RuleExplanation]:
     """Yield the rules that no stage came to, and why; once for all forms of what is written."""
@@ -168,7 +173,7 @@ def _index(policy: CompiledPolicy, rule: CompiledRule, kind: str, *, is_gone: bo
     return asked._replace(note=note)
 
 
-def _missing(asked: Wanted, compiled: Compiled, read: ReadInputs) -> str:
+def _missing(asked: ExplainTarget, compiled: Compiled, read: ReadInputs) -> str:
     """Return what is said of a rule or an object that is not there, or ""."""
     rules = [(one.policy, rule.rule) for one in compiled.policies.policies for rule in one.every]
     if asked.rule and not any(_names_rule(asked.rule, *one) for one in rules):

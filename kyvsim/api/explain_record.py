@@ -23,7 +23,7 @@ class Recorder:
     def evaluate(self, run: RuleRun) -> None:
         """Take notice of a rule that begins to be evaluated."""
         resumed, self._resumed = self._resumed, False
-        if resumed and self._is_told_of(run):
+        if resumed and self._is_reported(run):
             self._told[-1] = (run, self._told[-1][1])
             return
         steps: list[Step] = []
@@ -33,14 +33,14 @@ class Recorder:
 
     def resume(self, run: RuleRun) -> None:
         """Take notice that a rule is asked on, or before it begins: what is told is its own."""
-        steps = self._told[-1][1] if self._is_told_of(run) else None
+        steps = self._told[-1][1] if self._is_reported(run) else None
         begun = [one.kind is StepKind.EXCEPTION for one in steps or ()]
         # The background asks exceptions first: another round of them is another evaluation.
         if steps is None or (any(begun[:1]) and not all(begun)):
             self.evaluate(run)
             self._resumed = True
 
-    def _is_told_of(self, run: RuleRun) -> bool:
+    def _is_reported(self, run: RuleRun) -> bool:
         return bool(self._told) and self._told[-1][0].rule is run.rule
 
     def begin(self) -> int:

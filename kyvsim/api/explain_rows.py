@@ -38,7 +38,7 @@ def compile_explain(
     recorder = Recorder()
     followed = options._replace(coverage_sink=None, tracer=recorder)
     known: dict[tuple[Policy, Path | None, bool], list[tuple[Rule | None, PolicySet]]] = {}
-    ask = _compile_ask(world, payloads)
+    evaluate_again = _compile_evaluate(world, payloads)
 
     def compiled(row: Row) -> PolicySet:
         only = row.result.rule if row.result.phase is Phase.VALIDATE else None
@@ -59,7 +59,7 @@ def compile_explain(
         nonlocal placing
         policies = compiled(row)
         recorder.taken()
-        again = ask(policies, response, row)
+        again = evaluate_again(policies, response, row)
         told = recorder.taken()
         if again is None:
             return ()
@@ -75,18 +75,20 @@ def compile_explain(
     return explain
 
 
-def _compile_ask(world: World, payloads: tuple[Payload, ...]) -> _Ask:
+def _compile_evaluate(world: World, payloads: tuple[Payload, ...]) -> _Ask:
     """Return what evaluates policies on the object that the rule of a row was evaluated on."""
     opened = _compile_opened(world)
 
-    def ask(policies: PolicySet, response: EngineResponse, row: Row) -> EngineResponse | None:
+    def evaluate_again(
+        policies: PolicySet, response: EngineResponse, row: Row
+    ) -> EngineResponse | None:
         if response.request is None:
             payload = next((one for one in payloads if one.document is response.document), None)
             return evaluate_payload(policies, payload, world) if payload else None
         request, around, given = opened(response, row)
         return evaluate(policies, request, around, [*_stages(response, row)], given=given)
 
-    return ask
+    return evaluate_again
 
 
 _Opened: TypeAlias = tuple[AdmissionRequest, World, RuleInput | None]

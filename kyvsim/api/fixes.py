@@ -26,7 +26,7 @@ class FixedFile(NamedTuple):
     """What was put right, in the order in which it was done."""
 
 
-def with_edits_told(remark: Diagnostic, text: str) -> Diagnostic:
+def with_reported_edits(remark: Diagnostic, text: str) -> Diagnostic:
     """Return a remark whose fix tells its edits of a file's text; it has none where there are none.
 
     Edits of other remarks may meet them: who makes several checks the text after each.

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from kyvsim.api.fixes import FixedFile, fixed_files, with_edits_told
+from kyvsim.api.fixes import FixedFile, fixed_files, with_reported_edits
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions
@@ -42,17 +42,17 @@ def lint(
     crd_paths: Iterable[str] = (),
     walking: Walking = USUAL,
     *,
-    is_told: Callable[[str], bool] = _any,
+    is_reported: Callable[[str], bool] = _any,
 ) -> Findings:
     """Return every remark about the policies and test manifests in `paths`, file by file.
 
     `stdin` holds the bytes that the path `-` stands for; definitions of custom resources tell
     which kinds there are. Documents of kinds that no CRD of Kyverno describes are told as `apply`
-    tells them. `is_told` says of a file whether anything is told of it.
+    tells them. `is_reported` says of a file whether anything is told of it.
     """
     read = tuple(read_sources(paths, stdin, walking))
     defined = load_definitions(crd_paths, stdin, walking)
-    return _findings(read, defined, walking, is_told)
+    return _findings(read, defined, walking, is_reported)
 
 
 def plan_fixes(
@@ -76,7 +76,7 @@ def _findings(
     read: tuple[Source | Diagnostic, ...],
     defined: Loaded,
     walking: Walking,
-    is_told: Callable[[str], bool] = _any,
+    is_reported: Callable[[str], bool] = _any,
 ) -> Findings:
     """Return what is to be said of texts, and of paths that lead to none."""
     sources = tuple(one for one in read if isinstance(one, Source))
@@ -97,7 +97,7 @@ def _findings(
     said, left_out = without_left_out((*unread, *remarks, *aside, *problems))
     found: list[Diagnostic] = [*said]
     for document in documents:
-        if is_told(document.file):
+        if is_reported(document.file):
             found += _remarks(document, options)
     found += _of_tests(manifests)
     known = tuple(one for one in documents if has_known_shape(one))
@@ -128,9 +128,9 @@ def _findings(
         # Files that a hook names alone may refer to policies in other files.
         if problem.location not in wrong and not (walking.as_found and problem.code == "KV071"):
             found.append(problem)
-    told = _in_order(one for one in found if is_told(_file_of(one)))
-    checked = sum(_is_looked_at(one) for one in documents if is_told(one.file))
-    tests = sum(is_told(one.file) for one in manifests)
+    told = _in_order(one for one in found if is_reported(_file_of(one)))
+    checked = sum(_is_looked_at(one) for one in documents if is_reported(one.file))
+    tests = sum(is_reported(one.file) for one in manifests)
     texts = {one.name: one.text for one in sources}
     return Findings(_with_edits(told, texts), checked, left_out, texts, tests)
 
@@ -146,7 +146,7 @@ def _with_edits(told: tuple[Diagnostic, ...], texts: Mapping[str, str]) -> tuple
     if not any(one.fix for one in told):
         return told
 
-    return tuple(with_edits_told(one, texts.get(_file_of(one), "")) for one in told)
+    return tuple(with_reported_edits(one, texts.get(_file_of(one), "")) for one in told)
 
 
 def _is_looked_at(document: Document) -> bool:

@@ -228,7 +228,9 @@ def with_evidence(migration: Migration, resources: tuple[str, ...], seconds: flo
     """
     pairs = list(zip(migration.conversions, migration.texts, strict=True))
     found = tuple(
-        _evidence(_told(pair, pairs), resources, seconds) if pair[0].is_whole and pair[1] else None
+        _evidence(_reported(pair, pairs), resources, seconds)
+        if pair[0].is_whole and pair[1]
+        else None
         for pair in pairs
     )
     return migration._replace(evidence=found)
@@ -242,7 +244,7 @@ def with_counterexamples(migration: Migration) -> Migration:
     """
     pairs = list(zip(migration.conversions, migration.texts, strict=True))
     found = (
-        _evidence(_told(pair, pairs), (), _BRIEF_SECONDS, _BRIEF_CASES)
+        _evidence(_reported(pair, pairs), (), _BRIEF_SECONDS, _BRIEF_CASES)
         if pair[0].is_whole and pair[1]
         else None
         for pair in pairs
@@ -255,24 +257,24 @@ _Pair: TypeAlias = tuple[Conversion, str]
 """What became of a policy or an exception, and the YAML of that."""
 
 
-class _Told(NamedTuple):
+class _Reported(NamedTuple):
     """What is compared: policies, and the exceptions from them, before and after."""
 
     policies: tuple[_Pair, ...]
     exceptions: tuple[_Pair, ...] = ()
 
 
-def _told(pair: _Pair, pairs: Sequence[_Pair]) -> _Told:
+def _reported(pair: _Pair, pairs: Sequence[_Pair]) -> _Reported:
     """Return what is compared for a pair: of an exception it is the policies that it names."""
     exception = pair[0].policy
     if isinstance(exception, Policy):
-        return _Told((pair,))
+        return _Reported((pair,))
     named = {one.policy for one in exception.exceptions}
-    return _Told(tuple(one for one in pairs if one[0].policy.key in named), (pair,))
+    return _Reported(tuple(one for one in pairs if one[0].policy.key in named), (pair,))
 
 
 def _evidence(
-    told: _Told, resources: tuple[str, ...], seconds: float, cases: int = 0
+    told: _Reported, resources: tuple[str, ...], seconds: float, cases: int = 0
 ) -> Evidence | None:
     """Return the evidence on a pair; `cases` bounds a brief look, which ends with what it finds."""
     inputs = EqualInputs(

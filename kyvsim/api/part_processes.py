@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextvars import ContextVar
 from typing import NamedTuple
 
-from kyvsim.api.apply_parts import Part, PartWork, TellPart, compile_tell_part
+from kyvsim.api.apply_parts import Part, PartWork, RenderPart, compile_render_part
 from kyvsim.api.part_text import PartText
 from kyvsim.api.processes import process_pool
 from kyvsim.report.run import NotStreamable
@@ -19,7 +19,7 @@ from kyvsim.report.run import NotStreamable
 class _Own(NamedTuple):
     """What a process has for all parts that it tells."""
 
-    tell_part: TellPart
+    render_part: RenderPart
     parts: Sequence[Part]
     texts: Sequence[PartText]
 
@@ -27,7 +27,7 @@ class _Own(NamedTuple):
 _OWN: ContextVar[_Own] = ContextVar("own")
 
 
-def told_by_processes(
+def rendered_by_processes(
     work: PartWork, parts: Sequence[Part], texts: Sequence[PartText], jobs: int
 ) -> Iterator[int]:
     """Have `jobs` processes tell parts; yield the number of each that is done, as they come.
@@ -48,7 +48,7 @@ def told_by_processes(
 
 def _begin(work: PartWork, parts: Sequence[Part], texts: Sequence[PartText]) -> None:
     """Make a forked process ready."""
-    _OWN.set(_Own(compile_tell_part(work), parts, texts))
+    _OWN.set(_Own(compile_render_part(work), parts, texts))
 
 
 def _do(number: int) -> None:
@@ -56,6 +56,6 @@ def _do(number: int) -> None:
 
     What is long goes to its file: a process killed midway blocks nobody.
     """
-    tell_part, parts, texts = _OWN.get()
+    render_part, parts, texts = _OWN.get()
     text = texts[number]
-    text.end(tell_part(parts[number], text))
+    text.end(render_part(parts[number], text))

@@ -1,4 +1,4 @@
-"""What is told of a part, in a file without a name: its text, what follows on it, its ToldPart."""
+"""The output of a part in an unnamed file: its text, what follows on it, and its PartResult."""
 
 import pickle
 import struct
@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from kyvsim.api.apply_parts import ToldPart
+from kyvsim.api.apply_parts import PartResult
 
 _TOGETHER: Final = 1 << 16
 """Characters that are written together, unless one piece is longer."""
@@ -15,7 +15,7 @@ _ERRORS: Final = "surrogatepass"
 _HEAD: Final = struct.Struct(">BI")
 """Stands before each record of the file: the bytes of its name, and of what it holds."""
 _PLACE: Final = struct.Struct(">Q")
-"""Ends the file: where in it the ToldPart begins."""
+"""Ends the file: where in it the PartResult begins."""
 _TEXT: Final = ""
 
 
@@ -62,18 +62,18 @@ class PartText:
         self._file.write(_HEAD.pack(len(label), len(data)) + label)
         self._file.write(data)
 
-    def end(self, partial: ToldPart) -> None:
-        """Take the ToldPart: now the file can be read."""
+    def end(self, partial: PartResult) -> None:
+        """Take the PartResult: now the file can be read."""
         for name in self._waiting:
             self._flush(name)
         place = self._file.tell()
         self._file.write(pickle.dumps(partial) + _PLACE.pack(place))
         self._file.flush()
 
-    def partial(self) -> ToldPart:
+    def partial(self) -> PartResult:
         """Return what `end` took."""
         self._file.seek(self._end())
-        partial: ToldPart = pickle.load(self._file)  # noqa: S301 — nobody else can write to it
+        partial: PartResult = pickle.load(self._file)  # noqa: S301 — nobody else can write to it
         return partial
 
     def pieces(self, number: int) -> Iterator[str]:

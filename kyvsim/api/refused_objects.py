@@ -451,7 +451,7 @@ def _misfits(kind: Type, value: Json, path: Path) -> Iterator[_Fault]:
     elif found is list and kind.sequence is not None:
         yield from _in_list(kind.sequence, value, path)
     else:
-        wanted = _wanted(kind, found)
+        wanted = _expected(kind, found)
         if wanted:
             yield _Fault(path, f"must be {wanted}, not {_type_name(value)}")
         elif (
@@ -474,7 +474,7 @@ def _in_list(kind: ListType, value: list[Json], path: Path) -> Iterator[_Fault]:
         yield from _misfits(resolve(kind.element), element, (*path, index))
 
 
-def _wanted(kind: Type, found: type) -> str:
+def _expected(kind: Type, found: type) -> str:
     """Return what a type takes where it does not take a value of some class, or ""."""
     if kind.mapping is None and kind.sequence is None:
         fitting = _FITTING.get(kind.scalar)

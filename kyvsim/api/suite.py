@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.api.processes import each_in_processes
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
-from kyvsim.api.suite_reasons import telling
+from kyvsim.api.suite_reasons import compile_suite_reasons
 from kyvsim.api.system import processors
 from kyvsim.load.files import fingerprint
 from kyvsim.load.folders import USUAL, Walking
@@ -148,7 +148,7 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     points = recorder.points() if recorder else ()
     outcomes: tuple[RowOutcome, ...] = ()
     if bench:
-        bench = bench._replace(reasons=telling(inputs))
+        bench = bench._replace(reasons=compile_suite_reasons(inputs))
         found = check_rows(rows, inputs.suite, bench, lenient=options.lenient)
         outcomes = tuple(
             placed(manifest, row, one, keep_goldens=options.goldens) for row, one in found

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kyvsim.api.suite import bench_of, no_rows, placed
 from kyvsim.api.suite_inputs import read_test
-from kyvsim.api.suite_reasons import telling
+from kyvsim.api.suite_reasons import compile_suite_reasons
 from kyvsim.load.suite_manifest import read_manifests
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.suite import ExpectedRow, Manifest, RowOutcome
@@ -53,7 +53,7 @@ def open_manifest(manifest: Manifest) -> OpenManifest:
     inputs = read_test(manifest, manifest.rows)
     if inputs.unusable:
         return OpenManifest(inputs.diagnostics, None)
-    bench = bench_of(manifest, inputs)._replace(reasons=telling(inputs))
+    bench = bench_of(manifest, inputs)._replace(reasons=compile_suite_reasons(inputs))
 
     def check(row: ExpectedRow) -> tuple[RowOutcome, ...]:
         found = check_rows((row,), inputs.suite, bench, lenient=False)

@@ -21,7 +21,7 @@ from kyvsim.suite.compare import FindReasons
 from kyvsim.suite.run import ResourceAnswers
 
 
-def telling(inputs: ManifestInputs) -> FindReasons:
+def compile_suite_reasons(inputs: ManifestInputs) -> FindReasons:
     """Return what tells how rules of a test came to their results.
 
     Of a rule that passed that is only where it stands.

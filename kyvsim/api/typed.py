@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kyvsim.api.explain import Explaining, Wanted, open_explanation
+from kyvsim.api.explain import Explaining, ExplainTarget, open_explanation
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.api.simulate import Simulated, SimulateInputs, simulate
 from kyvsim.load.documents import STRICT_FLOATS, read_documents
@@ -37,8 +37,8 @@ def explain_typed(typed: Typed, budget: Budget = UNCHANGED) -> Explaining:
     )
     named = tuple(_files_named(values)) if values else ()
     if not named:
-        return open_explanation(inputs, Wanted())
-    found = open_explanation(inputs._replace(values_file=""), Wanted())
+        return open_explanation(inputs, ExplainTarget())
+    found = open_explanation(inputs._replace(values_file=""), ExplainTarget())
     run = found.run._replace(diagnostics=(*found.run.diagnostics, *named), applied=False)
     return Explaining(run, iter(()))
 

@@ -83,7 +83,7 @@ def remarks_on(
         (*texts, source._replace(folder=folder)),
         crd_paths=rules.crd_paths,
         walking=rules.walking._replace(as_found=True),
-        is_told=lambda file: os.path.realpath(file) == own,
+        is_reported=lambda file: os.path.realpath(file) == own,
     ).diagnostics
     told = {(one.code, one.location) for one in found}
     shapes = (one for one in _of_forms(source) if (one.code, one.location) not in told)
@@ -116,7 +116,7 @@ def _has_other_form(document: Document, name: str) -> bool:
     return name in known_schemas() and not is_linted
 
 
-class ToldRule(NamedTuple):
+class ReportedRule(NamedTuple):
     """A rule, in a few words."""
 
     policy: str
@@ -133,16 +133,16 @@ class ToldRule(NamedTuple):
     """Names of the rules that are derived of it, with their kinds."""
 
 
-def rules_in(source: Source) -> tuple[ToldRule, ...]:
+def rules_in(source: Source) -> tuple[ReportedRule, ...]:
     """Return the rules of the policies of a text; policies that cannot be read have none."""
     documents = [one for one in parse_documents(source, STRICT) if isinstance(one, Document)]
     policies, _ = load_policies(documents, READERS)
-    found: list[ToldRule] = []
+    found: list[ReportedRule] = []
     for policy in policies:
         every = derived_rules(policy)
         for rule in policy.rules:
             own = [one for one in every if one.path == rule.path and one.name != rule.name]
-            told = ToldRule(
+            told = ReportedRule(
                 policy=f"{policy.kind} {policy.name}",
                 name=rule.name,
                 line=policy.document.locate(rule.path).line,

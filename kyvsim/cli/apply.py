@@ -12,14 +12,14 @@ from kyvsim.api import ApplyInputs, open_application
 from kyvsim.api.apply import known_by_now
 from kyvsim.cli.apply_formats import (
     chosen_by,
-    closing_look,
     document_set,
     is_for_people,
     shown_pieces,
     streams,
+    summary_style,
 )
 from kyvsim.cli.apply_jobs import run_in_blocks
-from kyvsim.cli.closing import ClosingLook
+from kyvsim.cli.closing import SummaryStyle
 from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import (
     check_inputs,
@@ -54,7 +54,7 @@ from kyvsim.cli.parameters import (
 )
 from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option, report_files
 from kyvsim.cli.run_shown import View, show_run
-from kyvsim.cli.streams import is_terminal, say
+from kyvsim.cli.streams import is_terminal, print_stderr
 from kyvsim.kubernetes.quantities import format_duration, parse_duration
 from kyvsim.model.result import EngineResponse, RunVerdict
 from kyvsim.report.baseline import baseline_text
@@ -279,14 +279,14 @@ def _apply(
     def finish(one: Run) -> None:
         reports.commit()
         if files:
-            say(f"wrote {files.commit()} to {safe_line(options['output'])}")
+            print_stderr(f"wrote {files.commit()} to {safe_line(options['output'])}")
         if options["write_baseline"]:
             _write_baseline(one, options["write_baseline"], baseline)
 
-    look = closing_look(chosen, options)
+    look = summary_style(chosen, options)
     view = View(
         is_for_people(chosen),
-        ClosingLook(look, begun) if look else None,
+        SummaryStyle(look, begun) if look else None,
         FORMATS[chosen.shown].media,
     )
     return show_run(run, options, pieces, view, finish=finish)
@@ -332,8 +332,8 @@ def _write_baseline(run: Run, path: str, files: ReportFiles) -> None:
     A run that could not use all its input knows too little: then nothing is written.
     """
     if run_ending(run).verdict is RunVerdict.INCOMPLETE:
-        say(safe_line(f"{path} is not written: some input could not be used"))
+        print_stderr(safe_line(f"{path} is not written: some input could not be used"))
         return
     known = known_by_now(run)
     files.fill((baseline_text(known),))
-    say(safe_line(f"wrote {counted(sum(known.values()), 'failure')} to {path}"))
+    print_stderr(safe_line(f"wrote {counted(sum(known.values()), 'failure')} to {path}"))

@@ -12,7 +12,7 @@ import click
 from kyvsim.api import ApplyInputs
 from kyvsim.api.apply import render_document
 from kyvsim.api.system import processors
-from kyvsim.cli.closing import ClosingLook
+from kyvsim.cli.closing import SummaryStyle
 from kyvsim.cli.report_files import Chosen
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, shown_width, shows_colours
@@ -168,7 +168,7 @@ def whole_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
         run,
         options,
         lambda one: render_document(format_.write, one, look),
-        View(format_.for_people, ClosingLook(look) if is_view else None, format_.media),
+        View(format_.for_people, SummaryStyle(look) if is_view else None, format_.media),
     )
 
 

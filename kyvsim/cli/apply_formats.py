@@ -10,7 +10,7 @@ import click
 from kyvsim.api.apply import render_run
 from kyvsim.cli.overwriting import BASELINE, refuse_overwriting
 from kyvsim.cli.report_files import Chosen, ReportFiles, named_formats
-from kyvsim.cli.streams import say, shown_width, shows_colours
+from kyvsim.cli.streams import print_stderr, shown_width, shows_colours
 from kyvsim.report.ending import ending_line, run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.run import DocumentSet, Run, StreamingDocument
@@ -122,27 +122,27 @@ def document_set(chosen: Chosen, options: Mapping[str, Any]) -> DocumentSet | No
 
 
 def _documents(run: Run, chosen: Chosen, options: Mapping[str, Any]) -> list[StreamingDocument]:
-    begun = [FORMATS[chosen.shown].write(run, look_of(chosen, options))]
-    plain = _plain_look(options)._replace(in_file=True)
+    begun = [FORMATS[chosen.shown].write(run, render_options_of(chosen, options))]
+    plain = _plain_render_options(options)._replace(in_file=True)
     return begun + [FORMATS[name].write(run, plain) for name, _ in chosen.files]
 
 
-def look_of(chosen: Chosen, options: Mapping[str, Any]) -> RenderOptions:
+def render_options_of(chosen: Chosen, options: Mapping[str, Any]) -> RenderOptions:
     """Return how what goes to standard output looks."""
-    plain = _plain_look(options)
+    plain = _plain_render_options(options)
     if not is_for_people(chosen):
         return plain
     colours = shows_colours()
     return plain._replace(colours=colours, width=shown_width(sys.stdout))
 
 
-def closing_look(chosen: Chosen, options: Mapping[str, Any]) -> RenderOptions | None:
+def summary_style(chosen: Chosen, options: Mapping[str, Any]) -> RenderOptions | None:
     """Return how the closing line looks below it; None where it is one line, as it is elsewhere."""
-    look = look_of(chosen, options)
+    look = render_options_of(chosen, options)
     return look if chosen.shown == _VIEW and look.show is not Show.OBJECTS else None
 
 
-def _plain_look(options: Mapping[str, Any]) -> RenderOptions:
+def _plain_render_options(options: Mapping[str, Any]) -> RenderOptions:
     return RenderOptions(
         detailed=options["detailed_results"],
         diff=options["diff"],
@@ -151,9 +151,9 @@ def _plain_look(options: Mapping[str, Any]) -> RenderOptions:
         objects=not options["output"],
         lifetime=options["generated_exception_ttl"],
         show=Show(options["show"] or Show.CHANGES),
-        say=_say_all,
+        say=_print_all,
     )
 
 
-def _say_all(lines: str) -> None:
-    say(safe_text(lines.rstrip()))
+def _print_all(lines: str) -> None:
+    print_stderr(safe_text(lines.rstrip()))

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kyvsim.api import ApplyInputs, Source
 from kyvsim.api.system import processors
-from kyvsim.cli.streams import is_terminal, say
+from kyvsim.cli.streams import is_terminal, print_stderr
 from kyvsim.report.progress import with_progress
 from kyvsim.report.run import DocumentSet, Run
 from kyvsim.report.style import safe_line
@@ -45,7 +45,7 @@ def run_in_blocks(
 def _note(jobs: int, reason: str) -> None:
     """Report once why the work is not shared, or memory grows with the input."""
     done = f"-j {jobs} has no effect" if jobs > 1 else "all resources are read before the first"
-    say(f"note: {done}: {safe_line(reason)}")
+    print_stderr(f"note: {done}: {safe_line(reason)}")
 
 
 def _possible(jobs: int) -> int:

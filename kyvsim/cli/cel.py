@@ -18,13 +18,13 @@ from kyvsim.api.cel import (
     variables,
 )
 from kyvsim.cel import CelError, CompileError
-from kyvsim.cli.closing import say_remarks
+from kyvsim.cli.closing import print_diagnostics
 from kyvsim.cli.command import Group
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.jp import read_lines, read_text
 from kyvsim.cli.options import time_option
 from kyvsim.cli.parameters import EVALUATION, INPUT, argument, offering, safe_option
-from kyvsim.cli.streams import say, write_out
+from kyvsim.cli.streams import print_stderr, write_out
 from kyvsim.kubernetes.go_text import to_json
 from kyvsim.model.diagnostic import Severity, likely
 from kyvsim.report.log_commands import JSON, log_safe
@@ -68,7 +68,7 @@ def check(arguments: tuple[str, ...], expression: tuple[str, ...], kind: str) ->
         try:
             write_out([f"# {safe_text(text)}\n{compile_cel(text, session).type}\n"])
         except CompileError as error:
-            say(_pointed(error))
+            print_stderr(_pointed(error))
             status = UNUSABLE
     return status
 
@@ -132,7 +132,7 @@ def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options:
     if batch == "-" and inputs.resource == "-":
         raise click.UsageError("standard input (-) can hold either lines or the resource, not both")
     session = open_cel(inputs, read_text("-").encode() if inputs.resource == "-" else None)
-    say_remarks(session.diagnostics)
+    print_diagnostics(session.diagnostics)
     if any(one.severity is Severity.ERROR for one in session.diagnostics):
         return UNUSABLE
     if batch:
@@ -161,10 +161,10 @@ def _answer(text: str, session: CelSession) -> int:
     try:
         found = evaluate_cel(compile_cel(text, session), session)
     except CompileError as error:
-        say(_pointed(error))
+        print_stderr(_pointed(error))
         return UNUSABLE
     except CelError as error:
-        say(f"error: {text}: {error}")
+        print_stderr(f"error: {text}: {error}")
         return FAILED
     write_out([f"# {safe_text(text)}\n{found.type} {log_safe(found.text, JSON)}\n"])
     return OK
@@ -201,5 +201,5 @@ def functions(names: tuple[str, ...], kind: str) -> int:
         write_out(f"{name}: {found}\n" for name, found in variables(kind).items())
     write_out(f"{way}\n" for name in names or known for way in known.get(name, ()))
     for name in unknown:
-        say(f"error: {kind} has no function `{name}`{likely(name, known)}")
+        print_stderr(f"error: {kind} has no function `{name}`{likely(name, known)}")
     return UNUSABLE if unknown else OK

@@ -5,14 +5,14 @@ from typing import Any
 import click
 
 from kyvsim.api.chainsaw import ChainsawRun, run_chainsaw
-from kyvsim.cli.closing import close, say_remarks
+from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.options import colour_option, jobs_option
 from kyvsim.cli.overwriting import refuse_named
 from kyvsim.cli.parameters import EVALUATION, INPUT, OUTPUT, PathType, argument, safe_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import shows_colours, write_out
-from kyvsim.cli.walking import say_left_out, walking_of, walking_options
+from kyvsim.cli.walking import print_ignored, walking_of, walking_options
 from kyvsim.report.chainsaw import chainsaw_ending
 from kyvsim.report.formats import CHAINSAW_FORMATS as FORMATS
 from kyvsim.report.suite_text import SuiteOptions
@@ -93,7 +93,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         install=options["install"],
     )
     report = run_chainsaw(run)
-    say_remarks(report.diagnostics)
+    print_diagnostics(report.diagnostics)
     refuse_named(chosen.files, report.files, ctx)
     sight = SuiteOptions(fail_only=options["fail_only"])
     write_reports(
@@ -102,7 +102,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     )
     coloured = sight._replace(colours=shows_colours())
     write_out(FORMATS[chosen.shown].write(report, coloured), FORMATS[chosen.shown].media)
-    say_left_out(report.left_out, options)
+    print_ignored(report.left_out, options)
     ending = chainsaw_ending(report)
     close(ending, on_stdout=chosen.shown == "text")
     return ending.status

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, write_out
+from kyvsim.cli.streams import is_terminal, print_stderr, shown_width, shows_colours, write_out
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import RunEnding
 from kyvsim.report.diagnostics import remark_text, source_lines
@@ -14,14 +14,14 @@ from kyvsim.report.ending import closing_lines, ending_line
 from kyvsim.report.style import RenderOptions, layout_of
 
 
-def say_remarks(remarks: Iterable[Diagnostic]) -> None:
+def print_diagnostics(remarks: Iterable[Diagnostic]) -> None:
     """Say what is wrong with inputs, one remark after the other."""
     lines = _remark_lines(remarks) if is_terminal(sys.stderr) else map(remark_text, remarks)
     for line in lines:
-        say(line)
+        print_stderr(line)
 
 
-class ClosingLook(NamedTuple):
+class SummaryStyle(NamedTuple):
     """How the closing line looks below a view that is wrapped."""
 
     look: RenderOptions
@@ -35,20 +35,20 @@ class ClosingLook(NamedTuple):
         return closing_lines(ending, layout_of(self.look), seconds)
 
 
-def close(ending: RunEnding, *, on_stdout: bool, closing: ClosingLook | None = None) -> None:
+def close(ending: RunEnding, *, on_stdout: bool, closing: SummaryStyle | None = None) -> None:
     """Write the closing line.
 
     It goes where the counts went: to standard output below a view for people, to standard error
     beside a document for programs. On a terminal it is wrapped.
     """
     if closing is None and on_stdout and is_terminal(sys.stdout):
-        closing = ClosingLook(RenderOptions(width=shown_width(sys.stdout)))
+        closing = SummaryStyle(RenderOptions(width=shown_width(sys.stdout)))
     if closing is not None:
         write_out(closing.lines(ending))
     elif on_stdout:
         write_out((f"{ending_line(ending)}\n",))
     else:
-        say(ending_line(ending))
+        print_stderr(ending_line(ending))
 
 
 def _remark_lines(remarks: Iterable[Diagnostic]) -> Iterator[str]:

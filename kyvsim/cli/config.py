@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from kyvsim.cli.closing import say_remarks
+from kyvsim.cli.closing import print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.commands import COMMANDS
 from kyvsim.cli.exit_status import OK, UNUSABLE
@@ -95,7 +95,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         found = use_settings(one)
         remarks |= dict.fromkeys((*found.remarks, *read_values(one)))
         held += _held(one, every=options["every"])
-    say_remarks(remarks)
+    print_diagnostics(remarks)
     files = configuration_files(ctx).paths
     if options["output_format"] == "json":
         write_out(_json(files, held), JSON)

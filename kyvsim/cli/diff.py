@@ -8,14 +8,14 @@ import click
 
 from kyvsim.api.diff import open_comparison
 from kyvsim.api.inputs import AS_GIVEN, ApplyInputs
-from kyvsim.cli.closing import close, say_remarks
+from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import check_inputs, input_options_of, inputs_of, stdin_for
 from kyvsim.cli.options import colour_option, refused_options, split_at_commas, strict_option
 from kyvsim.cli.parameters import OUTPUT, safe_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import is_terminal, shows_colours, write_out
-from kyvsim.cli.walking import say_left_out
+from kyvsim.cli.walking import print_ignored
 from kyvsim.report.differences import RunComparison, comparison_ending
 from kyvsim.report.ending import ending_line
 from kyvsim.report.formats import DIFF_FORMATS as FORMATS
@@ -70,15 +70,15 @@ def command(ctx: click.Context, /, **options: Any) -> int:
             found = open_comparison(old, new, stdin, words=options["messages"])
         if options["strict"]:
             found = found.strictly()
-        say_remarks(found.all_diagnostics())
-        say_left_out((*found.old.left_out, *found.new.left_out), options)
+        print_diagnostics(found.all_diagnostics())
+        print_ignored((*found.old.left_out, *found.new.left_out), options)
         if chosen.files:
             found = found._replace(resources=tuple(found.resources))
         write_out(
             _written(chosen.shown, found, options, is_shown=True), FORMATS[chosen.shown].media
         )
         files.fill(_written(name, found, options) for name, _ in chosen.files)
-    say_remarks(found.final_diagnostics())
+    print_diagnostics(found.final_diagnostics())
     ending = comparison_ending(found)
     close(ending, on_stdout=FORMATS[chosen.shown].for_people)
     return ending.status

@@ -9,7 +9,7 @@ import click
 
 from kyvsim.api.equal import Comparison, EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
-from kyvsim.cli.closing import close, say_remarks
+from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_folder, write_tests
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option, time_option
@@ -217,7 +217,7 @@ def _inputs(options: Mapping[str, Any]) -> EqualInputs:
 def _show(found: Comparison, chosen: Chosen, files: ReportFiles) -> int:
     """Write what was found, in all formats; return the exit status."""
     told = Equality(found.evidence, found.diagnostics)
-    say_remarks(found.diagnostics)
+    print_diagnostics(found.diagnostics)
     shown = FORMATS[chosen.shown]
     write_out(shown.write(told), shown.media)
     files.fill(FORMATS[name].write(told) for name, _ in chosen.files)

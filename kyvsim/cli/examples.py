@@ -9,13 +9,13 @@ import click
 from kyvsim.api.examples import make_examples
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.api.suite_create import Creation, create_test
-from kyvsim.cli.closing import close, say_remarks
+from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_folder, write_in
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option
 from kyvsim.cli.overwriting import reader_of
 from kyvsim.cli.parameters import INPUT, OUTPUT, Effect, PathType, argument, option
-from kyvsim.cli.streams import is_terminal, say, stdin_of, write_out
+from kyvsim.cli.streams import is_terminal, print_stderr, stdin_of, write_out
 from kyvsim.model.comparison import Examples
 from kyvsim.report.equal import examples_ending, missing_text, stream, targets_stream
 from kyvsim.report.log_commands import YAML
@@ -98,9 +98,9 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     )
     with waiting("making examples", shown=is_terminal(sys.stderr)):
         found = make_examples(inputs, options["seconds"], stdin)
-    say_remarks(found.diagnostics)
+    print_diagnostics(found.diagnostics)
     for one in found.missing:
-        say(safe_line(f"warning: {missing_text(one)}"))
+        print_stderr(safe_line(f"warning: {missing_text(one)}"))
     if not folder:
         write_out(stream(found), YAML)
         if found.found and found.targets:
@@ -121,7 +121,7 @@ def _write(folder: str, found: Examples, policies: tuple[str, ...]) -> None:
         write_in(folder, path, "".join(targets_stream(found)))
     created = create_test(Creation(policies, (resources,), folder, _MANIFEST, targets))
     for text in created.remarks:
-        say(safe_line(f"warning: {text}"))
+        print_stderr(safe_line(f"warning: {text}"))
     for file in created.files:
         write_in(folder, file.path, file.text)
-    say(safe_line(f"wrote {resources} and {os.path.join(folder, _MANIFEST)}"))
+    print_stderr(safe_line(f"wrote {resources} and {os.path.join(folder, _MANIFEST)}"))

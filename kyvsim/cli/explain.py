@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from kyvsim.api.explain import NotFoundError, Wanted
-from kyvsim.cli.closing import say_remarks
+from kyvsim.api.explain import ExplainTarget, NotFoundError
+from kyvsim.cli.closing import print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.explain_run import opened, written
@@ -20,7 +20,7 @@ from kyvsim.cli.options import colour_option, refused_options
 from kyvsim.cli.parameters import INPUT, safe_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import shows_colours, write_out
-from kyvsim.cli.walking import say_left_out
+from kyvsim.cli.walking import print_ignored
 from kyvsim.model.diagnostic import Severity
 from kyvsim.report.formats import EXPLAIN_FORMATS as FORMATS
 
@@ -67,14 +67,14 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     check_inputs(ctx, options)
     chosen = chosen_formats(options, FORMATS, ctx)
     stdin = stdin_for(options, ctx)
-    asked = Wanted(options["rule"], options["object"])
+    asked = ExplainTarget(options["rule"], options["object"])
     try:
         found = opened(inputs_of(options, ctx), asked, stdin)
     except NotFoundError as error:
-        say_remarks(error.diagnostics)
+        print_diagnostics(error.diagnostics)
         raise click.UsageError(str(error), ctx) from None
-    say_remarks(found.run.diagnostics)
-    say_left_out(found.run.left_out, options)
+    print_diagnostics(found.run.diagnostics)
+    print_ignored(found.run.left_out, options)
     with report_files(chosen, FORMATS) as files:
         objects = tuple(found.objects) if chosen.files else found.objects
         write_out(
@@ -83,6 +83,6 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         files.fill(written(name, objects, colours=False) for name, _ in chosen.files)
     # The explanation shows that no rule matched, not that policies were given as resources.
     later = tuple(one for one in found.run.final_diagnostics() if one.severity is Severity.ERROR)
-    say_remarks(later)
+    print_diagnostics(later)
     is_broken = any(one.severity is Severity.ERROR for one in (*found.run.diagnostics, *later))
     return UNUSABLE if is_broken else OK

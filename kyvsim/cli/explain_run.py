@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kyvsim.api.explain import Explaining, Wanted, explained_run, open_explanation
+from kyvsim.api.explain import Explaining, ExplainTarget, explained_run, open_explanation
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.cli.apply_formats import is_for_people, shown_pieces
 from kyvsim.cli.report_files import Chosen, report_files
@@ -38,7 +38,7 @@ _OTHER_VIEWS = (
 """Options of `apply` that an explanation has no use for, with their spelling."""
 
 
-def opened(inputs: ApplyInputs, asked: Wanted, stdin: bytes | None) -> Explaining:
+def opened(inputs: ApplyInputs, asked: ExplainTarget, stdin: bytes | None) -> Explaining:
     """Return what is to be explained; raises NotFoundError."""
     with waiting("reading files", shown=is_terminal(sys.stderr)):
         return open_explanation(inputs, asked, stdin)
@@ -67,7 +67,7 @@ def explain_applied(
     _refuse_other_views(options, chosen, ctx)
     inputs, stdin = given
     with report_files(chosen, FORMATS) as reports:
-        run = explained_run(opened(inputs, Wanted(), stdin))
+        run = explained_run(opened(inputs, ExplainTarget(), stdin))
         view = _view(run) if chosen.shown == _TEXT else None
         return show_run(
             run,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from kyvsim.api.suite_create import Creation, create_test
 from kyvsim.api.suite_update import FileText, Updates
 from kyvsim.cli.overwriting import refuse_read
-from kyvsim.cli.streams import OutputError, say
+from kyvsim.cli.streams import OutputError, print_stderr
 from kyvsim.kubernetes.objects import Json
 from kyvsim.load.scratch import ScratchFiles
 from kyvsim.report.object_text import to_yaml
@@ -27,9 +27,9 @@ def write_updates(updates: Updates) -> int:
         except OutputError as error:
             problems.append(str(error))
             continue
-        say(safe_line(f"updated {file.path}: {', '.join(file.objects)}"))
+        print_stderr(safe_line(f"updated {file.path}: {', '.join(file.objects)}"))
     for problem in problems:
-        say(safe_line(f"error: not updated: {problem}"))
+        print_stderr(safe_line(f"error: not updated: {problem}"))
     return len(problems)
 
 
@@ -114,9 +114,11 @@ def write_tests(
         for file in created.files:
             write_in(own, file.path, file.text)
         if not created.files:
-            say(f"warning: no test for the {name} policies: they say nothing of these objects")
+            print_stderr(
+                f"warning: no test for the {name} policies: they say nothing of these objects"
+            )
     aside = f", {counted(left_out, 'case')} left out that no test can have" if left_out else ""
-    say(
+    print_stderr(
         safe_line(
             f"wrote {counted(len(objects), 'object')} and a test for each side to {folder}{aside}"
         )

@@ -25,7 +25,7 @@ from kyvsim.cli.parameters import (
     safe_option,
 )
 from kyvsim.cli.settings import configuration_files
-from kyvsim.cli.streams import say, stdin_of
+from kyvsim.cli.streams import print_stderr, stdin_of
 from kyvsim.cli.walking import walking_of, walking_options
 from kyvsim.load.files import Source
 from kyvsim.load.folders import IGNORE_FILE
@@ -450,7 +450,7 @@ def unchanged_of(
     own = {os.path.realpath(one) for one in configuration_files(ctx).paths}
     for one in sorted(found.changed):
         if decides(one) or one in own or os.path.basename(one) == IGNORE_FILE:
-            say(safe_line(f"{os.path.relpath(one)} has changed: all files are looked at"))
+            print_stderr(safe_line(f"{os.path.relpath(one)} has changed: all files are looked at"))
             return None
     return found.unchanged
 

@@ -15,7 +15,7 @@ from kyvsim.cli.command import Group
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.options import list_option
 from kyvsim.cli.parameters import INPUT, OUTPUT, Effect, argument, offering, safe_option
-from kyvsim.cli.streams import read_stdin, say, write_out
+from kyvsim.cli.streams import print_stderr, read_stdin, write_out
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.jmespath.functions.record import Function
 from kyvsim.jmespath.functions.table import functions
@@ -51,7 +51,7 @@ def function(names: tuple[str, ...]) -> int:
     write_out(_described(record) for record in sorted(chosen, key=lambda one: one.signature))
     unknown = [name for name in names if name not in functions()]
     for name in unknown:
-        say(f"error: there is no function `{safe_line(name)}`{likely(name, functions())}")
+        print_stderr(f"error: there is no function `{safe_line(name)}`{likely(name, functions())}")
     return UNUSABLE if unknown else OK
 
 
@@ -67,7 +67,7 @@ def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
         for text in texts or [_prompted("a jmespath expression")]:
             write_out([safe_text(f"# {text}\n{show_tree(text)}\n")])
     except QuerySyntaxError as error:
-        say(f"Error: {_pointed(error)}")
+        print_stderr(f"Error: {_pointed(error)}")
         return UNUSABLE
     return OK
 
@@ -124,13 +124,13 @@ def _answer(text: str, data: Json, system: System, options: dict[str, Any]) -> i
     try:
         result = compile_query(text, system).evaluate(data)
     except QuerySyntaxError as error:
-        say(f"Error: failed to compile JMESPath: {text}, error: {_pointed(error)}")
+        print_stderr(f"Error: failed to compile JMESPath: {text}, error: {_pointed(error)}")
         return UNUSABLE
     except QueryError as error:
-        say(f"Error: error evaluating JMESPath expression: {error.message}")
+        print_stderr(f"Error: error evaluating JMESPath expression: {error.message}")
         return FAILED
     except BudgetError as error:
-        say(f"Error: error evaluating JMESPath expression: {error}")
+        print_stderr(f"Error: error evaluating JMESPath expression: {error}")
         return FAILED
     write_out([f"# {safe_text(text)}\n"])
     if options["unquoted"] and result.__class__ is str:
@@ -139,7 +139,7 @@ def _answer(text: str, data: Json, system: System, options: dict[str, Any]) -> i
     try:
         shown = to_json(result)
     except ValueError as error:
-        say(f"Error: error marshalling result to JSON: {error}")
+        print_stderr(f"Error: error marshalling result to JSON: {error}")
         return FAILED
     shown = _ODD.sub(lambda found: f"\\u{ord(found[0]):04x}", shown)
     write_out([f"{shown if options['compact'] else _indented(shown)}\n"], JSON)

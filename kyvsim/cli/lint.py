@@ -24,8 +24,15 @@ from kyvsim.cli.options import (
 )
 from kyvsim.cli.parameters import INPUT, OUTPUT, Effect, PathType, argument, option, safe_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
-from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, stdin_of, write_out
-from kyvsim.cli.walking import say_left_out, walking_of, walking_options
+from kyvsim.cli.streams import (
+    is_terminal,
+    print_stderr,
+    shown_width,
+    shows_colours,
+    stdin_of,
+    write_out,
+)
+from kyvsim.cli.walking import print_ignored, walking_of, walking_options
 from kyvsim.load.files import STDIN, STDIN_NAME
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.result import Fact, RunVerdict
@@ -98,12 +105,12 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     definitions = {os.path.realpath(one) for one in options["crd_path"]}
     unchanged = unchanged_of(options, ctx, lambda: definitions.__contains__)
 
-    def is_told(file: str) -> bool:
+    def is_reported(file: str) -> bool:
         return unchanged is None or os.path.realpath(file) not in unchanged
 
     def check() -> Findings:
         with waiting("checking policies", shown=is_terminal(sys.stderr)):
-            return lint(paths, given, options["crd_path"], walking, is_told=is_told)
+            return lint(paths, given, options["crd_path"], walking, is_reported=is_reported)
 
     with report_files(chosen, FORMATS) as files:
         shown = FORMATS[chosen.shown]
@@ -114,15 +121,17 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         if options["strict"]:
             findings = findings._replace(diagnostics=strictly(findings.diagnostics))
         if not options["diff"]:
-            look = _look()._replace(quiet=options["quiet"], statistics=options["statistics"])
+            look = _render_options()._replace(
+                quiet=options["quiet"], statistics=options["statistics"]
+            )
             write_out(shown.write(findings, look), shown.media)
         files.fill(FORMATS[name].write(findings, RenderOptions()) for name, _ in chosen.files)
     if options["verbose"]:
         for name in findings.texts:
-            say(safe_line(f"{name}: looked at"))
-    say_left_out(findings.left_out, options)
+            print_stderr(safe_line(f"{name}: looked at"))
+    print_ignored(findings.left_out, options)
     if options["diff"] or not shown.for_people:
-        say(ending_line(findings.ending))
+        print_stderr(ending_line(findings.ending))
     return findings.ending.status
 
 
@@ -145,14 +154,14 @@ def _after_fixes(
     """Show fixes, write them where that is asked for, and return what is found then."""
     writes = not options["diff"]
     if shows or not writes:
-        write_out(_diff_of(fixed, _look()))
+        write_out(_diff_of(fixed, _render_options()))
     if writes and fixed:
         _write_fixed(fixed)
         findings = check()
     return findings._replace(further=(_fixed_fact(fixed, written=writes),))
 
 
-def _look() -> RenderOptions:
+def _render_options() -> RenderOptions:
     """Return how what goes to standard output looks, where that is for people."""
     on_terminal = is_terminal(sys.stdout)
     colours = shows_colours()

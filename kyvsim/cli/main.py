@@ -12,7 +12,7 @@ import click
 from kyvsim.cli.commands import kyvsim
 from kyvsim.cli.exit_status import INTERRUPTED, OK, TERMINATED, UNUSABLE, Interrupted
 from kyvsim.cli.parameters import origin_of, set_elsewhere
-from kyvsim.cli.streams import abandon_stdout, say
+from kyvsim.cli.streams import abandon_stdout, print_stderr
 from kyvsim.report.style import safe_line, safe_text
 
 _CALLS = 10_000
@@ -55,7 +55,7 @@ def run(arguments: Sequence[str], *, alone: bool = False) -> int:
         return _run(arguments)
     except (Interrupted, KeyboardInterrupt) as interrupt:
         status = interrupt.code if isinstance(interrupt, Interrupted) else INTERRUPTED
-        say("terminated" if status == TERMINATED else "interrupted")
+        print_stderr("terminated" if status == TERMINATED else "interrupted")
         return int(status or INTERRUPTED)
     except Exception as error:  # noqa: BLE001 — the last resort: users never see a traceback
         return ended_by(error)
@@ -65,44 +65,44 @@ def ended_by(error: Exception) -> int:
     """Say what ended the program, and return the exit status."""
     match error:
         case click.ClickException():
-            _say_refused(error)
+            _print_refused(error)
             return UNUSABLE
         case click.Abort():
-            say("interrupted")
+            print_stderr("interrupted")
             return INTERRUPTED
         case BrokenPipeError():
             abandon_stdout()
             return OK
         case OSError():
             abandon_stdout()
-            _say_error(f"{error.filename or 'cannot write to standard output'}: {error.strerror}")
+            _print_error(f"{error.filename or 'cannot write to standard output'}: {error.strerror}")
             return UNUSABLE
         case MemoryError():
-            _say_error("there is no more memory: give the run more of it, or less to look at")
+            _print_error("there is no more memory: give the run more of it, or less to look at")
             return UNUSABLE
     return _defect(error)
 
 
-def _say_error(text: str) -> None:
+def _print_error(text: str) -> None:
     """Say what is wrong; what others wrote in it (names of files, their programs) stays text."""
-    say(f"error: {safe_text(text)}")
+    print_stderr(f"error: {safe_text(text)}")
 
 
-def _say_refused(error: click.ClickException) -> None:
+def _print_refused(error: click.ClickException) -> None:
     """Say why a command does not run, with the place of what is wrong outside of its line."""
     ctx = error.ctx if isinstance(error, click.UsageError) else None
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        say(error.format_message())
+        print_stderr(error.format_message())
         return
     place = None
     if ctx is not None:
-        say(f"Try '{ctx.command_path} --help' for help.")
+        print_stderr(f"Try '{ctx.command_path} --help' for help.")
         if isinstance(error, click.BadParameter):
             place = origin_of(ctx, error.param)
         elif elsewhere := set_elsewhere(ctx):
-            say(f"Set outside of the line: {elsewhere}")
+            print_stderr(f"Set outside of the line: {elsewhere}")
     text = error.format_message()
-    _say_error(f"{place}: {text}" if place else text)
+    _print_error(f"{place}: {text}" if place else text)
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -117,11 +117,11 @@ def _defect(error: Exception) -> int:
     if os.environ.get("KYVSIM_TRACEBACK"):
         import traceback
 
-        say("".join(traceback.format_exception(error)).rstrip())
+        print_stderr("".join(traceback.format_exception(error)).rstrip())
         return UNUSABLE
 
     cause = safe_line(" ".join(str(error).split())[:200])
-    say(
+    print_stderr(
         f"internal error: {type(error).__name__}: {cause}; this is a defect of kyvsim, "
         "please report it (KYVSIM_TRACEBACK=1 shows where it happened)"
     )

@@ -9,7 +9,7 @@ import click
 
 from kyvsim.api.migrate import migrate, with_counterexamples, with_evidence
 from kyvsim.api.suite_update import FileText
-from kyvsim.cli.closing import say_remarks
+from kyvsim.cli.closing import print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_place, write_files
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option
@@ -26,8 +26,8 @@ from kyvsim.cli.parameters import (
     safe_option,
 )
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
-from kyvsim.cli.streams import OutputError, is_terminal, say, stdin_of, write_out
-from kyvsim.cli.walking import say_left_out, walking_of, walking_options
+from kyvsim.cli.streams import OutputError, is_terminal, print_stderr, stdin_of, write_out
+from kyvsim.cli.walking import print_ignored, walking_of, walking_options
 from kyvsim.migrate import MADE_KINDS
 from kyvsim.model.comparison import Answer
 from kyvsim.model.migration import Migration
@@ -131,12 +131,12 @@ def command(ctx: click.Context, /, **options: Any) -> int:
                 migration = with_evidence(migration, options["resource"], options["seconds"])
             else:
                 migration = with_counterexamples(migration)
-        say_remarks(migration.diagnostics)
+        print_diagnostics(migration.diagnostics)
         _show(migration, chosen.shown, options, reader_of(options, ctx))
         files.fill(FORMATS[name].write(migration) for name, _ in chosen.files)
-    say_left_out(migration.left_out, options)
+    print_ignored(migration.left_out, options)
     ending = migration_ending(migration)
-    say(ending_line(ending))
+    print_stderr(ending_line(ending))
     return ending.status
 
 
@@ -159,7 +159,7 @@ def _show(
         return
     write_out(["---\n".join(text for *_, text in texts)], YAML)
     for line in "".join(FORMATS[shown].write(migration)).rstrip("\n").split("\n"):
-        say(line)
+        print_stderr(line)
 
 
 def _texts(migration: Migration, *, partial: bool) -> Iterable[tuple[str, str, str]]:
@@ -175,7 +175,7 @@ def _texts(migration: Migration, *, partial: bool) -> Iterable[tuple[str, str, s
                 if one.is_whole
                 else "some of its rules cannot be converted (--partial writes the others)"
             )
-            say(safe_line(f"{one.policy.key}: not written: {why}"))
+            print_stderr(safe_line(f"{one.policy.key}: not written: {why}"))
 
 
 def _place(file: str, paths: Iterable[str]) -> str:
@@ -205,4 +205,4 @@ def _write(files: list[FileText], options: dict[str, Any], reads: Callable[[str]
             raise OutputError(f"cannot write to {folder}: {error.strerror}") from None
     write_files(files)
     for file in files:
-        say(safe_line(f"wrote {file.path}"))
+        print_stderr(safe_line(f"wrote {file.path}"))

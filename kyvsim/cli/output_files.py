@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 
-from kyvsim.cli.streams import OutputError, say
+from kyvsim.cli.streams import OutputError, print_stderr
 from kyvsim.kubernetes.objects import Json, metadata
 from kyvsim.load.scratch import ScratchFiles
 from kyvsim.model.result import EngineResponse
@@ -119,7 +119,7 @@ def file_name(name: str) -> str:
         # What is alike so far stays apart.
         found += f"-{zlib.crc32(plain):08x}"
     if found != name:
-        say(safe_line(f"{name}: written as {found}, since a file cannot be called so"))
+        print_stderr(safe_line(f"{name}: written as {found}, since a file cannot be called so"))
     return found
 
 

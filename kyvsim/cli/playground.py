@@ -9,7 +9,7 @@ import click
 from kyvsim.cli.command import Command, of_extra
 from kyvsim.cli.exit_status import OK, TERMINATED, Interrupted
 from kyvsim.cli.parameters import safe_option
-from kyvsim.cli.streams import say
+from kyvsim.cli.streams import print_stderr
 
 _HELP = """Start a local web playground.
 
@@ -45,7 +45,7 @@ def command(**options: Any) -> int:
         from kyvsim.playground.serving import PortTakenError, serve  # noqa: PLC0415 — of an extra
 
     def began(address: str) -> None:
-        say(f"{address} is served until Ctrl-C is pressed")
+        print_stderr(f"{address} is served until Ctrl-C is pressed")
         if not options["no_open"]:
             _open(address)
 

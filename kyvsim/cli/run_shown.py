@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from kyvsim.cli.closing import ClosingLook, close, say_remarks
+from kyvsim.cli.closing import SummaryStyle, close, print_diagnostics
 from kyvsim.cli.streams import write_out
-from kyvsim.cli.walking import say_left_out, say_looked_at
+from kyvsim.cli.walking import print_evaluated_files, print_ignored
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.report.ending import run_ending
 from kyvsim.report.log_commands import TEXT
@@ -21,7 +21,7 @@ class View(NamedTuple):
 
     for_people: bool
     """Whether it is a view for people, which the closing line ends."""
-    closing: ClosingLook | None = None
+    closing: SummaryStyle | None = None
     """How that looks; None for one that is a single line."""
     media: str = TEXT
     """Its media type."""
@@ -45,14 +45,14 @@ def show_run(
     errors, others = _parted(run.diagnostics)
     # A long view moves what stands above it off the screen, so its reader finds errors below it.
     below = errors if view.for_people else ()
-    say_remarks(_told(others if view.for_people else run.diagnostics, options))
+    print_diagnostics(_rendered(others if view.for_people else run.diagnostics, options))
     if options.get("verbose"):
-        say_looked_at(run.policies)
-    say_left_out(run.left_out, options)
+        print_evaluated_files(run.policies)
+    print_ignored(run.left_out, options)
     write_out(pieces_of(run), view.media)
-    say_remarks(below)
+    print_diagnostics(below)
     finish(run)
-    say_remarks(_told(run.final_diagnostics(), options))
+    print_diagnostics(_rendered(run.final_diagnostics(), options))
     ending = run_ending(run)
     close(ending, on_stdout=view.for_people, closing=view.closing)
     return ending.status
@@ -66,7 +66,9 @@ def _parted(
     return errors, tuple(one for one in remarks if one.severity is not Severity.ERROR)
 
 
-def _told(remarks: tuple[Diagnostic, ...], options: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
+def _rendered(
+    remarks: tuple[Diagnostic, ...], options: Mapping[str, Any]
+) -> tuple[Diagnostic, ...]:
     """Return the remarks that are said: where only failures are asked for, errors."""
     if not options.get("quiet"):
         return remarks

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from kyvsim.cli.closing import say_remarks
+from kyvsim.cli.closing import print_diagnostics
 from kyvsim.cli.commands import NO_CONFIG_HELP, PREFIX
 from kyvsim.cli.discovered import Output, check_discovered, record_outputs
 from kyvsim.cli.exit_status import UNUSABLE
@@ -105,7 +105,7 @@ def _named_on_line(ctx: click.Context, opts: Mapping[str, Any]) -> str | None:
 def _read_settings(ctx: click.Context) -> None:
     """Read what is set for a command, and report what is wrong; errors end the program."""
     found = use_settings(ctx)
-    say_remarks(found.remarks)
+    print_diagnostics(found.remarks)
     if any(one.severity is Severity.ERROR for one in found.remarks):
         ctx.exit(UNUSABLE)
     if found.outputs:

@@ -15,7 +15,7 @@ from kyvsim.api.simulate import (
     scenario_json_schema,
     simulate,
 )
-from kyvsim.cli.closing import close, say_remarks
+from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.exit_status import OK
 from kyvsim.cli.options import (
@@ -42,7 +42,7 @@ from kyvsim.cli.parameters import (
 )
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import is_terminal, shows_colours, stdin_of, write_out
-from kyvsim.cli.walking import say_left_out, walking_of, walking_options
+from kyvsim.cli.walking import print_ignored, walking_of, walking_options
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.ports import SIMULATED
 from kyvsim.model.simulation import HazardLevel, ScenarioSettings, Simulation
@@ -244,10 +244,10 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     try:
         done = simulate(inputs, stdin, _watched(options))
     except NotFoundError as error:
-        say_remarks(error.diagnostics)
+        print_diagnostics(error.diagnostics)
         raise click.UsageError(str(error), ctx) from None
-    say_remarks(done.diagnostics)
-    say_left_out(done.left_out, options)
+    print_diagnostics(done.diagnostics)
+    print_ignored(done.left_out, options)
     if done.simulation is not None:
         refuse_named(chosen.files, done.files, ctx)
         _report(done.simulation, chosen, options)

@@ -53,7 +53,7 @@ class OutputError(click.ClickException):
     """Output could not be written; the text says where to and why."""
 
 
-def say(text: str) -> None:
+def print_stderr(text: str) -> None:
     """Write a line to standard error; when nobody can read it there is nothing more to do.
 
     What CI systems take for commands in it is shown as text.

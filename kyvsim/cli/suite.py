@@ -11,7 +11,7 @@ from kyvsim.api.mutants import try_mutants
 from kyvsim.api.suite import Outcomes, Reading, SuiteRun, run_tests
 from kyvsim.api.suite_update import plan_updates
 from kyvsim.api.suite_watch import Round
-from kyvsim.cli.closing import close, say_remarks
+from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import write_updates
 from kyvsim.cli.options import (
@@ -44,20 +44,20 @@ from kyvsim.cli.report_files import (
     report_files,
     write_reports,
 )
-from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, write_out
+from kyvsim.cli.streams import is_terminal, print_stderr, shown_width, shows_colours, write_out
 from kyvsim.cli.suite_create import create
 from kyvsim.cli.suite_options import (
-    CoverageWish,
-    MutantsWish,
+    CoverageOptions,
+    MutationOptions,
+    chosen_coverage,
+    chosen_mutants,
     coverage_options,
-    coverage_wish,
     mutants_options,
-    mutants_wish,
-    say_if_too_little,
+    report_if_too_low,
     write_coverage,
 )
 from kyvsim.cli.suite_watch import MACHINE, check_watch, watch
-from kyvsim.cli.walking import say_left_out, walking_of, walking_options
+from kyvsim.cli.walking import print_ignored, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.suite import Demands, SuiteOutcome
 from kyvsim.report.formats import SUITE_FORMATS as FORMATS
@@ -191,7 +191,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if options["resource"] or options["force"]:
         raise click.UsageError("--resource and --force go with --create", ctx)
     chosen = chosen_formats(options, FORMATS, ctx)
-    wishes = coverage_wish(options, ctx), mutants_wish(options, ctx)
+    wishes = chosen_coverage(options, ctx), chosen_mutants(options, ctx)
     reports = [(f"--coverage-report {name}", path) for name, path in wishes[0].files]
     written = (*chosen.files, *reports)
     refuse_overwriting(written, options, ctx)
@@ -227,7 +227,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 def _run_once(
     run: SuiteRun,
     options: Mapping[str, Any],
-    wishes: tuple[CoverageWish, MutantsWish],
+    wishes: tuple[CoverageOptions, MutationOptions],
     outputs: Outputs,
 ) -> int:
     chosen, files = outputs.chosen, outputs.files
@@ -238,7 +238,7 @@ def _run_once(
         with waiting("trying mutants", shown=is_terminal(sys.stderr)):
             found = found._replace(mutants=try_mutants(run, mutants.seconds))
     outcome = _judged(found, options, wishes)
-    say_remarks(every_diagnostic(outcome))
+    print_diagnostics(every_diagnostic(outcome))
     for_people = FORMATS[chosen.shown].for_people
     if options["update"] and not for_people:
         outcome = _updated(outcome, chosen)
@@ -247,7 +247,7 @@ def _run_once(
         outcome = _updated(outcome, chosen)
     files.fill(FORMATS[name].write(outcome, _sight(options)) for name, _ in chosen.files)
     _cover(outcome, chosen, coverage)
-    say_left_out(everything_left_out(outcome), options)
+    print_ignored(everything_left_out(outcome), options)
     ending = suite_ending(outcome)
     close(ending, on_stdout=for_people)
     return ending.status
@@ -263,7 +263,7 @@ def _watched(outcomes: Outcomes, total: int) -> Outcomes:
 def _judged(
     outcome: SuiteOutcome,
     options: Mapping[str, Any],
-    wishes: tuple[CoverageWish, MutantsWish] | None = None,
+    wishes: tuple[CoverageOptions, MutationOptions] | None = None,
 ) -> SuiteOutcome:
     """Return an outcome with what the options ask of it."""
     demands = Demands(options["require_tests"])
@@ -278,7 +278,7 @@ def _strict(outcome: SuiteOutcome) -> SuiteOutcome:
     return outcome._replace(manifests=tuple(manifests), diagnostics=strictly(outcome.diagnostics))
 
 
-def _cover(outcome: SuiteOutcome, chosen: Chosen, wish: CoverageWish) -> None:
+def _cover(outcome: SuiteOutcome, chosen: Chosen, wish: CoverageOptions) -> None:
     """Write what was reached, below the rows if they are text."""
     if outcome.coverage is None:
         return
@@ -286,8 +286,8 @@ def _cover(outcome: SuiteOutcome, chosen: Chosen, wish: CoverageWish) -> None:
     if chosen.shown == "text":
         write_out(("\n", *lines, "\n"))
     else:
-        say("".join(lines).rstrip())
-    say_if_too_little(outcome)
+        print_stderr("".join(lines).rstrip())
+    report_if_too_low(outcome)
 
 
 def _updated(outcome: SuiteOutcome, chosen: Chosen) -> SuiteOutcome:
@@ -299,7 +299,7 @@ def _updated(outcome: SuiteOutcome, chosen: Chosen) -> SuiteOutcome:
     rows = (row for one in outcome.manifests for row in one.rows if row.goldens)
     for row in rows if chosen.shown != "text" else ():
         if row.difference:
-            say(diff_text(row.difference))
+            print_stderr(diff_text(row.difference))
     return outcome._replace(not_updated=write_updates(updates))
 
 
@@ -333,7 +333,7 @@ def _sight(options: Mapping[str, Any]) -> SuiteOptions:
 def _show_round(one: Round, chosen: Chosen, options: Mapping[str, Any]) -> bool:
     """Show what has just run; files get the report of everything. Return whether somebody reads."""
     fresh, whole = (_judged(outcome, options) for outcome in (one.fresh, one.whole))
-    say_remarks(every_diagnostic(fresh))
+    print_diagnostics(every_diagnostic(fresh))
     sight = _sight(options)
     write_reports(
         (path, FORMATS[name].media, FORMATS[name].write(whole, sight))

@@ -10,8 +10,8 @@ from kyvsim.api.suite_create import Created, Creation, create_test
 from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.golden_files import check_place, write_file
 from kyvsim.cli.overwriting import reader_of, refuse_existing, refuse_read
-from kyvsim.cli.streams import OutputError, say
-from kyvsim.cli.suite_options import asks_for_coverage, asks_for_mutants
+from kyvsim.cli.streams import OutputError, print_stderr
+from kyvsim.cli.suite_options import wants_coverage, wants_mutants
 from kyvsim.report.style import counted, safe_line
 
 
@@ -20,12 +20,12 @@ def create(options: Mapping[str, Any], ctx: click.Context) -> int:
     creation = _creation(options, ctx)
     created = create_test(creation)
     for one in created.diagnostics:
-        say(safe_line(str(one)))
+        print_stderr(safe_line(str(one)))
     for text in created.remarks:
-        say(safe_line(f"warning: {text}"))
+        print_stderr(safe_line(f"warning: {text}"))
     if not created.files:
         reason = "there is nothing that a row could expect"
-        say(f"error: nothing written: {'see above' if created.unusable else reason}")
+        print_stderr(f"error: nothing written: {'see above' if created.unusable else reason}")
         return UNUSABLE
     refuse_read((file.path for file in created.files), reader_of(options, ctx))
     _write(created, creation, force=options["force"])
@@ -42,9 +42,9 @@ def _creation(options: Mapping[str, Any], ctx: click.Context) -> Creation:
         raise click.UsageError("--create goes with neither --update nor --lenient", ctx)
     if options["watch"]:
         raise click.UsageError("--create does not go with --watch: it runs no tests", ctx)
-    if asks_for_coverage(options):
+    if wants_coverage(options):
         raise click.UsageError("--create runs no rows: there is no coverage to show", ctx)
-    if asks_for_mutants(options):
+    if wants_mutants(options):
         raise click.UsageError("--create runs no rows: they notice no mutants", ctx)
     if len(folders) > 1:
         raise click.UsageError("with --create, -o is one folder", ctx)
@@ -70,8 +70,8 @@ def _write(created: Created, creation: Creation, *, force: bool) -> None:
         check_place(file)
     for file in created.files:
         write_file(file)
-        say(safe_line(f"wrote {os.path.normpath(file.path)}"))
-    say(
+        print_stderr(safe_line(f"wrote {os.path.normpath(file.path)}"))
+    print_stderr(
         safe_line(
             f"{counted(created.row_count, 'row')}; run them with: kyvsim test {creation.folder}"
         )

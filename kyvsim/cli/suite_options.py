@@ -18,7 +18,7 @@ from kyvsim.cli.parameters import (
 )
 from kyvsim.cli.percent import percent_option
 from kyvsim.cli.report_files import chosen_files, write_reports
-from kyvsim.cli.streams import say
+from kyvsim.cli.streams import print_stderr
 from kyvsim.model.suite import SuiteOutcome
 from kyvsim.model.tracing import Coverage
 from kyvsim.report.coverage import percent_text
@@ -28,7 +28,7 @@ from kyvsim.report.suite_text import reaches_enough
 _SECONDS = 120
 
 
-class CoverageWish(NamedTuple):
+class CoverageOptions(NamedTuple):
     """What is asked for."""
 
     wanted: bool
@@ -66,21 +66,21 @@ def coverage_options() -> Decorator:
     )
 
 
-def coverage_wish(options: Mapping[str, Any], ctx: click.Context) -> CoverageWish:
+def chosen_coverage(options: Mapping[str, Any], ctx: click.Context) -> CoverageOptions:
     """Return what the options ask for; raise UsageError where they name no format and file."""
     files = chosen_files(options["coverage_report"], COVERAGE_FORMATS, "--coverage-report", ctx)
     threshold = options["coverage_threshold"]
     wanted = options["coverage"] or bool(files) or threshold is not None
-    return CoverageWish(wanted, files, threshold or Decimal())
+    return CoverageOptions(wanted, files, threshold or Decimal())
 
 
-def asks_for_coverage(options: Mapping[str, Any]) -> bool:
+def wants_coverage(options: Mapping[str, Any]) -> bool:
     """Return whether one of the options is given."""
     names = ("coverage", "coverage_report", "coverage_threshold")
     return any(options[name] not in {False, (), None} for name in names)
 
 
-def write_coverage(coverage: Coverage, wish: CoverageWish) -> Iterator[str]:
+def write_coverage(coverage: Coverage, wish: CoverageOptions) -> Iterator[str]:
     """Write the files that are asked for; return the text that is shown."""
     write_reports(
         (path, COVERAGE_FORMATS[name].media, COVERAGE_FORMATS[name].write(coverage))
@@ -90,14 +90,14 @@ def write_coverage(coverage: Coverage, wish: CoverageWish) -> Iterator[str]:
     return shown
 
 
-def say_if_too_little(outcome: SuiteOutcome) -> None:
+def report_if_too_low(outcome: SuiteOutcome) -> None:
     """Say what was reached where that is less than what is asked for."""
     if outcome.coverage is not None and not reaches_enough(outcome):
         told = percent_text(outcome.coverage.ratio).lstrip()
-        say(f"error: coverage is below {outcome.demands.coverage}%: {told}")
+        print_stderr(f"error: coverage is below {outcome.demands.coverage}%: {told}")
 
 
-class MutantsWish(NamedTuple):
+class MutationOptions(NamedTuple):
     """What is asked for."""
 
     wanted: bool
@@ -128,15 +128,15 @@ def mutants_options() -> Decorator:
     )
 
 
-def mutants_wish(options: Mapping[str, Any], ctx: click.Context) -> MutantsWish:
+def chosen_mutants(options: Mapping[str, Any], ctx: click.Context) -> MutationOptions:
     """Return what the options ask for; raise UsageError where another one does not go with it."""
-    wanted = asks_for_mutants(options)
+    wanted = wants_mutants(options)
     if wanted and options["update"]:
         text = "--mutants does not go with --update: what is written would depend on the mutant"
         raise click.UsageError(text, ctx)
-    return MutantsWish(wanted, options["min_score"] or Decimal(), options["seconds"])
+    return MutationOptions(wanted, options["min_score"] or Decimal(), options["seconds"])
 
 
-def asks_for_mutants(options: Mapping[str, Any]) -> bool:
+def wants_mutants(options: Mapping[str, Any]) -> bool:
     """Return whether one of the options is given."""
     return any(options[name] not in {False, None} for name in ("mutants", "min_score"))

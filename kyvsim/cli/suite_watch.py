@@ -11,8 +11,8 @@ from kyvsim.api.suite import SuiteRun
 from kyvsim.api.suite_watch import Round, watch_tests
 from kyvsim.cli.exit_status import Interrupted
 from kyvsim.cli.report_files import Chosen
-from kyvsim.cli.streams import say, write_out
-from kyvsim.cli.suite_options import asks_for_coverage, asks_for_mutants
+from kyvsim.cli.streams import print_stderr, write_out
+from kyvsim.cli.suite_options import wants_coverage, wants_mutants
 from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.formats import SUITE_FORMATS as FORMATS
 from kyvsim.report.style import counted, safe_line
@@ -39,10 +39,10 @@ def check_watch(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) 
     if options["update"]:
         text = "--watch does not go with --update: each round would write the files again"
         raise click.UsageError(text, ctx)
-    if asks_for_coverage(options):
+    if wants_coverage(options):
         text = "--watch does not go with --coverage: a round runs only what has changed"
         raise click.UsageError(text, ctx)
-    if asks_for_mutants(options):
+    if wants_mutants(options):
         text = "--watch does not go with --mutants: it takes too long for every change"
         raise click.UsageError(text, ctx)
     if not FORMATS[chosen.shown].for_people:
@@ -69,7 +69,7 @@ def watch(run: SuiteRun, show: Callable[[Round], bool], clock: Clock) -> SuiteOu
     except (KeyboardInterrupt, Interrupted):
         if last is None:
             raise
-        say("")  # the shell's prompt goes below the terminal's ^C
+        print_stderr("")  # the shell's prompt goes below the terminal's ^C
     return last or SuiteOutcome((), ())
 
 

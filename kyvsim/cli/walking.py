@@ -7,7 +7,7 @@ import click
 
 from kyvsim.api.inputs import walking_through
 from kyvsim.cli.parameters import INPUT, OUTPUT, bad_value, combined, safe_option
-from kyvsim.cli.streams import say
+from kyvsim.cli.streams import print_stderr
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
@@ -60,18 +60,18 @@ def walking_of(options: Mapping[str, Any], ctx: click.Context) -> Walking:
         raise bad_value(ctx, "--exclude", f"{' '.join(options['exclude'])}: {error}") from None
 
 
-def say_looked_at(policies: Iterable[Policy]) -> None:
+def print_evaluated_files(policies: Iterable[Policy]) -> None:
     """Say which files the policies of a run are from, and how many are in each."""
     counts: dict[str, int] = {}
     for one in policies:
         counts[one.document.file] = counts.get(one.document.file, 0) + 1
     for file, number in counts.items():
-        say(safe_line(f"{file}: looked at: {counted(number, 'policy')}"))
+        print_stderr(safe_line(f"{file}: looked at: {counted(number, 'policy')}"))
 
 
-def say_left_out(left_out: Iterable[Diagnostic], options: Mapping[str, Any]) -> None:
+def print_ignored(left_out: Iterable[Diagnostic], options: Mapping[str, Any]) -> None:
     """Say what was left out of folders where that is asked for."""
     found = tuple(dict.fromkeys(left_out))
     if options["show_ignored"]:
         for one in found:
-            say(safe_line(f"{one.location}: left out: {one.message}"))
+            print_stderr(safe_line(f"{one.location}: left out: {one.message}"))

@@ -13,16 +13,16 @@ from typing import Final, NamedTuple
 
 from kyvsim import __version__
 from kyvsim.api.carried import (
-    Evaluation,
+    PartEvaluation,
     Ready,
     carried,
     evaluated_alone,
     evaluated_among,
+    evaluation_scope,
     kinds_shown,
     made_ready,
     opened,
     refusals_among,
-    surroundings,
 )
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.fleet import OtherVersionError, ReadError
@@ -117,7 +117,7 @@ def _together(assignment: Assignment, ready: Ready, item: WorkItem) -> Iterator[
     """Yield the reports on all files of a cluster, whose objects rules may read."""
     heads = [_opened(assignment, ready, item, file) for file in item.files]
     documents = tuple(one for _, found in heads if found for one in found.resources)
-    around = surroundings(ready, documents)
+    around = evaluation_scope(ready, documents)
     for head, found in heads:
         if found is None:
             yield Partial(head)
@@ -157,7 +157,7 @@ def _report(
     asked: tuple[Assignment, Ready],
     head: Head,
     found: LoadedText,
-    evaluation: Evaluation,
+    evaluation: PartEvaluation,
 ) -> Partial:
     """Return the report on objects; raises NotStreamable where the responses do."""
     assignment, ready = asked

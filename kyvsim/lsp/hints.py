@@ -11,7 +11,7 @@ from lsprotocol import types as lsp
 from kyvsim.api import Source
 from kyvsim.api.cel import EXPRESSION_KINDS, signatures, variables
 from kyvsim.api.schemas import known_schemas
-from kyvsim.api.workspace import ToldRule, concerns, rules_in
+from kyvsim.api.workspace import ReportedRule, concerns, rules_in
 from kyvsim.engine.conditions.operators import OPERATORS
 from kyvsim.jmespath.functions.table import functions
 from kyvsim.lsp.document import EditPosition, YamlEntry, YamlText, in_cel, in_template, word_at
@@ -317,7 +317,7 @@ def hover_at(text: YamlText, source: Source, line: int, column: int) -> str:
     return about(kind, entry.path)
 
 
-def _rule(rules: Iterable[ToldRule], entry: YamlEntry) -> str:
+def _rule(rules: Iterable[ReportedRule], entry: YamlEntry) -> str:
     """Return what a rule does, of the one that begins at an entry's line."""
     for one in rules:
         if one.line == entry.line + 1 or one.name == entry.value:

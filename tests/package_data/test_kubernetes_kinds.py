@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-FILE = Path(__file__).parents[2] / "kyvsim" / "kube" / "kubernetes-1.35.json"
+FILE = Path(__file__).parents[2] / "kyvsim" / "kubernetes" / "kubernetes-1.35.json"
 KINDS = [
     (group, kind, facts)
     for group, about in json.loads(FILE.read_text(encoding="utf-8"))["groups"].items()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api import ApplyInputs, open_application
-from kyvsim.api.explain import NotFoundError, Wanted, open_explanation
+from kyvsim.api.explain import ExplainTarget, NotFoundError, open_explanation
 from kyvsim.api.inputs import WhatIf
 from kyvsim.load.files import Source
 from kyvsim.load.values import named_user
@@ -44,7 +44,7 @@ def explained(rule, resource=POD, **more):
     """Return the explanations of a policy with one rule on one object."""
     text = rule if "apiVersion:" in rule else policy(rule)
     given = ApplyInputs((Source("policy.yaml", text),), (Source("pod.yaml", resource),), **more)
-    found = open_explanation(given, Wanted())
+    found = open_explanation(given, ExplainTarget())
     assert not found.run.diagnostics
     (one,) = found.objects
     return one.rules
@@ -67,7 +67,7 @@ def said(response):
 def test_following_changes_no_outcome(given):
     inputs = ApplyInputs(*((str(ROOT / path),) for path in given), exceptions_within_policies=True)
     plain = open_application(inputs).responses
-    followed = open_explanation(inputs, Wanted()).objects
+    followed = open_explanation(inputs, ExplainTarget()).objects
     for one, other in zip_longest(plain, followed):
         assert said(one) == said(other.response)
         assert one.object == other.response.object
@@ -76,7 +76,7 @@ def test_following_changes_no_outcome(given):
 @pytest.mark.parametrize("given", SETS.values(), ids=SETS)
 def test_each_result_has_its_rule_and_each_rule_what_decided(given):
     inputs = ApplyInputs(*((str(ROOT / path),) for path in given), exceptions_within_policies=True)
-    for found in open_explanation(inputs, Wanted()).objects:
+    for found in open_explanation(inputs, ExplainTarget()).objects:
         results = [one for answer in found.response.responses for one in answer.results]
         told = [one for rule in found.rules for one in rule.results]
         assert sorted(map(id, results)) == sorted(map(id, told))
@@ -325,6 +325,6 @@ def test_steps_of_derived_rules_stand_where_they_are_written():
 def test_a_rule_or_an_object_that_is_not_there_is_told_with_the_nearest_name():
     given = ApplyInputs((str(ROOT / "policies/autogen"),), (Source("pod.yaml", POD),))
     with pytest.raises(NotFoundError, match="did you mean `no-latest`"):
-        open_explanation(given, Wanted(rule="no-lates"))
+        open_explanation(given, ExplainTarget(rule="no-lates"))
     with pytest.raises(NotFoundError, match="did you mean `shop/Pod/web`"):
-        open_explanation(given, Wanted(object="shop/Pod/wep"))
+        open_explanation(given, ExplainTarget(object="shop/Pod/wep"))

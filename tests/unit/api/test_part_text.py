@@ -2,13 +2,13 @@
 
 import pytest
 
-from kyvsim.api.apply_parts import ToldPart
+from kyvsim.api.apply_parts import PartResult
 from kyvsim.api.part_text import PartText
 from kyvsim.report.run import ResultCounts
 
 
 def partial(resources):
-    return ToldPart(
+    return PartResult(
         remarks=(),
         problems=(),
         resources=resources,

@@ -146,11 +146,11 @@ from kyvsim.api import part_processes
 class Text:
     def end(self, partial):
         pass
-part_processes.compile_tell_part = lambda work: lambda part, text: None
-told = part_processes.told_by_processes(None, range(3), [Text()] * 3, 2)
-assert sorted((next(told), next(told), next(told))) == [0, 1, 2]
+part_processes.compile_render_part = lambda work: lambda part, text: None
+rendered = part_processes.rendered_by_processes(None, range(3), [Text()] * 3, 2)
+assert sorted((next(rendered), next(rendered), next(rendered))) == [0, 1, 2]
 stop_all()
-assert list(told) == []
+assert list(rendered) == []
 """
 SPREAD = """
 from kyvsim.fleet.engines import processes

@@ -46,17 +46,17 @@ def test_a_terminal_has_lines_that_fit(capfdbinary):
 
 @pytest.mark.usefixtures("terminal")
 def test_the_time_is_told_on_a_terminal(capfdbinary):
-    closing.close(ENDING, on_stdout=True, closing=closing.ClosingLook(RenderOptions(), begun=0.0))
+    closing.close(ENDING, on_stdout=True, closing=closing.SummaryStyle(RenderOptions(), begun=0.0))
     assert " s · exit status 0\n" in capfdbinary.readouterr().out.decode()
 
 
 def test_no_time_is_told_in_a_pipe(capfdbinary):
-    closing.close(ENDING, on_stdout=True, closing=closing.ClosingLook(RenderOptions(), begun=0.0))
+    closing.close(ENDING, on_stdout=True, closing=closing.SummaryStyle(RenderOptions(), begun=0.0))
     assert " s · " not in capfdbinary.readouterr().out.decode()
 
 
 def test_remarks_are_lines_for_programs(capsys):
-    closing.say_remarks([REMARK])
+    closing.print_diagnostics([REMARK])
     first, *rest = capsys.readouterr().err.splitlines()
     assert first.startswith("p.yaml:1:2: error KV012: a long story a long story")
     assert rest == ["      excerpt", "       ^"]
@@ -64,7 +64,7 @@ def test_remarks_are_lines_for_programs(capsys):
 
 @pytest.mark.usefixtures("terminal")
 def test_remarks_fit_a_terminal(capsys):
-    closing.say_remarks([REMARK])
+    closing.print_diagnostics([REMARK])
     lines = capsys.readouterr().err.splitlines()
     assert max(map(len, lines)) <= 60
     assert lines[-2:] == ["      excerpt", "       ^"]
@@ -75,7 +75,7 @@ def test_a_terminal_shows_the_line_that_a_remark_is_about(capsys, tmp_path):
     file = tmp_path / "p.yaml"
     file.write_text("a: 1\n  b: {c: 2}\n")
     place = Location(str(file), 2, 3)
-    closing.say_remarks([Diagnostic("KV012", Severity.ERROR, "unknown field", place)])
+    closing.print_diagnostics([Diagnostic("KV012", Severity.ERROR, "unknown field", place)])
     lines = capsys.readouterr().err.splitlines()
     assert lines[-2:] == ["    2 |   b: {c: 2}", "      |   ^"]
 
@@ -85,5 +85,5 @@ def test_a_terminal_shows_the_line_that_a_remark_is_about(capsys, tmp_path):
 def test_a_line_that_is_not_there_is_not_shown(capsys, tmp_path, name, line):
     (tmp_path / "p.yaml").write_text("a: 1\n")
     place = Location(str(tmp_path / name), line, 1)
-    closing.say_remarks([Diagnostic("KV012", Severity.ERROR, "unknown", place)])
+    closing.print_diagnostics([Diagnostic("KV012", Severity.ERROR, "unknown", place)])
     assert " | " not in capsys.readouterr().err
