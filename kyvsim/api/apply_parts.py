@@ -1,16 +1,18 @@
-"""Parts of the resources of a run, each read, evaluated and rendered by itself, block by block.
+"""Parts of the resources of a run, rendered one by one and by several processes."""
 
-A part is any number of blocks, which are held in memory one at a time. It gives pieces of the
-output and a PartResult with what the run needs besides. Joined in the order of their parts, these
-are the output of the whole run; where they would not be, NotStreamable is raised.
-"""
-
+import pickle
+import struct
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from kyvsim.api.apply import Compiled, counted_responses, explaining, failure_marker, responses_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
+from kyvsim.api.processes import process_pool
 from kyvsim.api.refused_objects import RefusedObjects
 from kyvsim.engine.cluster_views import RecordingView, view_of_part
 from kyvsim.engine.compile import CompiledPolicy, PolicySet
@@ -22,6 +24,13 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import EngineResponse, Phase, RefusalCount
 from kyvsim.model.source import Document
 from kyvsim.report.run import DocumentSet, NotStreamable, ResultCounts, Run, StreamingDocument
+
+# Parts of the resources of a run, each read, evaluated and rendered by itself, block by block.
+#
+# A part is any number of blocks, which are held in memory one at a time. It gives pieces of the
+# output and a PartResult with what the run needs besides. Joined in the order of their parts,
+# these
+# are the output of the whole run; where they would not be, NotStreamable is raised.
 
 ALONE: Final = frozenset({Phase.VALIDATE, Phase.MUTATE})
 """What tells of an object by itself; what creates or deletes objects can meet others."""
@@ -310,3 +319,153 @@ class Sum:
             {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
             for version, kind, name in self.examples
         )
+
+
+# The output of a part in an unnamed file: its text, what follows on it, and its PartResult.
+
+_TOGETHER: Final = 1 << 16
+"""Characters that are written together, unless one piece is longer."""
+_ERRORS: Final = "surrogatepass"
+"""Whatever texts hold comes back as it was."""
+_HEAD: Final = struct.Struct(">BI")
+"""Stands before each record of the file: the bytes of its name, and of what it holds."""
+_PLACE: Final = struct.Struct(">Q")
+"""Ends the file: where in it the PartResult begins."""
+_TEXT: Final = ""
+
+
+class PartText:
+    """A file that one process writes and, when that is done, another one may read.
+
+    It consists of records, each of which has a part of the text in the format of some number, or of
+    a list that follows on it.
+    """
+
+    __slots__ = ("_file", "_sizes", "_waiting")
+
+    def __init__(self) -> None:
+        """Raise OSError where there can be no file."""
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 — it is closed when nobody has it
+        self._waiting: dict[str, list[str]] = {}
+        self._sizes: dict[str, int] = {}
+
+    def __del__(self) -> None:
+        """Let go of the file, of which nothing is left then."""
+        if hasattr(self, "_file"):
+            self._file.close()
+
+    def write(self, number: int, piece: str) -> None:
+        """Take the next piece of the text in the format of a number."""
+        self._put(_label(number, _TEXT), piece)
+
+    def note(self, number: int, name: str, entries: Iterable[str]) -> None:
+        """Take the next entries of a list of that format, which are texts of one line."""
+        label = _label(number, name)
+        for entry in entries:
+            self._put(label, f"{entry}\n")
+
+    def _put(self, name: str, piece: str) -> None:
+        self._waiting.setdefault(name, []).append(piece)
+        size = self._sizes[name] = self._sizes.get(name, 0) + len(piece)
+        if size >= _TOGETHER:
+            self._flush(name)
+
+    def _flush(self, name: str) -> None:
+        data = "".join(self._waiting[name]).encode("utf-8", _ERRORS)
+        self._waiting[name], self._sizes[name] = [], 0
+        label = name.encode()
+        self._file.write(_HEAD.pack(len(label), len(data)) + label)
+        self._file.write(data)
+
+    def end(self, partial: PartResult) -> None:
+        """Take the PartResult: now the file can be read."""
+        for name in self._waiting:
+            self._flush(name)
+        place = self._file.tell()
+        self._file.write(pickle.dumps(partial) + _PLACE.pack(place))
+        self._file.flush()
+
+    def partial(self) -> PartResult:
+        """Return what `end` took."""
+        self._file.seek(self._end())
+        partial: PartResult = pickle.load(self._file)  # noqa: S301 — nobody else can write to it
+        return partial
+
+    def pieces(self, number: int) -> Iterator[str]:
+        """Yield the text in a format, some thousands of characters at a time."""
+        return self._records(_label(number, _TEXT))
+
+    def entries(self, number: int, name: str) -> Iterator[str]:
+        """Yield the entries of a list of that format."""
+        for some in self._records(_label(number, name)):
+            yield from some.split("\n")[:-1]
+
+    def _end(self) -> int:
+        self._file.seek(-_PLACE.size, 2)
+        place: int = _PLACE.unpack(self._file.read(_PLACE.size))[0]
+        return place
+
+    def _records(self, name: str) -> Iterator[str]:
+        at, end, wanted = 0, self._end(), name.encode()
+        while at < end:
+            self._file.seek(at)
+            label_size, size = _HEAD.unpack(self._file.read(_HEAD.size))
+            if self._file.read(label_size) == wanted:
+                yield self._file.read(size).decode("utf-8", _ERRORS)
+            at += _HEAD.size + label_size + size
+
+
+def _label(number: int, name: str) -> str:
+    return f"{number} {name}"
+
+
+# Parts told by several processes, which are forked when the policies are compiled.
+#
+# Each writes what it tells of a part to a file without a name, so that nothing stays behind
+# whichever
+# process is killed.
+
+
+class _Own(NamedTuple):
+    """What a process has for all parts that it tells."""
+
+    render_part: RenderPart
+    parts: Sequence[Part]
+    texts: Sequence[PartText]
+
+
+_OWN: ContextVar[_Own] = ContextVar("own")
+
+
+def rendered_by_processes(
+    work: PartWork, parts: Sequence[Part], texts: Sequence[PartText], jobs: int
+) -> Iterator[int]:
+    """Have `jobs` processes tell parts; yield the number of each that is done, as they come.
+
+    Raises NotStreamable, also where a process is lost, and OSError where the system grants none.
+    """
+    with process_pool(min(jobs, len(parts)), _begin, (work, parts, texts)) as pool:
+        try:
+            futures: dict[Future[None], int] = {
+                pool.submit(_do, number): number for number in range(len(parts))
+            }
+            for one in as_completed(futures):
+                one.result()
+                yield futures[one]
+        except BrokenProcessPool as error:
+            raise NotStreamable from error
+
+
+def _begin(work: PartWork, parts: Sequence[Part], texts: Sequence[PartText]) -> None:
+    """Make a forked process ready."""
+    _OWN.set(_Own(compile_render_part(work), parts, texts))
+
+
+def _do(number: int) -> None:
+    """Tell of a part, of those of a process one after the other as they are numbered.
+
+    What is long goes to its file: a process killed midway blocks nobody.
+    """
+    render_part, parts, texts = _OWN.get()
+    text = texts[number]
+    text.end(render_part(parts[number], text))

@@ -14,14 +14,14 @@ from kyvsim.api.apply_parts import (
     SHARED,
     NeedsMoreObjects,
     Part,
+    PartText,
     PartWork,
     Sum,
     compile_render_part,
+    rendered_by_processes,
     shared_among,
 )
 from kyvsim.api.inputs import ApplyInputs, objects_of, read_inputs
-from kyvsim.api.part_processes import rendered_by_processes
-from kyvsim.api.part_text import PartText
 from kyvsim.engine.cluster_views import ALL_KINDS
 from kyvsim.load.blocks import FileBlock, cut_files, origins
 from kyvsim.model.diagnostic import listed

@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from kyvsim.api.processes import each_in_processes
-from kyvsim.api.simulation import readers
+from kyvsim.api.simulate import readers
 from kyvsim.api.system import processors
 from kyvsim.chainsaw.runner import run_test
 from kyvsim.kubernetes.objects import Json

@@ -1,4 +1,4 @@
-"""`equal`: two sets of policies → cases of what they mention → the same or not."""
+"""`equal` and `examples`: two policy sets compared by cases, and cases that show what rules do."""
 
 import json
 import time
@@ -7,13 +7,14 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from kyvsim.api.explain import explanation_of
-from kyvsim.api.explain_record import Recorder
+from kyvsim.api.explain_rows import Recorder
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.api.system import still_system
 from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.engine.world import World
 from kyvsim.equivalence.cases import STRANGER, Case, Space, manifests, space_of, with_option_types
+from kyvsim.equivalence.examples import actions, examples
 from kyvsim.equivalence.objects import missing_targets
 from kyvsim.equivalence.pair import PolicyPair
 from kyvsim.equivalence.policy_runner import CaseWorld, PolicyRunner, StepCounter
@@ -26,7 +27,15 @@ from kyvsim.languages import compile_policies
 from kyvsim.languages import references_of as mentions_of
 from kyvsim.languages import references_of_exception as mentions_of_exception
 from kyvsim.load.files import Source
-from kyvsim.model.comparison import Answer, Evidence, Limit, SideReached
+from kyvsim.model.comparison import (
+    Answer,
+    Evidence,
+    ExampleObject,
+    Examples,
+    Limit,
+    MissingExample,
+    SideReached,
+)
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
 from kyvsim.model.policy import Binding, Policy, Subject
@@ -38,6 +47,8 @@ from kyvsim.patch.structured_merge import type_finder
 from kyvsim.report.explain_words import decision, rule_name
 from kyvsim.report.object_text import whole_numbers
 from kyvsim.suite.coverage import PointCounter
+
+# `equal`: two sets of policies → cases of what they mention → the same or not.
 
 # Two sets of policies made ready to be asked the same, and who says what decided in a case.
 
@@ -275,3 +286,42 @@ def _identical(old: Sequence[Policy], new: Sequence[Policy]) -> Evidence:
         new=after,
         identical=True,
     )
+
+
+# `examples`: policies → small objects that pass and fail each rule.
+
+_CASES = 20000
+_PATIENCE = 300
+"""So many cases in a row without anything new: what is still missing cannot be shown."""
+
+
+def make_examples(inputs: ApplyInputs, seconds: float, stdin: bytes | None = None) -> Examples:
+    """Return objects for all that the rules of some policies do, each policy by itself.
+
+    `seconds` is how long to make cases of one policy; `stdin` holds the bytes that the path `-`
+    stands for. Where a policy cannot be used, or a manifest cannot, there are none.
+    """
+    read = read_inputs(inputs, stdin)
+    setup = comparison_setup(read, inputs.now, read.policies)
+    said = (*read.diagnostics, *compile_policies(read.policies, setup.options)[1])
+    if any(one.severity is Severity.ERROR for one in said):
+        return Examples((), (), said)
+    found: list[ExampleObject] = []
+    missing: list[MissingExample] = []
+    for policy in read.policies:
+        own, lacking = _of_policy(policy, setup, seconds)
+        found += own
+        missing += lacking
+    return Examples(tuple(found), tuple(missing), said, setup.targets)
+
+
+def _of_policy(
+    policy: Policy, setup: ComparisonSetup, seconds: float
+) -> tuple[tuple[ExampleObject, ...], tuple[MissingExample, ...]]:
+    """Return the examples of one policy: it is held against none at all."""
+    space = setup.space((policy,))
+    pair = setup.pair((policy,), ())
+    budget = SearchBudget(_CASES, seconds, time.process_time, compares=False, patience=_PATIENCE)
+    tried = Search(pair, space, setup.options.kinds, budget).run(setup.given)
+    wanted = tuple(actions(pair.old.points()))
+    return examples(wanted, tried, setup.quick_pair((policy,), ()))

@@ -1,27 +1,327 @@
-"""Single results explained: the policy is evaluated once more, on the object that the rule saw.
+"""Explanations of single results for reports: recorded steps, placed in policies and manifests."""
 
-The closures are those of `explain`, so the verdict is the engine's. Only what failed is asked, and
-only as often as it is shown: a run that passes pays nothing.
-"""
-
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
+from operator import is_
 from typing import TypeAlias
 
-from kyvsim.api.explain_places import Placing, object_states
-from kyvsim.api.explain_record import Recorder, explained_rules
 from kyvsim.engine.compile import CompileOptions, PolicySet
 from kyvsim.engine.evaluate import STAGES, evaluate, evaluate_payload
 from kyvsim.engine.policy import RuleInput, open_request
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages import compile_policies
-from kyvsim.model.explanation import RuleExplanation
+from kyvsim.model.explanation import (
+    ObjectExplanation,
+    RuleExplanation,
+    RuleRun,
+    Step,
+    StepKind,
+    TracedRule,
+)
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Payload
 from kyvsim.model.result import EngineResponse, Phase, RuleResult, RuleStatus, Stage
-from kyvsim.model.source import Path
+from kyvsim.model.source import Document, Path
 from kyvsim.report.failure_reasons import Explain, FailureExplanation, reasons_of
 from kyvsim.report.results import Row
+
+# Where the maps and lists of an object stand, to be asked for by what they are or what they
+# equal.
+#
+# A loop asks so for each of its elements: an object is gone through once for all of them.
+
+Numbers = dict[object, int]
+"""A number for each distinct value that was seen, by its content: equal values have one."""
+
+
+class Parts:
+    """The paths of an object's maps and lists."""
+
+    def __init__(self, obj: Json, numbers: Numbers) -> None:
+        """Take an object, and the numbers that its values share with those of others."""
+        self._equal: dict[int, list[tuple[Json, Path]]] = {}
+        self._numbers = numbers
+        self._add(obj, ())
+
+    def path_of(self, value: Json, number: int) -> Path | None:
+        """Return the first place at which this very map or list stands, which has a number."""
+        return next((path for one, path in self._equal.get(number, ()) if one is value), None)
+
+    def only_path_of(self, number: int) -> Path | None:
+        """Return where a value with a number stands, if that is one place only."""
+        equal = self._equal.get(number, ())
+        return equal[0][1] if len(equal) == 1 else None
+
+    def _add(self, value: Json, path: Path) -> int:
+        if value.__class__ is not dict and value.__class__ is not list:
+            return number_of(value, self._numbers)
+        content = _content(value, lambda key, one: self._add(one, (*path, key)))
+        number = self._numbers.setdefault(content, len(self._numbers))
+        self._equal.setdefault(number, []).append((value, path))
+        return number
+
+
+def number_of(value: Json, numbers: Numbers) -> int:
+    """Return the number of a value, a new one if none that equals it was seen."""
+    content = _content(value, lambda _, one: number_of(one, numbers))
+    return numbers.setdefault(content, len(numbers))
+
+
+def _content(value: Json, number_at: Callable[[str | int, Json], int]) -> Hashable:
+    """Return what values that are equal have in common, by the numbers of what is in them."""
+    if value.__class__ is dict:
+        return frozenset((key, number_at(key, one)) for key, one in value.items())
+    if value.__class__ is list:
+        return tuple(number_at(index, one) for index, one in enumerate(value))
+    return value  # type: ignore[no-any-return]
+
+
+# Where in an object, and in its manifest, the steps of an explanation looked.
+
+
+def with_places(found: ObjectExplanation) -> ObjectExplanation:
+    """Return an explanation whose steps have whole paths, and places in the manifest."""
+    placed = Placing(found.response.document, object_states(found.response))
+    return found._replace(
+        rules=tuple(
+            rule._replace(
+                steps=tuple(placed.step(one, ()) for one in rule.steps),
+                before=tuple(placed.step(one, ()) for one in rule.before),
+            )
+            for rule in found.rules
+        )
+    )
+
+
+def object_states(response: EngineResponse) -> tuple[Json, ...]:
+    """Return the object of a response in each state in which rules saw it."""
+    found: list[Json] = []
+    for one in (
+        *(answer.object for answer in response.responses),
+        response.object,
+        response.trigger,
+    ):
+        if one is not None and not any(one is known for known in found):
+            found.append(one)
+    return tuple(found)
+
+
+class Placing:
+    """Finds places in one object, in whatever state rules saw it."""
+
+    def __init__(self, document: Document | None, objects: tuple[Json, ...]) -> None:
+        """Take the manifest of an object, and its `object_states`."""
+        self._document = document
+        self._objects = objects
+        self._numbers: Numbers = {}
+        self._parts: list[Parts] = []
+
+    def is_about(self, document: Document | None, objects: tuple[Json, ...]) -> bool:
+        """Return whether it finds places of these states of an object."""
+        return (
+            self._document is document
+            and len(self._objects) == len(objects)
+            and all(map(is_, self._objects, objects))
+        )
+
+    def way(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        """Return a way, of which each step is among those of the one before, with its places.
+
+        Of steps beside the way only those have places that `places` looks at: below the last step,
+        and below expressions.
+        """
+        base: Path | None = ()
+        placed = []
+        for number, step in enumerate(steps, 1):
+            whole = number == len(steps) or step.kind is StepKind.EXPRESSION
+            found = self.step(step, base, deep=whole)
+            placed.append(found)
+            base = found.path if found.path is not None else base
+        return tuple(placed)
+
+    def step(self, step: Step, base: Path | None, *, deep: bool = True) -> Step:
+        """Return a step, whose surroundings are about what is at `base`, with its place.
+
+        Without `deep` the steps inside it stay without places.
+        """
+        path = self._path(step, base)
+        inner = path if path is not None else base
+        seen_at = None
+        if path is not None and self._document is not None:
+            seen_at = self._document.locate(path)
+        steps = step.steps
+        if deep and steps:
+            steps = tuple([self.step(one, inner) for one in steps])
+        found, note = step.found, step.note
+        if path and found is not None and found.data is None and not self._has(path):
+            found, note = None, note or "not there"
+        return Step(
+            step.kind,
+            step.name,
+            step.text,
+            step.answer,
+            step.wanted,
+            found,
+            note,
+            step.place,
+            path,
+            path is not None,
+            seen_at,
+            steps,
+        )
+
+    def _is_whole(self, step: Step) -> bool:
+        """Return whether a pattern looked at the object, as it may inside a loop, too."""
+        return step.found is not None and any(step.found.data == one for one in self._objects)
+
+    def _has(self, path: Path) -> bool:
+        return any(_is_there(obj, path) for obj in self._objects)
+
+    def _path(self, step: Step, base: Path | None) -> Path | None:
+        if step.kind is StepKind.ELEMENT and step.found is not None:
+            return self._of_value(step.found.data)
+        if step.path is None or step.rooted:
+            return step.path
+        if not step.path and step.kind is StepKind.PATTERN and self._is_whole(step):
+            return ()
+        return None if base is None else (*base, *step.path)
+
+    def _of_value(self, value: Json) -> Path | None:
+        """Return where a part of the object stands, if that can be said."""
+        if value.__class__ is not dict and value.__class__ is not list:
+            return None
+        if not self._parts:
+            self._parts = [Parts(obj, self._numbers) for obj in self._objects]
+        number = number_of(value, self._numbers)
+        for parts in self._parts:
+            path = parts.path_of(value, number)
+            if path is not None:
+                return path
+        for parts in self._parts:
+            path = parts.only_path_of(number)
+            if path is not None:
+                return path
+        return None
+
+
+def _is_there(value: Json, path: Path) -> bool:
+    for step in path:
+        is_map = value.__class__ is dict and step in value
+        if not is_map and not (value.__class__ is list and step in range(len(value))):
+            return False
+        value = value[step]
+    return True
+
+
+# What rules ask while they are evaluated, kept as trees of steps by who follows.
+
+MOST_STEPS = 20_000
+"""Steps of one rule on one object that are kept: nobody reads more, loops may have a million."""
+
+
+class Recorder:
+    """Follows evaluations, and keeps their steps until they are taken."""
+
+    def __init__(self) -> None:
+        self._told: list[tuple[RuleRun, list[Step]]] = []
+        self._open: list[tuple[int, list[Step]]] = []
+        self._marks = 0
+        self._resumed = False
+        self._left = MOST_STEPS
+
+    def evaluate(self, run: RuleRun) -> None:
+        """Take notice of a rule that begins to be evaluated."""
+        resumed, self._resumed = self._resumed, False
+        if resumed and self._is_reported(run):
+            self._told[-1] = (run, self._told[-1][1])
+            return
+        steps: list[Step] = []
+        self._left = MOST_STEPS
+        self._told.append((run, steps))
+        self._open = [(0, steps)]
+
+    def resume(self, run: RuleRun) -> None:
+        """Take notice that a rule is asked on, or before it begins: what is told is its own."""
+        steps = self._told[-1][1] if self._is_reported(run) else None
+        begun = [one.kind is StepKind.EXCEPTION for one in steps or ()]
+        # The background asks exceptions first: another round of them is another evaluation.
+        if steps is None or (any(begun[:1]) and not all(begun)):
+            self.evaluate(run)
+            self._resumed = True
+
+    def _is_reported(self, run: RuleRun) -> bool:
+        return bool(self._told) and self._told[-1][0].rule is run.rule
+
+    def begin(self) -> int:
+        """Take notice of a step that begins; 0 where a rule has told enough."""
+        if self._left <= 0:
+            return 0
+        self._left -= 1
+        self._marks += 1
+        self._open.append((self._marks, []))
+        return self._marks
+
+    def end(self, mark: int, step: Step | None) -> None:
+        """Take a step that has ended; what was left open inside has ended with it."""
+        if not mark or not self._open:
+            return
+        if self._open[-1][0] == mark:  # nearly always: what began inside it has ended
+            inside = self._open.pop()[1]
+        elif all(name != mark for name, _ in self._open):
+            return
+        else:
+            inside = []
+            while self._open:
+                name, steps = self._open.pop()
+                inside = [*steps, *inside]
+                if name == mark:
+                    break
+        if step is None or not self._open:
+            return
+        whole = step._replace(steps=(*step.steps, *inside)) if inside else step
+        # An entry of the context belongs to the rule, whoever first asked for it.
+        place = self._open[0] if step.kind is StepKind.CONTEXT else self._open[-1]
+        place[1].append(whole)
+
+    def taken(self) -> tuple[TracedRule, ...]:
+        """Return what was told since it was last taken."""
+        found = tuple(TracedRule(run, tuple(steps)) for run, steps in self._told)
+        self._told.clear()
+        self._open.clear()
+        return found
+
+
+def explained_rules(
+    told: tuple[TracedRule, ...], response: EngineResponse
+) -> Iterator[RuleExplanation]:
+    """Yield the rules that were evaluated; a second time was about the object before."""
+    turns: dict[tuple[Rule, Stage], list[TracedRule]] = {}
+    for one in told:
+        turns.setdefault((one.run.rule, one.run.stage), []).append(one)
+    for (run, steps), *again in turns.values():
+        yield RuleExplanation(
+            policy=run.policy,
+            rule=run.rule,
+            stage=run.stage,
+            results=tuple(_results(run, response)),
+            steps=steps,
+            place=run.policy.document.locate(run.rule.path),
+            before=again[-1].steps if again else (),
+        )
+
+
+def _results(run: RuleRun, response: EngineResponse) -> Iterator[RuleResult]:
+    """Yield what a rule said in its turn; a result may have been given another name."""
+    for answer in response.responses:
+        if answer.policy is run.policy and answer.phase is run.stage.phase:
+            yield from (one for one in answer.results if one.rule.is_renamed(run.rule))
+
+
+# Single results explained: the policy is evaluated once more, on the object that the rule saw.
+#
+# The closures are those of `explain`, so the verdict is the engine's. Only what failed is asked,
+# and
+# only as often as it is shown: a run that passes pays nothing.
 
 _Ask: TypeAlias = Callable[[PolicySet, EngineResponse, Row], EngineResponse | None]
 

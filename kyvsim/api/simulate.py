@@ -1,22 +1,22 @@
-"""`simulate`: policies, resources or a scenario → a simulated cluster → what becomes of them.
-
-Codes: KV051 inputs beside a scenario, KV052 an object that the cluster refuses before it begins.
-"""
+"""`simulate`: scenarios on a simulated cluster, in one order of steps or several."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
+from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from kyvsim.api.explain_simulation import tracer_for, with_inquiries, written_in
+from kyvsim.api.explain import tracer_for, with_inquiries, written_in
 from kyvsim.api.inputs import name_of
-from kyvsim.api.simulate_orders import player
-from kyvsim.api.simulation import SIMULATED_READERS, readers
+from kyvsim.api.processes import process_pool
 from kyvsim.api.system import own_system, processors
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import KindTable, crd_kinds, split_api_version
-from kyvsim.kubernetes.objects import Json, metadata, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.files import Source
@@ -33,13 +33,163 @@ from kyvsim.load.scenario import (
 )
 from kyvsim.load.values import named_user
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
-from kyvsim.model.policy import PolicyReaders
+from kyvsim.model.policy import CelException, Policy, PolicyException, PolicyReaders
 from kyvsim.model.ports import SIMULATED, Budget
 from kyvsim.model.simulation import HELM, Scenario, ScenarioSettings, ScenarioStep, Simulation, Verb
 from kyvsim.model.source import Document, Location
-from kyvsim.schema.kinds import NATIVE_GROUP, native_kinds
-from kyvsim.simulator.exploration import Order, explore, interleavings_of, with_interleavings
+from kyvsim.schema.kinds import NATIVE_GROUP, RULES_GROUP, native_kinds
+from kyvsim.simulator.context import Readers
+from kyvsim.simulator.exploration import (
+    Directions,
+    Order,
+    Played,
+    Player,
+    explore,
+    interleavings_of,
+    play_directed,
+    with_interleavings,
+)
+from kyvsim.simulator.policies import CEL_KINDS
 from kyvsim.simulator.scenario import play
+
+# Simulated clusters, with policies and exceptions read as files would be.
+
+SIMULATED_READERS: PolicyReaders = MappingProxyType(
+    {
+        (group, kind): read
+        for (group, kind), read in READERS.items()
+        if group == RULES_GROUP or kind in CEL_KINDS
+    }
+)
+"""What reads the policies that a simulated cluster heeds."""
+
+_Found = TypeVar("_Found")
+
+
+def _nowhere(_: Json) -> Document | None:
+    return None
+
+
+def readers(written: Callable[[Json], Document | None] = _nowhere) -> Readers:
+    """Return what reads the policies and exceptions of a simulated cluster.
+
+    `written` finds the document that an object was made of, where its places are to be told.
+    """
+
+    def document(obj: Json) -> Document:
+        own = written(obj)
+        if own is not None:
+            return own._replace(data=obj)
+        return Document(obj, "", 0, lambda _: Location(""))
+
+    return Readers(
+        lambda obj: _policy(document, obj),
+        _once(lambda obj: _exception(document(obj))),
+        _once(lambda obj: _cel_exception(document(obj))),
+    )
+
+
+def _once(read: Callable[[Json], _Found]) -> Callable[[Json], _Found]:
+    """Return what reads each object once: any change of exceptions asks for all of them."""
+    known: dict[ObjectKey, tuple[Json, _Found]] = {}
+
+    def remembered(obj: Json) -> _Found:
+        key = object_key(obj)
+        if key not in known or known[key][0] is not obj:
+            known[key] = obj, read(obj)
+        return known[key][1]
+
+    return remembered
+
+
+def _policy(
+    document: Callable[[Json], Document], obj: Json
+) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
+    # What controllers say of a policy is no part of what its author wrote.
+    written = {name: value for name, value in obj.items() if name != "status"}
+    found, remarks = load_policies([document(written)], SIMULATED_READERS)
+    return (found[0] if found else None), remarks
+
+
+def _exception(document: Document) -> tuple[PolicyException | None, tuple[Diagnostic, ...]]:
+    found, remarks = load_exceptions([document])
+    return (found.rules[0] if found.rules else None), remarks
+
+
+def _cel_exception(document: Document) -> tuple[CelException | None, tuple[Diagnostic, ...]]:
+    found, remarks = load_exceptions([document])
+    return (found.policies[0] if found.policies else None), remarks
+
+
+# A scenario in other orders of its steps, played by several processes ahead of time.
+#
+# Which order is to be tried next is known when the one before was played. Mostly it is one that
+# waited already: those are begun meanwhile. One that nobody asks for in the end was played in
+# vain.
+
+_AHEAD = 2
+"""So many orders are begun for each process, that none waits for the others."""
+
+
+@contextmanager
+def player(scenario: Scenario, jobs: int) -> Iterator[Player]:
+    """Give what plays a scenario in an order, by so many processes."""
+    if jobs == 1:
+        yield lambda directions, _: played(scenario, directions)
+        return
+    with ExitStack() as closed:
+        yield _Ahead(scenario, jobs, closed).play
+
+
+def played(scenario: Scenario, directions: Directions) -> Played:
+    """Return what becomes of a scenario in an order of its steps."""
+    reading = _reading()
+    return play_directed(
+        lambda directed: play(scenario, reading, directed.choose, directed.watch), directions
+    )
+
+
+@lru_cache(maxsize=1)
+def _reading() -> Readers:
+    """Return what reads policies, the same for all that a process plays."""
+    return readers()
+
+
+class _Ahead:
+    """Plays orders before they are asked for; here, once one of its processes was killed."""
+
+    def __init__(self, scenario: Scenario, jobs: int, closed: ExitStack) -> None:
+        self._scenario = scenario
+        self._jobs = jobs
+        self._closed = closed
+        self._pool: ProcessPoolExecutor | None = None
+        self._begun: dict[Directions, Future[Played]] = {}
+        self._broken = False
+
+    def play(self, directions: Directions, likely: Callable[[int], Iterable[Directions]]) -> Played:
+        """Return what becomes of an order; have those played meanwhile that come after it."""
+        following = () if self._broken else tuple(likely(_AHEAD * self._jobs))
+        try:
+            for one in (directions, *following) if following else ():
+                if one not in self._begun:
+                    self._begun[one] = self._workers().submit(played, self._scenario, one)
+            if directions in self._begun:
+                return self._begun.pop(directions).result()
+        except BrokenProcessPool:
+            self._broken = True
+            self._begun.clear()
+        return played(self._scenario, directions)
+
+    def _workers(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            self._pool = self._closed.enter_context(process_pool(self._jobs))
+        return self._pool
+
+
+# `simulate`: policies, resources or a scenario → a simulated cluster → what becomes of them.
+#
+# Codes: KV051 inputs beside a scenario, KV052 an object that the cluster refuses before it
+# begins.
 
 _FILE_READERS: PolicyReaders = MappingProxyType(
     {

@@ -1,7 +1,4 @@
-"""`test`: manifests found, run and checked, each by itself and several at a time.
-
-Codes: KV049 a folder without manifests.
-"""
+"""`test`: runs the tests of manifests, alone or each as a case, and finds reasons of failures."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -9,22 +6,69 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
+from kyvsim.api.explain_rows import compile_explain
 from kyvsim.api.processes import each_in_processes
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
-from kyvsim.api.suite_reasons import compile_suite_reasons
 from kyvsim.api.system import processors
+from kyvsim.kubernetes.objects import object_key
 from kyvsim.load.files import fingerprint
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.suite_manifest import find_manifests, read_manifests, what_is_there
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed, without_left_out
+from kyvsim.model.result import (
+    EngineResponse,
+    Phase,
+    PolicyResponse,
+    ReportedReason,
+    RuleResult,
+    RuleStatus,
+)
 from kyvsim.model.source import Location
 from kyvsim.model.suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.model.tracing import Coverage
+from kyvsim.report.diagnostics import rule_place
+from kyvsim.report.failure_reasons import failure_reasons
+from kyvsim.report.results import Row
 from kyvsim.suite.check import check_rows
-from kyvsim.suite.compare import RowContext
+from kyvsim.suite.compare import FindReasons, RowContext
 from kyvsim.suite.coverage import CoverageRecorder, together
 from kyvsim.suite.row_targets import RowSelector
-from kyvsim.suite.run import OnRun, observe
+from kyvsim.suite.run import OnRun, ResourceAnswers, observe
+
+# Why the results of a test are what they are: rules that did not say what a row wants, explained.
+#
+# Each is evaluated once more, alone; rows that pass cost nothing.
+
+
+def compile_suite_reasons(inputs: ManifestInputs) -> FindReasons:
+    """Return what tells how rules of a test came to their results.
+
+    Of a rule that passed that is only where it stands.
+    """
+
+    def reasons(
+        answers: ResourceAnswers, response: PolicyResponse, result: RuleResult
+    ) -> tuple[ReportedReason, ...]:
+        request = answers.request
+        seen = request.object if response.phase is Phase.MUTATE else response.object
+        row = Row(response.policy, result, result.status.value, seen)
+        if result.status is RuleStatus.PASS or request.is_payload:
+            return (ReportedReason("", rule_place(row)),)
+
+        key = object_key(request.object)
+        documents = inputs.suite.resources
+        document = next((one for one in documents if object_key(one.data) == key), None)
+        about = EngineResponse(
+            request.object, response.object, (response,), document, request=request
+        )
+        return failure_reasons(row, about, compile_explain(inputs.options, answers.world, ()))
+
+    return reasons
+
+
+# `test`: manifests found, run and checked, each by itself and several at a time.
+#
+# Codes: KV049 a folder without manifests.
 
 _FEW = 50
 """So many manifests run in one process faster than several processes start."""
@@ -214,3 +258,79 @@ def no_rows(manifest: Manifest) -> Diagnostic:
     """Return the remark on a manifest that tests nothing."""
     text = "there is no row under `results`: nothing is tested"
     return Diagnostic("KV042", Severity.WARNING, text, manifest.document.locate(()))
+
+
+# Test manifests case by case, for programs that choose themselves which rows to check, and when.
+#
+# A case is an expected row for one of the resources that it names; rows are read strictly.
+
+_ALL = "*"
+
+
+class Case(NamedTuple):
+    """What one row expects of one resource; of all that it means where they can't be told apart."""
+
+    name: str
+    """`policy/rule/resource`, `*` for what the row leaves open."""
+    row: ExpectedRow
+
+
+class CaseFile(NamedTuple):
+    """What a file of tests holds: manifests, each with its cases."""
+
+    manifests: tuple[tuple[Manifest, tuple[Case, ...]], ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+class OpenManifest(NamedTuple):
+    """A manifest whose inputs are read and whose policies have been evaluated."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    check: Callable[[ExpectedRow], tuple[RowOutcome, ...]] | None
+    """Returns what came of a row, at least one outcome; None where inputs could not be used."""
+
+
+def read_cases(file: str) -> CaseFile:
+    """Return the cases of a file; only the file itself is read."""
+    manifests, problems = read_manifests(file)
+    empty = tuple(no_rows(one) for one in manifests if not one.rows)
+    found = tuple((one, tuple(_cases(one))) for one in manifests)
+    return CaseFile(found, (*problems, *empty))
+
+
+def open_manifest(manifest: Manifest) -> OpenManifest:
+    """Return a manifest ready to be checked, case by case, in any order."""
+    inputs = read_test(manifest, manifest.rows)
+    if inputs.unusable:
+        return OpenManifest(inputs.diagnostics, None)
+    bench = bench_of(manifest, inputs)._replace(reasons=compile_suite_reasons(inputs))
+
+    def check(row: ExpectedRow) -> tuple[RowOutcome, ...]:
+        found = check_rows((row,), inputs.suite, bench, lenient=False)
+        return tuple(placed(manifest, row, one, keep_goldens=False) for _, one in found)
+
+    return OpenManifest(inputs.diagnostics, check)
+
+
+def _cases(manifest: Manifest) -> Iterator[Case]:
+    for row in manifest.rows:
+        for one in _one_by_one(row):
+            names = [*(one.resources or ()), *("/".join(filter(None, spec)) for spec in one.specs)]
+            parts = (one.policy, one.rule or _ALL, ",".join(names) or _ALL)
+            yield Case("/".join(parts), one)
+
+
+def _one_by_one(row: ExpectedRow) -> Iterator[ExpectedRow]:
+    """Yield the row for each resource that it names.
+
+    Where several files are expected, any of the resources may be the one that brings each about:
+    such a row stays whole.
+    """
+    names = row.resources or ()
+    if len(row.generated) > 1 or len(names) + len(row.specs) < 2:
+        yield row
+        return
+    for name in names:
+        yield row._replace(resources=(name,), specs=())
+    for spec in row.specs:
+        yield row._replace(resources=(), specs=(spec,))

@@ -4,8 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.api.fixes import tried
-from kyvsim.api.lint import lint
+from kyvsim.api.lint import lint, tried
 from kyvsim.api.schemas import known_schemas
 from kyvsim.languages import READERS, derived_rules
 from kyvsim.load.documents import STRICT, STRICT_FLOATS, parse_documents, read_documents

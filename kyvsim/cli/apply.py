@@ -40,8 +40,14 @@ from kyvsim.cli.options import (
     strict_option,
     warn_status_option,
 )
-from kyvsim.cli.output_files import ObjectFiles
-from kyvsim.cli.overwriting import reader_of
+from kyvsim.cli.output_files import (
+    Chosen,
+    ObjectFiles,
+    ReportFiles,
+    formats_option,
+    reader_of,
+    report_files,
+)
 from kyvsim.cli.parameters import (
     EVALUATION,
     OUTPUT,
@@ -52,7 +58,6 @@ from kyvsim.cli.parameters import (
     option,
     safe_option,
 )
-from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option, report_files
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, print_stderr
 from kyvsim.kubernetes.quantities import format_duration, parse_duration
@@ -228,7 +233,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     )
     stdin = stdin_for(options, ctx)
     if options["explain"]:
-        from kyvsim.cli.explain_run import explain_applied
+        from kyvsim.cli.explain import explain_applied
 
         return explain_applied((inputs, stdin), options, chosen, ctx)
     if is_spread(options):

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from kyvsim.api.apply import render_run
-from kyvsim.cli.overwriting import BASELINE, refuse_overwriting
-from kyvsim.cli.report_files import Chosen, ReportFiles, named_formats
+from kyvsim.cli.output_files import BASELINE, Chosen, ReportFiles, named_formats, refuse_overwriting
 from kyvsim.cli.streams import print_stderr, shown_width, shows_colours
 from kyvsim.report.ending import ending_line, run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS

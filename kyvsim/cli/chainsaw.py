@@ -8,9 +8,8 @@ from kyvsim.api.chainsaw import ChainsawRun, run_chainsaw
 from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.options import colour_option, jobs_option
-from kyvsim.cli.overwriting import refuse_named
+from kyvsim.cli.output_files import chosen_formats, formats_option, refuse_named, write_reports
 from kyvsim.cli.parameters import EVALUATION, INPUT, OUTPUT, PathType, argument, safe_option
-from kyvsim.cli.report_files import chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import shows_colours, write_out
 from kyvsim.cli.walking import print_ignored, walking_of, walking_options
 from kyvsim.report.chainsaw import chainsaw_ending

@@ -13,7 +13,14 @@ from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_folder, write_tests
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option, time_option
-from kyvsim.cli.overwriting import reader_of
+from kyvsim.cli.output_files import (
+    Chosen,
+    ReportFiles,
+    chosen_formats,
+    formats_option,
+    reader_of,
+    report_files,
+)
 from kyvsim.cli.parameters import (
     EVALUATION,
     INPUT,
@@ -24,13 +31,6 @@ from kyvsim.cli.parameters import (
     argument,
     option,
     safe_option,
-)
-from kyvsim.cli.report_files import (
-    Chosen,
-    ReportFiles,
-    chosen_formats,
-    formats_option,
-    report_files,
 )
 from kyvsim.cli.streams import is_terminal, stdin_of, write_out
 from kyvsim.report.equal import Equality

@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from kyvsim.api.examples import make_examples
+from kyvsim.api.equal import make_examples
 from kyvsim.api.inputs import ApplyInputs
-from kyvsim.api.suite_create import Creation, create_test
+from kyvsim.api.suite_files import Creation, create_test
 from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_folder, write_in
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option
-from kyvsim.cli.overwriting import reader_of
+from kyvsim.cli.output_files import reader_of
 from kyvsim.cli.parameters import INPUT, OUTPUT, Effect, PathType, argument, option
 from kyvsim.cli.streams import is_terminal, print_stderr, stdin_of, write_out
 from kyvsim.model.comparison import Examples

@@ -1,14 +1,24 @@
-"""`kyvsim explain`: how policies come to what they say of resources."""
+"""`kyvsim explain` and `apply --explain`."""
 
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import click
 
-from kyvsim.api.explain import ExplainTarget, NotFoundError
+from kyvsim.api.explain import (
+    Explaining,
+    ExplainTarget,
+    NotFoundError,
+    explained_run,
+    open_explanation,
+)
+from kyvsim.api.inputs import ApplyInputs
+from kyvsim.cli.apply_formats import is_for_people, shown_pieces
 from kyvsim.cli.closing import print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.exit_status import OK, UNUSABLE
-from kyvsim.cli.explain_run import opened, written
 from kyvsim.cli.input_options import (
     check_inputs,
     input_options,
@@ -17,12 +27,106 @@ from kyvsim.cli.input_options import (
     with_manifests_named,
 )
 from kyvsim.cli.options import colour_option, refused_options
+from kyvsim.cli.output_files import Chosen, chosen_formats, formats_option, report_files
 from kyvsim.cli.parameters import INPUT, safe_option
-from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
-from kyvsim.cli.streams import shows_colours, write_out
+from kyvsim.cli.run_shown import View, show_run
+from kyvsim.cli.streams import is_terminal, shows_colours, write_out
 from kyvsim.cli.walking import print_ignored
 from kyvsim.model.diagnostic import Severity
+from kyvsim.model.explanation import ObjectExplanation
+from kyvsim.model.result import EngineResponse
+from kyvsim.report.explain_words import StepPage
+from kyvsim.report.formats import EXPLAIN_FORMATS, RUN_FORMATS
 from kyvsim.report.formats import EXPLAIN_FORMATS as FORMATS
+from kyvsim.report.progress import waiting
+from kyvsim.report.run import Run, StreamingDocument
+
+# Explanations as `explain` and `apply --explain` write them.
+
+_TEXT = "text"
+_LEAST_WIDTH, _MOST_WIDTH = 52, 80
+"""What help texts leave free of a terminal's width."""
+_OTHER_VIEWS = (
+    ("policy_report", "--policy-report"),
+    ("table", "--table"),
+    ("stdin", "--stdin"),
+    ("diff", "--diff"),
+    ("show", "--show"),
+    ("output", "--output"),
+    ("check_idempotent", "--check-idempotent"),
+    ("baseline", "--baseline"),
+    ("write_baseline", "--write-baseline"),
+)
+"""Options of `apply` that an explanation has no use for, with their spelling."""
+
+
+def opened(inputs: ApplyInputs, asked: ExplainTarget, stdin: bytes | None) -> Explaining:
+    """Return what is to be explained; raises NotFoundError."""
+    with waiting("reading files", shown=is_terminal(sys.stderr)):
+        return open_explanation(inputs, asked, stdin)
+
+
+def written(name: str, objects: Iterable[ObjectExplanation], *, colours: bool) -> Iterator[str]:
+    """Yield explanations of objects as a format writes them, a piece at a time."""
+    page = StepPage(
+        colours,
+        max(_LEAST_WIDTH, min(shutil.get_terminal_size().columns, _MOST_WIDTH)),
+    )
+    pieces: Iterator[str] = EXPLAIN_FORMATS[name].write(objects, page)
+    return pieces
+
+
+def explain_applied(
+    given: tuple[ApplyInputs, bytes | None],
+    options: Mapping[str, Any],
+    chosen: Chosen,
+    ctx: click.Context,
+) -> int:
+    """Explain what `apply` says, and return its exit status.
+
+    Standard output has the explanation in place of the view for people, or a format that has it.
+    """
+    _refuse_other_views(options, chosen, ctx)
+    inputs, stdin = given
+    with report_files(chosen, RUN_FORMATS) as reports:
+        run = explained_run(opened(inputs, ExplainTarget(), stdin))
+        view = _view(run) if chosen.shown == _TEXT else None
+        return show_run(
+            run,
+            options,
+            lambda one: shown_pieces(one, chosen, options, reports, view=view),
+            View(is_for_people(chosen), media=RUN_FORMATS[chosen.shown].media),
+            finish=lambda _: reports.commit(),
+        )
+
+
+def _view(run: Run) -> StreamingDocument:
+    """Return the explanation in place of the view for people."""
+
+    def row(response: EngineResponse) -> str:
+        found = run.explained(response)
+        return "".join(written(_TEXT, [found], colours=shows_colours())) if found else ""
+
+    return StreamingDocument(head=lambda: (), row=row, tail=lambda _: ())
+
+
+def _refuse_other_views(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:
+    """Raise UsageError for options that an explanation has no place for."""
+    other = next((spelled for name, spelled in _OTHER_VIEWS if options[name]), "")
+    named = [name for name, _ in chosen.files]
+    named += [] if chosen.shown == _TEXT else [chosen.shown]
+    plain = next((name for name in named if not RUN_FORMATS[name].explains), "")
+    if not other and plain:
+        other = f"--output-format {plain}"
+    if not other and options["detailed_results"] and not named:
+        other = "--detailed-results"
+    if other:
+        able = " and ".join(name for name, one in RUN_FORMATS.items() if one.explains)
+        text = f"--explain is a view of its own, and in {able}: it does not go with {other}"
+        raise click.UsageError(text, ctx)
+
+
+# `kyvsim explain`: how policies come to what they say of resources.
 
 _HELP = """Explain step by step why each rule passed, failed or was skipped.
 

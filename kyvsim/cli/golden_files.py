@@ -5,9 +5,8 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from kyvsim.api.suite_create import Creation, create_test
-from kyvsim.api.suite_update import FileText, Updates
-from kyvsim.cli.overwriting import refuse_read
+from kyvsim.api.suite_files import Creation, FileText, Updates, create_test
+from kyvsim.cli.output_files import refuse_read
 from kyvsim.cli.streams import OutputError, print_stderr
 from kyvsim.kubernetes.objects import Json
 from kyvsim.load.scratch import ScratchFiles

@@ -10,7 +10,7 @@ import click
 from kyvsim.api import ApplyInputs
 from kyvsim.api.inputs import AS_GIVEN, WhatIf
 from kyvsim.cli.options import budget_of, budget_option, list_option, refuse_urls, time_option
-from kyvsim.cli.overwriting import is_among, paths_of, read_path
+from kyvsim.cli.output_files import is_among, paths_of, read_path
 from kyvsim.cli.parameters import (
     EVALUATION,
     INPUT,

@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 
-from kyvsim.api.fixes import FixedFile
-from kyvsim.api.lint import lint, plan_fixes
-from kyvsim.api.suite_update import FileText
+from kyvsim.api.lint import FixedFile, lint, plan_fixes
+from kyvsim.api.suite_files import FileText
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import write_files
 from kyvsim.cli.input_options import changed_option, unchanged_of
@@ -22,8 +21,8 @@ from kyvsim.cli.options import (
     refuse_urls,
     strict_option,
 )
+from kyvsim.cli.output_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.parameters import INPUT, OUTPUT, Effect, PathType, argument, option, safe_option
-from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import (
     is_terminal,
     print_stderr,

@@ -8,13 +8,20 @@ from typing import Any
 import click
 
 from kyvsim.api.migrate import migrate, with_counterexamples, with_evidence
-from kyvsim.api.suite_update import FileText
+from kyvsim.api.suite_files import FileText
 from kyvsim.cli.closing import print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_place, write_files
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option
-from kyvsim.cli.output_files import file_name
-from kyvsim.cli.overwriting import reader_of, refuse_existing, refuse_read
+from kyvsim.cli.output_files import (
+    chosen_formats,
+    file_name,
+    formats_option,
+    reader_of,
+    refuse_existing,
+    refuse_read,
+    report_files,
+)
 from kyvsim.cli.parameters import (
     EVALUATION,
     INPUT,
@@ -25,7 +32,6 @@ from kyvsim.cli.parameters import (
     option,
     safe_option,
 )
-from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import OutputError, is_terminal, print_stderr, stdin_of, write_out
 from kyvsim.cli.walking import print_ignored, walking_of, walking_options
 from kyvsim.migrate import MADE_KINDS

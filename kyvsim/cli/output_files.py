@@ -1,19 +1,425 @@
-"""Mutated and generated objects as files (`--output`), complete or not at all."""
+"""Output files: reports and objects, written whole or not at all, and never over inputs."""
 
 import contextlib
 import errno
 import os
 import re
+import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import IO, Any, NamedTuple, Self
 
+import click
+
+from kyvsim.cli.parameters import OUTPUT, Decorator, Effect, PathType, bad_value, option
+from kyvsim.cli.settings import configuration_files
 from kyvsim.cli.streams import OutputError, print_stderr
 from kyvsim.kubernetes.objects import Json, metadata
+from kyvsim.load.files import may_find
+from kyvsim.load.folders import is_manifest_name
 from kyvsim.load.scratch import ScratchFiles
+from kyvsim.model.diagnostic import likely
 from kyvsim.model.result import EngineResponse
+from kyvsim.report.formats import OutputFormat
+from kyvsim.report.log_commands import TEXT, LogFilter
 from kyvsim.report.object_text import to_yaml
 from kyvsim.report.results import generated, mutations, patched_targets
 from kyvsim.report.style import counted, safe_line
+
+# What is written goes to files of its own: none that the run reads, and no two things to one.
+
+BASELINE = "--write-baseline"
+_TESTS = frozenset({"tests", "scenarios"})
+"""Keys of paths to folders in which only files of one name are read by themselves."""
+
+
+class ReadPath(NamedTuple):
+    """A path that a run reads; `folder` and `pattern` are "" where it is none."""
+
+    place: str
+    folder: str
+    pattern: str
+
+
+def refuse_overwriting(
+    written: Iterable[tuple[str, str]], options: Mapping[str, Any], ctx: click.Context
+) -> None:
+    """Raise UsageError where of outputs, by name and path, two are one file or one is read."""
+    places: dict[str, str] = {}
+    for name, path in written:
+        if not path:
+            continue
+        place = os.path.realpath(path)
+        other = places.setdefault(place, name)
+        if other != name:
+            raise click.UsageError(f"{other} and {name} both go to {path}", ctx)
+        if os.path.isfile(place) and _reader(options, ctx, name)(place):
+            raise _is_read(name, path, ctx)
+
+
+def refuse_named(
+    written: Iterable[tuple[str, str]], files: Iterable[str], ctx: click.Context
+) -> None:
+    """Raise UsageError where an output is one of the files that documents of the run name.
+
+    These are known when the documents were read, and nothing is written yet; a folder or a
+    pattern stands for what is found there.
+    """
+    outputs = [*written]
+    # Most runs write nothing: then no file is looked for.
+    named = [read_path(path) for path in files] if outputs else []
+    for name, path in outputs:
+        place = os.path.realpath(path)
+        if os.path.isfile(place) and is_among(place, named):
+            raise _is_read(name, path, ctx)
+
+
+def _is_read(name: str, path: str, ctx: click.Context) -> click.UsageError:
+    text = f"{name} goes to {path}, which the run reads: name another file"
+    return click.UsageError(text, ctx)
+
+
+def reader_of(options: Mapping[str, Any], ctx: click.Context) -> Callable[[str], bool]:
+    """Return what tells of a path whether it is a file that the run reads."""
+    reads = _reader(options, ctx)
+
+    def reads_file(path: str) -> bool:
+        place = os.path.realpath(path)
+        return os.path.isfile(place) and reads(place)
+
+    return reads_file
+
+
+def refuse_read(paths: Iterable[str], reads: Callable[[str], bool]) -> None:
+    """Raise OutputError where one of the files to be written is one that the run reads."""
+    found = next(filter(reads, paths), "")
+    if found:
+        text = f"{os.path.normpath(found)}: the run reads it: name another folder"
+        raise OutputError(safe_line(text))
+
+
+def refuse_existing(paths: Iterable[str]) -> None:
+    """Raise OutputError where files to be written are there, for a run without `--force`."""
+    there = [os.path.normpath(path) for path in paths if os.path.lexists(path)]
+    if there:
+        text = f"{', '.join(there)}: there already; --force overwrites"
+        raise OutputError(safe_line(text))
+
+
+def _reader(
+    options: Mapping[str, Any], ctx: click.Context, output: str = ""
+) -> Callable[[str], bool]:
+    """Return what tells of a real path whether the run reads it, as one of an output's name."""
+    settings = frozenset(map(os.path.realpath, configuration_files(ctx).paths))
+    tests: list[ReadPath] = []
+    others: list[ReadPath] = []
+    for parameter, path in _read_paths(options, ctx):
+        # What is known of a folder may well stand in it, and take the place of what was known.
+        if output == BASELINE and parameter.name == "baseline":
+            continue
+        is_of_tests = getattr(parameter, "key", "") in _TESTS and not options.get("create")
+        (tests if is_of_tests else others).append(read_path(path))
+    manifest = options.get("file_name") or options.get("test_file")
+
+    def reads(place: str) -> bool:
+        return (
+            place in settings
+            or is_among(place, others, in_folders=output != BASELINE)
+            or is_among(place, tests, in_folders=os.path.basename(place) == manifest)
+        )
+
+    return reads
+
+
+def _read_paths(
+    options: Mapping[str, Any], ctx: click.Context
+) -> Iterator[tuple[click.Parameter, str]]:
+    """Yield the paths that a call reads, with their parameters."""
+    for one in ctx.command.params:
+        kind = one.type
+        if not isinstance(kind, PathType) or kind.separator or kind.is_written:
+            continue
+        for path in paths_of(options, one.name or ""):
+            if path not in {"", *kind.words}:
+                yield one, path
+
+
+def paths_of(options: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Return the paths that a parameter has; none where a command has no such parameter."""
+    found = options.get(name) or ()
+    return (found,) if isinstance(found, str) else tuple(found)
+
+
+def read_path(path: str) -> ReadPath:
+    """Return a path that a run reads, with what stands there now."""
+    place = os.path.realpath(path)
+    folder = os.path.join(place, "") if os.path.isdir(place) else ""
+    is_pattern = path != "-" and not os.path.exists(place)
+    return ReadPath(place, folder, path if is_pattern else "")
+
+
+def is_among(place: str, named: Iterable[ReadPath], *, in_folders: bool = True) -> bool:
+    """Return whether a file, by its real path, is one that is named, there or not.
+
+    With `in_folders` also whether it lies in a folder of theirs or may be found by a glob, and is
+    named as manifests are.
+    """
+    may_be_found = in_folders and is_manifest_name(place)
+    return any(place == one.place or (may_be_found and _finds(one, place)) for one in named)
+
+
+def _finds(named: ReadPath, place: str) -> bool:
+    if named.folder and place.startswith(named.folder):
+        return True
+    if not named.pattern:
+        return False
+
+    return may_find(named.pattern, place)
+
+
+# Reports in several formats at once: one on standard output, the others in files.
+
+_PATIENCE = 5.0
+"""Seconds in which somebody has to read from a pipe that is written to."""
+
+
+class Chosen(NamedTuple):
+    """The format for standard output, and those for files with their paths."""
+
+    shown: str
+    files: tuple[tuple[str, str], ...]
+
+
+def formats_option(known: Iterable[str], *, short: bool = True) -> Decorator:
+    """Return the option that `chosen_formats` reads, for the formats that a command knows."""
+    other = " (In `apply`, -o is --output.)" if short else ""
+    return option(
+        *(("-o",) if short else ()),
+        "--output-format",
+        "--format",
+        effect=Effect.WRITES_FILE,
+        multiple=True,
+        metavar="FORMAT[=FILE]",
+        type=PathType(separator="=", offered=tuple(known)),
+        group=OUTPUT,
+        help=f"Output format: {', '.join(known)}. FORMAT=FILE writes to FILE. Repeatable.{other}",
+    )
+
+
+def chosen_formats(
+    options: Mapping[str, Any], known: Mapping[str, OutputFormat], ctx: click.Context
+) -> Chosen:
+    """Return what `FORMAT` and `FORMAT=FILE` options choose; the first known format by default.
+
+    Raises UsageError, also for a file that the call reads.
+    """
+    shown, files = named_formats(options["output_format"], known, ctx)
+    if files:
+        refuse_overwriting(files, options, ctx)
+    return Chosen(shown or next(iter(known)), files)
+
+
+def named_formats(
+    values: Sequence[str], known: Mapping[str, OutputFormat], ctx: click.Context
+) -> Chosen:
+    """Return the same, with "" where no format for standard output is named."""
+    shown: list[str] = []
+    files: list[tuple[str, str]] = []
+    for value in values:
+        name, path = _format_and_file(value, known, "--output-format", ctx)
+        if path:
+            files.append((name, path))
+        else:
+            shown.append(name)
+    if len(shown) > 1:
+        text = f"only one format goes to standard output, not {' and '.join(shown)}: name files"
+        raise click.UsageError(f"--output-format: {text}", ctx)
+    _refuse_shared(files, "--output-format", ctx)
+    return Chosen(shown[0] if shown else "", tuple(files))
+
+
+def chosen_files(
+    values: Sequence[str], known: Mapping[str, OutputFormat], option: str, ctx: click.Context
+) -> tuple[tuple[str, str], ...]:
+    """Return formats and paths that the `FORMAT=FILE` values of an option choose."""
+    chosen = [_format_and_file(value, known, option, ctx) for value in values]
+    bare = next((name for name, path in chosen if not path), None)
+    if bare is not None:
+        raise bad_value(ctx, option, f"{bare}: name a file, as in {bare}=FILE")
+    _refuse_shared(chosen, option, ctx)
+    return tuple(chosen)
+
+
+def _format_and_file(
+    value: str, known: Mapping[str, OutputFormat], option: str, ctx: click.Context
+) -> tuple[str, str]:
+    """Return a format and the path that it goes to, "" for none."""
+    name, separator, path = value.partition("=")
+    name = name.lower()
+    if name not in known:
+        text = f"{value}: choose from {', '.join(known)}{likely(name, known)}"
+        fitting = _format_of(value, known)
+        if fitting:
+            text += f"; a path follows the format, as in {fitting}={value}"
+            text += " (-o PATH is of kyvsim apply)"
+        raise bad_value(ctx, option, text)
+    if separator and not path:
+        raise bad_value(ctx, option, f"{value}: there is no file after =")
+    return name, path
+
+
+def _format_of(value: str, known: Mapping[str, OutputFormat]) -> str:
+    """Return the format that a path seems to be for, "" where it seems to be no path."""
+    extension = os.path.splitext(value)[1]
+    fitting = [name for name, one in known.items() if extension and one.extension == extension]
+    return fitting[0] if fitting else next(iter(known)) if "/" in value else ""
+
+
+def _refuse_shared(files: Sequence[tuple[str, str]], option: str, ctx: click.Context) -> None:
+    """Raise UsageError where two formats go to one file."""
+    places: dict[str, str] = {}
+    for name, path in files:
+        other = places.setdefault(os.path.realpath(path), name)
+        if other != name or sum((name, path) == one for one in files) > 1:
+            raise click.UsageError(f"{option}: {other} and {name} both go to {path}", ctx)
+
+
+class ReportFiles:
+    """Files for reports: all are opened at once, and take their place when all are whole.
+
+    A link stays a link, and what is no file (`/dev/stderr`, a pipe) is written to as it stands.
+    """
+
+    def __init__(self, paths: Iterable[str], media: Iterable[str] = ()) -> None:
+        """Raise OutputError where one of them can't be written; none is changed then.
+
+        `media` are the media types of the reports; what has none is text.
+        """
+        self._paths = tuple(paths)
+        types = (*media, *(TEXT for _ in self._paths))
+        self._safe = [LogFilter(one) for one in types[: len(self._paths)]]
+        self._streams: list[IO[str]] = []
+        self._temporary: dict[str, str] = {}
+        self._scratch = ScratchFiles()
+        try:
+            for path in self._paths:
+                with _Explained(path):
+                    self._streams.append(self._open(path))
+        finally:
+            if len(self._streams) < len(self._paths):
+                self.discard()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Remove what is not committed, also when an interrupt comes."""
+        self.discard()
+
+    def write(self, index: int, text: str) -> None:
+        """Write to one of the files, by its place among the paths; raises OutputError."""
+        with _Explained(self._paths[index]):
+            self._streams[index].write(self._safe[index].feed(text))
+
+    def fill(self, reports: Iterable[Iterable[str]]) -> None:
+        """Write a report to each of the files, and commit them."""
+        for path, stream, safe, pieces in zip(
+            self._paths, self._streams, self._safe, reports, strict=True
+        ):
+            with _Explained(path):
+                stream.writelines(map(safe.feed, pieces))
+        self.commit()
+
+    def commit(self) -> None:
+        """Put all files in their place."""
+        for path, stream, safe in zip(self._paths, self._streams, self._safe, strict=True):
+            with _Explained(path):
+                stream.write(safe.rest())
+                stream.close()
+        for place in tuple(self._temporary):
+            with _Explained(place):
+                os.replace(self._temporary[place], place)
+            del self._temporary[place]
+        self._scratch.close()
+
+    def discard(self) -> None:
+        """Remove what was not committed."""
+        for stream in self._streams:
+            with suppress(OSError):
+                stream.close()
+        self._temporary.clear()
+        self._scratch.close()
+
+    def _open(self, path: str) -> IO[str]:
+        if os.path.exists(path) and not os.path.isfile(path):
+            return open(_stream(path), "w", encoding="utf-8", errors="backslashreplace")
+        # A stream's link leads to a name that can't be opened, so only links of files are followed.
+        place = os.path.realpath(path)
+        if os.path.exists(place) and not os.access(place, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        temporary = self._scratch.file_for(place)
+        self._temporary[place] = temporary
+        return open(temporary, "x", encoding="utf-8", errors="backslashreplace")
+
+
+def _stream(path: str) -> int:
+    """Open what is no file to be written to; raise OSError where nobody comes to read from a pipe.
+
+    Opened as files are, a pipe would keep the run waiting for ever.
+    """
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            found = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            if time.monotonic() > end:
+                raise OSError(errno.ENXIO, "nobody reads from this pipe") from None
+            time.sleep(0.02)
+        else:
+            os.set_blocking(found, True)
+            return found
+
+
+def report_files(chosen: Chosen, known: Mapping[str, OutputFormat]) -> ReportFiles:
+    """Return the files of the formats that are chosen; raise OutputError as ReportFiles does."""
+    media = (known[name].media for name, _ in chosen.files)
+    return ReportFiles((path for _, path in chosen.files), media)
+
+
+def write_reports(reports: Iterable[tuple[str, str, Iterable[str]]]) -> None:
+    """Write reports, each a path, a media type and pieces: all complete, or none.
+
+    Raises OutputError where that fails.
+    """
+    listed = list(reports)
+    with ReportFiles((path for path, *_ in listed), (media for _, media, _ in listed)) as files:
+        files.fill(pieces for *_, pieces in listed)
+
+
+class _Explained:
+    """A block in which an OSError becomes an OutputError that names a path."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        """Begin the block."""
+
+    def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise OutputError(f"cannot write to {self._path}: {error.strerror}") from None
+
+
+# Mutated and generated objects as files (`--output`), complete or not at all.
 
 _MODE = 0o666
 """Of files, as the user's umask leaves it."""

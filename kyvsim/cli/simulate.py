@@ -9,12 +9,7 @@ from typing import Any
 import click
 
 from kyvsim.api.explain import NotFoundError
-from kyvsim.api.simulate import (
-    SimulateInputs,
-    Watched,
-    scenario_json_schema,
-    simulate,
-)
+from kyvsim.api.simulate import SimulateInputs, Watched, scenario_json_schema, simulate
 from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.exit_status import OK
@@ -27,7 +22,13 @@ from kyvsim.cli.options import (
     refuse_urls,
     time_option,
 )
-from kyvsim.cli.overwriting import refuse_named
+from kyvsim.cli.output_files import (
+    Chosen,
+    chosen_formats,
+    formats_option,
+    refuse_named,
+    write_reports,
+)
 from kyvsim.cli.parameters import (
     EVALUATION,
     INPUT,
@@ -40,7 +41,6 @@ from kyvsim.cli.parameters import (
     bad_value,
     safe_option,
 )
-from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import is_terminal, shows_colours, stdin_of, write_out
 from kyvsim.cli.walking import print_ignored, walking_of, walking_options
 from kyvsim.kubernetes.quantities import SECOND, parse_duration

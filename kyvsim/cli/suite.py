@@ -1,19 +1,23 @@
-"""`kyvsim test`: manifests that say what policies are expected to do."""
+"""`kyvsim test`: runs tests, creates them, reruns them when files change, and measures them."""
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 import click
 
 from kyvsim.api.mutants import try_mutants
 from kyvsim.api.suite import Outcomes, Reading, SuiteRun, run_tests
-from kyvsim.api.suite_update import plan_updates
-from kyvsim.api.suite_watch import Round
+from kyvsim.api.suite_files import Created, Creation, create_test, plan_updates
+from kyvsim.api.suite_watch import Round, watch_tests
 from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
-from kyvsim.cli.golden_files import write_updates
+from kyvsim.cli.exit_status import OK, UNUSABLE, Interrupted
+from kyvsim.cli.golden_files import check_place, write_file, write_updates
 from kyvsim.cli.options import (
     colour_option,
     extent_of,
@@ -21,55 +25,335 @@ from kyvsim.cli.options import (
     jobs_option,
     list_option,
     offline_options,
+    seconds_option,
     strict_option,
 )
-from kyvsim.cli.overwriting import refuse_named, refuse_overwriting
+from kyvsim.cli.output_files import (
+    Chosen,
+    ReportFiles,
+    chosen_files,
+    chosen_formats,
+    formats_option,
+    reader_of,
+    refuse_existing,
+    refuse_named,
+    refuse_overwriting,
+    refuse_read,
+    report_files,
+    write_reports,
+)
 from kyvsim.cli.parameters import (
+    COVERAGE,
     EVALUATION,
     INPUT,
     OUTPUT,
     STATUS,
+    Decorator,
     Effect,
     PathType,
     argument,
     bad_value,
+    combined,
     option,
     safe_option,
 )
-from kyvsim.cli.report_files import (
-    Chosen,
-    ReportFiles,
-    chosen_formats,
-    formats_option,
-    report_files,
-    write_reports,
+from kyvsim.cli.streams import (
+    OutputError,
+    is_terminal,
+    print_stderr,
+    shown_width,
+    shows_colours,
+    write_out,
 )
-from kyvsim.cli.streams import is_terminal, print_stderr, shown_width, shows_colours, write_out
-from kyvsim.cli.suite_create import create
-from kyvsim.cli.suite_options import (
-    CoverageOptions,
-    MutationOptions,
-    chosen_coverage,
-    chosen_mutants,
-    coverage_options,
-    mutants_options,
-    report_if_too_low,
-    write_coverage,
-)
-from kyvsim.cli.suite_watch import MACHINE, check_watch, watch
 from kyvsim.cli.walking import print_ignored, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.suite import Demands, SuiteOutcome
+from kyvsim.model.tracing import Coverage
+from kyvsim.report.coverage import percent_text
+from kyvsim.report.formats import COVERAGE_FORMATS
 from kyvsim.report.formats import SUITE_FORMATS as FORMATS
 from kyvsim.report.progress import waiting, with_progress
+from kyvsim.report.style import counted, safe_line
 from kyvsim.report.suite_text import (
     SuiteOptions,
     diff_text,
     every_diagnostic,
     everything_left_out,
+    reaches_enough,
     suite_ending,
+    summary_line,
+    unusable_manifests,
 )
 from kyvsim.suite.row_targets import RowSelector, RowSelectorError, parse_selector
+
+# Options that are a number of percent.
+
+
+def percent_option(_ctx: click.Context, _param: click.Parameter, value: str | None) -> Any:
+    """Return a number of percent, with or without its sign; None where it is not given."""
+    if value is None:
+        return None
+    try:
+        percent = Decimal(value.removesuffix("%"))
+    except InvalidOperation:
+        raise click.BadParameter(f"`{value}` is no number") from None
+    if not percent.is_finite() or not 0 <= percent <= 100:
+        raise click.BadParameter(f"`{value}` is not in the range from 0 to 100")
+    return percent
+
+
+# Options of `kyvsim test` on coverage and mutants, where reports go, and what is enough.
+
+_SECONDS = 120
+
+
+class CoverageOptions(NamedTuple):
+    """What is asked for."""
+
+    wanted: bool
+    files: tuple[tuple[str, str], ...]
+    """Formats and the files that they go to."""
+    threshold: Decimal
+    """Percent; 0 where nothing is asked for."""
+
+
+def coverage_options() -> Decorator:
+    """Return the options, of which each asks for coverage."""
+    return combined(
+        safe_option(
+            "--coverage",
+            is_flag=True,
+            group=COVERAGE,
+            help="Show rules, branches and outcomes that no row reached.",
+        ),
+        option(
+            "--coverage-report",
+            effect=Effect.WRITES_FILE,
+            multiple=True,
+            metavar="FORMAT=FILE",
+            type=PathType(separator="=", offered=tuple(COVERAGE_FORMATS)),
+            group=COVERAGE,
+            help=f"Write coverage to a file: {', '.join(COVERAGE_FORMATS)}. Repeatable.",
+        ),
+        safe_option(
+            "--coverage-threshold",
+            metavar="PERCENT",
+            callback=percent_option,
+            group=COVERAGE,
+            help="Fail if total coverage is lower.",
+        ),
+    )
+
+
+def chosen_coverage(options: Mapping[str, Any], ctx: click.Context) -> CoverageOptions:
+    """Return what the options ask for; raise UsageError where they name no format and file."""
+    files = chosen_files(options["coverage_report"], COVERAGE_FORMATS, "--coverage-report", ctx)
+    threshold = options["coverage_threshold"]
+    wanted = options["coverage"] or bool(files) or threshold is not None
+    return CoverageOptions(wanted, files, threshold or Decimal())
+
+
+def wants_coverage(options: Mapping[str, Any]) -> bool:
+    """Return whether one of the options is given."""
+    names = ("coverage", "coverage_report", "coverage_threshold")
+    return any(options[name] not in {False, (), None} for name in names)
+
+
+def write_coverage(coverage: Coverage, wish: CoverageOptions) -> Iterator[str]:
+    """Write the files that are asked for; return the text that is shown."""
+    write_reports(
+        (path, COVERAGE_FORMATS[name].media, COVERAGE_FORMATS[name].write(coverage))
+        for name, path in wish.files
+    )
+    shown: Iterator[str] = COVERAGE_FORMATS["text"].write(coverage)
+    return shown
+
+
+def report_if_too_low(outcome: SuiteOutcome) -> None:
+    """Say what was reached where that is less than what is asked for."""
+    if outcome.coverage is not None and not reaches_enough(outcome):
+        told = percent_text(outcome.coverage.ratio).lstrip()
+        print_stderr(f"error: coverage is below {outcome.demands.coverage}%: {told}")
+
+
+class MutationOptions(NamedTuple):
+    """What is asked for."""
+
+    wanted: bool
+    score: Decimal
+    """Percent; 0 where nothing is asked for."""
+    seconds: float
+
+
+def mutants_options() -> Decorator:
+    """Return the options; a least score asks for mutants, too."""
+    return combined(
+        safe_option(
+            "--mutants",
+            is_flag=True,
+            group=COVERAGE,
+            help="Mutation testing: show changes to the policies that no test detects.",
+        ),
+        safe_option(
+            "--min-score",
+            metavar="PERCENT",
+            callback=percent_option,
+            group=COVERAGE,
+            help="Fail if the tests detect fewer mutants.",
+        ),
+        seconds_option(
+            _SECONDS, "Time limit of --mutants in seconds; the mutants left are counted."
+        ),
+    )
+
+
+def chosen_mutants(options: Mapping[str, Any], ctx: click.Context) -> MutationOptions:
+    """Return what the options ask for; raise UsageError where another one does not go with it."""
+    wanted = wants_mutants(options)
+    if wanted and options["update"]:
+        text = "--mutants does not go with --update: what is written would depend on the mutant"
+        raise click.UsageError(text, ctx)
+    return MutationOptions(wanted, options["min_score"] or Decimal(), options["seconds"])
+
+
+def wants_mutants(options: Mapping[str, Any]) -> bool:
+    """Return whether one of the options is given."""
+    return any(options[name] not in {False, None} for name in ("mutants", "min_score"))
+
+
+# `kyvsim test --create`: a manifest with its files of expected objects, for what happens now.
+
+
+def create(options: Mapping[str, Any], ctx: click.Context) -> int:
+    """Write a manifest for policies and resources; return the exit status."""
+    creation = _creation(options, ctx)
+    created = create_test(creation)
+    for one in created.diagnostics:
+        print_stderr(safe_line(str(one)))
+    for text in created.remarks:
+        print_stderr(safe_line(f"warning: {text}"))
+    if not created.files:
+        reason = "there is nothing that a row could expect"
+        print_stderr(f"error: nothing written: {'see above' if created.unusable else reason}")
+        return UNUSABLE
+    refuse_read((file.path for file in created.files), reader_of(options, ctx))
+    _write(created, creation, force=options["force"])
+    return OK
+
+
+def _creation(options: Mapping[str, Any], ctx: click.Context) -> Creation:
+    folders = options["output_format"]
+    policies, resources = options["paths"], options["resource"]
+    if not policies or not resources:
+        text = "--create needs policies and resources: kyvsim test --create POLICY -r RESOURCE"
+        raise click.UsageError(text, ctx)
+    if options["update"] or options["lenient"]:
+        raise click.UsageError("--create goes with neither --update nor --lenient", ctx)
+    if options["watch"]:
+        raise click.UsageError("--create does not go with --watch: it runs no tests", ctx)
+    if wants_coverage(options):
+        raise click.UsageError("--create runs no rows: there is no coverage to show", ctx)
+    if wants_mutants(options):
+        raise click.UsageError("--create runs no rows: they notice no mutants", ctx)
+    if len(folders) > 1:
+        raise click.UsageError("with --create, -o is one folder", ctx)
+    for path in (*policies, *resources):
+        if path == "-" or "://" in path:
+            text = f"--create needs files that the manifest can name, not {path}"
+            raise click.UsageError(text, ctx)
+    name = options["file_name"]
+    if os.path.basename(name) != name:
+        raise click.UsageError(f"--file-name {name}: with --create it is a name, no path", ctx)
+    return Creation(policies, resources, folders[0] if folders else ".", name)
+
+
+def _write(created: Created, creation: Creation, *, force: bool) -> None:
+    """Write all files, or none where one of them is there and `force` is not given."""
+    if not force:
+        refuse_existing(file.path for file in created.files)
+    try:
+        os.makedirs(creation.folder or ".", exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot write to {creation.folder}: {error.strerror}") from None
+    for file in created.files:
+        check_place(file)
+    for file in created.files:
+        write_file(file)
+        print_stderr(safe_line(f"wrote {os.path.normpath(file.path)}"))
+    print_stderr(
+        safe_line(
+            f"{counted(created.row_count, 'row')}; run them with: kyvsim test {creation.folder}"
+        )
+    )
+
+
+# `kyvsim test --watch`: rounds shown as they come, until an interrupt ends them.
+
+
+def _local_time() -> datetime:
+    return datetime.now().astimezone()
+
+
+class Clock(NamedTuple):
+    """How time passes."""
+
+    sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], datetime] = _local_time
+
+
+MACHINE = Clock()
+"""Time as it passes on this machine."""
+
+
+def check_watch(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:
+    """Raise UsageError where another option does not go with --watch."""
+    if options["update"]:
+        text = "--watch does not go with --update: each round would write the files again"
+        raise click.UsageError(text, ctx)
+    if wants_coverage(options):
+        text = "--watch does not go with --coverage: a round runs only what has changed"
+        raise click.UsageError(text, ctx)
+    if wants_mutants(options):
+        text = "--watch does not go with --mutants: it takes too long for every change"
+        raise click.UsageError(text, ctx)
+    if not FORMATS[chosen.shown].for_people:
+        views = " or ".join(name for name, one in FORMATS.items() if one.for_people)
+        text = (
+            f"--watch shows {views}, one report after the other: "
+            f"give {chosen.shown} a file, --output-format {chosen.shown}=FILE"
+        )
+        raise click.UsageError(text, ctx)
+
+
+def watch(run: SuiteRun, show: Callable[[Round], bool], clock: Clock) -> SuiteOutcome:
+    """Show each round, and return how things stand when an interrupt comes or nobody reads on.
+
+    `show` returns whether standard output still has a reader. The interrupt is raised again
+    if not even the first round was completed.
+    """
+    last: SuiteOutcome | None = None
+    try:
+        for one in watch_tests(run, clock.sleep):
+            last = one.whole
+            if not (show(one) and _sum_up(one, clock.now())):
+                break
+    except (KeyboardInterrupt, Interrupted):
+        if last is None:
+            raise
+        print_stderr("")  # the shell's prompt goes below the terminal's ^C
+    return last or SuiteOutcome((), ())
+
+
+def _sum_up(one: Round, now: datetime) -> bool:
+    """Write how everything stands on one line; return whether somebody reads it."""
+    broken = unusable_manifests(one.whole)
+    unusable = f"; {counted(broken, 'manifest')} with unusable input" if broken else ""
+    gone = "".join(f"gone  {safe_line(file)}\n" for file in one.gone)
+    line = f"{now:%H:%M:%S}  all: {summary_line(one.whole)}{unusable}; waiting for changes\n"
+    return write_out([gone, "\n", line, "\n"])
+
+
+# `kyvsim test`: manifests that say what policies are expected to do.
 
 
 class Outputs(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kyvsim.api.suite_cases import Case, OpenManifest, open_manifest, read_cases
+from kyvsim.api.suite import Case, OpenManifest, open_manifest, read_cases
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Manifest, RowOutcome

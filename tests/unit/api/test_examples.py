@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kyvsim.api.examples import make_examples
+from kyvsim.api.equal import make_examples
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.equivalence.search import Search
 from kyvsim.load.files import Source
@@ -153,6 +153,6 @@ def test_an_image_rule_takes_no_more_cases_than_another_one(monkeypatch):
             totals.append(tried.total)
             return tried
 
-    monkeypatch.setattr("kyvsim.api.examples.Search", Counted)
+    monkeypatch.setattr("kyvsim.api.equal.Search", Counted)
     made(policy(rule))
     assert 0 < totals[0] < 1500

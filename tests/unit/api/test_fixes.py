@@ -4,8 +4,7 @@ import re
 import pytest
 
 from kyvsim.api import ApplyInputs, open_application
-from kyvsim.api.fixes import fixed_files
-from kyvsim.api.lint import lint, plan_fixes
+from kyvsim.api.lint import fixed_files, lint, plan_fixes
 from kyvsim.load.edits import with_edits
 from kyvsim.load.files import Source
 from kyvsim.model.diagnostic import Diagnostic, Edit, Fix, Severity

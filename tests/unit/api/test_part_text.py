@@ -2,8 +2,7 @@
 
 import pytest
 
-from kyvsim.api.apply_parts import PartResult
-from kyvsim.api.part_text import PartText
+from kyvsim.api.apply_parts import PartResult, PartText
 from kyvsim.report.run import ResultCounts
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.api.simulate import SimulateInputs, simulate
-from kyvsim.api.simulate_orders import player
+from kyvsim.api.simulate import SimulateInputs, player, simulate
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.scenario import load_scenario
 from kyvsim.simulator.exploration import explore, interleavings_of, text_of

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.api import suite as api
+from kyvsim.api import suite
 from kyvsim.model.result import ReportedReason
 from kyvsim.model.source import Location
 from kyvsim.report import suite_formats
@@ -34,8 +34,8 @@ def failed(outcome):
 @pytest.mark.parametrize("name", GOOD)
 @pytest.mark.parametrize("lenient", [True, False])
 def test_the_fixtures_pass_in_both_readings(copied, name, lenient):
-    run = api.SuiteRun((str(copied / name),), options=api.Reading(lenient=lenient))
-    outcome = api.run_tests(run)
+    run = suite.SuiteRun((str(copied / name),), options=suite.Reading(lenient=lenient))
+    outcome = suite.run_tests(run)
     assert failed(outcome) == []
     assert outcome.total
     assert [str(one) for one in api_diagnostics(outcome)] == []
@@ -55,14 +55,14 @@ def test_an_expectation_turned_round_fails(copied, name):
     turned = text.replace("result: pass", "result: x").replace("result: fail", "result: pass")
     file.write_text(turned.replace("result: x", "result: fail"))
     for lenient in (True, False):
-        run = api.SuiteRun((str(copied / name),), options=api.Reading(lenient=lenient))
-        assert failed(api.run_tests(run))
+        run = suite.SuiteRun((str(copied / name),), options=suite.Reading(lenient=lenient))
+        assert failed(suite.run_tests(run))
 
 
 def test_failed_rows_tell_how_the_rule_came_to_its_result(copied):
     file = copied / "team/kyverno-test.yaml"
     file.write_text(file.read_text().replace("result: skip", "result: fail"))
-    rows = api.run_tests(api.SuiteRun((str(copied / "team"),))).manifests[0].rows
+    rows = suite.run_tests(suite.SuiteRun((str(copied / "team"),))).manifests[0].rows
     told = {row.resource: row.reasons for row in rows if row.failed}
     (unmet,) = told["v1/Pod/default/exempt"]
     assert unmet.text == 'all[0]: "exempt" NotEquals "exempt"'
@@ -78,7 +78,7 @@ def test_failed_rows_tell_how_the_rule_came_to_its_result(copied):
 def test_a_failed_row_of_a_rule_that_passed_tells_where_the_rule_stands(copied):
     file = copied / "team/kyverno-test.yaml"
     file.write_text(file.read_text().replace("result: pass", "result: fail"))
-    rows = api.run_tests(api.SuiteRun((str(copied / "team"),))).manifests[0].rows
+    rows = suite.run_tests(suite.SuiteRun((str(copied / "team"),))).manifests[0].rows
     (reason,) = next(row.reasons for row in rows if row.failed)
     assert reason == ReportedReason("", Location(f"{copied}/team/policy.yaml", 7, 7))
 
@@ -89,20 +89,20 @@ def text_of(outcome):
 
 @pytest.mark.parametrize("jobs", [2, 3])
 def test_the_number_of_processes_changes_nothing(copied, jobs):
-    alone = api.run_tests(api.SuiteRun((str(copied),), jobs=1))
-    several = api.run_tests(api.SuiteRun((str(copied),), jobs=jobs))
+    alone = suite.run_tests(suite.SuiteRun((str(copied),), jobs=1))
+    several = suite.run_tests(suite.SuiteRun((str(copied),), jobs=jobs))
     assert text_of(several) == text_of(alone)
     assert json.loads(text_of(alone))["summary"]["manifests"] == 9
 
 
 def test_a_manifest_named_twice_runs_once(copied):
-    outcome = api.run_tests(api.SuiteRun((str(copied / "team"), str(copied / "team"))))
+    outcome = suite.run_tests(suite.SuiteRun((str(copied / "team"), str(copied / "team"))))
     assert len(outcome.manifests) == 1
 
 
 def test_the_selector_leaves_out_whole_manifests(copied):
-    options = api.Reading(parse_selector("policy=require-*,resource=nam*"))
-    outcome = api.run_tests(api.SuiteRun((str(copied),), options=options))
+    options = suite.Reading(parse_selector("policy=require-*,resource=nam*"))
+    outcome = suite.run_tests(suite.SuiteRun((str(copied),), options=options))
     ran = [Path(one.file).parent.name for one in outcome.manifests if one.rows]
     assert ran == ["holes", "team"]
 
@@ -110,7 +110,7 @@ def test_the_selector_leaves_out_whole_manifests(copied):
 def test_without_cluster_resources_nobody_answers(copied):
     file = copied / "cluster/kyverno-test.yaml"
     file.write_text(file.read_text().replace("clusterResources", "targetResources"))
-    outcome = api.run_tests(api.SuiteRun((str(copied / "cluster"),)))
+    outcome = suite.run_tests(suite.SuiteRun((str(copied / "cluster"),)))
     reasons = {reason for _, _, reason in failed(outcome)}
     assert reasons == {"Never ran", "Want fail, got error"}
 
@@ -120,7 +120,7 @@ def test_a_namespace_that_the_cluster_lacks_is_an_error(copied):
     file.write_text(
         file.read_text().replace("name: shop\n        labels", "name: mall\n        labels")
     )
-    outcome = api.run_tests(api.SuiteRun((str(copied / "cluster"),)))
+    outcome = suite.run_tests(suite.SuiteRun((str(copied / "cluster"),)))
     assert outcome.total == 0
     assert [one.code for one in outcome.manifests[0].diagnostics] == ["KV046", "KV046"]
 
@@ -134,7 +134,7 @@ def test_the_first_of_two_equal_resources_counts(copied):
     )
     first = "apiVersion: v1\nkind: Pod\nmetadata: {name: nameless, labels: {team: red}}\n"
     (copied / "team/a.yaml").write_text(first)
-    outcome = api.run_tests(api.SuiteRun((str(copied / "team"),)))
+    outcome = suite.run_tests(suite.SuiteRun((str(copied / "team"),)))
     assert [str(one.code) for one in outcome.manifests[0].diagnostics] == ["KV043"]
     assert failed(outcome) == [("require-team", "v1/Pod/default/nameless", "Want fail, got pass")]
 
@@ -143,18 +143,18 @@ def test_values_of_a_file_give_way_to_inline_ones(copied):
     file = copied / "team/kyverno-test.yaml"
     text = file.read_text()
     file.write_text(text.replace("values:\n", "variables: absent.yaml\nvalues:\n"))
-    assert failed(api.run_tests(api.SuiteRun((str(copied / "team"),)))) == []
+    assert failed(suite.run_tests(suite.SuiteRun((str(copied / "team"),)))) == []
     inline = text[text.index("  namespaceSelector") : text.index("results:")]
     head = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Values\n"
     (copied / "team/values.yaml").write_text(head + inline.replace("\n  ", "\n").removeprefix("  "))
     file.write_text(text.replace(f"values:\n{inline}", "variables: values.yaml\n"))
-    outcome = api.run_tests(api.SuiteRun((str(copied / "team"),)))
+    outcome = suite.run_tests(suite.SuiteRun((str(copied / "team"),)))
     assert (failed(outcome), outcome.total) == ([], 9)
 
 
 def test_a_row_on_a_policy_of_another_kind_says_so(copied):
     file = copied / "mutate/policy.yaml"
     file.write_text(file.read_text().replace("kyverno.io/v1", "example.com/v1"))
-    (found,) = api.run_file(str(copied / "mutate/kyverno-test.yaml"), api.Reading())
+    (found,) = suite.run_file(str(copied / "mutate/kyverno-test.yaml"), suite.Reading())
     assert {row.reason for row in found.rows} == {"Invalid policy"}
     assert found.rows[0].message.startswith("policy type not supported: ClusterPolicy")

@@ -2,8 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.api.suite import SuiteRun, run_tests
-from kyvsim.api.suite_cases import open_manifest, read_cases
+from kyvsim.api.suite import SuiteRun, open_manifest, read_cases, run_tests
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
 NAMES = sorted(path.name for path in FIXTURES.iterdir())

@@ -1,7 +1,7 @@
 import pytest
 
-from kyvsim.api import suite as api
-from kyvsim.api.suite_update import UpdateError, plan_updates, updated
+from kyvsim.api import suite
+from kyvsim.api.suite_files import UpdateError, plan_updates, updated
 from kyvsim.kubernetes.objects import object_key
 from kyvsim.suite.compare import ExpectedFile
 
@@ -63,8 +63,8 @@ def planned(tmp_path, monkeypatch):
         texts["kyverno-test.yaml"] = MANIFEST + "".join(f"  - {{{row}}}\n" for row in rows)
         for name, text in texts.items():
             (tmp_path / name).write_text(text)
-        options = api.Reading(goldens=True)
-        return plan_updates(api.run_tests(api.SuiteRun((".",), options=options)))
+        options = suite.Reading(goldens=True)
+        return plan_updates(suite.run_tests(suite.SuiteRun((".",), options=options)))
 
     return plan
 
@@ -101,7 +101,7 @@ def test_what_is_as_expected_is_not_written(planned):
 
 def test_without_being_asked_rows_keep_no_objects(planned):
     planned(f"{ROW}pass, resources: [one]")
-    (outcome,) = api.run_tests(api.SuiteRun((".",))).manifests
+    (outcome,) = suite.run_tests(suite.SuiteRun((".",))).manifests
     assert outcome.rows
     assert not any(row.goldens for row in outcome.rows)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.api.simulation import readers
+from kyvsim.api.simulate import readers
 from kyvsim.chainsaw.expressions import asker
 from kyvsim.chainsaw.runner import run_test
 from kyvsim.chainsaw.session import Situation, TestSession

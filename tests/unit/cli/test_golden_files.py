@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.api.suite_update import FileText
+from kyvsim.api.suite_files import FileText
 from kyvsim.cli.golden_files import write_file
 from kyvsim.cli.main import run
 from kyvsim.cli.streams import OutputError

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.cli.output_files import ObjectFiles
-from kyvsim.cli.report_files import write_reports
+from kyvsim.cli.output_files import ObjectFiles, write_reports
 from kyvsim.load import scratch
 from kyvsim.load.scratch import PREFIX, ScratchFiles, scratch_folder
 from kyvsim.report.log_commands import TEXT

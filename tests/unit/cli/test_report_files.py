@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from kyvsim.cli import report_files
-from kyvsim.cli.report_files import write_reports
+from kyvsim.cli import output_files
+from kyvsim.cli.output_files import write_reports
 from kyvsim.cli.streams import OutputError
 from kyvsim.report.log_commands import TEXT
 
@@ -42,7 +42,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
 
 
 def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(report_files, "_PATIENCE", 0.1)
+    monkeypatch.setattr(output_files, "_PATIENCE", 0.1)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with pytest.raises(OutputError, match="pipe: nobody reads from this pipe"):
@@ -50,7 +50,7 @@ def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path, monkeypatch):
 
 
 def test_a_pipe_may_be_read_a_little_later(tmp_path, monkeypatch):
-    monkeypatch.setattr(report_files, "_PATIENCE", float("inf"))
+    monkeypatch.setattr(output_files, "_PATIENCE", float("inf"))
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with ThreadPoolExecutor(1) as pool:

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api.suite_watch import INTERVAL
-from kyvsim.cli import suite_watch
-from kyvsim.cli.suite_watch import Clock
+from kyvsim.cli import suite as suite_command
+from kyvsim.cli.suite import Clock
 
 ROOT = Path(__file__).parents[3]
 FIXTURES = ROOT / "fixtures/tests"
@@ -163,6 +163,6 @@ def test_the_program_sees_a_real_change_and_ends_by_an_interrupt(tests):
 
 
 def test_nobody_reading_ends_it(monkeypatch, watched):
-    monkeypatch.setattr(suite_watch, "write_out", lambda _pieces: False)
+    monkeypatch.setattr(suite_command, "write_out", lambda *_: False)
     status, _, _ = watched([str(FIXTURES / "holes")], lambda: pytest.fail("it went on"))
     assert status == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.api.simulation import readers
+from kyvsim.api.simulate import readers
 from kyvsim.simulator.api_server.server import ADMIN
 from kyvsim.simulator.cluster import open_cluster
 from kyvsim.simulator.context import SimulationSettings

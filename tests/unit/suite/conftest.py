@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from kyvsim.api import suite as api
+from kyvsim.api import suite
 
 POLICY = """
 apiVersion: kyverno.io/v1
@@ -135,7 +135,7 @@ def outcomes_of(manifest_of):
 
     def check(*results, lenient=False, extra="", **files):
         file = manifest_of(results, extra, **files)
-        (found,) = api.run_file(file, api.Reading(lenient=lenient))
+        (found,) = suite.run_file(file, suite.Reading(lenient=lenient))
         assert [str(one) for one in found.diagnostics] == []
         return found.rows
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.api import suite as api
+from kyvsim.api.suite import Reading, SuiteRun, run_file, run_tests
 from kyvsim.model.tracing import NO_TRACE, PointKind, PolicyPlace, TraceContext
 from kyvsim.report.coverage import path_text
+from kyvsim.suite.row_targets import RowSelector
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
 
@@ -75,7 +76,7 @@ def reached(manifest_of):
         rows = rows or (EVERY,)
         files = {"policy.yaml": text, "resources.yaml": RESOURCES, **files}
         file = manifest_of(rows, extra, **files)
-        (found,) = api.run_file(file, api.Reading(coverage=True, lenient=lenient))
+        (found,) = run_file(file, Reading(coverage=True, lenient=lenient))
         # Exceptions for what is not there are points all the same, and so are objects cut short.
         idle = {"KV071", "KV072", "KV233"}
         assert [str(one) for one in found.diagnostics if one.code not in idle] == []
@@ -394,8 +395,8 @@ def test_rows_that_never_ran_reach_nothing(reached, lenient):
 
 
 def covered(*paths, **options):
-    run = api.SuiteRun(paths, options=api.Reading(coverage=True, **options))
-    return api.run_tests(run).coverage
+    run = SuiteRun(paths, options=Reading(coverage=True, **options))
+    return run_tests(run).coverage
 
 
 @pytest.fixture
@@ -439,7 +440,7 @@ def test_a_file_with_several_names_is_one_file(suite):
 
 def test_processes_find_the_same(suite):
     outcomes = [
-        api.run_tests(api.SuiteRun((str(suite),), options=api.Reading(coverage=True), jobs=jobs))
+        run_tests(SuiteRun((str(suite),), options=Reading(coverage=True), jobs=jobs))
         for jobs in (1, 2)
     ]
     assert outcomes[0] == outcomes[1]
@@ -453,7 +454,7 @@ def test_a_policy_without_rows_is_there_to_be_reached(suite):
 
 
 def test_a_manifest_that_the_selector_leaves_out_is_left_out(suite):
-    assert covered(str(suite), selector=api.RowSelector("other", "*", "*")).files == ()
+    assert covered(str(suite), selector=RowSelector("other", "*", "*")).files == ()
 
 
 def test_a_manifest_that_cannot_be_run_reaches_nothing(suite):
@@ -479,7 +480,7 @@ def test_points_of_a_list_have_their_own_lines(manifest_of):
 def test_watching_changes_no_outcome(monkeypatch, lenient):
     monkeypatch.chdir(FIXTURES)
     probed, plain = (
-        api.run_tests(api.SuiteRun((".",), options=api.Reading(lenient=lenient, coverage=coverage)))
+        run_tests(SuiteRun((".",), options=Reading(lenient=lenient, coverage=coverage)))
         for coverage in (True, False)
     )
     assert [one._replace(points=()) for one in probed.manifests] == list(plain.manifests)
@@ -494,6 +495,6 @@ def test_nothing_is_wrapped_where_nobody_listens():
 
 
 def test_nothing_is_told_unless_it_is_asked_for(suite):
-    found = api.run_tests(api.SuiteRun((str(suite),)))
+    found = run_tests(SuiteRun((str(suite),)))
     assert found.coverage is None
     assert [one.points for one in found.manifests] == [(), ()]

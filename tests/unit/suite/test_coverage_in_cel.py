@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.api import suite as api
+from kyvsim.api import suite
 from kyvsim.report.coverage import path_text
 
 RESOURCES = """
@@ -38,8 +38,8 @@ def reached(manifest_of):
     def run(text, *rows, extra="", resources=RESOURCES, **files):
         files = {"policy.yaml": text, "resources.yaml": resources, **files}
         file = manifest_of(rows or (EVERY,), extra, **files)
-        (found,) = api.run_file(file, api.Reading(coverage=True))
-        (plain,) = api.run_file(file, api.Reading())
+        (found,) = suite.run_file(file, suite.Reading(coverage=True))
+        (plain,) = suite.run_file(file, suite.Reading())
         assert found.rows == plain.rows
         # Objects that are cut short are ones that an API server refuses (KV233).
         assert [str(one) for one in found.diagnostics if one.code != "KV233"] == []

@@ -138,7 +138,7 @@ def test_an_error_leaves_the_object_to_compare_with_a_file(outcomes_of, policy):
 
 
 def test_rows_of_an_invalid_policy_are_skipped(manifest_of):
-    from kyvsim.api import suite as api  # noqa: PLC0415 — beside its only use
+    from kyvsim.api import suite  # noqa: PLC0415 — beside its only use
 
     bodyless = """
 apiVersion: kyverno.io/v1
@@ -152,8 +152,8 @@ spec:
     file = manifest_of(
         ["policy: tidy, rule: none, resources: [key], result: pass"], policy__yaml=bodyless
     )
-    (lenient,) = api.run_file(file, api.Reading(lenient=True))
+    (lenient,) = suite.run_file(file, suite.Reading(lenient=True))
     assert [(row.result, row.reason) for row in lenient.rows] == [("Skip", "Invalid Policy")]
     assert "No operation defined" in lenient.rows[0].message
-    (strict,) = api.run_file(file, api.Reading())
+    (strict,) = suite.run_file(file, suite.Reading())
     assert [(row.result, row.reason) for row in strict.rows] == [("Fail", "Invalid policy")]

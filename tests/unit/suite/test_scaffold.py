@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.api.suite_create import Creation, create_test
+from kyvsim.api.suite_files import Creation, create_test
 
 POLICY = """
 apiVersion: kyverno.io/v1

@@ -5,7 +5,7 @@ import re
 import pytest
 import yaml
 
-from kyvsim.api.simulation import readers
+from kyvsim.api.simulate import readers
 from kyvsim.model.simulation import Scenario, ScenarioSettings, ScenarioStep, Verb
 from kyvsim.model.source import Document, Location
 from kyvsim.simulator.scenario import play
