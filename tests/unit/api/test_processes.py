@@ -142,7 +142,7 @@ with process_pool(2) as pool:
     stop_all()
 """
 PARTS = """
-from kyvsim.api import part_processes
+from kyvsim.api import apply_parts as part_processes
 class Text:
     def end(self, partial):
         pass
