@@ -43,20 +43,20 @@ def many(count):
 def test_what_takes_too_long_is_given_up():
     slow = PageQuery(Typed(POLICY, many(20_000)), "verdicts")
     with evaluator(0.2) as asked, pytest.raises(NoAnswerError, match=r"longer than 0\.2 seconds"):
-        asked.ask(slow)
+        asked.evaluate(slow)
     assert not multiprocessing.active_children()
 
 
 @pytest.mark.slow
 def test_a_process_that_died_is_replaced():
     with evaluator(60) as asked:
-        assert asked.ask(FINE).html
+        assert asked.evaluate(FINE).html
         for child in multiprocessing.active_children():
             child.kill()
             child.join()
         with pytest.raises(NoAnswerError, match="broke off"):
-            asked.ask(FINE)
-        assert asked.ask(FINE).html
+            asked.evaluate(FINE)
+        assert asked.evaluate(FINE).html
     assert not multiprocessing.active_children()
 
 

@@ -15,7 +15,7 @@ from kyvsim.simulator.scheduler import Scheduler, VirtualClock
 pytestmark = pytest.mark.slow
 
 MANY = 100
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 
 
 def config_map(name, value):
