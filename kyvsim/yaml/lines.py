@@ -59,10 +59,13 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9/._@-]*+(?::[A-Za-z0-9/._@-]++)*+\Z")
 _END = r"(?: +#.*)? *\Z"
 _DOUBLE_QUOTED = re.compile(r'"((?:[^"\\]++|\\(?:["\\nrt]|u[0-9a-fA-F]{4}))*+)"' + _END)
 _SINGLE_QUOTED = re.compile(r"'((?:[^']++|'')*+)'" + _END)
-_ITEM = r"""[A-Za-z][A-Za-z0-9/._-]*|"[^"\\,]*"|'[^',]*'"""
+_ITEM = r"""(?:[A-Za-z0-9/][A-Za-z0-9/._-]*|"[^"\\,]*"|'[^',]*')"""
+_ENTRY = rf"[A-Za-z][A-Za-z0-9/._-]*: {_ITEM}"
 _EMPTY = re.compile(r"(?:(\{)\}|\[\])" + _END)
-_ITEMS = rf"\[ *((?:{_ITEM})(?:, (?:{_ITEM}))*+) *\]" + _END
+_ITEMS = rf"\[ *({_ITEM}(?:, {_ITEM})*+) *\]" + _END
 """A list of words in one line."""
+_ENTRIES = rf"\{{ *({_ENTRY}(?:, {_ENTRY})*+) *\}}" + _END
+"""A map of words in one line."""
 _HEADER = re.compile(r"([|>][+-]?)" + _END)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _NO_PLAIN_START = frozenset("&*!%@`,]}")
@@ -181,12 +184,18 @@ def _flow(text: str, *, floats: bool) -> Json:
     empty = _EMPTY.match(text)
     if empty:
         return {} if empty[1] else []
-    items = re.match(_ITEMS, text)
-    if items:
-        return [_item(word, floats=floats) for word in items[1].split(", ")]
+    ignored_line = 0
     try:
-        data, ignored_line = read_first(text, floats=floats, keys=Keys.ONCE)
-    except YamlError as error:
+        if items := re.match(_ITEMS, text):
+            return [_item(word, floats=floats) for word in items[1].split(", ")]
+        if entries := re.match(_ENTRIES, text):
+            pairs = [one.split(": ", 1) for one in entries[1].split(", ")]
+            data = {_key(key): _item(word, floats=floats) for key, word in pairs}
+            if len(data) != len(pairs):
+                raise NeedsFullParser
+        else:
+            data, ignored_line = read_first(text, floats=floats, keys=Keys.ONCE)
+    except (ScalarError, YamlError) as error:
         raise NeedsFullParser from error
     if ignored_line or _has_null_map(data):
         raise NeedsFullParser

@@ -147,6 +147,50 @@ def test_words_that_begin_with_a_digit_are_read_the_same(rest, digit):
         check(f"a: {digit}{rest}\n", floats=floats)
 
 
+WORDS = (
+    "a",
+    "/v",
+    "on",
+    "null",
+    "~",
+    "1",
+    "01",
+    "0x1F",
+    "1e3",
+    "1e400",
+    "64Mi",
+    "2001-01-01",
+    "12:30",
+)
+WORDS += ('"x: y"', "'it'", '""', "x-", "-1", ".5", "a#b", "9223372036854775808", "")
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(("a", "b", "limits", "on", "null", "1")), st.sampled_from(WORDS)),
+        min_size=1,
+        max_size=4,
+    )
+)
+@example([("cpu", "100m"), ("memory", "64Mi")])
+@example([("limits", "null")])
+@example([("a", "1"), ("a", "2")])
+def test_maps_and_lists_on_one_line_are_read_the_same(entries):
+    in_map = ", ".join(f"{key}: {word}" for key, word in entries)
+    in_list = ", ".join(word for _, word in entries)
+    for floats in (False, True):
+        check(f"a: {{{in_map}}}\n", floats=floats)
+        check(f"a: [{in_list}]  # a comment\n", floats=floats)
+
+
+def test_a_map_on_one_line_needs_no_full_parser(monkeypatch):
+    monkeypatch.setattr("kyvsim.yaml.lines.read_first", None)
+    assert read_fast("a: {cpu: 100m, memory: 64Mi}\nb: [80, http]\n", floats=False) == {
+        "a": {"cpu": "100m", "memory": "64Mi"},
+        "b": [80, "http"],
+    }
+
+
 LINES_OF_TEXT = ("", "  ", "   ", "  b", "  c d ", "  e\t", "    f", "  \tg", "  # h", "  - i")
 
 
