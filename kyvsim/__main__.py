@@ -24,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     finally:
         if arguments is None:
             _handle_signals()
+            # The memory goes back with the process: searching it for cycles first takes time only.
+            gc.disable()
 
 
 def _handle_signals() -> None:

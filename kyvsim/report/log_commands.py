@@ -34,14 +34,14 @@ _LONGEST_COMMAND = 64
 _IGNORED = "\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u206f"
 _IGNORED += "\ufe00-\ufe0f\ufeff"
 _COLOUR = r"\x1b\[[0-9;]*m"
-_COMMAND = re.compile(
-    rf"(?P<lead>^(?:[^\S\n]|[{_IGNORED}]|{_COLOUR})*)(?P<first>:)(?=[{_IGNORED}]*:)"
+_COMMAND = (
+    rf"(?m)(?P<lead>^(?:[^\S\n]|[{_IGNORED}]|{_COLOUR})*)(?P<first>:)(?=[{_IGNORED}]*:)"
     rf"|#(?=[{_IGNORED}]*#[A-Za-z{_IGNORED}]*\[)"
     rf"|:(?=[{_IGNORED}]*:[A-Za-z_][\w-]*(?: [^\n]*?)?::)"
     r"|s(?=ection_(?:start|end):[0-9]+:)"
-    r"|t(?=ravis_(?:fold|time):)",
-    re.MULTILINE,
+    r"|t(?=ravis_(?:fold|time):)"
 )
+"""Compiled where a text has one of the hints below: few have."""
 _HINTS = ("::", "##", "section_", "travis_")
 """Without these no text of ASCII has a command."""
 _OWN = r"::((?:error|warning|notice) [^\n:]*)::"
@@ -58,7 +58,7 @@ _VISIBLE = "\\x{:02x}"
 
 def has_log_command(text: str) -> bool:
     """Return whether a CI system would act on something in `text` if it were printed."""
-    return _may_have_command(text) and _COMMAND.search(text) is not None
+    return _may_have_command(text) and re.search(_COMMAND, text) is not None
 
 
 def log_safe(text: str, media: str = TEXT, *, colours: bool = False) -> str:
@@ -75,7 +75,7 @@ def log_safe(text: str, media: str = TEXT, *, colours: bool = False) -> str:
         text = _without_controls(text, colours=colours)
     if not _may_have_command(text):
         return text
-    return _COMMAND.sub(_escaping(_ESCAPES.get(media, _VISIBLE)), text)
+    return re.sub(_COMMAND, _escaping(_ESCAPES.get(media, _VISIBLE)), text)
 
 
 def log_safe_pieces(

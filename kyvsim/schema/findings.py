@@ -249,8 +249,6 @@ def _in_order(schema: SchemaNode, data: Iterable[str]) -> list[str]:
 
 
 def _duplicates(schema: SchemaNode, data: Json, path: Path) -> Iterator[SchemaFinding]:
-    if not schema.reaches(*_DISTINCT):
-        return
     if data.__class__ is dict:
         for name in sorted(data):
             child, value = schema.child(name), data[name]

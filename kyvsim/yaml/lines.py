@@ -76,13 +76,13 @@ _UNEVEN = re.compile(r"\A\n|\n[ \t\n]")
 """Lines that do not simply fold: such as are blank or indented."""
 
 
-ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+ODD = "[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 """Characters that texts on a line do not hold."""
 _ODD_IN_BLOCK = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 
 
 def _needs_full_parser(text: str) -> bool:
-    return not (text.isascii() and text.isprintable()) and ODD.search(text) is not None
+    return not (text.isascii() and text.isprintable()) and re.search(ODD, text) is not None
 
 
 def line_reader(*, floats: bool) -> Callable[[str], Line]:
@@ -264,7 +264,9 @@ def text_below(lines: Sequence[str], start: int, said: Line) -> tuple[str, int]:
             raise NeedsFullParser
         end = len(lines)
     text = "\n".join(found)
-    if re.search(_ODD_IN_BLOCK, text):
+    # Most are ASCII, and the expression takes long to compile.
+    is_plain = text.isascii() and text.replace("\n", "").isprintable()
+    if not is_plain and re.search(_ODD_IN_BLOCK, text):
         raise NeedsFullParser
     return _chomped(text, begun), end - start
 

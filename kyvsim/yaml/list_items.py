@@ -69,7 +69,7 @@ def is_like_yaml(text: str) -> bool:
     """Return whether the parts of a JSON text that `json` can read are to libyaml what they are."""
     if "\t" in text or "\r" in text or "\x7f" in text or _BLANK_BEFORE_COLON.search(text):
         return False
-    if not text.isascii() and ODD.search(text.replace("\n", "")):
+    if not text.isascii() and re.search(ODD, text.replace("\n", "")):
         return False
     return "\\" not in text or not _ODD_ESCAPE.search(text)
 
