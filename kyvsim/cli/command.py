@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from kyvsim.cli.commands import CONFIG_HELP
-from kyvsim.cli.parameters import SECTIONS, SWITCHED_OFF, Option, PathType, is_flag
+from kyvsim.cli.parameters import SECTIONS, Option, PathType
 from kyvsim.cli.settings import CONFIG, NoConfig
 
 _TRUE = frozenset({"true", "t", "1"})
@@ -65,14 +66,32 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments, which may be spelled as in Go."""
-        return super().parse_args(ctx, self._respelled(ctx, args) if self.go_spelling else args)
+        if not self.go_spelling:
+            return super().parse_args(ctx, args)
+        words, off = self._respelled(args)
+        rest = super().parse_args(ctx, words)
+        # `--flag=false` counts for more than a variable or a configuration that sets the flag.
+        for name in off:
+            given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+            if name in ctx.params and not given:
+                ctx.params[name] = False
+                ctx.set_parameter_source(name, ParameterSource.COMMANDLINE)
+        return rest
 
-    def _respelled(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Return the words in click's spelling; what follows `--` stays."""
-        flags = {name: one.name for one in self.params if is_flag(one) for name in one.opts}
+    def _respelled(self, args: list[str]) -> tuple[list[str], set[str]]:
+        """Return the words in click's spelling, and the flags that they switch off.
+
+        What follows `--` stays.
+        """
+        flags = {
+            name: one.name
+            for one in self.params
+            if isinstance(one, click.Option) and one.is_flag and one.name
+            for name in one.opts
+        }
         end = args.index("--") if "--" in args else len(args)
         words: list[str] = []
-        off: set[str | None] = set()
+        off: set[str] = set()
         for word in args[:end]:
             name, equals, value = word.partition("=")
             if name in flags and value.lower() in _TRUE:
@@ -83,8 +102,7 @@ class Command(click.Command):
                 words += [name, value]
             else:
                 words.append(word)
-        ctx.meta[SWITCHED_OFF] = off
-        return [*words, *args[end:]]
+        return [*words, *args[end:]], off
 
 
 class Group(click.Group):

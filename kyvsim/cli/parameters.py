@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -15,8 +16,6 @@ from click.types import StringParamType
 from kyvsim.model.source import Location
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-SWITCHED_OFF = "kyvsim.switched_off"
-"""Where a context keeps the names of flags of which its line says, as in Go, that they are off."""
 TRUE = ("true", "t", "1", "yes", "on")
 FALSE = ("false", "f", "0", "no", "off", "")
 """How a variable sets a flag or not."""
@@ -145,14 +144,6 @@ class Option(_Settable, click.Option):
             names = re.sub(rf", {alias}(?![\w-])", "", names)
         return names, text
 
-    def consume_value(
-        self, ctx: click.Context, opts: Mapping[str, Any]
-    ) -> tuple[Any, ParameterSource]:
-        """Return its value and where it comes from: `--flag=false` says it on the line, too."""
-        if self.name in ctx.meta.get(SWITCHED_OFF, ()) and not opts.get(self.name or ""):
-            return False, ParameterSource.COMMANDLINE
-        return super().consume_value(ctx, opts)
-
 
 class Argument(_Settable, click.Argument):
     """An argument, which is read; `key` is what a configuration calls it."""
@@ -236,12 +227,11 @@ def option(*names: str, effect: Effect, **settings: Any) -> Decorator:
     return click.option(*names, cls=Option, effect=effect, **settings)
 
 
-def safe_option(*names: str, **settings: Any) -> Decorator:
-    """Return the decorator for an option that decides no more than what is read and shown.
+safe_option = partial(click.option, cls=Option, effect=Effect.NONE)
+"""The decorator for an option that decides only what is read and how results are shown.
 
-    A configuration that was discovered may set it.
-    """
-    return option(*names, effect=Effect.NONE, **settings)
+A discovered configuration may set it.
+"""
 
 
 def argument(*names: str, **settings: Any) -> Decorator:
