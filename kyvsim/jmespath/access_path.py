@@ -1,6 +1,6 @@
-"""Expressions that only lead somewhere: `request.object.spec.[a, b][].image || 'none'`.
+"""Expressions that are only a path to values: `request.object.spec.[a, b][].image || 'none'`.
 
-Who knows the way can look at an object without evaluating anything.
+Whoever knows the path can read an object without evaluating the expression.
 """
 
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ class AccessPath(NamedTuple):
         return any(isinstance(step, Spread) for step in self.steps)
 
     def below(self, *start: str) -> "AccessPath | None":
-        """Return the rest of a way that begins with some keys, or None for any other way."""
+        """Return the rest of a path that begins with some keys, or None for any other path."""
         first = tuple(step.key for step in self.steps[: len(start)] if isinstance(step, FieldStep))
         return self._replace(steps=self.steps[len(start) :]) if first == start else None
 

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.jmespath.way import AccessPath, FieldStep, Lists, Spread, path_of, path_of_text
+from kyvsim.jmespath.access_path import AccessPath, FieldStep, Lists, Spread, path_of, path_of_text
 
 ELEMENTS, KEYS = Spread.ELEMENTS, Spread.KEYS
 
