@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kyvsim.chainsaw.errors import HardError, UnsupportedError
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System
 from kyvsim.jmespath.functions.record import ANY, ARRAY, NUMBER, STRING, Function
-from kyvsim.jmespath.functions.texts import parse_json
+from kyvsim.jmespath.functions.strings import parse_json
 from kyvsim.jmespath.query import bound_queries
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import matches

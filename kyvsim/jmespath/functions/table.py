@@ -16,17 +16,17 @@ from kyvsim.jmespath.functions.standard import STANDARD
 FAMILIES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "The functions of the JMESPath standard": "standard.STANDARD",
-        "Functions on texts": "texts.TEXTS",
-        "Regular expressions": "texts.REGEXES",
+        "Functions on texts": "strings.FUNCTIONS",
+        "Regular expressions": "strings.REGEXES",
         "Arithmetic on numbers": "arithmetic.FUNCTIONS",
         "Functions on lists and maps": "containers.CONTAINERS",
-        "Functions that decode and encode texts": "texts.ENCODING",
-        "Hashes of texts": "texts.HASHES",
+        "Functions that decode and encode texts": "strings.ENCODING",
+        "Hashes of texts": "strings.HASHES",
         "Functions that put items in order": "containers.ORDERING",
         "Functions on points in time": "timestamps.FUNCTIONS",
         "Functions on what names things elsewhere": "references.FUNCTIONS",
-        "The function that makes random texts": "texts.RANDOMNESS",
-        "The function that takes certificates apart": "texts.CERTIFICATES",
+        "The function that makes random texts": "strings.RANDOMNESS",
+        "The function that takes certificates apart": "strings.CERTIFICATES",
     }
 )
 """Every family by its title, with the module and the name of its tuple; no name is in two."""

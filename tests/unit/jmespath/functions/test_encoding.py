@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions.texts import base64_decode, base64_encode, parse_json, parse_yaml
+from kyvsim.jmespath.functions.strings import base64_decode, base64_encode, parse_json, parse_yaml
 
 
 @pytest.mark.parametrize(

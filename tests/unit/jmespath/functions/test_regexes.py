@@ -3,7 +3,7 @@ import time
 import pytest
 
 from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions.texts import (
+from kyvsim.jmespath.functions.strings import (
     pattern_match,
     regex_match,
     regex_replace_all,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions.texts import x509_decode
+from kyvsim.jmespath.functions.strings import x509_decode
 
 ROWS = Path(__file__).parents[3] / "differential" / "jp_functions.jsonl"
 
@@ -71,7 +71,7 @@ def test_a_cut_off_block_is_no_certificate():
 def test_the_library_is_not_loaded_before_it_is_used():
     program = (
         "import sys; from kyvsim.jmespath import compile_query\n"
-        "from kyvsim.jmespath.functions import texts\n"
+        "from kyvsim.jmespath.functions import strings\n"
         "print(any(name.startswith('cryptography') for name in sys.modules))"
     )
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Functions on texts: cutting, comparing, regular expressions, encodings, hashes, certificates."""
+"""Functions on strings: cutting, comparing, matching, encodings, hashes, certificates."""
 
 import base64
 import hashlib
@@ -130,7 +130,7 @@ def path_canonicalize(path: str) -> str:
     return clean_path(path)
 
 
-TEXTS = (
+FUNCTIONS = (
     Function(
         "compare",
         (STRING, STRING),
