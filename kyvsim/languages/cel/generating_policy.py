@@ -25,8 +25,8 @@ from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json, object_key
-from kyvsim.languages.cel.expressions import annotation_texts
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
+from kyvsim.languages.cel.validations import annotation_texts
 from kyvsim.languages.cel_expressions import (
     Compiler,
     EvaluationError,

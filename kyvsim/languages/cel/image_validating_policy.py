@@ -41,13 +41,13 @@ from kyvsim.languages.cel.exceptions import (
     excepted,
     noted,
 )
-from kyvsim.languages.cel.expressions import (
+from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
+from kyvsim.languages.cel.validations import (
     PolicyValidation,
     annotation_texts,
     compile_error_text,
     compile_validations,
 )
-from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
 from kyvsim.languages.cel_expressions import (
     Compiler,
     EvaluationError,

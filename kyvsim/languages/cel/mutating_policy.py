@@ -28,8 +28,8 @@ from kyvsim.languages.cel.exceptions import (
     excepted,
     noted,
 )
-from kyvsim.languages.cel.expressions import annotation_texts
 from kyvsim.languages.cel.kind import CelKind, NoEffect, PolicyPart, RequestValues, without_entries
+from kyvsim.languages.cel.validations import annotation_texts
 from kyvsim.languages.cel_expressions import EvaluationError, ExpressionProblem, all_hold, evaluate
 from kyvsim.languages.constraints import Constraints, are_plain, compile_constraints
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object

@@ -14,8 +14,8 @@ from kyvsim.cel import Program
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, passed, skipped
 from kyvsim.engine.compile.tracing import CHECKED
 from kyvsim.languages.cel.autogen import variants
-from kyvsim.languages.cel.expressions import PolicyValidation, annotation_texts, compile_validations
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues, without_entries
+from kyvsim.languages.cel.validations import PolicyValidation, annotation_texts, compile_validations
 from kyvsim.languages.cel_expressions import EvaluationError, all_hold, evaluate
 from kyvsim.languages.constraints import are_plain
 from kyvsim.model.result import RuleStatus, Stage

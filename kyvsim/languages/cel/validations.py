@@ -1,6 +1,8 @@
-"""Expressions of a policy with their places, validations, and errors in upstream's words.
+"""Validations and audit annotations of CEL policies; the error for those that do not compile.
 
-Source of the rules: upstream pkg/cel/compiler (matchconditions.go, variables.go, validation.go).
+Match conditions and variables, which native policies have too, are in `languages/cel_expressions`.
+
+Source of the rules: upstream pkg/cel/compiler (validation.go).
 """
 
 from collections.abc import Mapping, Sequence
