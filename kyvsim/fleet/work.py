@@ -12,7 +12,8 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from kyvsim import __version__
-from kyvsim.api.carried import (
+from kyvsim.api.inputs import ApplyInputs
+from kyvsim.api.portable_inputs import (
     PartEvaluation,
     Ready,
     carried,
@@ -24,7 +25,6 @@ from kyvsim.api.carried import (
     opened,
     refusals_among,
 )
-from kyvsim.api.inputs import ApplyInputs
 from kyvsim.fleet import OtherVersionError, ReadError
 from kyvsim.fleet.files import InputFile, read_piece
 from kyvsim.fleet.partials import lines_of

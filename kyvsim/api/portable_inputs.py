@@ -1,4 +1,4 @@
-"""What policies need to be evaluated anywhere, carried as texts; and objects evaluated so."""
+"""Inputs as texts, so that any process or machine can compile the policies and evaluate objects."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
