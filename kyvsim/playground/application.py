@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from kyvsim.api.typed import Typed
+from kyvsim.api.inline_inputs import Typed
 from kyvsim.model.diagnostic import likely, listed
 from kyvsim.playground.evaluator import VIEWS, Evaluator, NoAnswerError, PageQuery
 from kyvsim.playground.pages import PlaygroundExample, playground

@@ -16,14 +16,14 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from kyvsim.api.explain import explained_run
-from kyvsim.api.typed import Typed, explain_typed, simulate_typed
+from kyvsim.api.inline_inputs import Typed, explain_typed, simulate_typed
 from kyvsim.model.ports import fault_text
 from kyvsim.playground.pages import PageUpdate, reasons, timeline, verdicts
 
 # A sandbox: the process opens no files, connections or other processes.
 #
-# Policies, values and scenarios can refer to files. `kyvsim/api/typed.py` rejects these; this is
-# the second line of defence.
+# Policies, values and scenarios can refer to files. `kyvsim/api/inline_inputs.py` rejects these;
+# this is the second line of defence.
 
 _NEVER: Final = (
     "socket.",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kyvsim.api.typed import Typed
+from kyvsim.api.inline_inputs import Typed
 from kyvsim.api.workspace import Source, remarks_on
 from kyvsim.lsp.document import read_text
 from kyvsim.lsp.hints import completions_at, hover_at

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.api.typed import Typed
+from kyvsim.api.inline_inputs import Typed
 from kyvsim.playground.evaluator import NoAnswerError, PageQuery, confine, evaluator
 
 POLICY = """

@@ -1,4 +1,4 @@
-"""Texts that somebody types, in place of files: what policies do to them, and nothing is read."""
+"""Inputs as texts in place of files, for the playground: explained, or run on a cluster."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
