@@ -31,6 +31,7 @@ from kyvsim.mutation import changes
 from kyvsim.mutation.change import MutationKind
 from kyvsim.mutation.changes import KINDS as KINDS_OF_CHANGES
 from kyvsim.report.formats import FORMATS_OF, RUN_FORMATS
+from kyvsim.schema.kinds import kyverno_facts
 from kyvsim.simulator.hazards import HAZARDS, find_hazards
 
 ROOT = Path(__file__).parent.parent
@@ -94,13 +95,9 @@ def test_every_kind_of_change_is_registered():
 
 
 def test_context_loaders_cover_every_source_of_an_entry():
-    assert set(CONTEXT_FIELDS) == {
-        "variable",
-        "configMap",
-        "apiCall",
-        "globalReference",
-        "imageRegistry",
-    }
+    """Each field of an entry in Kyverno's definitions, other than its name, has a loader."""
+    entry = kyverno_facts()["schemas"]["Context"]["items"]["properties"]
+    assert {*CONTEXT_FIELDS} == {*entry} - {"name"}
 
 
 def test_every_family_of_functions_is_registered():
@@ -325,16 +322,6 @@ def test_every_function_of_a_library_is_part_of_it(folder):
         own = [one for one in vars(module).values() if inspect.isfunction(one)]
         defined = [one.__name__ for one in own if one.__module__ == module.__name__]
         assert not [one for one in defined if words()[one] < 2], name
-
-
-def test_every_function_in_cel_is_called_by_a_test():
-    places = (UNIT / "cel", UNIT / "languages", ROOT / "tests/differential")
-    files = (path for place in places for path in place.rglob("*"))
-    texts = "".join(
-        path.read_text(encoding="utf-8") for path in files if path.suffix in {".py", ".jsonl"}
-    ).lower()  # some have two spellings
-    plain = {name for name in names_in_cel() if re.fullmatch(r"[\w.]+", name)}
-    assert not {name for name in plain if f"{name.rpartition('.')[2].lower()}(" not in texts}
 
 
 def test_every_command_is_listed():
