@@ -13,10 +13,6 @@ from kyvsim.kubernetes.objects import TOO_DEEP, Json, is_too_deep, may_be_too_de
 
 # The texts Go writes for JSON values: fmt's `%v`, strconv's float forms, encoding/json.
 #
-# Source of the rules: upstream Go's fmt, strconv and encoding/json packages.
-
-# The texts Go writes for JSON values: fmt's `%v`, strconv's float forms, encoding/json.
-#
 # upstream: Go's fmt, strconv and encoding/json packages.
 
 
@@ -204,10 +200,6 @@ def clean_path(path: str) -> str:
     cleaned = posixpath.normpath(path) if path else ""
     return f"/{cleaned.lstrip('/')}" if cleaned.startswith("//") else cleaned
 
-
-# JSON texts as Go reads them: every number a double, halves of characters replaced.
-#
-# Source of the rules: upstream Go's encoding/json.
 
 # JSON texts as Go reads them: every number a double, halves of characters replaced.
 #

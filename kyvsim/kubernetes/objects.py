@@ -6,8 +6,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 # Reading Kubernetes objects that are plain data: identity and metadata.
 
-# Reading Kubernetes objects that are plain data: identity and metadata.
-
 
 Json: TypeAlias = Any
 """Plain data as loaded: dict, list, str, int, float, bool or None.

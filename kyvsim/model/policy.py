@@ -13,17 +13,6 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document, Path
 
-# Policies as loaded: checked for shape, expressions still text, and the facts of them.
-#
-# Facts are what others than its language need to know of a policy: the same words for every
-# language.
-
-# Policies as loaded: checked for shape, expressions still text, and the facts of them.
-#
-# Facts are what others than its language need to know of a policy: the same words for every
-# language.
-
-
 # What others than its language need to know of a policy: the same words for every language.
 #
 # A language says them when it reads a policy. Nobody else reads the fields of one.

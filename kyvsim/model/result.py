@@ -13,12 +13,6 @@ from kyvsim.model.source import Document, Location
 
 # Outcomes of evaluation, from one rule up to one request.
 
-# Outcomes of evaluation, from one rule up to one request.
-
-
-# Outcomes of evaluation, from one rule up to one request.
-
-
 NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 

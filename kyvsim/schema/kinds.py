@@ -228,8 +228,6 @@ def _is_stored(group: str, kind: str, version: str) -> bool:
 
 # The kinds that come with Kyverno: their names and versions; and the schemas of given kinds.
 
-# The kinds that come with Kyverno: their names and versions; and the schemas of given kinds.
-
 
 @lru_cache(maxsize=1)
 def kyverno_kinds() -> KindTable:

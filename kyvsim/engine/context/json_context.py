@@ -15,11 +15,6 @@ from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.tracing import TraceContext, traced
 
-# What expressions of one rule evaluation see: plain values, and entries loaded when asked for.
-
-# What expressions of one rule evaluation see: plain values, and entries loaded when asked for.
-
-
 # Variables given by dotted names, put into the data that expressions see.
 
 

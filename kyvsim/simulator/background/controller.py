@@ -427,8 +427,6 @@ def _is_gated(kyverno: Kyverno, policy: CompiledPolicy) -> bool:
 
 
 # The background controller: attempts at UpdateRequests until they succeed or are given up.
-
-# The background controller: attempts at UpdateRequests until they succeed or are given up.
 #
 # Source of the rules: upstream pkg/background/update_request_controller.go,
 # pkg/background/common/util.go.
