@@ -1,4 +1,4 @@
-"""What a command's exit status says."""
+"""Exit statuses of commands; that of a run follows from its verdict (`model/result.py`)."""
 
 OK = 0
 FAILED = 1
