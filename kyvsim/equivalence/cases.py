@@ -23,7 +23,7 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.policy import FieldPath, FieldReference, Subject
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.patch.merge_types import FindType, NoTypesError, Type, read_type, resolve
-from kyvsim.simulator.api_server.subresources import scale_of
+from kyvsim.simulator.api_server.server import scale_of
 
 # One case: a request, and the objects that exist beside it.
 

@@ -1,7 +1,9 @@
 """A whole cluster: its parts, its controllers, and what is there from the start."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, object_key
@@ -10,20 +12,50 @@ from kyvsim.model.policy import Policy
 from kyvsim.schema.kinds import kyverno_kinds
 from kyvsim.simulator.admission.admission_policies import AdmissionPolicies, refuse_uncompiled
 from kyvsim.simulator.admission.cel import CelAdmission, ImageAdmission
-from kyvsim.simulator.admission.classic import AdmissionController
-from kyvsim.simulator.admission.policy_webhook import PolicyWebhook
-from kyvsim.simulator.admission.request_events import AdmissionNotes, record_requests
+from kyvsim.simulator.admission.classic import AdmissionController, AdmissionNotes, record_requests
+from kyvsim.simulator.admission.policy_validation import PolicyWebhook
 from kyvsim.simulator.api_server import ApiServer, ObjectStore
 from kyvsim.simulator.api_server.authorizer import refusal, refuse_escalation
+from kyvsim.simulator.api_server.defaults import pod_plugin
 from kyvsim.simulator.api_server.metadata import Identities, with_metadata
-from kyvsim.simulator.api_server.plugins import pod_plugin
 from kyvsim.simulator.api_server.validation import refuse_invalid
-from kyvsim.simulator.cleanup import TimeToLiveWebhook
+from kyvsim.simulator.background.controller import (
+    restart_background_controller,
+    start_admission_triggers,
+    start_background_controller,
+    start_policy_controller,
+)
+from kyvsim.simulator.background.generate_cel import start_generating_policies
+from kyvsim.simulator.background.mutate_existing import start_mutating_policies
+from kyvsim.simulator.cleanup import (
+    TimeToLiveWebhook,
+    restart_cleanup_controller,
+    start_cleanup,
+    start_ttl,
+)
+from kyvsim.simulator.configuration import installed_objects
 from kyvsim.simulator.context import Readers, SimulationContext, SimulationSettings
-from kyvsim.simulator.controllers import KUBERNETES_CONTROLLERS, KYVERNO_CONTROLLERS
 from kyvsim.simulator.downstream_watch import DownstreamWatch
 from kyvsim.simulator.events import EventRecorder
-from kyvsim.simulator.installation import installed_objects
+from kyvsim.simulator.generated_policies import start_generated_policies
+from kyvsim.simulator.kubernetes.cluster_scoped import (
+    add_service_accounts,
+    aggregate_cluster_roles,
+    collect_garbage,
+    empty_namespaces,
+    establish_definitions,
+    publish_root_certificate,
+)
+from kyvsim.simulator.kubernetes.pods import bind_pods, run_kubelet
+from kyvsim.simulator.kubernetes.workloads import (
+    delete_finished_jobs,
+    run_cron_jobs,
+    run_daemon_sets,
+    run_deployments,
+    run_jobs,
+    run_replica_sets,
+    run_stateful_sets,
+)
 from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.policies import (
     GENERATING_KINDS,
@@ -34,9 +66,66 @@ from kyvsim.simulator.policies import (
     PolicyStatusController,
 )
 from kyvsim.simulator.reports import ReportCollector
+from kyvsim.simulator.reports_controller import (
+    start_admission_events,
+    start_admission_reports,
+    start_scans,
+)
 from kyvsim.simulator.scheduler import START, Choose, Scheduler, VirtualClock, earliest
 from kyvsim.simulator.timeline import Timeline
 from kyvsim.simulator.tracer import SimulationTracer, TracedCluster
+from kyvsim.simulator.webhook_configurations import write_webhooks
+
+# The controllers of Kubernetes; `KUBERNETES_CONTROLLERS` lists them.
+#
+# Each is started with the cluster's parts, watches the store, and schedules its own steps.
+
+KUBERNETES_CONTROLLERS: tuple[Callable[[SimulationContext], None], ...] = (
+    establish_definitions,
+    aggregate_cluster_roles,
+    add_service_accounts,
+    publish_root_certificate,
+    empty_namespaces,
+    collect_garbage,
+    run_deployments,
+    run_replica_sets,
+    run_stateful_sets,
+    run_daemon_sets,
+    run_jobs,
+    delete_finished_jobs,
+    run_cron_jobs,
+    bind_pods,
+    run_kubelet,
+)
+
+# Kyverno's controllers besides admission: `KYVERNO_CONTROLLERS` lists them, `RESTARTS` those that
+# scenarios restart.
+#
+# Each is started with the installation: it listens to admission and to policies, watches the
+# store, and schedules its own steps.
+
+KYVERNO_CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = (
+    write_webhooks,
+    start_generated_policies,
+    start_admission_events,
+    start_admission_reports,
+    start_scans,
+    start_admission_triggers,
+    start_background_controller,
+    start_policy_controller,
+    start_generating_policies,
+    start_mutating_policies,
+    start_cleanup,
+    start_ttl,
+)
+
+RESTARTS: Mapping[str, Callable[[Kyverno], None]] = MappingProxyType(
+    {
+        "background-controller": restart_background_controller,
+        "cleanup-controller": restart_cleanup_controller,
+    }
+)
+"""By what calls them so."""
 
 
 class SimulatedCluster(NamedTuple):

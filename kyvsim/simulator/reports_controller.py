@@ -35,8 +35,7 @@ from kyvsim.simulator.admission.admission_policies import (
     parameters_of,
     unknown_kind,
 )
-from kyvsim.simulator.admission.classic import Admission
-from kyvsim.simulator.admission.request_events import unevaluated
+from kyvsim.simulator.admission.classic import Admission, unevaluated
 from kyvsim.simulator.admission.review import concerns, enforces
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.configuration import REPORTS, Filtered, is_filtered

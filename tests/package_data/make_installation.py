@@ -3,7 +3,7 @@
     python tests/package_data/make_installation.py CHART ROLES > kyvsim/simulator/installation.json
 
 CHART is what `helm template kyverno charts/kyverno --namespace kyverno` prints with the chart's own
-values (`kyvsim/simulator/installation.py` adds what others change); ROLES is the folder of
+values (`kyvsim/simulator/configuration.py` adds what others change); ROLES is the folder of
 Kubernetes' own roles: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata of
 k8s.io/kubernetes.
 """

@@ -16,10 +16,10 @@ from kyvsim.chainsaw.kubectl.call import (
 from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.model.request import Operation
 from kyvsim.simulator.api_server import ApiRequest, ApiResponse, errors
-from kyvsim.simulator.api_server.subresources import eviction_request, exec_request
+from kyvsim.simulator.api_server.server import eviction_request, exec_request
 from kyvsim.simulator.configuration import NAMESPACE
 from kyvsim.simulator.context import RESTART
-from kyvsim.simulator.controllers import RESTARTS
+from kyvsim.simulator.cluster import RESTARTS
 from kyvsim.simulator.kyverno import Kyverno
 
 # Pods of Kyverno's controllers, of which nothing is simulated but that they are started anew.

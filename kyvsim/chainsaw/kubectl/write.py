@@ -25,7 +25,7 @@ from kyvsim.patch.json_patch import apply_json_patch, merge_patch
 from kyvsim.patch.nodes import PatchError
 from kyvsim.patch.strategic_merge import apply_strategic_merge
 from kyvsim.simulator.api_server import ApiRequest, errors
-from kyvsim.simulator.api_server.subresources import scale_request
+from kyvsim.simulator.api_server.server import scale_request
 
 # `kubectl apply` and `kubectl replace`: files as they should be in the cluster.
 #

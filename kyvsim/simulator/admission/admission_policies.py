@@ -46,7 +46,7 @@ from kyvsim.model.simulation import FailureCause, Unevaluated
 from kyvsim.model.source import Path
 from kyvsim.patch.structured_merge import type_finder
 from kyvsim.schema.kinds import native_schemas
-from kyvsim.simulator.admission.request_events import RequestNote
+from kyvsim.simulator.admission.classic import RequestNote
 from kyvsim.simulator.admission.review import admission_request
 from kyvsim.simulator.api_server import (
     ApiError,

@@ -18,8 +18,7 @@ from kyvsim.model.result import PolicyResponse
 from kyvsim.model.simulation import FailureCause, Hazard, HazardLevel, TimelineEvent
 from kyvsim.simulator.admission.admission_policies import changing_policies
 from kyvsim.simulator.admission.cel import WEBHOOKS
-from kyvsim.simulator.admission.classic import Admission
-from kyvsim.simulator.admission.request_events import mutating_rules
+from kyvsim.simulator.admission.classic import Admission, mutating_rules
 from kyvsim.simulator.configuration import ADMISSION
 from kyvsim.simulator.hazards.facts import Facts, rules_of
 from kyvsim.simulator.policies import place_of

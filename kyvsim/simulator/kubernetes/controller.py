@@ -1,11 +1,12 @@
-"""What Kubernetes' controllers share: identities, work queues, statuses."""
+"""What Kubernetes' controllers share: identities, statuses, work queues, references to owners."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, entries, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, entries, metadata, object_key, text_field
 from kyvsim.model.request import UserInfo
 from kyvsim.simulator.api_server import Client, ObjectStore, StoreChange
+from kyvsim.simulator.api_server.metadata import is_terminating
 from kyvsim.simulator.context import LONGEST_RETRY, NOTICE, RETRY, SimulationContext
 
 # The identities under which Kubernetes' own controllers work.
@@ -175,3 +176,74 @@ class MissingObjects:
         if self._needs and change.new is not None:
             for waiter in self._waiting.get(change.key, ()):
                 self._queue.add(waiter)
+
+
+# References from objects to those that own them.
+
+
+def owner_reference(owner: Json) -> dict[str, Json]:
+    """Return the reference from an object to the one that controls it."""
+    key = object_key(owner)
+    return {
+        "apiVersion": key.api_version,
+        "kind": key.kind,
+        "name": key.name,
+        "uid": text_field(metadata(owner), "uid"),
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def owner_references(obj: Json) -> list[Json]:
+    """Return the references of an object to its owners."""
+    return entries(metadata(obj), "ownerReferences")
+
+
+def controller_of(obj: Json) -> Json | None:
+    """Return the reference to the object that controls another, or None."""
+    found = (one for one in owner_references(obj) if one.get("controller") is True)
+    return next(found, None)
+
+
+def controlled(store: ObjectStore, owner: Json, api_version: str, kind: str) -> list[Json]:
+    """Return the objects of a kind that an object controls and that are to stay."""
+    uid = text_field(metadata(owner), "uid")
+    found = []
+    for one in store.list(api_version, kind, object_key(owner).namespace):
+        reference = controller_of(one)
+        if reference and reference.get("uid") == uid and not is_terminating(one):
+            found.append(one)
+    return found
+
+
+def enqueue_controller(queue: WorkQueue, kind: str) -> Callable[[StoreChange], None]:
+    """Return the reaction to a write of an object: its controller, of some kind, is looked at."""
+
+    def react(change: StoreChange) -> None:
+        reference = controller_of(change.subject)
+        if reference is not None and reference.get("kind") == kind:
+            namespace = change.key.namespace
+            owner = text_field(reference, "name")
+            queue.add(ObjectKey(text_field(reference, "apiVersion"), kind, namespace, owner))
+
+    return react
+
+
+def enqueue(queue: WorkQueue) -> Callable[[StoreChange], None]:
+    """Return the reaction to a write of an object: it is looked at.
+
+    Its status is what the controller itself writes, and says nothing that it does not know.
+    """
+
+    def react(change: StoreChange) -> None:
+        if change.new is not None and _desired_state(change.new) != _desired_state(change.old):
+            queue.add(change.key)
+
+    return react
+
+
+def _desired_state(obj: Json | None) -> Json:
+    """Return an object without its status, and without what changes with every write."""
+    if obj is None:
+        return None
+    return {**obj, "status": None, "metadata": {**metadata(obj), "resourceVersion": None}}

@@ -15,11 +15,12 @@ from kyvsim.simulator.kubernetes.controller import (
     StatusCondition,
     WorkQueue,
     conditions,
+    controller_of,
+    enqueue,
     node,
     watch_kinds,
     write_status,
 )
-from kyvsim.simulator.kubernetes.garbage_collector import controller_of, enqueue
 from kyvsim.simulator.kubernetes.workloads import is_active
 
 # What a Pod refers to, and what of it is missing.

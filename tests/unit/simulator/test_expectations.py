@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.simulator.expectations import closest_mismatch, first_mismatch
+from kyvsim.simulator.scenario import closest_mismatch, first_mismatch
 
 POD = {
     "kind": "Pod",

@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import object_key
-from kyvsim.simulator.api_server.subresources import eviction_request, exec_request, scale_request
+from kyvsim.simulator.api_server.server import eviction_request, exec_request, scale_request
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey, object_key
-from kyvsim.simulator.kubernetes.garbage_collector import owner_reference
+from kyvsim.simulator.kubernetes.controller import owner_reference
 
 
 @pytest.fixture

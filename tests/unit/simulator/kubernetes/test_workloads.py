@@ -2,7 +2,7 @@
 
 from kyvsim.kubernetes.objects import ObjectKey, object_key
 from kyvsim.simulator.api_server.server import ADMIN
-from kyvsim.simulator.api_server.subresources import scale_request
+from kyvsim.simulator.api_server.server import scale_request
 from kyvsim.simulator.context import LONGEST_RETRY
 from kyvsim.simulator.kubernetes.controller import WorkQueue
 
