@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from kyvsim.model.simulation import Hazard
-from kyvsim.simulator.hazards import cleanup, generation, mutation, policies, runs
+from kyvsim.simulator.hazards import generation, mutation, policies, runs
 from kyvsim.simulator.hazards.facts import Facts
 
 HAZARDS: tuple[Callable[[Facts], Iterable[Hazard]], ...] = (
@@ -26,8 +26,8 @@ HAZARDS: tuple[Callable[[Facts], Iterable[Hazard]], ...] = (
     generation.denied_downstream,
     generation.lost_drift,
     mutation.mutation_loop,
-    cleanup.hindered_cleanup,
-    cleanup.lasting_lifetime,
+    policies.hindered_cleanup,
+    policies.lasting_lifetime,
     policies.failing_rule,
     runs.given_up,
     policies.unevaluated_rule,

@@ -3,9 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, metadata, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, text_field
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.simulation import Cut, FailureCause, FailureReason, TimelineEvent
+from kyvsim.model.simulation import (
+    Cut,
+    FailureCause,
+    FailureReason,
+    Hazard,
+    HazardLevel,
+    TimelineEvent,
+)
 from kyvsim.model.source import Document, Location
 from kyvsim.simulator.admission.classic import Admission
 from kyvsim.simulator.context import SimulationContext
@@ -30,10 +37,25 @@ class Facts(NamedTuple):
     cut: Cut | None = None
     """Why it was stopped before its end, None where it was not."""
 
-    @property
-    def endless(self) -> bool:
-        """Whether it was stopped because events would not cease."""
-        return self.cut is not None
+    def hazard(
+        self,
+        code: str,
+        message: str,
+        *,
+        level: HazardLevel = HazardLevel.ERROR,
+        objects: Iterable[ObjectKey | None] = (),
+        policies: tuple[str, ...] = (),
+        events: Iterable[int] = (),
+        location: Location | None = None,
+    ) -> Hazard:
+        """Return a hazard; its place is that of the first of its policies by default.
+
+        A None among `objects` is left out.
+        """
+        if location is None and policies:
+            location = self.place_of(policies[0])
+        keys = tuple(one for one in objects if one is not None)
+        return Hazard(code, level, message, keys, policies, tuple(events), location)
 
     def place(self, policy: Policy, rule: Rule | None = None) -> Location | None:
         """Return the place of a policy or a rule in its file, None if that is unknown."""
@@ -55,16 +77,23 @@ class Facts(NamedTuple):
                 derived = policy
         return self.place(derived) if derived else None
 
-    def hindered(self, *reasons: FailureCause) -> Iterator[tuple[TimelineEvent, FailureReason]]:
-        """Yield what stood in the way of the last attempt at each UpdateRequest, for some reasons.
+    def failures(
+        self, *causes: FailureCause
+    ) -> Iterator[tuple[TimelineEvent, FailureReason, tuple[str, ...]]]:
+        """Yield why the last attempt at each UpdateRequest failed, for some causes.
 
+        With the event of the attempt, and the rule that failed, or all rules that it is about.
         Attempts that count as done are among them.
         """
         last = {one.object: one for one in self.events if one.action == "attempt"}
         for event in last.values():
-            for failure_reason in event.failure_reasons:
-                if failure_reason.reason in reasons:
-                    yield event, failure_reason
+            for failure in event.failure_reasons:
+                if failure.reason in causes:
+                    yield (
+                        event,
+                        failure,
+                        (failure.wanted_by,) if failure.wanted_by else event.policies,
+                    )
 
     def request_of(self, attempt: TimelineEvent) -> TimelineEvent | None:
         """Return the request that an attempt is made for, None where a policy made the work."""
@@ -80,15 +109,8 @@ class Facts(NamedTuple):
 
     def objects_by_uid(self) -> dict[str, Json]:
         """Return everything that ever was there, as it was last, by uid."""
-        found: dict[str, Json] = {}
-        for change in self.sim.store.changes:
-            found[text_field(metadata(change.subject), "uid")] = change.subject
-        return found
-
-
-def rules_of(event: TimelineEvent, failure_reason: FailureReason) -> tuple[str, ...]:
-    """Return the rule that an obstacle was in the way of, or all that an event is about."""
-    return (failure_reason.wanted_by,) if failure_reason.wanted_by else event.policies
+        changes = self.sim.store.changes
+        return {text_field(metadata(one.subject), "uid"): one.subject for one in changes}
 
 
 def last_policies(sim: SimulationContext) -> tuple[Policy, ...]:

@@ -4,23 +4,19 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 
 from kyvsim.engine.background import check_rule, open_background
-from kyvsim.engine.compile import CompiledPolicy, CompiledRule
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
-from kyvsim.kubernetes.pods import POD_SPEC_PATHS, Reference, references
+from kyvsim.kubernetes.pods import POD_SPEC_PATHS, references
 from kyvsim.languages import CLASSIC_POLICIES
 from kyvsim.languages.cel.facts import mutates
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.model.simulation import FailureCause, FailureReason, Hazard, HazardLevel, TimelineEvent
+from kyvsim.model.simulation import FailureCause, Hazard, HazardLevel, TimelineEvent
 from kyvsim.simulator.background.update_requests import LABEL
 from kyvsim.simulator.configuration import ADMISSION
-from kyvsim.simulator.downstream_watch import SOURCE
-from kyvsim.simulator.hazards.facts import Facts, rules_of
-
-_LABEL = "generate.kyverno.io/"
-
-_ALWAYS_THERE = frozenset({("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")})
+from kyvsim.simulator.downstream_watch import SOURCE, TRIGGER
+from kyvsim.simulator.hazards.facts import Facts
+from kyvsim.simulator.timeline import OF_EVERY_NAMESPACE
 
 
 def unmet_reference(facts: Facts) -> Iterator[Hazard]:
@@ -33,29 +29,25 @@ def unmet_reference(facts: Facts) -> Iterator[Hazard]:
         for reference in references(pod):
             kind, namespace, name = reference.target
             there = facts.sim.store.get("v1", kind, namespace, name) is not None
-            if there or reference.optional or (kind, name) in _ALWAYS_THERE:
+            if there or reference.optional or (kind, name) in OF_EVERY_NAMESPACE:
                 continue
-            yield _unmet_reference_hazard(facts, pod, reference, added.get(reference.target, ()))
-
-
-def _unmet_reference_hazard(
-    facts: Facts, pod: Json, reference: Reference, rules: tuple[str, ...]
-) -> Hazard:
-    kind, namespace, name = reference.target
-    places = ", ".join(reference.places)
-    by = f"; the reference comes from {', '.join(f'`{one}`' for one in rules)}" if rules else ""
-    message = f"the Pod waits for {kind} {namespace}/{name} ({places}), which nobody creates{by}"
-    key = object_key(pod)
-    shown = facts.sim.timeline.about(key)
-    return Hazard(
-        "KH001",
-        HazardLevel.ERROR if rules else HazardLevel.WARNING,
-        message,
-        objects=(key,),
-        policies=rules,
-        events=(shown[0], shown[-1]) if len(shown) > 1 else tuple(shown),
-        location=facts.place_of(rules[0]) if rules else None,
-    )
+            rules = added.get(reference.target, ())
+            places = ", ".join(reference.places)
+            by = (
+                f"; the reference comes from {', '.join(f'`{one}`' for one in rules)}"
+                if rules
+                else ""
+            )
+            key = object_key(pod)
+            shown = facts.sim.timeline.about(key)
+            yield facts.hazard(
+                "KH001",
+                f"the Pod waits for {kind} {namespace}/{name} ({places}), which nobody creates{by}",
+                level=HazardLevel.ERROR if rules else HazardLevel.WARNING,
+                objects=[key],
+                policies=rules,
+                events=(shown[0], shown[-1]) if len(shown) > 1 else shown,
+            )
 
 
 def _added_by(facts: Facts) -> dict[tuple[str, str, str], tuple[str, ...]]:
@@ -89,19 +81,19 @@ def denied_trigger(facts: Facts) -> Iterator[Hazard]:
 
     Yield triggers that were denied, with the match that would keep the generate rule out.
     """
-    rules = {
+    rules = _rules_by_name(facts)
+    for event, _, names in facts.failures(FailureCause.TRIGGER_MISSING, FailureCause.TRIGGER_STAYS):
+        request = facts.request_of(event)
+        if request is not None and request.outcome == "denied" and event.given_up:
+            yield from (_denied_trigger_hazard(facts, one, request, rules) for one in names)
+
+
+def _rules_by_name(facts: Facts) -> dict[str, tuple[Policy, Rule]]:
+    return {
         "/".join(filter(None, (policy.key, rule.name))): (policy, rule)
         for policy in facts.policies
         for rule in policy.rules
     }
-    for event, failure_reason in facts.hindered(
-        FailureCause.TRIGGER_MISSING, FailureCause.TRIGGER_STAYS
-    ):
-        request = facts.request_of(event)
-        if request is None or request.outcome != "denied" or not event.given_up:
-            continue
-        for name in rules_of(event, failure_reason):
-            yield _denied_trigger_hazard(facts, name, request, rules)
 
 
 def _denied_trigger_hazard(
@@ -122,15 +114,13 @@ def _denied_trigger_hazard(
     hints = [hint for one in deniers for hint in _hints(rules[one][1])]
     if hints:
         message = f"{message}. The generate rule would keep out of it with {' and '.join(hints)}"
-    place = facts.place_of(name)
-    return Hazard(
+    return facts.hazard(
         "KH002",
-        HazardLevel.INFO,
         message,
-        objects=(denial.object,),
+        level=HazardLevel.INFO,
+        objects=[denial.object],
         policies=(name, *deniers),
-        events=(denial.number,),
-        location=place,
+        events=[denial.number],
     )
 
 
@@ -161,65 +151,44 @@ def generate_loop(facts: Facts) -> Iterator[Hazard]:
     known = facts.objects_by_uid()
     longest: dict[str, list[Json]] = {}
     for obj in known.values():
-        rule = _generate_loop_rule_of(obj)
-        chain = _ancestors(obj, known) if rule else []
-        again = [one for one in chain[1:] if _generate_loop_rule_of(one) == rule]
+        rule = _rule_of(obj)
+        # What it comes from, trigger by trigger and owner by owner.
+        chain: list[Json] = []
+        at: Json | None = obj if rule else None
+        while at is not None and at not in chain:
+            chain.append(at)
+            owners = metadata(at).get("ownerReferences") or ()
+            parent = labels(at).get(TRIGGER) or (text_field(owners[0], "uid") if owners else "")
+            at = known.get(parent)
+        again = [one for one in chain[1:] if _rule_of(one) == rule]
         if again and len(chain) > len(longest.get(rule, ())):
             longest[rule] = chain
     for rule, chain in longest.items():
-        yield _generate_loop_hazard(facts, rule, chain)
+        keys = [object_key(one) for one in reversed(chain)]
+        titles = [f"{key.kind} {key.name}" for key in keys]
+        shown = titles if len(titles) <= _MOST_SHOWN else [*titles[:_MOST_SHOWN], "…"]
+        made = sum(_rule_of(one) == rule for one in chain)
+        ends = f"{made} times in this run" if facts.cut is None else "the run was stopped for it"
+        yield facts.hazard(
+            "KH003",
+            f"`{rule}` is triggered by what comes of its own objects ({ends}): "
+            f"{' → '.join(shown)}; exclude them by a label that the Pod template of the generated "
+            "object carries too",
+            objects=keys,
+            policies=(rule,),
+            events=[
+                one.number
+                for one in facts.events
+                if one.object in keys and rule in one.policies and one.action == "generate"
+            ],
+        )
 
 
-def _generate_loop_hazard(facts: Facts, rule: str, chain: list[Json]) -> Hazard:
-    keys = [object_key(one) for one in reversed(chain)]
-    titles = [f"{key.kind} {key.name}" for key in keys]
-    shown = titles if len(titles) <= _MOST_SHOWN else [*titles[:_MOST_SHOWN], "…"]
-    made = sum(_generate_loop_rule_of(one) == rule for one in chain)
-    ends = "the run was stopped for it" if facts.endless else f"{made} times in this run"
-    message = (
-        f"`{rule}` is triggered by what comes of its own objects ({ends}): "
-        f"{' → '.join(shown)}; exclude them by a label that the Pod template of the generated "
-        "object carries too"
-    )
-    events = [
-        one.number
-        for one in facts.events
-        if one.object in keys and rule in one.policies and one.action == "generate"
-    ]
-    return Hazard(
-        "KH003",
-        HazardLevel.ERROR,
-        message,
-        objects=tuple(keys),
-        policies=(rule,),
-        events=tuple(events),
-        location=facts.place_of(rule),
-    )
-
-
-def _ancestors(obj: Json, known: Mapping[str, Json]) -> list[Json]:
-    """Return an object and what it comes from, trigger by trigger and owner by owner."""
-    chain: list[Json] = []
-    at: Json | None = obj
-    while at is not None and at not in chain:
-        chain.append(at)
-        at = known.get(_parent(at))
-    return chain
-
-
-def _parent(obj: Json) -> str:
-    trigger = labels(obj).get(f"{_LABEL}trigger-uid")
-    if trigger:
-        return trigger
-    owners = metadata(obj).get("ownerReferences") or ()
-    return text_field(owners[0], "uid") if owners else ""
-
-
-def _generate_loop_rule_of(obj: Json) -> str:
+def _rule_of(obj: Json) -> str:
+    """Return the rule that generated an object, as `policy/rule`, "" for none."""
     marks = labels(obj)
-    names = (marks.get(f"{_LABEL}{part}-name", "") for part in ("policy", "rule"))
-    policy, rule = names
-    namespace = marks.get(f"{_LABEL}policy-namespace", "")
+    parts = ("policy-namespace", "policy-name", "rule-name")
+    namespace, policy, rule = (marks.get(f"{LABEL}{part}", "") for part in parts)
     return f"{'/'.join(filter(None, (namespace, policy)))}/{rule}" if rule else ""
 
 
@@ -228,22 +197,19 @@ def missing_source(facts: Facts) -> Iterator[Hazard]:
 
     Yield UpdateRequests that were given up for want of a source.
     """
-    for event, failure_reason in facts.hindered(FailureCause.SOURCE_MISSING):
-        rules = rules_of(event, failure_reason)
-        yield Hazard(
+    for event, failure, rules in facts.failures(FailureCause.SOURCE_MISSING):
+        yield facts.hazard(
             "KH005",
-            HazardLevel.ERROR,
-            f"nothing was cloned: {failure_reason.message}; a source that comes later changes "
+            f"nothing was cloned: {failure.message}; a source that comes later changes "
             "nothing until the trigger changes",
             policies=rules,
-            events=(event.number,),
-            location=facts.place_of(rules[0]),
+            events=[event.number],
         )
 
 
 _WRITES = frozenset({"generate", "synchronize"})
 _OWNER = tuple(
-    f"{_LABEL}{part}" for part in ("policy-namespace", "policy-name", "rule-name", "trigger-uid")
+    f"{LABEL}{part}" for part in ("policy-namespace", "policy-name", "rule-name", "trigger-uid")
 )
 
 
@@ -252,37 +218,33 @@ def downstream_name(facts: Facts) -> Iterator[Hazard]:
 
     Yield objects that could not be written, and those that others owned before.
     """
-    yield from _invalid(facts)
+    found: list[tuple[TimelineEvent, str]] = []
+    for attempt, failure, _ in facts.failures(FailureCause.INVALID):
+        tried = (
+            one
+            for one in facts.events
+            if one.cause == attempt.number and failure.object == one.object and one.failure_reasons
+        )
+        found.append((next(tried, attempt), f"the object is refused: {failure.message}"))
     reported: set[tuple[object, ...]] = set()
+    for event, text in found:
+        if (event.object, text) not in reported:
+            reported.add((event.object, text))
+            yield _downstream_name_hazard(facts, event, text)
     for event in facts.events:
         taken = _taken(event)
         if taken and (event.object, event.policies) not in reported:
             reported.add((event.object, event.policies))
-            yield _downstream_name_hazard(facts, event, taken, HazardLevel.ERROR)
-
-
-def _invalid(facts: Facts) -> Iterator[Hazard]:
-    reported: set[tuple[ObjectKey, str]] = set()
-    for attempt, failure_reason in facts.hindered(FailureCause.INVALID):
-        tried = [
-            one
-            for one in facts.events
-            if one.cause == attempt.number
-            and failure_reason.object == one.object
-            and one.failure_reasons
-        ]
-        text = f"the object is refused: {failure_reason.message}"
-        event = tried[0] if tried else attempt
-        if (event.object, text) not in reported:
-            reported.add((event.object, text))
-            yield _downstream_name_hazard(facts, event, text, HazardLevel.ERROR)
+            yield _downstream_name_hazard(facts, event, taken)
 
 
 def _taken(event: TimelineEvent) -> str:
     """Return the owner of an object that a rule overwrote, "" if it was its own or had none."""
     if event.action not in _WRITES or event.outcome != "done" or event.before is None:
         return ""
-    before, after = _owner(event.before), _owner(event.after)
+    before, after = (
+        tuple(labels(one).get(name, "") for name in _OWNER) for one in (event.before, event.after)
+    )
     if not any(before):
         return "there was an object of this name that no rule had made: it is taken over"
     if before == after:
@@ -292,23 +254,9 @@ def _taken(event: TimelineEvent) -> str:
     return "two triggers generate one object: each overwrites what the other one made"
 
 
-def _owner(obj: Json) -> tuple[str, ...]:
-    marks = labels(obj)
-    return tuple(marks.get(name, "") for name in _OWNER)
-
-
-def _downstream_name_hazard(
-    facts: Facts, event: TimelineEvent, text: str, level: HazardLevel
-) -> Hazard:
-    return Hazard(
-        "KH006",
-        level,
-        text,
-        objects=(event.object,),
-        policies=event.policies,
-        events=(event.number,),
-        location=facts.place_of(event.policies[0]) if event.policies else None,
-    )
+def _downstream_name_hazard(facts: Facts, event: TimelineEvent, text: str) -> Hazard:
+    objects, events = [event.object], [event.number]
+    return facts.hazard("KH006", text, objects=objects, policies=event.policies, events=events)
 
 
 def missing_namespace(facts: Facts) -> Iterator[Hazard]:
@@ -316,26 +264,22 @@ def missing_namespace(facts: Facts) -> Iterator[Hazard]:
 
     Yield UpdateRequests that could write nothing for want of a namespace.
     """
-    for event, failure_reason in facts.hindered(FailureCause.NO_NAMESPACE):
-        rules = rules_of(event, failure_reason)
+    for event, failure, rules in facts.failures(FailureCause.NO_NAMESPACE):
         end = (
             "the UpdateRequest was given up after five attempts"
             if event.given_up
             else "Kyverno takes this for done, tries no second time and says so only in its log"
         )
-        yield Hazard(
+        yield facts.hazard(
             "KH010",
-            HazardLevel.ERROR,
-            f"{failure_reason.message}: {end}",
-            objects=(failure_reason.object,) if failure_reason.object else (),
+            f"{failure.message}: {end}",
+            objects=[failure.object],
             policies=rules,
-            events=(event.number,),
-            location=facts.place_of(rules[0]),
+            events=[event.number],
         )
 
 
 _UNSEEN = frozenset({"kube-system", "kube-public", "kube-node-lease", "kyverno"})
-_TRIGGER = "generate.kyverno.io/trigger-uid"
 
 
 def early_trigger(facts: Facts) -> Iterator[Hazard]:
@@ -343,24 +287,43 @@ def early_trigger(facts: Facts) -> Iterator[Hazard]:
 
     Yield objects that a rule would generate for, had they come later.
     """
-    ready, created = _ready(facts), [*_created(facts)]
-    served = {labels(obj).get(_TRIGGER) for obj in facts.objects_by_uid().values()}
+    ready: dict[tuple[str, str, str], int] = {}
+    for event in facts.events:
+        if event.action == "update status":
+            key = event.object
+            ready.setdefault((key.kind, key.namespace, key.name), event.number)
+    created = [*_created(facts)]
+    served = {labels(obj).get(TRIGGER) for obj in facts.objects_by_uid().values()}
+    world = World(facts.sim.store, account=ADMISSION)
     for policy in facts.kyverno.cache.every():
-        rules = [one for one in policy.rules if _looks_ahead_only(one)]
-        if not rules:
-            continue
         own = policy.policy
+        rules = [
+            one
+            for one in policy.rules
+            if (generation := one.rule.facts.generation) is not None and not generation.looks_back
+        ]
         is_ready = ready.get((own.kind, own.namespace, own.name), 0)
         early = [
             (obj, event)
-            for obj, event in created
+            for obj, event in (created if rules else ())
             if event.number < is_ready
             and event.actor != "cluster"
             and text_field(metadata(obj), "uid") not in served
         ]
         for rule, (obj, event) in product(rules, early):
-            if _wants(facts, policy, rule, obj):
-                yield _early_trigger_hazard(facts, f"{policy.policy.key}/{rule.rule.name}", event)
+            outcome = check_rule(rule, open_background(own, obj, None, world), None)
+            if outcome is None or outcome.status is not RuleStatus.PASS:
+                continue
+            name = f"{own.key}/{rule.rule.name}"
+            yield facts.hazard(
+                "KH011",
+                f"`{name}` generates nothing for an object that was there before the policy was "
+                "ready; `generateExisting: true` makes it look back",
+                level=HazardLevel.INFO if event.actor == "setup" else HazardLevel.WARNING,
+                objects=[event.object],
+                policies=(name,),
+                events=[event.number],
+            )
 
 
 def _created(facts: Facts) -> Iterator[tuple[Json, TimelineEvent]]:
@@ -373,45 +336,6 @@ def _created(facts: Facts) -> Iterator[tuple[Json, TimelineEvent]]:
             yield obj, events[key]
 
 
-def _ready(facts: Facts) -> dict[tuple[str, str, str], int]:
-    """Return the events with which policies first became ready, by kind, namespace and name."""
-    found: dict[tuple[str, str, str], int] = {}
-    for event in facts.events:
-        key = event.object
-        if event.action == "update status":
-            found.setdefault((key.kind, key.namespace, key.name), event.number)
-    return found
-
-
-def _looks_ahead_only(rule: CompiledRule) -> bool:
-    """Return whether a rule generates, and not for what is there already."""
-    generation = rule.rule.facts.generation
-    return generation is not None and not generation.looks_back
-
-
-def _wants(facts: Facts, policy: CompiledPolicy, rule: CompiledRule, obj: Json) -> bool:
-    given = open_background(policy.policy, obj, None, World(facts.sim.store, account=ADMISSION))
-    outcome = check_rule(rule, given, None)
-    return outcome is not None and outcome.status is RuleStatus.PASS
-
-
-def _early_trigger_hazard(facts: Facts, name: str, event: TimelineEvent) -> Hazard:
-    setup = event.actor == "setup"
-    message = (
-        f"`{name}` generates nothing for an object that was there before the policy was ready; "
-        "`generateExisting: true` makes it look back"
-    )
-    return Hazard(
-        "KH011",
-        HazardLevel.INFO if setup else HazardLevel.WARNING,
-        message,
-        objects=(event.object,),
-        policies=(name,),
-        events=(event.number,),
-        location=facts.place_of(name),
-    )
-
-
 _TRIES = "the UpdateRequest used up its five attempts before the object was stored"
 _ONE_TRY = "its only attempt came before the object was stored"
 
@@ -422,22 +346,19 @@ def lost_trigger(facts: Facts) -> Iterator[Hazard]:
     Yield triggers that were let in, and stored only when the attempts were used up.
     """
     known = facts.objects_by_uid()
-    for event, failure_reason in facts.hindered(FailureCause.TRIGGER_MISSING):
-        stored = facts.stored.get(failure_reason.uid)
+    for event, failure, rules in facts.failures(FailureCause.TRIGGER_MISSING):
+        stored = facts.stored.get(failure.uid)
         if stored is None or stored.number < event.number:
             continue
-        rules = rules_of(event, failure_reason)
         done, how = ("generated", _TRIES) if event.given_up else ("mutated", _ONE_TRY)
-        yield Hazard(
+        yield facts.hazard(
             "KH013",
-            HazardLevel.ERROR,
             f"nothing is {done} for an object that was let in: {how}, as happens where other "
             "webhooks or the API server take long; a later change of the object makes a new "
             "UpdateRequest",
-            objects=(object_key(known[failure_reason.uid]),),
+            objects=[object_key(known[failure.uid])],
             policies=rules,
-            events=(event.number,),
-            location=facts.place_of(rules[0]) if rules else None,
+            events=[event.number],
         )
 
 
@@ -453,45 +374,34 @@ def denied_downstream(facts: Facts) -> Iterator[Hazard]:
 
     Yield objects of rules that other rules, or other webhooks, do not let in.
     """
-    reported: set[tuple[object, ...]] = set()
-    for event, failure_reason in facts.hindered(FailureCause.DENIED):
-        hazard = _denied_downstream_hazard(facts, event, failure_reason)
-        about = (hazard.objects, hazard.policies)
-        if about not in reported:
-            reported.add(about)
-            yield hazard
-
-
-def _denied_downstream_hazard(
-    facts: Facts, event: TimelineEvent, failure_reason: FailureReason
-) -> Hazard:
-    writes = [
-        one
-        for one in facts.events
-        if one.cause == event.number
-        and one.object == failure_reason.object
-        and one.outcome == "denied"
-    ]
-    deniers = tuple(
-        dict.fromkeys(rule for one in writes for each in one.failure_reasons for rule in each.rules)
-    )
-    by = ", ".join(f"`{one}`" for one in deniers) or "another webhook"
-    rules = rules_of(event, failure_reason)
-    end = (
-        "the UpdateRequest is given up after five attempts"
-        if event.given_up
-        else "it is tried again"
-    )
-    return Hazard(
-        "KH020",
-        HazardLevel.ERROR,
-        f"what the rule writes is denied by {by}: {end}, and a later change of that policy alone "
-        f"brings nothing; {_WAY_OUT}",
-        objects=(failure_reason.object,) if failure_reason.object else (),
-        policies=(*rules, *deniers),
-        events=(event.number, *(one.number for one in writes[:1])),
-        location=facts.place_of(rules[0]) if rules else None,
-    )
+    reported: set[tuple[ObjectKey | None, tuple[str, ...]]] = set()
+    for event, failure, rules in facts.failures(FailureCause.DENIED):
+        writes = [
+            one
+            for one in facts.events
+            if one.cause == event.number
+            and one.object == failure.object
+            and one.outcome == "denied"
+        ]
+        reasons = (each for one in writes for each in one.failure_reasons)
+        deniers = tuple(dict.fromkeys(rule for each in reasons for rule in each.rules))
+        if (failure.object, (*rules, *deniers)) in reported:
+            continue
+        reported.add((failure.object, (*rules, *deniers)))
+        by = ", ".join(f"`{one}`" for one in deniers) or "another webhook"
+        end = (
+            "the UpdateRequest is given up after five attempts"
+            if event.given_up
+            else "it is tried again"
+        )
+        yield facts.hazard(
+            "KH020",
+            f"what the rule writes is denied by {by}: {end}, and a later change of that policy "
+            f"alone brings nothing; {_WAY_OUT}",
+            objects=[failure.object],
+            policies=(*rules, *deniers),
+            events=(event.number, *(one.number for one in writes[:1])),
+        )
 
 
 def lost_drift(facts: Facts) -> Iterator[Hazard]:
@@ -500,23 +410,20 @@ def lost_drift(facts: Facts) -> Iterator[Hazard]:
     Yield work that was made by no request and failed for want of one.
     """
     reported: set[tuple[str, ...]] = set()
-    for event, failure_reason in facts.hindered(FailureCause.USER_UNKNOWN):
-        rules = rules_of(event, failure_reason)
+    for event, failure, rules in facts.failures(FailureCause.USER_UNKNOWN):
         if rules in reported:
             continue
         reported.add(rules)
         request = facts.request_of(event)
-        yield Hazard(
+        yield facts.hazard(
             "KH021",
-            HazardLevel.ERROR,
             "the rule asks who makes a request (`request.userInfo`), and work that restores or "
             "renews what it generated is made by no request: objects that are changed or deleted "
             "stay so although the rule says `synchronize: true`; note the user on the trigger by a "
-            f"mutate rule, and read it from there ({failure_reason.message})",
-            objects=(request.object,) if request else (),
+            f"mutate rule, and read it from there ({failure.message})",
+            objects=[request.object] if request else (),
             policies=rules,
             events=(*((request.number,) if request else ()), event.number),
-            location=facts.place_of(rules[0]) if rules else None,
         )
 
 
@@ -528,46 +435,33 @@ def unsynchronized_deletion(facts: Facts) -> Iterator[Hazard]:
     It looks for what to delete by policy, trigger and kind, and not by rule
     (`kyvsim/simulator/background/generate.py`), so it also finds what neighbours made.
     """
+    rules = _rules_by_name(facts)
     found: dict[str, list[TimelineEvent]] = {}
     for event in facts.events:
-        named = _unsynchronized_deletion_rule_of(event)
-        if event.action == "delete downstream" and event.outcome == "done" and named:
+        named = _rule_of(event.before) if event.before is not None else ""
+        if event.action == "delete downstream" and event.outcome == "done" and named in rules:
             found.setdefault(named, []).append(event)
     for named, events in found.items():
-        policy, rule = _find(facts, named)
-        if policy is None or rule is None:
-            continue
+        policy, rule = rules[named]
         if rule.facts.generation is None or rule.facts.generation.synchronizes:
             continue
-        others = tuple(dict.fromkeys(one for each in events for one in each.policies))
-        causes = " and ".join(f"`{one}`" for one in others if one != named) or f"`{policy.key}`"
-        yield Hazard(
+        others = [
+            one
+            for one in dict.fromkeys(one for each in events for one in each.policies)
+            if one != named
+        ]
+        causes = " and ".join(f"`{one}`" for one in others) or f"`{policy.key}`"
+        yield facts.hazard(
             "KH031",
-            HazardLevel.WARNING,
             f"`{named}` has `synchronize: false`, and what it made is deleted on account of "
             f"{causes}: Kyverno looks for what to delete by policy, trigger and kind, and not by "
             "rule; a policy of its own keeps them apart",
-            objects=tuple(dict.fromkeys(one.object for one in events)),
-            policies=(named, *(one for one in others if one != named)),
-            events=tuple(one.number for one in events),
+            level=HazardLevel.WARNING,
+            objects=dict.fromkeys(one.object for one in events),
+            policies=(named, *others),
+            events=[one.number for one in events],
             location=facts.place(policy, rule),
         )
-
-
-def _unsynchronized_deletion_rule_of(event: TimelineEvent) -> str:
-    """Return the rule that made the object of an event, as `policy/rule`, "" for none."""
-    marks = labels(event.before) if event.before is not None else {}
-    keys = (f"{LABEL}policy-namespace", f"{LABEL}policy-name", f"{LABEL}rule-name")
-    namespace, policy, rule = (marks.get(one) or "" for one in keys)
-    return "/".join(filter(None, (namespace, policy, rule))) if policy and rule else ""
-
-
-def _find(facts: Facts, named: str) -> tuple[Policy | None, Rule | None]:
-    for policy in facts.policies:
-        for rule in policy.rules:
-            if named == f"{policy.key}/{rule.name}":
-                return policy, rule
-    return None, None
 
 
 def unfollowed_copy(facts: Facts) -> Iterator[Hazard]:
@@ -578,29 +472,25 @@ def unfollowed_copy(facts: Facts) -> Iterator[Hazard]:
     The controller keeps an object under the uid that it had
     (upstream: pkg/background/gpol/dynamic_watcher.go), and what it makes in its place has another.
     """
-    last: dict[tuple[str, ...], TimelineEvent] = {}
+    last: dict[ObjectKey, TimelineEvent] = {}
     for event in facts.events:
         if event.action == "restore" and event.outcome == "done" and event.before is None:
             last[event.object] = event
     for event in last.values():
         live = facts.sim.store.get(*event.object)
-        if live is None or _uid(live) != _uid(event.after) or facts.kyverno.downstreams.knows(live):
+        if live is None or facts.kyverno.downstreams.knows(live):
             continue
-        is_copy = SOURCE in labels(live)
-        source = "is not changed or deleted with its source, " if is_copy else ""
-        yield Hazard(
+        if metadata(live).get("uid") != metadata(event.after).get("uid"):
+            continue
+        source = "is not changed or deleted with its source, " if SOURCE in labels(live) else ""
+        yield facts.hazard(
             "KH032",
-            HazardLevel.WARNING,
             f"{event.object.kind} {event.object.name} was deleted and made again, and Kyverno "
             f"knows it only by the uid that it had: from now on it {source}is not restored when "
             "somebody changes or deletes it; a change of the policy or of the trigger, or a "
             "restart of the background controller, makes it known again",
-            objects=(event.object,),
+            level=HazardLevel.WARNING,
+            objects=[event.object],
             policies=event.policies,
-            events=(event.number,),
-            location=facts.place_of(event.policies[0]) if event.policies else None,
+            events=[event.number],
         )
-
-
-def _uid(obj: object) -> str:
-    return text_field(metadata(obj), "uid") if obj is not None else ""

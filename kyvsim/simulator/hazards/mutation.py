@@ -2,17 +2,16 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
 from typing import NamedTuple
 
 from kyvsim.engine.compile import PolicyRules
 from kyvsim.engine.policy import open_request, run_policy_rules
 from kyvsim.engine.world import World
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
 from kyvsim.languages.cel.facts import mutates, mutating_facts
 from kyvsim.languages.cel.listed_objects import named_kinds
 from kyvsim.languages.classic.field_references import reads_own_name
-from kyvsim.model.policy import Policy
 from kyvsim.model.request import Operation
 from kyvsim.model.result import PolicyResponse
 from kyvsim.model.simulation import FailureCause, Hazard, HazardLevel, TimelineEvent
@@ -20,10 +19,8 @@ from kyvsim.simulator.admission.admission_policies import changing_policies
 from kyvsim.simulator.admission.cel import WEBHOOKS
 from kyvsim.simulator.admission.classic import Admission, mutating_rules
 from kyvsim.simulator.configuration import ADMISSION
-from kyvsim.simulator.hazards.facts import Facts, rules_of
+from kyvsim.simulator.hazards.facts import Facts
 from kyvsim.simulator.policies import place_of
-
-_SERVER = "the API server"
 
 
 class _MutationChange(NamedTuple):
@@ -48,29 +45,25 @@ def unstable_mutation(facts: Facts) -> Iterator[Hazard]:
     those of Kubernetes, whose changes come first, and those that webhooks evaluate.
     """
     seen: set[tuple[str, ...]] = set()
-    for admissions in _by_request(facts.admissions):
-        for hazard in _of_request(facts, admissions):
-            if hazard.policies not in seen:
-                seen.add(hazard.policies)
-                yield hazard
+    mutating = (one for one in facts.admissions if one.mutating and not one.blocked)
+    for _, admissions in groupby(mutating, key=lambda one: one.review.request):
+        some = list(admissions)
+        for rules, text in _unstable(facts, some):
+            if rules in seen:
+                continue
+            seen.add(rules)
+            yield facts.hazard(
+                "KH004",
+                f"{_named(rules)} {text}",
+                level=HazardLevel.WARNING,
+                objects=[object_key(some[0].review.object)],
+                policies=rules,
+                location=next(filter(None, map(facts.place_of, rules)), None),
+            )
 
 
-def _by_request(admissions: Iterable[Admission]) -> Iterator[list[Admission]]:
-    """Yield what changed each object on its way, in order."""
-    found: list[Admission] = []
-    for one in admissions:
-        if not one.mutating or one.blocked:
-            continue
-        if found and found[0].review.request is not one.review.request:
-            yield found
-            found = []
-        found.append(one)
-    if found:
-        yield found
-
-
-def _of_request(facts: Facts, admissions: list[Admission]) -> Iterator[Hazard]:
-    key = object_key(admissions[0].review.object)
+def _unstable(facts: Facts, admissions: list[Admission]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield rules that would change one object again on its way, and what is wrong with them."""
     changes = [*_of_webhooks(facts, admissions)]
     if not changes:
         return
@@ -79,19 +72,27 @@ def _of_request(facts: Facts, admissions: list[Admission]) -> Iterator[Hazard]:
     for index, change in enumerate(changes):
         later = changes[index + 1 :]
         if change.changes(change.after):
-            yield _unstable_mutation_hazard(
-                facts,
-                key,
-                change.rules,
+            text = (
                 "is not idempotent: it changes what it made a second time, as happens with every "
-                "update",
+                "update"
             )
+            yield change.rules, text
         elif any(one.rules == change.rules for one in later):
             continue  # it was called again, and the last response counts
         elif change.after != last and change.changes(last):
-            others = _overwriting(change, later)
-            if others is not None:
-                yield _overwritten(facts, key, change, others)
+            other = next((one for one in later if change.changes(one.after)), None)
+            if other is None:
+                continue
+            text = (
+                f"set the same field: the value of {_named(change.rules)} is lost, since it comes "
+                "first"
+            )
+            if change.asked_by == other.asked_by:
+                text = (
+                    "overwrite each other: which one wins depends on their order, and that is "
+                    "chance in Kyverno"
+                )
+            yield (*change.rules, *other.rules), text
 
 
 def _of_server(facts: Facts, admission: Admission, last: Json) -> Iterator[_MutationChange]:
@@ -109,7 +110,7 @@ def _of_server(facts: Facts, admission: Admission, last: Json) -> Iterator[_Muta
         return name in changing(obj)
 
     for name in sorted(changing(last) - changing(review.object)):
-        yield _MutationChange((name,), _SERVER, review.object, partial(changes, name))
+        yield _MutationChange((name,), "the API server", review.object, partial(changes, name))
 
 
 def _of_webhooks(facts: Facts, admissions: list[Admission]) -> Iterator[_MutationChange]:
@@ -126,13 +127,6 @@ def _of_webhooks(facts: Facts, admissions: list[Admission]) -> Iterator[_Mutatio
                 )
 
 
-def _overwriting(
-    change: _MutationChange, later: Iterable[_MutationChange]
-) -> _MutationChange | None:
-    """Return the first change after which a policy would change the object again."""
-    return next((one for one in later if change.changes(one.after)), None)
-
-
 def _changes(facts: Facts, admission: Admission, response: PolicyResponse, obj: Json) -> bool:
     """Return whether the rules of a policy change an object."""
     policy = response.policy
@@ -146,38 +140,9 @@ def _changes(facts: Facts, admission: Admission, response: PolicyResponse, obj: 
         request = request._replace(operation=Operation.CREATE, old_object=None)
     world = World(facts.sim.store, account=ADMISSION)
     given = open_request(request, world, policy.name)
-    again = (
-        run_policy_rules(PolicyRules(compiled, rules), response.phase, given, world)
-        if given
-        else None
-    )
-    return again is not None and again.changed
-
-
-def _overwritten(
-    facts: Facts, key: ObjectKey, change: _MutationChange, other: _MutationChange
-) -> Hazard:
-    rules = (*change.rules, *other.rules)
-    if change.asked_by == other.asked_by:
-        text = "overwrite each other: which one wins depends on their order, and that is chance in "
-        return _unstable_mutation_hazard(facts, key, rules, f"{text}Kyverno")
-    lost = _named(change.rules)
-    return _unstable_mutation_hazard(
-        facts, key, rules, f"set the same field: the value of {lost} is lost, since it comes first"
-    )
-
-
-def _unstable_mutation_hazard(
-    facts: Facts, key: ObjectKey, rules: tuple[str, ...], text: str
-) -> Hazard:
-    return Hazard(
-        "KH004",
-        HazardLevel.WARNING,
-        f"{_named(rules)} {text}",
-        objects=(key,),
-        policies=rules,
-        location=next(filter(None, map(facts.place_of, rules)), None),
-    )
+    if given is None:
+        return False
+    return run_policy_rules(PolicyRules(compiled, rules), response.phase, given, world).changed
 
 
 def _named(rules: Iterable[str]) -> str:
@@ -191,38 +156,26 @@ def nameless_mutation(facts: Facts) -> Iterator[Hazard]:
     """
     reported: set[str] = set()
     for admission in facts.admissions:
-        meta = metadata(admission.review.object)
-        if not admission.mutating or text_field(meta, "name"):
+        obj = admission.review.object
+        base = text_field(metadata(obj), "generateName")
+        if not admission.mutating or text_field(metadata(obj), "name"):
             continue
-        for name in _reading(admission):
-            if name not in reported:
-                reported.add(name)
-                yield _nameless_mutation_hazard(facts, admission, name)
-
-
-def _reading(admission: Admission) -> Iterator[str]:
-    for response in admission.responses:
-        for result in response.results:
-            if reads_own_name(result.rule):
-                yield f"{response.policy.key}/{result.rule.name}"
-
-
-def _nameless_mutation_hazard(facts: Facts, admission: Admission, name: str) -> Hazard:
-    obj = admission.review.object
-    base = text_field(metadata(obj), "generateName")
-    ends = "the request is denied for it" if admission.blocked else "it is empty there"
-    message = (
-        f"`{name}` reads the name of an object with `generateName: {base}`: it has none before "
-        f"the validating webhooks, {ends}; a generate rule sees the finished name"
-    )
-    return Hazard(
-        "KH009",
-        HazardLevel.ERROR if admission.blocked else HazardLevel.WARNING,
-        message,
-        objects=(object_key(obj),),
-        policies=(name,),
-        location=facts.place_of(name),
-    )
+        for response, result in (
+            (one, each) for one in admission.responses for each in one.results
+        ):
+            name = f"{response.policy.key}/{result.rule.name}"
+            if name in reported or not reads_own_name(result.rule):
+                continue
+            reported.add(name)
+            ends = "the request is denied for it" if admission.blocked else "it is empty there"
+            yield facts.hazard(
+                "KH009",
+                f"`{name}` reads the name of an object with `generateName: {base}`: it has none "
+                f"before the validating webhooks, {ends}; a generate rule sees the finished name",
+                level=HazardLevel.ERROR if admission.blocked else HazardLevel.WARNING,
+                objects=[object_key(obj)],
+                policies=(name,),
+            )
 
 
 _ACTION = "mutate existing"
@@ -231,31 +184,35 @@ _LAST = 1.0
 """Rounds take some hundredths of a second: what was busy so long before the end is so still."""
 
 
-class _Round(NamedTuple):
-    """The writes from one of a rule to an object up to the next that it led to."""
-
-    events: tuple[TimelineEvent, ...]
-    number: int
-
-
 def mutation_loop(facts: Facts) -> Iterator[Hazard]:
     """KH022: rules that mutate what exists set each other off, again and again.
 
     Yield the rules of rounds that have not come to an end when the run does.
     """
     reported: set[frozenset[str]] = set()
-    rounds: dict[int, _Round] = {}
+    rounds: dict[int, int] = {}
     for event in facts.events:
+        # A round: the writes from one of a rule to an object up to the next that it led to.
         chain = _since_same(facts, event) if _writes(event) else ()
         if not chain:
             continue
-        known = rounds.get(chain[0].number)
-        one = rounds[event.number] = _Round(chain, known.number + 1 if known else 1)
-        rules = frozenset(rule for each in chain for rule in each.policies)
-        goes_on = facts.endless or event.time > facts.sim.clock.elapsed - _LAST
-        if one.number >= _ROUNDS and goes_on and rules not in reported:
-            reported.add(rules)
-            yield _mutation_loop_hazard(facts, one)
+        count = rounds[event.number] = rounds.get(chain[0].number, 0) + 1
+        rules = tuple(dict.fromkeys(rule for each in chain for rule in each.policies))
+        goes_on = facts.cut is not None or event.time > facts.sim.clock.elapsed - _LAST
+        if count < _ROUNDS or not goes_on or frozenset(rules) in reported:
+            continue
+        reported.add(frozenset(rules))
+        names = " and ".join(f"`{rule}`" for rule in rules)
+        yield facts.hazard(
+            "KH022",
+            f"{names} set {'itself' if len(rules) == 1 else 'each other'} off for ever: what one "
+            "writes is a trigger of the next, since `skipBackgroundRequests: false` lets rules see "
+            "what Kyverno writes itself; leave that away, or add a precondition that holds only "
+            "before the change",
+            objects=dict.fromkeys(each.object for each in chain),
+            policies=rules,
+            events=[each.number for each in chain],
+        )
 
 
 def _writes(event: TimelineEvent) -> bool:
@@ -271,24 +228,6 @@ def _since_same(facts: Facts, event: TimelineEvent) -> tuple[TimelineEvent, ...]
             if (cause.object, cause.policies) == (event.object, event.policies):
                 return tuple(chain)
     return ()
-
-
-def _mutation_loop_hazard(facts: Facts, one: _Round) -> Hazard:
-    rules = tuple(dict.fromkeys(rule for event in one.events for rule in event.policies))
-    objects: tuple[ObjectKey, ...] = tuple(dict.fromkeys(event.object for event in one.events))
-    names = " and ".join(f"`{rule}`" for rule in rules)
-    each = "itself" if len(rules) == 1 else "each other"
-    return Hazard(
-        "KH022",
-        HazardLevel.ERROR,
-        f"{names} set {each} off for ever: what one writes is a trigger of the next, since "
-        "`skipBackgroundRequests: false` lets rules see what Kyverno writes itself; leave that "
-        "away, or add a precondition that holds only before the change",
-        objects=objects,
-        policies=rules,
-        events=tuple(event.number for event in one.events),
-        location=facts.place_of(rules[0]) if rules else None,
-    )
 
 
 _NOT_ASKED = (
@@ -307,24 +246,17 @@ def unused_mutation(facts: Facts) -> Iterator[Hazard]:
     Yield policies that find nothing to change, whatever there is.
     """
     for policy in facts.policies:
-        why = _why_unused(policy, facts) if mutates(policy.kind) else ""
+        if not mutates(policy.kind):
+            continue
+        said = mutating_facts(policy)
+        why = ""
+        if not said.changes_existing:
+            why = _NOT_ASKED if said.keeps_triggers else ""
+        elif not said.by_expression and not any(named_kinds(policy, facts.sim.store.defined)):
+            why = _NONE_NAMED
         if why:
-            yield Hazard(
-                "KH028",
-                HazardLevel.ERROR,
-                f"`{policy.key}` changes no existing object: {why}",
-                policies=(policy.key,),
-                location=facts.place(policy),
-            )
-
-
-def _why_unused(policy: Policy, facts: Facts) -> str:
-    said = mutating_facts(policy)
-    if not said.changes_existing:
-        return _NOT_ASKED if said.keeps_triggers else ""
-    if said.by_expression or any(named_kinds(policy, facts.sim.store.defined)):
-        return ""
-    return _NONE_NAMED
+            text = f"`{policy.key}` changes no existing object: {why}"
+            yield facts.hazard("KH028", text, policies=(policy.key,))
 
 
 def repeated_mutation(facts: Facts) -> Iterator[Hazard]:
@@ -333,19 +265,16 @@ def repeated_mutation(facts: Facts) -> Iterator[Hazard]:
     Yield the policies whose variants changed targets, each with the first of them.
     """
     reported: set[tuple[str, ...]] = set()
-    for event, failure_reason in facts.hindered(FailureCause.CHANGED_AGAIN):
-        policies = rules_of(event, failure_reason)
+    for event, failure, policies in facts.failures(FailureCause.CHANGED_AGAIN):
         if policies in reported:
             continue
         reported.add(policies)
-        yield Hazard(
+        yield facts.hazard(
             "KH029",
-            HazardLevel.ERROR,
-            f"the policy changes existing objects more than once: {failure_reason.message}; what "
+            f"the policy changes existing objects more than once: {failure.message}; what "
             "is derived for controllers runs on every target, whatever its kind; "
             "`autogen: {podControllers: {controllers: []}}` leaves it away",
-            objects=(failure_reason.object,) if failure_reason.object else (),
+            objects=[failure.object],
             policies=policies,
-            events=(event.number,),
-            location=facts.place_of(policies[0]) if policies else None,
+            events=[event.number],
         )

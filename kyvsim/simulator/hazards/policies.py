@@ -5,15 +5,22 @@ from types import MappingProxyType
 
 from kyvsim.engine.compile import Model
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
-from kyvsim.kubernetes.objects import ObjectKey, object_key
+from kyvsim.kubernetes.objects import ObjectKey, labels, object_key
 from kyvsim.languages import language_of
 from kyvsim.languages.classic.validation.variables import user_dependencies
-from kyvsim.model.policy import Policy
-from kyvsim.model.simulation import FailureCause, Hazard, HazardLevel, TimelineEvent, Unevaluated
+from kyvsim.model.simulation import (
+    FailureCause,
+    Hazard,
+    HazardLevel,
+    TimelineEvent,
+    Unevaluated,
+)
 from kyvsim.schema.kinds import CEL_GROUP
 from kyvsim.simulator.admission.cel import not_done
 from kyvsim.simulator.admission.policy_validation import lacking_needs, roles_for
-from kyvsim.simulator.hazards.facts import Facts, rules_of
+from kyvsim.simulator.api_server.metadata import is_terminating
+from kyvsim.simulator.cleanup import TTL_LABEL, missing_verbs
+from kyvsim.simulator.hazards.facts import Facts
 from kyvsim.simulator.policies import CEL_KINDS, POLICY_KINDS
 
 _HINT = (
@@ -27,15 +34,12 @@ def missing_permission(facts: Facts) -> Iterator[Hazard]:
 
     Yield UpdateRequests that were given up for want of a permission.
     """
-    for event, failure_reason in facts.hindered(FailureCause.NO_RIGHT):
-        rules = rules_of(event, failure_reason)
-        yield Hazard(
+    for event, failure, rules in facts.failures(FailureCause.NO_RIGHT):
+        yield facts.hazard(
             "KH007",
-            HazardLevel.ERROR,
-            f"the background controller lacks a permission: {failure_reason.message}; {_HINT}",
+            f"the background controller lacks a permission: {failure.message}; {_HINT}",
             policies=rules,
-            events=(event.number,),
-            location=facts.place_of(rules[0]) if rules else None,
+            events=[event.number],
         )
 
 
@@ -64,18 +68,13 @@ def background_off(facts: Facts) -> Iterator[Hazard]:
             else "this run follows Kyverno 1.19 (model kyverno-1.19): they work all the same"
         )
         asks = any(True for _ in user_dependencies(policy))
-        advice = f"; {_REFUSED if asks else _RIGHT}"
-        message = (
+        yield facts.hazard(
+            "KH008",
             f"`background: false` stands beside {names}: the code of Kyverno 1.19 does not ask it "
             "for generate and mutate existing rules, a report from the field says that it stops "
-            f"them; {here}{advice}"
-        )
-        yield Hazard(
-            "KH008",
-            HazardLevel.ERROR if gates else HazardLevel.INFO,
-            message,
+            f"them; {here}; {_REFUSED if asks else _RIGHT}",
+            level=HazardLevel.ERROR if gates else HazardLevel.INFO,
             policies=tuple(f"{policy.key}/{one.name}" for one in rules),
-            location=facts.place(policy, rules[0]),
         )
 
 
@@ -90,37 +89,26 @@ def refused_policy(facts: Facts) -> Iterator[Hazard]:
         if event.object[:2] in POLICY_KINDS and event.action in {"create", "update"}
     }
     for event in last.values():
-        policy = _refused(facts, event) if event.outcome == "denied" else None
-        if policy is not None:
-            yield from _hazards(facts, policy, event)
-
-
-def _refused(facts: Facts, event: TimelineEvent) -> Policy | None:
-    for document in facts.documents.values():
-        key = object_key(document.data)
-        if (key.kind, key.name) == (event.object.kind, event.object.name):
-            return facts.sim.readers.policy(document.data)[0]
-    return None
-
-
-def _hazards(facts: Facts, policy: Policy, event: TimelineEvent) -> Iterator[Hazard]:
-    store = facts.sim.store
-    lacking = lacking_needs(policy, store)
-    if not lacking:
-        return
-    roles = roles_for(policy, lacking, store)
-    which = "this ClusterRole gives it" if len(roles) == 1 else "these ClusterRoles give them"
-    users = " and ".join(dict.fromkeys(one.user.username for one in lacking))
-    yield Hazard(
-        "KH015",
-        HazardLevel.ERROR,
-        f"the policy is refused: {users} may not do what it needs in the installation "
-        f"`{facts.sim.settings.installation.name}`; {which}",
-        policies=(policy.key,),
-        events=(event.number,),
-        location=facts.place(policy),
-        manifests=roles,
-    )
+        wanted = event.object.kind, event.object.name
+        documents = ((one.data, object_key(one.data)) for one in facts.documents.values())
+        obj = next((data for data, key in documents if (key.kind, key.name) == wanted), None)
+        if obj is None or event.outcome != "denied":
+            continue
+        policy = facts.sim.readers.policy(obj)[0]
+        lacking = lacking_needs(policy, facts.sim.store) if policy else []
+        if policy is None or not lacking:
+            continue
+        roles = roles_for(policy, lacking, facts.sim.store)
+        which = "this ClusterRole gives it" if len(roles) == 1 else "these ClusterRoles give them"
+        users = " and ".join(dict.fromkeys(one.user.username for one in lacking))
+        yield facts.hazard(
+            "KH015",
+            f"the policy is refused: {users} may not do what it needs in the installation "
+            f"`{facts.sim.settings.installation.name}`; {which}",
+            policies=(policy.key,),
+            events=[event.number],
+            location=facts.place(policy),
+        )._replace(manifests=roles)
 
 
 _ADMISSION = "admissionregistration.k8s.io"
@@ -149,36 +137,30 @@ def unenforced_kinds(facts: Facts) -> Iterator[Hazard]:
         counts = what in _KINDS or (group == CEL_GROUP and what[1] not in _HEEDED)
         if counts and event.action == "create" and event.outcome == "done":
             found.setdefault(what, {}).setdefault(event.object, event.number)
-    yield from _in_part(facts)
-    for (group, kind), events in found.items():
-        part = _KINDS.get((group, kind), "what it says")
-        yield Hazard(
-            "KH016",
-            HazardLevel.WARNING,
-            f"{kind} ({group or 'v1'}) is stored and not enforced: {part} would count in a "
-            "cluster, and nothing here tells how",
-            objects=tuple(events),
-            events=tuple(events.values()),
-        )
-
-
-def _in_part(facts: Facts) -> Iterator[Hazard]:
-    """Yield policies in CEL of which something counts for nothing here."""
     reported: set[tuple[ObjectKey, str]] = set()
     for event in facts.events:
-        if event.outcome != "done" or event.after is None:
-            continue
-        for what in not_done(event.after):
-            if (event.object, what) not in reported:
-                reported.add((event.object, what))
-                yield Hazard(
+        stored = event.after if event.outcome == "done" else None
+        for part in not_done(stored) if stored is not None else ():
+            if (event.object, part) not in reported:
+                reported.add((event.object, part))
+                yield facts.hazard(
                     "KH016",
-                    HazardLevel.WARNING,
-                    f"of the {event.object.kind} {what} is not simulated: it would count in a "
+                    f"of the {event.object.kind} {part} is not simulated: it would count in a "
                     "cluster, and nothing here tells how",
-                    objects=(event.object,),
-                    events=(event.number,),
+                    level=HazardLevel.WARNING,
+                    objects=[event.object],
+                    events=[event.number],
                 )
+    for (group, kind), events in found.items():
+        part = _KINDS.get((group, kind), "what it says")
+        yield facts.hazard(
+            "KH016",
+            f"{kind} ({group or 'v1'}) is stored and not enforced: {part} would count in a "
+            "cluster, and nothing here tells how",
+            level=HazardLevel.WARNING,
+            objects=events,
+            events=events.values(),
+        )
 
 
 _REASONS = (FailureCause.LIST_FAILED, FailureCause.NO_VALUE, FailureCause.RULE_FAILED)
@@ -200,29 +182,23 @@ def failing_rule(facts: Facts) -> Iterator[Hazard]:
     Yield rules that end in an error where nobody waits for them, each error once.
     """
     reported: set[tuple[object, ...]] = set()
-    for event, failure_reason in facts.hindered(*_REASONS):
-        rules = rules_of(event, failure_reason)
-        if (rules, failure_reason.message) in reported:
+    in_cel = {one.key for one in facts.policies if not one.facts.has_rules}
+    for event, failure, rules in facts.failures(*_REASONS):
+        if (rules, failure.message) in reported:
             continue
-        reported.add((rules, failure_reason.message))
+        reported.add((rules, failure.message))
         end = (
             "the UpdateRequest is given up after five attempts"
             if event.given_up
             else "Kyverno takes this for done, and tries no second time"
         )
-        yield Hazard(
+        hint = _WITH_RULES if in_cel.isdisjoint(rules) else _IN_CEL
+        yield facts.hazard(
             "KH025",
-            HazardLevel.ERROR,
-            f"the rule does nothing: {failure_reason.message}; {end}; {_hint(rules, facts)}",
+            f"the rule does nothing: {failure.message}; {end}; {hint}",
             policies=rules,
-            events=(event.number,),
-            location=facts.place_of(rules[0]) if rules else None,
+            events=[event.number],
         )
-
-
-def _hint(rules: tuple[str, ...], facts: Facts) -> str:
-    named = (one for one in facts.policies if one.key in rules and not one.facts.has_rules)
-    return _IN_CEL if any(named) else _WITH_RULES
 
 
 _DENIED = "the request is denied for that"
@@ -247,21 +223,19 @@ def unevaluated_rule(facts: Facts) -> Iterator[Hazard]:
         for one in event.unevaluated:
             found.setdefault(one, []).append(event)
     for one, events in found.items():
-        ends = dict.fromkeys(_end(event, one.rule) for event in events)
-        yield Hazard(
-            "KH027",
-            HazardLevel.ERROR if _GRAVE & set(ends) else HazardLevel.WARNING,
-            f"the rule ends in an error, which is no failure: {one.message}; {'; '.join(ends)}",
-            objects=tuple(dict.fromkeys(event.object for event in events)),
-            policies=(one.rule,),
-            events=tuple(dict.fromkeys(event.number for event in events)),
-            location=facts.place_of(one.rule),
+        ends = dict.fromkeys(
+            _BY_ACTION.get(event.action)
+            or (_DENIED if event.outcome == "denied" and one.rule in event.policies else _LET_IN)
+            for event in events
         )
-
-
-def _end(event: TimelineEvent, rule: str) -> str:
-    denies = event.outcome == "denied" and rule in event.policies
-    return _BY_ACTION.get(event.action) or (_DENIED if denies else _LET_IN)
+        yield facts.hazard(
+            "KH027",
+            f"the rule ends in an error, which is no failure: {one.message}; {'; '.join(ends)}",
+            level=HazardLevel.ERROR if _GRAVE & set(ends) else HazardLevel.WARNING,
+            objects=dict.fromkeys(event.object for event in events),
+            policies=(one.rule,),
+            events=dict.fromkeys(event.number for event in events),
+        )
 
 
 def underived_twin(facts: Facts) -> Iterator[Hazard]:
@@ -270,21 +244,80 @@ def underived_twin(facts: Facts) -> Iterator[Hazard]:
     Yield policies that are left to the API server, with rules that autogen derives of them.
     """
     for policy in facts.policies:
-        kinds = _derived_kinds(policy)
-        if kinds and facts.kyverno.cache.is_left_to_the_server(policy):
-            yield Hazard(
+        written = {rule.name for rule in policy.rules}
+        derived = [one for one in language_of(policy).derive(policy) if one.name not in written]
+        kinds = (text for rule in derived for one in rule.facts.match for text in one.kinds)
+        names = sorted({parse_kind_selector(text)[2] for text in kinds})
+        if names and facts.kyverno.cache.is_left_to_the_server(policy):
+            yield facts.hazard(
                 "KH030",
-                HazardLevel.WARNING,
                 f"`{policy.key}` is left to the API server, by an admission policy for Pods alone: "
-                f"what autogen derives for {', '.join(kinds)} counts for nothing",
+                f"what autogen derives for {', '.join(names)} counts for nothing",
+                level=HazardLevel.WARNING,
                 policies=(policy.key,),
-                location=facts.place(policy),
             )
 
 
-def _derived_kinds(policy: Policy) -> list[str]:
-    """Return the kinds that only derived rules match."""
-    written = {rule.name for rule in policy.rules}
-    derived = [one for one in language_of(policy).derive(policy) if one.name not in written]
-    kinds = (text for rule in derived for one in rule.facts.match for text in one.kinds)
-    return sorted({parse_kind_selector(text)[2] for text in kinds})
+_ROLE = (
+    "a ClusterRole with the label `rbac.kyverno.io/aggregate-to-cleanup-controller: "
+    '"true"` gives it the right'
+)
+
+
+def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:
+    """KH023: something that a cleanup policy or a lifetime wants gone may not be deleted.
+
+    Yield what the cleanup controller could not list or delete, each thing once.
+    """
+    reported: set[tuple[object, ...]] = set()
+    for event in facts.events:
+        if event.actor != "cleanup" or event.action not in {"delete", "list"}:
+            continue
+        what = "nothing of the kind is deleted" if event.action == "list" else "the object stays"
+        for failure in event.failure_reasons:
+            about = (event.object, event.policies, failure.reason)
+            if failure.reason is FailureCause.DENIED:
+                by = ", ".join(f"`{one}`" for one in failure.rules) or "another webhook"
+                why = (
+                    f"{by} denies the deletion; exclude the subject `kyverno-cleanup-controller` "
+                    "there"
+                )
+            elif failure.reason is FailureCause.NO_RIGHT:
+                why = f"the cleanup controller lacks a permission: {failure.message}; {_ROLE}"
+            else:
+                continue
+            if about in reported:
+                continue
+            reported.add(about)
+            wanting = tuple(one for one in event.policies if one not in failure.rules)
+            wish = "its cleanup policy" if wanting else "its label `cleanup.kyverno.io/ttl`"
+            yield facts.hazard(
+                "KH023",
+                f"{what}, whatever {wish} says: {why}",
+                objects=[event.object] if event.object.name else (),
+                policies=(*wanting, *failure.rules),
+                events=[event.number],
+            )
+
+
+def lasting_lifetime(facts: Facts) -> Iterator[Hazard]:
+    """KH024: an object has a lifetime, and is of a kind that the cleanup controller may not delete.
+
+    Yield the kinds with a lifetime that nobody watches, with the objects of each.
+    """
+    found: dict[tuple[str, str], list[ObjectKey]] = {}
+    for obj in facts.sim.store.every():
+        if TTL_LABEL in labels(obj) and not is_terminating(obj):
+            key = object_key(obj)
+            found.setdefault(key[:2], []).append(key)
+    for (api_version, kind), keys in found.items():
+        verbs = ", ".join(missing_verbs(keys[0], facts.sim.store))
+        numbers = (number for key in keys for number in facts.sim.timeline.about(key)[:1])
+        if verbs:
+            yield facts.hazard(
+                "KH024",
+                f"the label `{TTL_LABEL}` does nothing here: the cleanup controller lacks the "
+                f"right to {verbs} {kind} of {api_version}, and says so only in its log; {_ROLE}",
+                objects=keys,
+                events=sorted(numbers)[:1],
+            )

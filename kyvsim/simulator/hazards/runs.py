@@ -8,8 +8,7 @@ from kyvsim.model.result import RuleStatus
 from kyvsim.model.simulation import FailureCause, FailureReason, Hazard, HazardLevel, TimelineEvent
 from kyvsim.simulator.admission.classic import Admission
 from kyvsim.simulator.admission.review import enforces
-from kyvsim.simulator.api_server import ObjectStore
-from kyvsim.simulator.hazards.facts import Facts, rules_of
+from kyvsim.simulator.hazards.facts import Facts
 
 _DENYING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 _POD = ("v1", "Pod")
@@ -32,13 +31,25 @@ def denied_pods(facts: Facts) -> Iterator[Hazard]:
             last[uid] = admission
     reported: set[tuple[ObjectKey, tuple[str, ...]]] = set()
     for uid, admission in last.items():
-        owner = _highest(uid, objects)
+        # The controller of controllers: the Deployment of a ReplicaSet, say.
+        top = objects.get(uid)
+        while top is not None and (above := objects.get(_controller(top))) is not None:
+            top = above
+        owner = object_key(top) if top is not None else None
         if not admission.blocked or owner is None or facts.sim.store.get(*owner) is None:
             continue
-        causes = _causes(admission, facts.sim.store)
-        if (owner, tuple(causes)) not in reported:
-            reported.add((owner, tuple(causes)))
-            yield _denied_pods_hazard(facts, owner, admission, causes)
+        namespace = facts.sim.store.get("v1", "Namespace", "", admission.request.namespace)
+        messages = {
+            "/".join(filter(None, (response.policy.key, result.rule.name))): result.message
+            for response in admission.responses
+            for result in response.results
+            # A mutation that fails denies whatever the policy does with violations.
+            if result.status in _DENYING
+            and (admission.mutating or enforces(response.policy, result.rule, namespace))
+        }
+        if (owner, tuple(messages)) not in reported:
+            reported.add((owner, tuple(messages)))
+            yield _denied_pods_hazard(facts, owner, messages, mutating=admission.mutating)
 
 
 def _controller(obj: Json) -> str:
@@ -47,54 +58,32 @@ def _controller(obj: Json) -> str:
     return next((text_field(one, "uid") for one in found if one.get("controller") is True), "")
 
 
-def _highest(uid: str, objects: dict[str, Json]) -> ObjectKey | None:
-    """Return the controller of controllers: the Deployment of a ReplicaSet, say."""
-    obj = objects.get(uid)
-    while obj is not None and (above := objects.get(_controller(obj))) is not None:
-        obj = above
-    return object_key(obj) if obj is not None else None
-
-
-def _causes(admission: Admission, store: ObjectStore) -> dict[str, str]:
-    """Return what the rules said that denied a Pod, by `policy/rule`."""
-    namespace = store.get("v1", "Namespace", "", admission.request.namespace)
-    return {
-        "/".join(filter(None, (response.policy.key, result.rule.name))): result.message
-        for response in admission.responses
-        for result in response.results
-        # A mutation that fails denies whatever the policy does with violations.
-        if result.status in _DENYING
-        and (admission.mutating or enforces(response.policy, result.rule, namespace))
-    }
-
-
 def _denied_pods_hazard(
-    facts: Facts, owner: ObjectKey, admission: Admission, causes: dict[str, str]
+    facts: Facts, owner: ObjectKey, messages: dict[str, str], *, mutating: bool
 ) -> Hazard:
+    """Return the hazard; `messages` has what rules said that denied a Pod, by `policy/rule`."""
     said = "; ".join(
-        f"`{rule}`{': ' if text else ''}{' '.join(text.split())}" for rule, text in causes.items()
+        f"`{rule}`{': ' if text else ''}{' '.join(text.split())}" for rule, text in messages.items()
     )
     denials = [
         one.number
         for one in facts.events
         if one.object[:2] == _POD
         and one.outcome == "denied"
-        and any(rule in each.rules for each in one.failure_reasons for rule in causes)
+        and any(rule in each.rules for each in one.failure_reasons for rule in messages)
     ]
     hint = (
         "let the rule pass over Pods that it cannot change"
-        if admission.mutating
+        if mutating
         else "let the template have what is asked for, or let the rule look at the controllers of "
         "Pods too, so that whoever makes one is told"
     )
-    return Hazard(
+    return facts.hazard(
         "KH017",
-        HazardLevel.ERROR,
         f"the {owner.kind} is let in, and its Pods are denied: {said}; {hint}",
-        objects=(owner,),
-        policies=tuple(causes),
-        events=tuple(denials[:1]),
-        location=facts.place_of(next(iter(causes))) if causes else None,
+        objects=[owner],
+        policies=tuple(messages),
+        events=denials[:1],
     )
 
 
@@ -108,25 +97,29 @@ def cut_run(facts: Facts) -> Iterator[Hazard]:
     left = len(facts.cut.steps)
     steps = f"{left} {'step was' if left == 1 else 'steps were'} not played"
     hint = "; `--max-events` lets it go on, where it is no loop" if facts.cut.by_events else ""
-    yield Hazard(
+    yield facts.hazard(
         "KH014",
-        HazardLevel.ERROR,
         f"the run was stopped at {facts.cut.reason}, before its end"
         f"{f': {steps}' if left else ''}; what would have come is not known{hint}",
         location=facts.cut.steps[0] if left else None,
     )
 
 
-_LOST = (
-    FailureCause.CONFLICT,
-    FailureCause.EXISTS,
-    FailureCause.NOT_FOUND,
-    FailureCause.NOT_MET,
-    FailureCause.NO_KIND,
-    FailureCause.OTHER,
-    FailureCause.RULE_GONE,
-    FailureCause.TRIGGER_DIFFERS,
+_CAUSES = (
+    (
+        FailureCause.CONFLICT,
+        FailureCause.EXISTS,
+        FailureCause.NOT_FOUND,
+        FailureCause.NOT_MET,
+        FailureCause.NO_KIND,
+        FailureCause.OTHER,
+        FailureCause.RULE_GONE,
+        FailureCause.TRIGGER_DIFFERS,
+    ),
+    (FailureCause.NAMESPACE_GOES,),
+    (FailureCause.TRIGGER_MISSING, FailureCause.TRIGGER_STAYS),
 )
+"""In the order in which they are reported."""
 _NOTHING_LOST = "nothing is lost, the controller's log has errors that are none"
 
 
@@ -135,46 +128,30 @@ def given_up(facts: Facts) -> Iterator[Hazard]:
 
     Yield what was given up: an error where something is wanting, an info where nothing is.
     """
-    for event, failure_reason in facts.hindered(*_LOST):
-        if event.given_up:
-            text = f"an UpdateRequest was given up after five attempts: {failure_reason.message}"
-            yield _given_up_hazard(facts, event, failure_reason, text)
-    for event, failure_reason in facts.hindered(FailureCause.NAMESPACE_GOES):
-        text = f"nothing is written into a namespace that is being deleted: {_NOTHING_LOST}"
-        yield _given_up_hazard(facts, event, failure_reason, text)._replace(level=HazardLevel.INFO)
-    for event, failure_reason in facts.hindered(
-        FailureCause.TRIGGER_MISSING, FailureCause.TRIGGER_STAYS
-    ):
-        text = _without_trigger(facts, event, failure_reason)
-        if event.given_up and text:
-            yield _given_up_hazard(facts, event, failure_reason, text)._replace(
-                level=HazardLevel.INFO
+    for event, failure, rules in (one for some in _CAUSES for one in facts.failures(*some)):
+        level, text = HazardLevel.INFO, ""
+        if failure.reason is FailureCause.NAMESPACE_GOES:
+            text = f"nothing is written into a namespace that is being deleted: {_NOTHING_LOST}"
+        elif event.given_up and failure.reason in _CAUSES[2]:
+            text = _without_trigger(facts, event, failure)
+        elif event.given_up:
+            level = HazardLevel.ERROR
+            text = f"an UpdateRequest was given up after five attempts: {failure.message}"
+        if text:
+            objects, events = [failure.object], [event.number]
+            yield facts.hazard(
+                "KH026", text, level=level, objects=objects, policies=rules, events=events
             )
 
 
-def _without_trigger(facts: Facts, event: TimelineEvent, failure_reason: FailureReason) -> str:
+def _without_trigger(facts: Facts, event: TimelineEvent, failure: FailureReason) -> str:
     """Return why there was no trigger, "" where it was denied (KH002) or came late (KH013)."""
     request = facts.request_of(event)
     if request is not None and request.outcome == "denied":
         return ""
     if request is not None and request.outcome == "failed":
         return f"the request for which the UpdateRequest was written failed: {_NOTHING_LOST}"
-    stored = facts.stored.get(failure_reason.uid)
+    stored = facts.stored.get(failure.uid)
     if stored is not None and stored.number > event.number:
         return ""
     return f"the trigger was gone when the UpdateRequest was worked on: {_NOTHING_LOST}"
-
-
-def _given_up_hazard(
-    facts: Facts, event: TimelineEvent, failure_reason: FailureReason, text: str
-) -> Hazard:
-    rules = rules_of(event, failure_reason)
-    return Hazard(
-        "KH026",
-        HazardLevel.ERROR,
-        text,
-        objects=(failure_reason.object,) if failure_reason.object else (),
-        policies=rules,
-        events=(event.number,),
-        location=facts.place_of(rules[0]) if rules else None,
-    )
