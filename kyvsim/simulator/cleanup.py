@@ -37,7 +37,7 @@ from kyvsim.simulator.api_server import ObjectStore, Purpose, Review, StoreChang
 from kyvsim.simulator.api_server.authorizer import denial, may
 from kyvsim.simulator.api_server.metadata import is_terminating
 from kyvsim.simulator.api_server.request import ALLOWED, written
-from kyvsim.simulator.configuration import CLEANUP, Filtered, is_filtered
+from kyvsim.simulator.configuration import CLEANUP, is_filtered
 from kyvsim.simulator.context import NOTICE, SimulationContext
 from kyvsim.simulator.events import cleaned_up
 from kyvsim.simulator.kyverno import Kyverno, Process, restart
@@ -120,9 +120,7 @@ class _CleanupController:
         for place in tuple(self._places(compiled.policy)):
             for obj in self._sim.store.list(*place[:3]):
                 key = object_key(obj)
-                if not is_filtered(
-                    Filtered(*key[:2], "", *key[2:]), self._sim.store
-                ) and self._holds(compiled, obj):
+                if not is_filtered(key, self._sim.store) and self._holds(compiled, obj):
                     yield obj
 
     def _places(self, policy: Policy) -> Iterator[ObjectKey]:
@@ -142,11 +140,14 @@ class _CleanupController:
             if refused is None:
                 yield place
             else:
-                failure_reason = FailureReason(refused.why, refused.message, place)
-                timeline = self._sim.timeline
-                event = timeline.record(_CLEANUP_ACTOR, "list", place, outcome="failed")
-                why = (failure_reason._replace(object=place),)
-                timeline.amend(event, policies=(policy.key,), failure_reasons=why)
+                self._sim.timeline.record(
+                    _CLEANUP_ACTOR,
+                    "list",
+                    place,
+                    outcome="failed",
+                    policies=(policy.key,),
+                    failure_reasons=(FailureReason(refused.why, refused.message, place),),
+                )
 
     def _holds(self, compiled: CompiledPolicy, obj: Json) -> bool:
         """Return whether match, exclude and conditions of a policy say that an object goes."""
@@ -159,15 +160,18 @@ class _CleanupController:
         )
         for listener in self._kyverno.reports.listeners:
             listener((response,))
-        key = object_key(obj)
         policy = response.policy.key
         failed = (one for one in response.results if one.status is RuleStatus.ERROR)
-        errors = tuple(Unevaluated(policy, one.message) for one in failed)
+        errors = dict.fromkeys(Unevaluated(policy, one.message) for one in failed)
         if errors:
-            timeline = self._sim.timeline
-            event = timeline.record(_CLEANUP_ACTOR, "evaluate", key, outcome="failed")
-            event = timeline.add_errors(event, errors)
-            timeline.amend(event, policies=(policy,))
+            self._sim.timeline.record(
+                _CLEANUP_ACTOR,
+                "evaluate",
+                object_key(obj),
+                outcome="failed",
+                policies=(policy,),
+                unevaluated=tuple(errors),
+            )
         return any(one.status is RuleStatus.PASS for one in response.results)
 
 

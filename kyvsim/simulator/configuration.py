@@ -1,4 +1,4 @@
-"""Kyverno's ConfigMap, and the identities of its controllers."""
+"""Kyverno's ConfigMap, the identities of its controllers, and what an installation consists of."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import KindSelector, parse_kind_selector, split_api_version
 from kyvsim.kubernetes.labels import Selector, compile_selector
-from kyvsim.kubernetes.objects import Json, labels, object_key
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key
 from kyvsim.kubernetes.package_data import read_table
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.request import UserInfo
@@ -43,22 +43,11 @@ REPORTS = _service_account("kyverno-reports-controller")
 CONFIG_MAP = ("v1", "ConfigMap", NAMESPACE, "kyverno")
 _FILTER = re.compile(r"\[([^\[\]]*)\]")
 _EXCLUDED = ("excludeGroups", "excludeUsernames", "excludeRoles", "excludeClusterRoles")
-_ANYTHING = "*"
 _NAME_LABEL = "kubernetes.io/metadata.name"
 
 
 class _Filter(NamedTuple):
     kind: KindSelector
-    namespace: str
-    name: str
-
-
-class Filtered(NamedTuple):
-    """The parts of a request that a resource filter names."""
-
-    api_version: str
-    kind: str
-    subresource: str
     namespace: str
     name: str
 
@@ -69,11 +58,16 @@ def settings_of(store: ObjectStore) -> Mapping[str, Json]:
     return (found or {}).get("data") or {}
 
 
-def is_filtered(request: Filtered, store: ObjectStore) -> bool:
-    """Return whether a resource filter keeps a request from Kyverno."""
+def is_filtered(key: ObjectKey, store: ObjectStore, subresource: str = "") -> bool:
+    """Return whether a resource filter keeps requests about an object from Kyverno."""
     text = settings_of(store).get("resourceFilters") or ""
-    some = _filters_of(text, request.api_version, request.kind, request.subresource)
-    return any(_fits(one, request) for one in some)
+    is_namespace = key[:2] == ("v1", "Namespace")
+    return any(
+        (matches(one.namespace, key.namespace) and matches(one.name, key.name))
+        # What filters a namespace filters the Namespace itself.
+        or (is_namespace and matches(one.namespace, key.name))
+        for one in _filters_of(text, key.api_version, key.kind, subresource)
+    )
 
 
 class Sender(NamedTuple):
@@ -109,7 +103,7 @@ def _passes_over(store: ObjectStore, sender: Sender) -> bool:
         return True
     text = settings.get("resourceFilters") or ""
     some = _filters_of(text, sender.api_version, sender.kind, sender.subresource)
-    return any(matches(one.namespace, namespace) and one.name == _ANYTHING for one in some)
+    return any(matches(one.namespace, namespace) and one.name == "*" for one in some)
 
 
 def is_selected(namespace: str, review: Review, store: ObjectStore) -> bool:
@@ -121,7 +115,7 @@ def is_selected(namespace: str, review: Review, store: ObjectStore) -> bool:
     """
     selects = _selectors(settings_of(store).get("webhooks") or "{}")
     if review.request.key[:2] == ("v1", "Namespace") and review.object is not None:
-        if namespace and not selects.namespace(_named(namespace, labels(review.object))):
+        if namespace and not selects.namespace({_NAME_LABEL: namespace, **labels(review.object)}):
             return False
     elif namespace and not store.remembered(_is_selected_namespace, namespace):
         return False
@@ -131,11 +125,7 @@ def is_selected(namespace: str, review: Review, store: ObjectStore) -> bool:
 
 def _is_selected_namespace(store: ObjectStore, namespace: str) -> bool:
     selects = _selectors(settings_of(store).get("webhooks") or "{}")
-    return selects.namespace(_named(namespace, store.namespace_labels(namespace)))
-
-
-def _named(namespace: str, found: Mapping[str, Json]) -> Mapping[str, Json]:
-    return {_NAME_LABEL: namespace, **found}
+    return selects.namespace({_NAME_LABEL: namespace, **store.namespace_labels(namespace)})
 
 
 class _Selectors(NamedTuple):
@@ -157,12 +147,7 @@ def _selectors(text: str) -> _Selectors:
             compile_selector(of_namespaces), compile_selector(of_objects), takes_all=not of_objects
         )
     except (ValueError, AttributeError):
-        return _Selectors(_anything, _anything, takes_all=True)
-
-
-def _anything(found: Mapping[str, Json]) -> bool:
-    del found
-    return True
+        return _Selectors(lambda _: True, lambda _: True, takes_all=True)
 
 
 def is_excluded(user: UserInfo, store: ObjectStore) -> bool:
@@ -173,38 +158,22 @@ def is_excluded(user: UserInfo, store: ObjectStore) -> bool:
 
 def _is_excluded(store: ObjectStore, names: tuple[tuple[str, ...], ...]) -> bool:
     data = settings_of(store)
-    sides = [(_words(data.get(one)), held) for one, held in zip(_EXCLUDED, names, strict=True)]
-    if any(_meets(_negated(wanted), held) for wanted, held in sides):
-        return False
-    return any(
-        _meets([one for one in wanted if not one.startswith("!")], held) for wanted, held in sides
-    )
-
-
-def _negated(wanted: Iterable[str]) -> list[str]:
-    return [one[1:] for one in wanted if one.startswith("!")]
-
-
-def _meets(patterns: Iterable[str], held: Iterable[str]) -> bool:
-    return any(matches(pattern, one) for pattern in patterns for one in held)
-
-
-def _words(text: Json) -> list[str]:
-    return [word.strip() for word in str(text or "").split(",") if word.strip()]
+    words = [
+        word
+        for field, held in zip(_EXCLUDED, names, strict=True)
+        for word in map(str.strip, str(data.get(field) or "").split(","))
+        if word and any(matches(word.removeprefix("!"), one) for one in held)
+    ]
+    return bool(words) and not any(word.startswith("!") for word in words)
 
 
 @lru_cache(maxsize=8)
 def _filters(text: str) -> tuple[_Filter, ...]:
     found = []
     for part in _FILTER.findall(text):
-        words = [*str(part).split(","), _ANYTHING, _ANYTHING]
-        kind = parse_kind_selector(words[0].strip())
-        found.append(_Filter(kind, _or_any(words[1]), _or_any(words[2])))
+        kind, namespace, name = [*map(str.strip, part.split(",")), "*", "*"][:3]
+        found.append(_Filter(parse_kind_selector(kind), namespace or "*", name or "*"))
     return tuple(found)
-
-
-def _or_any(text: str) -> str:
-    return text.strip() or _ANYTHING
 
 
 @lru_cache(maxsize=512)
@@ -218,15 +187,14 @@ def _filters_of(text: str, api_version: str, kind: str, subresource: str) -> tup
     )
 
 
-def _fits(one: _Filter, request: Filtered) -> bool:
-    if matches(one.namespace, request.namespace) and matches(one.name, request.name):
-        return True
-    # What filters a namespace filters the Namespace itself.
-    is_namespace = (request.api_version, request.kind) == ("v1", "Namespace")
-    return is_namespace and matches(one.namespace, request.name)
-
+# What is in a cluster before anybody uses it: namespaces, roles, and Kyverno itself.
+#
+# The table is package data (`installation.json`), made by tests/package_data/make_installation.py:
+# it has what the chart installs with its own values. Source of what other values change: upstream
+# charts/kyverno (templates/*/clusterrole.yaml, templates/config).
 
 _RBAC = "rbac.authorization.k8s.io/v1"
+_READING = ["get", "list", "watch"]
 _CONTROLLERS: Mapping[str, str] = MappingProxyType(
     {
         f"kyverno:{name}-controller:core": f"{name}Controller"
@@ -241,7 +209,6 @@ _CORE_EXTRAS = (
     ("resource.k8s.io", "resourceclaims"),
 )
 """Group and a resource of the rules that the background controller has by its own values."""
-_WORDS = ("excludeGroups", "excludeUsernames", "excludeRoles", "excludeClusterRoles")
 _TEXTS = ("generateSuccessEvents", "successEventActions", "updateRequestThreshold")
 _TEMPLATE = re.compile(r'\{\{-?\s*(?:template|include)\s+"kyverno\.([\w.-]+)"\s+[.$]\s*-?\}\}')
 _OWN_FILTER = f"[*/*,{NAMESPACE},*]"
@@ -269,41 +236,39 @@ def _roles(core: Json, controller: str, installation: Installation) -> Iterator[
     rules = core["rules"]
     given = installation.value(controller, "rbac", "coreClusterRole", "extraResources")
     if given is not None:
-        rules = [*(rule for rule in rules if not _is_core_extra(rule)), *given]
-    watches = installation.value(controller, "crdWatcher") or installation.value(
-        "global", "crdWatcher"
-    )
-    if watches and controller == "admissionController":
-        rules = [_watching(rule) for rule in rules]
+        rules = [
+            rule
+            for rule in rules
+            if "create" not in rule["verbs"]
+            or not any(
+                group in rule["apiGroups"] and resource in rule["resources"]
+                for group, resource in _CORE_EXTRAS
+            )
+        ]
+        rules += given
+    sections = (controller, "global") if controller == "admissionController" else ()
+    if any(installation.value(one, "crdWatcher") for one in sections):
+        rules = [
+            {**rule, "verbs": _READING}
+            if rule["resources"] == ["customresourcedefinitions"]
+            else rule
+            for rule in rules
+        ]
     yield {**core, "rules": rules}
     extra = installation.value(controller, "rbac", "clusterRole", "extraResources")
     if extra:
         if controller == "reportsController":
-            extra = [{**rule, "verbs": ["get", "list", "watch"]} for rule in extra]
+            extra = [{**rule, "verbs": _READING} for rule in extra]
         name = core["metadata"]["name"].removesuffix(":core")
         meta = {"name": f"{name}:additional", "labels": labels(core)}
         yield {"apiVersion": _RBAC, "kind": "ClusterRole", "metadata": meta, "rules": list(extra)}
-
-
-def _is_core_extra(rule: Json) -> bool:
-    writes = "create" in rule["verbs"]
-    return writes and any(
-        group in rule["apiGroups"] and resource in rule["resources"]
-        for group, resource in _CORE_EXTRAS
-    )
-
-
-def _watching(rule: Json) -> Json:
-    if rule["resources"] != ["customresourcedefinitions"]:
-        return rule
-    return {**rule, "verbs": ["get", "list", "watch"]}
 
 
 def _configuration(data: Mapping[str, Json], installation: Installation) -> Json:
     """Return what Kyverno's ConfigMap says with the values of an installation."""
     given = installation.value("config") or {}
     found = {**data, "resourceFilters": " ".join(_resource_filters(data["resourceFilters"], given))}
-    for name in _WORDS:
+    for name in _EXCLUDED:
         if given.get(name) is not None:
             found[name] = ",".join(map(str, given[name]))
     for name in _TEXTS:

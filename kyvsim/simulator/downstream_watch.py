@@ -187,12 +187,14 @@ class DownstreamWatch:
         return self._sim.client(BACKGROUND, Purpose(action, (policy,)))
 
     def _record_unwatched(self, obj: Json, policy: str, why: str) -> None:
-        timeline = self._sim.timeline
-        key, message = object_key(obj), f"not synchronized: {why}"
-        event = timeline.record(
-            "background", "synchronize", key, outcome="skipped", message=message
+        self._sim.timeline.record(
+            "background",
+            "synchronize",
+            object_key(obj),
+            outcome="skipped",
+            message=f"not synchronized: {why}",
+            policies=(policy,),
         )
-        timeline.amend(event, policies=(policy,))
 
 
 def _everywhere(obj: Json) -> ObjectKey:

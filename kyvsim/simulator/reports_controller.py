@@ -38,7 +38,7 @@ from kyvsim.simulator.admission.admission_policies import (
 from kyvsim.simulator.admission.classic import Admission, unevaluated
 from kyvsim.simulator.admission.review import concerns, enforces
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
-from kyvsim.simulator.configuration import REPORTS, Filtered, is_filtered
+from kyvsim.simulator.configuration import REPORTS, is_filtered
 from kyvsim.simulator.context import NOTICE, SCAN_DELAY, SCAN_INTERVAL, SimulationContext
 from kyvsim.simulator.events import (
     Event,
@@ -324,7 +324,7 @@ class _Scanner:
         """Group and kind of what is watched: the kinds that some policy may report on."""
         self._waiting: set[str] = set()
         """The uids of objects that are to be scanned."""
-        self._told: set[tuple[str, Unevaluated]] = set()
+        self._reported: set[tuple[str, Unevaluated]] = set()
         """By uid, the errors of rules that are in the timeline already."""
         self._repeats = False
 
@@ -402,7 +402,7 @@ class _Scanner:
         obj = self._sim.store.get(*key)
         if obj is None or metadata(obj).get("uid") != uid:
             return
-        if is_filtered(Filtered(*key[:2], "", *key[2:]), self._sim.store):
+        if is_filtered(key, self._sim.store):
             return
         responses: list[PolicyResponse] = []
         given_up: ScanError | None = None
@@ -421,14 +421,11 @@ class _Scanner:
 
     def _record_errors(self, obj: Json, action: str, found: Iterable[Unevaluated]) -> None:
         """Tell in the timeline of rules that could not be evaluated, once for each object."""
-        uid = text_field(metadata(obj), "uid")
-        new = [one for one in found if (uid, one) not in self._told]
-        if not new:
-            return
-        self._told.update((uid, one) for one in new)
-        timeline = self._sim.timeline
-        event = timeline.record("reports", action, object_key(obj), outcome="failed")
-        timeline.add_errors(event, tuple(new))
+        key, uid = object_key(obj), text_field(metadata(obj), "uid")
+        new = tuple(dict.fromkeys(one for one in found if (uid, one) not in self._reported))
+        if new:
+            self._reported.update((uid, one) for one in new)
+            self._sim.timeline.record("reports", action, key, outcome="failed", unevaluated=new)
 
     def _responses(self, obj: Json) -> Iterator[PolicyResponse]:
         """Yield results of policies for the creation of an object, without user information.

@@ -1,4 +1,4 @@
-"""A scenario: its steps, on a cluster of its own, from beginning to end."""
+"""A scenario: its steps and expectations, on a cluster of its own, from beginning to end."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import MappingProxyType

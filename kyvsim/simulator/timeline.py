@@ -3,9 +3,10 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
-from kyvsim.kubernetes.objects import Json, ObjectKey
-from kyvsim.model.simulation import FailureReason, TimelineEvent, Unevaluated
+from kyvsim.kubernetes.objects import ObjectKey
+from kyvsim.model.simulation import TimelineEvent
 from kyvsim.simulator.scheduler import VirtualClock
 
 OF_EVERY_NAMESPACE = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})
@@ -32,9 +33,16 @@ class Timeline:
             self.skipped += skipped
 
     def record(
-        self, actor: str, action: str, key: ObjectKey, *, outcome: str = "done", message: str = ""
+        self,
+        actor: str,
+        action: str,
+        key: ObjectKey,
+        *,
+        outcome: str = "done",
+        message: str = "",
+        **details: Any,
     ) -> TimelineEvent:
-        """Add an event that happens now, and return it."""
+        """Add an event that happens now, with further fields of it, and return it."""
         event = TimelineEvent(
             number=len(self.events),
             time=self._clock.elapsed,
@@ -44,10 +52,15 @@ class Timeline:
             outcome=outcome,
             message=message,
             cause=self.cause,
+            **details,
         )
         self.events.append(event)
         self._numbers.setdefault(key, []).append(event.number)
         return event
+
+    def amend(self, event: TimelineEvent, **changes: Any) -> None:
+        """Change fields of an event that others may have followed from meanwhile."""
+        self.events[event.number] = event._replace(**changes)
 
     def about(self, key: ObjectKey) -> Sequence[int]:
         """Return the numbers of the events about an object, in order."""
@@ -67,46 +80,3 @@ class Timeline:
             yield
         finally:
             self.cause = before
-
-    def amend(
-        self,
-        event: TimelineEvent,
-        *,
-        before: Json = None,
-        after: Json = None,
-        policies: tuple[str, ...] = (),
-        failure_reasons: tuple[FailureReason, ...] = (),
-    ) -> TimelineEvent:
-        """Add objects, policies and obstacles to an event, and return it as it is now."""
-        fuller = event._replace(
-            before=before if before is not None else event.before,
-            after=after if after is not None else event.after,
-            policies=policies or event.policies,
-            failure_reasons=failure_reasons or event.failure_reasons,
-        )
-        self.events[event.number] = fuller
-        return fuller
-
-    def add_errors(
-        self, event: TimelineEvent, unevaluated: tuple[Unevaluated, ...]
-    ) -> TimelineEvent:
-        """Add rules that could not be evaluated to an event, and return it as it is now."""
-        if not unevaluated:
-            return event
-        fuller = event._replace(unevaluated=tuple(dict.fromkeys(unevaluated)))
-        self.events[event.number] = fuller
-        return fuller
-
-    def settle(
-        self,
-        event: TimelineEvent,
-        *,
-        failure_reasons: tuple[FailureReason, ...],
-        failed: bool,
-        given_up: bool,
-    ) -> TimelineEvent:
-        """Say how an event ended that others followed from meanwhile, and return it so."""
-        outcome = "failed" if failed else event.outcome
-        ended = event._replace(outcome=outcome, failure_reasons=failure_reasons, given_up=given_up)
-        self.events[event.number] = ended
-        return ended

@@ -1,4 +1,4 @@
-"""The admission controller: what Kyverno's policies answer while a request waits."""
+"""The admission controller: what Kyverno's policies answer while a request waits, and its event."""
 
 from collections.abc import Callable, Iterable, Iterator
 from types import MappingProxyType
@@ -39,7 +39,6 @@ from kyvsim.simulator.api_server.authorizer import with_roles
 from kyvsim.simulator.api_server.request import ALLOWED
 from kyvsim.simulator.configuration import (
     ADMISSION,
-    Filtered,
     Sender,
     is_excluded,
     is_filtered,
@@ -53,7 +52,6 @@ from kyvsim.simulator.timeline import Timeline
 # Source of the rules: upstream pkg/webhooks/resource (handlers.go, validation, mutation),
 # pkg/webhooks/handlers/filter.go.
 
-_OWN_KINDS = frozenset({"UpdateRequest"})
 _MUTATED = frozenset({Operation.CREATE, Operation.UPDATE, Operation.CONNECT})
 _FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 UNMET = "the conditions of its webhook do not hold"
@@ -101,39 +99,34 @@ class AdmissionController:
             return self.webhook_failed(request, error)
 
     def _mutated(self, review: Review, request: AdmissionRequest) -> WebhookResponse:
-        given = request
+        sent = request
         answered: list[PolicyResponse] = []
         dropped: list[PolicyResponse] = []
-        for phase, policy_rules in self._mutations(request):
-            response = self._run(policy_rules, phase, request)
+        # What looks at the object's images comes last.
+        for policy_rules in self._stage_rules((Stage.MUTATE, Stage.VERIFY_IMAGES), sent):
+            response = self._run(policy_rules, request)
             if response is None or not response.results:
                 continue
-            if _failed(response) and response.policy.facts.fails_closed:
+            if not any(one.status in _FAILED for one in response.results):
+                answered.append(response)
+                request = request._replace(object=response.object)
+            elif not response.policy.facts.fails_closed:
+                dropped.append(response)
+            else:
                 self.notify(Admission(review, request, (response,), mutating=True, blocked=True))
                 if response.phase is Phase.VERIFY_IMAGES:
                     message = blocked_message(request.subject, [response])
                 else:
                     message = mutation_failure(response)
                 return WebhookResponse(denied=denial(_webhook("mutate", response.policy), message))
-            if _failed(response):
-                dropped.append(response)
-            else:
-                answered.append(response)
-                request = request._replace(object=response.object)
         self.notify(
             Admission(review, request, tuple(answered), mutating=True, dropped=tuple(dropped))
         )
-        changed = request.object is not given.object
+        changed = request.object is not sent.object
         warnings = tuple(warnings_of(answered, mutating=True))
         # Its webhooks are registered with `reinvocationPolicy: IfNeeded`.
         again = self.mutate if answered else None
         return WebhookResponse(request.object if changed else None, warnings, again=again)
-
-    def _mutations(self, request: AdmissionRequest) -> Iterator[tuple[Phase, PolicyRules]]:
-        """Yield what changes the object, or looks at its images: the latter comes last."""
-        for stage in (Stage.MUTATE, Stage.VERIFY_IMAGES):
-            for policy_rules in self._stage_rules(stage, request, _mutates_trigger):
-                yield stage.phase, policy_rules
 
     def validate(self, review: Review) -> WebhookResponse:
         """Return whether the policies let a request pass; make work for the background."""
@@ -141,12 +134,11 @@ class AdmissionController:
         if request is None:
             return ALLOWED
         try:
-            of_kind = self._cache.index.of_kind(_kind_of(request))
+            of_kind = self._cache.index.of_kind(kind_of(request))
             shown = shown_passes(of_kind, Stage.VALIDATE, request, self._world)
-            stage_rules = self._stage_rules(Stage.VALIDATE, request, _any_rule)
             answers = (
-                self._run(policy_rules, Phase.VALIDATE, request, shown)
-                for policy_rules in stage_rules
+                self._run(policy_rules, request, shown)
+                for policy_rules in self._stage_rules((Stage.VALIDATE,), request)
             )
             responses = tuple(one for one in answers if one is not None and one.results)
         except MatchConditionError as error:
@@ -154,13 +146,23 @@ class AdmissionController:
         if not review.request.dry_run:
             for emit in self.background:
                 emit(review, request)
-        namespace = self._namespace_of(request)
+        namespace = None
+        if request.namespace:
+            namespace = self._sim.store.get("v1", "Namespace", "", request.namespace)
         denied = self._denied(request, responses, namespace)
         blocked = denied is not None
         self.notify(Admission(review, request, responses, mutating=False, blocked=blocked))
         if denied is not None:
             return WebhookResponse(denied=denied)
-        return WebhookResponse(warnings=tuple(self._warnings(responses, namespace)))
+        # Of enforced rules that let a request pass, and of audits that want to warn.
+        warnings: list[str] = []
+        for response in responses:
+            enforced = self._enforced(response, namespace)
+            warnings += warnings_of([enforced])
+            if response.policy.facts.emits_warnings:
+                others = (one for one in response.results if one not in enforced.results)
+                warnings += warnings_of([response._replace(results=tuple(others))])
+        return WebhookResponse(warnings=tuple(warnings))
 
     def _denied(
         self,
@@ -176,21 +178,10 @@ class AdmissionController:
                     webhooks.setdefault(_webhook("validate", response.policy), []).append(response)
         for webhook, called in webhooks.items():
             enforced = [self._enforced(one, namespace) for one in called]
-            closed = called[0].policy.facts.fails_closed
-            if any(_blocks(one, closed=closed) for one in enforced):
+            denying = _FAILED if called[0].policy.facts.fails_closed else {RuleStatus.FAIL}
+            if any(one.status in denying for response in enforced for one in response.results):
                 return denial(webhook, blocked_message(request.subject, enforced))
         return None
-
-    def _warnings(
-        self, responses: Iterable[PolicyResponse], namespace: Json | None
-    ) -> Iterator[str]:
-        """Yield what enforced rules say that let a request pass, and audits that want to warn."""
-        for response in responses:
-            enforced = self._enforced(response, namespace)
-            yield from warnings_of([enforced])
-            if response.policy.facts.emits_warnings:
-                others = (one for one in response.results if one not in enforced.results)
-                yield from warnings_of([response._replace(results=tuple(others))])
 
     def _enforced(self, response: PolicyResponse, namespace: Json | None) -> PolicyResponse:
         policy = response.policy
@@ -198,11 +189,12 @@ class AdmissionController:
         return response if len(kept) == len(response.results) else response._replace(results=kept)
 
     def _stage_rules(
-        self, stage: Stage, request: AdmissionRequest, keep: Callable[[CompiledRule], bool]
+        self, stages: tuple[Stage, ...], request: AdmissionRequest
     ) -> Iterator[PolicyRules]:
-        for policy_rules in self._cache.index.stage_rules(stage, _kind_of(request)):
+        index, kind = self._cache.index, kind_of(request)
+        for policy_rules in (one for stage in stages for one in index.stage_rules(stage, kind)):
             policy = policy_rules.policy.policy
-            rules = tuple(filter(keep, policy_rules.rules))
+            rules = tuple(one for one in policy_rules.rules if not one.rule.mutates_existing)
             why_not = self.why_not_called(policy)
             if why_not:
                 self.skip(policy, rules, request, why_not)
@@ -211,14 +203,15 @@ class AdmissionController:
             if len(hearing) < len(rules):
                 deaf = [one for one in rules if one not in hearing]
                 self.skip(policy, deaf, request, f"it is not for {request.operation.value}")
-            if hearing and self._calls_webhook(policy, request):
-                yield (
-                    policy_rules
-                    if hearing == policy_rules.rules
-                    else policy_rules._replace(rules=hearing)
-                )
-            elif hearing:
+            if not hearing:
+                continue
+            texts = texts_of(policy)
+            if texts and not is_called(policy, texts, request, self._world.external):
                 self.skip(policy, hearing, request, UNMET)
+            elif hearing == policy_rules.rules:
+                yield policy_rules
+            else:
+                yield policy_rules._replace(rules=hearing)
 
     def why_not_called(self, policy: Policy) -> str:
         """Return why the webhook of a policy is never called, or ""."""
@@ -235,10 +228,6 @@ class AdmissionController:
         if self.tracer is not None:
             self.tracer.skip(policy, rules, object_key(request.subject), why)
 
-    def _calls_webhook(self, policy: Policy, request: AdmissionRequest) -> bool:
-        texts = texts_of(policy)
-        return not texts or is_called(policy, texts, request, self._world.external)
-
     def webhook_failed(
         self, request: AdmissionRequest, error: MatchConditionError
     ) -> WebhookResponse:
@@ -249,14 +238,13 @@ class AdmissionController:
     def _run(
         self,
         policy_rules: PolicyRules,
-        phase: Phase,
         request: AdmissionRequest,
-        shown: Callable[[PolicyRules], tuple[RuleResult, ...] | None] | None = None,
+        shown: Callable[[PolicyRules], tuple[RuleResult, ...] | None] = lambda _: None,
     ) -> PolicyResponse | None:
-        given = self.opened(request)
+        given, phase = self.opened(request), policy_rules.rules[0].phase
         if given is None:
             return None
-        known = shown(policy_rules) if shown else None
+        known = shown(policy_rules)
         if known is not None:
             return passing(policy_rules, phase, given.object, known)
         return run_policy_rules(policy_rules, phase, given, self._world)
@@ -280,12 +268,16 @@ class AdmissionController:
 
     def _request(self, review: Review) -> AdmissionRequest | None:
         store, tracer = self._sim.store, self.tracer
-        if tracer is None and passes_over(_sender(review), store):
-            return None
+        sent, key = review.request, review.request.key
+        if tracer is None:
+            user = sent.user
+            sender = Sender(*key[:2], sent.subresource, key.namespace, user.username, user.groups)
+            if passes_over(sender, store):
+                return None
         # Checked before the request is put together: most requests are Kyverno's own.
         why_skipped = self._why_skipped(review)
         if tracer is not None:
-            tracer.note_webhooks(review.request, why_skipped)
+            tracer.note_webhooks(sent, why_skipped)
         if why_skipped:
             return None
         request = admission_request(review, store)
@@ -294,25 +286,17 @@ class AdmissionController:
     def _why_skipped(self, review: Review) -> str:
         """Return why Kyverno's webhooks are not called for a request, or ""."""
         key, store = review.request.key, self._sim.store
-        place = key.name if (key.api_version, key.kind) == ("v1", "Namespace") else key.namespace
-        if key.kind in _OWN_KINDS:
+        place = key.name if key[:2] == ("v1", "Namespace") else key.namespace
+        if key.kind == "UpdateRequest":
             return "it is Kyverno's own work"
         if not is_selected(place, review, store):
             return "Kyverno's webhooks do not select it (`webhooks` of its ConfigMap)"
         if is_excluded(with_roles(review.request.user, key.namespace, store), store):
             return "Kyverno leaves its user alone (`exclude…` of its ConfigMap)"
-        name = key.name or object_key(subject_of(review)).name
-        described = Filtered(
-            key.api_version, key.kind, review.request.subresource, key.namespace, name
-        )
-        if is_filtered(described, store):
+        named = key._replace(name=key.name or object_key(subject_of(review)).name)
+        if is_filtered(named, store, review.request.subresource):
             return "`resourceFilters` of Kyverno's ConfigMap leave it out"
         return ""
-
-    def _namespace_of(self, request: AdmissionRequest) -> Json | None:
-        if not request.namespace:
-            return None
-        return self._sim.store.get("v1", "Namespace", "", request.namespace)
 
     def notify(self, admission: Admission) -> None:
         """Tell the listeners what policies said of a request."""
@@ -320,19 +304,8 @@ class AdmissionController:
             listener(admission)
 
 
-def _sender(review: Review) -> Sender:
-    request = review.request
-    return Sender(
-        api_version=request.key.api_version,
-        kind=request.key.kind,
-        subresource=request.subresource,
-        namespace=request.key.namespace,
-        username=request.user.username,
-        groups=request.user.groups,
-    )
-
-
-def _kind_of(request: AdmissionRequest) -> str:
+def kind_of(request: AdmissionRequest) -> str:
+    """Return the kind whose policies look at a request: for a subresource that of the whole."""
     kind: str = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
     return kind
 
@@ -345,15 +318,6 @@ def _webhook(verb: str, policy: Policy) -> str:
     return f"{shared}-finegrained-{policy.key.replace('/', '-')}"
 
 
-def _blocks(enforced: PolicyResponse, *, closed: bool) -> bool:
-    statuses = {one.status for one in enforced.results}
-    return RuleStatus.FAIL in statuses or (closed and RuleStatus.ERROR in statuses)
-
-
-def _failed(response: PolicyResponse) -> bool:
-    return any(one.status in _FAILED for one in response.results)
-
-
 def _hears(rule: CompiledRule, request: AdmissionRequest) -> bool:
     """Return whether a webhook is registered for an operation on behalf of a rule."""
     match = (entry for entry in rule.rule.facts.match if entry.kinds)
@@ -361,19 +325,9 @@ def _hears(rule: CompiledRule, request: AdmissionRequest) -> bool:
     return not named or not all(named) or any(request.operation in some for some in named)
 
 
-def _mutates_trigger(rule: CompiledRule) -> bool:
-    return not rule.rule.mutates_existing
-
-
-def _any_rule(rule: CompiledRule) -> bool:
-    del rule
-    return True
-
-
 # Which policies changed or denied what a request brought, for the event of the request.
 
 _Noted = TypeVar("_Noted")
-_ANY = frozenset(RuleStatus)
 
 
 class RequestNote(NamedTuple):
@@ -415,28 +369,27 @@ class AdmissionNotes:
         )
 
     def _note(self, admission: Admission) -> None:
-        request, responses = admission.review.request, admission.responses
+        responses = admission.responses
         every = (*responses, *admission.dropped)
         results, skipped = result_counts(every)
         note = RequestNote(unevaluated=tuple(unevaluated(every)), results=results, skipped=skipped)
         if admission.blocked:
-            note = note._replace(denied_by=tuple(self._deniers(admission)))
+            # The rules whose failure denies a request; a failed audit does not.
+            place = admission.request.namespace
+            namespace = self._store.get("v1", "Namespace", "", place) if place else None
+            deniers = tuple(
+                _name(response.policy, one.rule)
+                for response in responses
+                for one in response.results
+                if one.status in _FAILED
+                and (admission.mutating or enforces(response.policy, one.rule, namespace))
+            )
+            note = note._replace(denied_by=deniers)
         elif admission.mutating:
             note = note._replace(changed_by=tuple(mutating_rules(responses)))
         else:
-            failed = _names(responses, frozenset({RuleStatus.FAIL}))
-            note = note._replace(failed=tuple(failed))
-        self.add(request, note)
-
-    def _deniers(self, admission: Admission) -> Iterator[str]:
-        """Yield the rules whose failure denies a request; a failed audit does not."""
-        place = admission.request.namespace
-        namespace = self._store.get("v1", "Namespace", "", place) if place else None
-        for response in admission.responses:
-            for name, result in zip(_names([response], _ANY), response.results, strict=True):
-                binds = admission.mutating or enforces(response.policy, result.rule, namespace)
-                if binds and result.status in _FAILED:
-                    yield name
+            note = note._replace(failed=tuple(_names(responses, RuleStatus.FAIL)))
+        self.add(admission.review.request, note)
 
 
 def _joined(before: tuple[_Noted, ...], more: tuple[_Noted, ...]) -> tuple[_Noted, ...]:
@@ -445,7 +398,7 @@ def _joined(before: tuple[_Noted, ...], more: tuple[_Noted, ...]) -> tuple[_Note
 
 def mutating_rules(responses: Iterable[PolicyResponse]) -> list[str]:
     """Return the rules that changed something, as `policy/rule`."""
-    return _names([one for one in responses if one.changed], frozenset({RuleStatus.PASS}))
+    return _names([one for one in responses if one.changed], RuleStatus.PASS)
 
 
 def result_counts(responses: Iterable[PolicyResponse]) -> tuple[int, int]:
@@ -463,12 +416,12 @@ def unevaluated(responses: Iterable[PolicyResponse]) -> Iterator[Unevaluated]:
                 yield Unevaluated(_name(response.policy, one.rule), one.message)
 
 
-def _names(responses: Iterable[PolicyResponse], statuses: frozenset[RuleStatus]) -> list[str]:
+def _names(responses: Iterable[PolicyResponse], status: RuleStatus) -> list[str]:
     return [
         _name(response.policy, one.rule)
         for response in responses
         for one in response.results
-        if one.status in statuses
+        if one.status is status
     ]
 
 
@@ -478,14 +431,6 @@ def _name(policy: Policy, rule: Rule) -> str:
 
 # Requests to the API server, as events of the timeline.
 
-_ACTIONS = MappingProxyType(
-    {
-        Operation.CREATE: "create",
-        Operation.UPDATE: "update",
-        Operation.DELETE: "delete",
-        Operation.CONNECT: "connect",
-    }
-)
 _DEPRECATED = " is deprecated and will be removed in a future release"
 """Answers about a whole kind are not about what happened."""
 _ACTORS = MappingProxyType(
@@ -498,7 +443,6 @@ _ACTORS = MappingProxyType(
         "system:serviceaccount:kyverno:kyverno-reports-controller": "reports",
     }
 )
-_NONE = Purpose("")
 _CONTROLLERS = "system:serviceaccount:kube-system:"
 _NODES = "system:node:"
 _KUBERNETES = (_CONTROLLERS, _NODES, "system:kube-scheduler")
@@ -517,47 +461,33 @@ def record_requests(
         timeline.count_results(request.key, note.results, note.skipped)
         if _is_bookkeeping(request, response):
             return
-        purpose = request.purpose or _NONE
-        action = _ACTIONS[request.operation]
-        if request.subresource:
-            action = f"{action} {request.subresource}"
-        action = purpose.action or action
+        purpose = request.purpose or Purpose("")
+        action = " ".join(filter(None, (request.operation.value.lower(), request.subresource)))
         obj = response.object if response.object is not None else request.object
         key = object_key(obj) if obj is not None and not request.key.name else request.key
-        error, failure_reasons = response.error, []
+        error = response.error
+        reasons: tuple[FailureReason, ...] = ()
+        outcome = "done" if response.changed else "unchanged"
+        warnings = [one for one in response.warnings if _DEPRECATED not in one]
+        audited = f"fails, and is let in: {', '.join(note.failed)}" if note.failed else ""
         if error is not None:
-            why = FailureReason(error.why, error.message, key, rules=note.denied_by)
-            failure_reasons.append(why)
-        event = timeline.record(
+            reasons = (FailureReason(error.why, error.message, key, rules=note.denied_by),)
+            outcome = "denied" if error.why is FailureCause.DENIED else "failed"
+            warnings, audited = [], ""
+        timeline.record(
             actor_of(request.user),
-            action,
+            purpose.action or action,
             key,
-            outcome=_outcome(response),
-            message=purpose.message if failure_reasons else _message(purpose, response, note),
-        )
-        gone = request.operation is Operation.DELETE
-        deniers = note.denied_by if failure_reasons else ()
-        rules = purpose.rules or deniers or note.changed_by
-        after = None if gone else response.object
-        event = timeline.add_errors(event, note.unevaluated)
-        timeline.amend(
-            event, before=old, after=after, policies=rules, failure_reasons=tuple(failure_reasons)
+            outcome=outcome,
+            message="; ".join(filter(None, (purpose.message, *warnings, audited))),
+            before=old,
+            after=None if request.operation is Operation.DELETE else response.object,
+            policies=purpose.rules or (note.denied_by if reasons else ()) or note.changed_by,
+            failure_reasons=reasons,
+            unevaluated=note.unevaluated,
         )
 
     return observe
-
-
-def _outcome(response: ApiResponse) -> str:
-    if response.error is None:
-        return "done" if response.changed else "unchanged"
-    return "denied" if response.error.why is FailureCause.DENIED else "failed"
-
-
-def _message(purpose: Purpose, response: ApiResponse, note: RequestNote) -> str:
-    """Return what a granted request was for, what it was warned of, and what it fails."""
-    warnings = [one for one in response.warnings if _DEPRECATED not in one]
-    audited = f"fails, and is let in: {', '.join(note.failed)}" if note.failed else ""
-    return "; ".join(filter(None, (purpose.message, *warnings, audited)))
 
 
 def _is_bookkeeping(request: ApiRequest, response: ApiResponse) -> bool:
@@ -567,8 +497,10 @@ def _is_bookkeeping(request: ApiRequest, response: ApiResponse) -> bool:
     """
     if request.subresource == "status" and request.user.username.startswith(_KUBERNETES):
         return response.ok
-    kind = request.key.kind == "UpdateRequest" and request.user.username in _ACTORS
-    own = kind and _ACTORS[request.user.username] in {"admission", "background"}
+    own = request.key.kind == "UpdateRequest" and _ACTORS.get(request.user.username) in {
+        "admission",
+        "background",
+    }
     return own and response.ok and request.operation is not Operation.CREATE
 
 

@@ -1,4 +1,4 @@
-"""What Kyverno refuses of its own policies, what it warns of, and the rights that rules need."""
+"""The webhooks for Kyverno's own kinds: what they refuse and warn of, and the rights of rules."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType

@@ -23,6 +23,7 @@ from kyvsim.model.tracing import TraceContext
 from kyvsim.simulator.api_server import ApiError, ObjectStore, Review
 from kyvsim.simulator.api_server.authorizer import with_roles
 from kyvsim.simulator.api_server.metadata import with_metadata
+from kyvsim.simulator.configuration import BACKGROUND
 from kyvsim.yaml.text import folded_yaml
 
 # From the API server's question to the request that rules see.
@@ -170,6 +171,11 @@ def concerns(policy: Policy, request: AdmissionRequest, external: ExternalData) 
         return not policy.facts.webhook_conditions or all_hold(texts_of(policy), request, external)
     except MatchConditionError:
         return False
+
+
+def from_background(request: AdmissionRequest) -> bool:
+    """Return whether the background controller made a request."""
+    return request.user is not None and request.user.username == BACKGROUND.username
 
 
 @lru_cache(maxsize=512)

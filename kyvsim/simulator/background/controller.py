@@ -6,10 +6,8 @@ from types import MappingProxyType
 from typing import Final
 
 from kyvsim.engine.background import check_rule, old_facts, open_background
-from kyvsim.engine.compile import CompiledPolicy, CompiledRule, Model
+from kyvsim.engine.compile import CompiledPolicy, Model
 from kyvsim.engine.evaluate import lists_deletion
-from kyvsim.engine.match import MatchFacts
-from kyvsim.engine.policy import RuleInput
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
@@ -17,9 +15,8 @@ from kyvsim.languages import needs_request
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import RuleStatus
-from kyvsim.model.simulation import TimelineEvent
 from kyvsim.simulator.admission.classic import UNMET
-from kyvsim.simulator.admission.review import concerns
+from kyvsim.simulator.admission.review import concerns, from_background
 from kyvsim.simulator.api_server import Review, StoreChange
 from kyvsim.simulator.background.generate import attempt_generate, kinds_of, release_stale_targets
 from kyvsim.simulator.background.generate_cel import (
@@ -44,7 +41,6 @@ from kyvsim.simulator.background.update_requests import (
     MANAGED,
     MUTATE,
     PENDING,
-    Attempt,
     RequestedWork,
     existing_generation,
     existing_mutations,
@@ -64,8 +60,6 @@ from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, NAMESPACE
 from kyvsim.simulator.context import NOTICE, PICK_UP, UPDATE_REQUEST
 from kyvsim.simulator.kyverno import Kyverno, Process, restart
 
-# Work that policies and generated objects make: when they come, change and go.
-
 # Requests about objects that rules generated, or copied from: others changed them.
 #
 # Source of the rules: upstream pkg/webhooks/resource/generation/handler.go (processRequest).
@@ -79,25 +73,20 @@ def managed_work(kyverno: Kyverno, request: AdmissionRequest) -> list[RequestedW
         return []
     if MANAGED.items() <= marks.items():
         return [*_restoring(kyverno, request, marks, deletes=False)]
-    gone = not request.object
-    return [
-        work
-        for copy in _copies(kyverno, old)
-        for work in _restoring(kyverno, request, labels(copy), deletes=gone)
-    ]
-
-
-def _copies(kyverno: Kyverno, source: Json) -> list[Json]:
-    api_version, kind, namespace, _ = object_key(source)
+    api_version, kind, namespace, _ = object_key(old)
     group, version = split_api_version(api_version)
     wanted = {
         f"{LABEL}source-group": group,
         f"{LABEL}source-version": version,
         f"{LABEL}source-kind": kind,
         f"{LABEL}source-namespace": namespace,
-        f"{LABEL}source-uid": text_field(metadata(source), "uid"),
+        f"{LABEL}source-uid": text_field(metadata(old), "uid"),
     }
-    return selected(kyverno.sim.store, api_version, kind, wanted)
+    return [
+        work
+        for copy in selected(kyverno.sim.store, api_version, kind, wanted)
+        for work in _restoring(kyverno, request, labels(copy), deletes=not request.object)
+    ]
 
 
 def _restoring(
@@ -143,25 +132,23 @@ def start_policy_controller(kyverno: Kyverno) -> None:
         sync_mutating_policies(kyverno)
         scheduler.after(_INTERVAL, _POLICY_ACTOR, requeue, timer=True)
 
-    lister = kyverno.lister
-    lister.changed.append(lambda policy, before: _reconcile(policy, before, kyverno))
-    lister.dropped.append(lambda policy: _clean_up(policy, policy.rules, kyverno))
+    def reconcile(policy: Policy, before: Policy | None) -> None:
+        if not _works_in_background(policy, kyverno) or (before and before.has_same_spec(policy)):
+            return
+        if before is not None:
+            names = {rule.name for rule in policy.rules}
+            removed = tuple(rule for rule in before.rules if rule.name not in names)
+            if removed:
+                _clean_up(before, removed, kyverno)
+            else:
+                release_stale_targets(before, policy, kyverno.sim)
+        compiled = kyverno.lister.get(policy.key)
+        if compiled is not None:
+            _sync(compiled, kyverno)
+
+    kyverno.lister.changed.append(reconcile)
+    kyverno.lister.dropped.append(lambda policy: _clean_up(policy, policy.rules, kyverno))
     scheduler.after(_INTERVAL, _POLICY_ACTOR, requeue, timer=True)
-
-
-def _reconcile(policy: Policy, before: Policy | None, kyverno: Kyverno) -> None:
-    if not _works_in_background(policy, kyverno) or (before and before.has_same_spec(policy)):
-        return
-    if before is not None:
-        names = {rule.name for rule in policy.rules}
-        removed = tuple(rule for rule in before.rules if rule.name not in names)
-        if removed:
-            _clean_up(before, removed, kyverno)
-        else:
-            release_stale_targets(before, policy, kyverno.sim)
-    compiled = kyverno.lister.get(policy.key)
-    if compiled is not None:
-        _sync(compiled, kyverno)
 
 
 def _works_in_background(policy: Policy, kyverno: Kyverno) -> bool:
@@ -170,46 +157,33 @@ def _works_in_background(policy: Policy, kyverno: Kyverno) -> bool:
     A policy that mutates what exists has to be asked for that while it is younger than an hour.
     """
     mutates = any(rule.mutates_existing for rule in policy.rules)
-    if not mutates and not any(rule.generates for rule in policy.rules):
+    if needs_request(policy) or not (mutates or any(rule.generates for rule in policy.rules)):
         return False
-    if needs_request(policy):
-        return False
-    return not mutates or not _is_young(policy, kyverno) or policy.facts.mutates_on_update
-
-
-def _is_young(policy: Policy, kyverno: Kyverno) -> bool:
+    if not mutates or policy.facts.mutates_on_update:
+        return True
     sim = kyverno.sim
     stored = sim.store.get("kyverno.io/v1", policy.kind, policy.namespace, policy.name)
     created = text_field(metadata(stored), "creationTimestamp")
-    if not created:
-        return True
-    return datetime.fromisoformat(created) + timedelta(seconds=_INTERVAL) > sim.clock.now()
+    old = timedelta(seconds=_INTERVAL)
+    return bool(created) and datetime.fromisoformat(created) + old <= sim.clock.now()
 
 
-def _sync(policy: CompiledPolicy, kyverno: Kyverno) -> None:
+def _sync(compiled: CompiledPolicy, kyverno: Kyverno) -> None:
     """Make the work for what a policy finds in the cluster."""
-    works = [*existing_mutations(policy, kyverno), *_regenerations(policy.policy, kyverno)]
-    works += in_batches(existing_generation(policy, kyverno))
+    policy, works = compiled.policy, [*existing_mutations(compiled, kyverno)]
+    # Objects of synchronized data are made what the policy says now.
+    contexts = [
+        rule_context(rule.name, trigger_from_labels(labels(obj)))
+        for rule in policy.rules
+        if (generation := rule.facts.generation) is not None and generation.synchronizes
+        for pattern in (generation.whole, *(generation.loops or ()))
+        if pattern.has_data
+        for obj in _generated(policy, rule, [(pattern.api_version, pattern.kind)], kyverno)
+    ]
+    works += in_batches(RequestedWork(GENERATE, policy.key, tuple(contexts)))
+    works += in_batches(existing_generation(compiled, kyverno))
     for work in works:
         submit(work, kyverno.sim, BACKGROUND)
-
-
-def _regenerations(policy: Policy, kyverno: Kyverno) -> Iterator[RequestedWork]:
-    """Give the work that makes objects of synchronized data what the policy says now."""
-    contexts: list[Json] = []
-    for rule in policy.rules:
-        generation = rule.facts.generation
-        if generation is None or not generation.synchronizes:
-            continue
-        for pattern in (generation.whole, *(generation.loops or ())):
-            if not pattern.has_data:
-                continue
-            kind = pattern.api_version, pattern.kind
-            contexts += (
-                rule_context(rule.name, trigger_from_labels(labels(obj)))
-                for obj in _generated(policy, rule, [kind], kyverno)
-            )
-    yield from in_batches(RequestedWork(GENERATE, policy.key, tuple(contexts)))
 
 
 def _generated(
@@ -256,15 +230,18 @@ def start_admission_triggers(kyverno: Kyverno) -> None:
     def emit(review: Review, request: AdmissionRequest) -> None:
         works = [*_triggered(kyverno, request), *generating_work(kyverno, request)]
         # The webhooks are registered for the kinds that are generated, not for their subresources.
-        if not _is_own(request) and not request.subresource:
+        if not from_background(request) and not request.subresource:
             works += managed_work(kyverno, request)
         write_soon(review, works)
 
     def write_soon(review: Review, works: Iterable[RequestedWork]) -> None:
-        before = len(sim.timeline.events)
+        before, key = len(sim.timeline.events), review.request.key
+        if not key.name and review.object is not None:
+            key = object_key(review.object)
 
         def write(work: RequestedWork) -> None:
-            with sim.timeline.following(_event_of(kyverno, review, before)):
+            # It follows from the event of the request, the first one about the object since.
+            with sim.timeline.following(sim.timeline.first_about(key, before)):
                 submit(work, sim, ADMISSION)
 
         for work in works:
@@ -276,101 +253,53 @@ def start_admission_triggers(kyverno: Kyverno) -> None:
     )
 
 
-def _event_of(kyverno: Kyverno, review: Review, start: int) -> int | None:
-    """Return the number of the event of a request, among those from `start` on."""
-    key = review.request.key
-    obj = review.object
-    wanted = key if key.name or obj is None else object_key(obj)
-    return kyverno.sim.timeline.first_about(wanted, start)
-
-
-def _is_own(request: AdmissionRequest) -> bool:
-    return request.user is not None and request.user.username == BACKGROUND.username
-
-
 def _triggered(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[RequestedWork]:
     """Give the work for rules that the object of a request is, or was, a trigger of."""
     external = World(kyverno.sim.store, account=ADMISSION).external
     policies: list[CompiledPolicy] = []
-    for policy in filter(_works, kyverno.cache.every()):
-        if concerns(policy.policy, request, external):
+    for policy in kyverno.cache.every():
+        rules = [one for one in policy.rules if one.rule.generates or one.rule.mutates_existing]
+        if rules and concerns(policy.policy, request, external):
             policies.append(policy)
-        else:
-            kyverno.admission.skip(policy.policy, _working(policy), request, UNMET)
+        elif rules:
+            kyverno.admission.skip(policy.policy, rules, request, UNMET)
     for policy in policies:
-        yield from _mutations(kyverno, policy, request)
+        if not any(one.rule.mutates_existing for one in policy.rules):
+            continue
+        key, trigger = policy.policy.key, reference(request.subject)
+        for rule, verdict in _verdicts(kyverno, policy, request, request.subject):
+            if verdict is RuleStatus.PASS and not (
+                request.operation is Operation.DELETE and not lists_deletion(rule)
+            ):
+                yield RequestedWork(MUTATE, key, rule=rule.name, trigger=trigger, request=request)
     for policy in policies:
         works = (_generation(kyverno, policy, request), _leaving(kyverno, policy, request))
         yield from (work for work in works if work.contexts)
 
 
-def _works(policy: CompiledPolicy) -> bool:
-    """Return whether a policy has rules that work in the background."""
-    return any(True for _ in _working(policy))
-
-
-def _working(policy: CompiledPolicy) -> Iterator[CompiledRule]:
-    return (one for one in policy.rules if one.rule.generates or one.rule.mutates_existing)
-
-
 def _verdicts(
     kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest, trigger: Json
-) -> Iterator[tuple[CompiledRule, RuleStatus]]:
+) -> Iterator[tuple[Rule, RuleStatus]]:
     """Give the background rules that say something of a trigger, and what each says."""
     world = World(kyverno.sim.store, account=ADMISSION)
     new = open_background(policy.policy, trigger, request, world) if trigger else None
     old = old_facts(request, world)
     for rule in policy.rules:
-        verdict = _verdict(rule, new, old) if _takes_part(rule.rule, request) else None
-        if rule.rule.generates or rule.rule.mutates_existing:
-            _record_skip(kyverno, policy, rule, request)
-        if verdict is None:
+        if not rule.rule.generates and not rule.rule.mutates_existing:
             continue
-        yield rule, verdict
-        if policy.policy.applies_one_rule and verdict is not RuleStatus.SKIP:
+        if from_background(request) and not rule.rule.facts.sees_background:
+            why = (
+                "the background controller made the request, and `skipBackgroundRequests` is not "
+                "off"
+            )
+            kyverno.admission.skip(policy.policy, [rule], request, why)
+            continue
+        outcome = check_rule(rule, new, old)
+        if outcome is None:
+            continue
+        yield rule.rule, outcome.status
+        if policy.policy.applies_one_rule and outcome.status is not RuleStatus.SKIP:
             return
-
-
-def _verdict(
-    rule: CompiledRule, new: RuleInput | None, old: MatchFacts | None
-) -> RuleStatus | None:
-    outcome = check_rule(rule, new, old)
-    return outcome.status if outcome else None
-
-
-def _takes_part(rule: Rule, request: AdmissionRequest) -> bool:
-    """Return whether a rule works in the background, for whoever makes the request."""
-    if not rule.generates and not rule.mutates_existing:
-        return False
-    return rule.facts.sees_background or not _is_own(request)
-
-
-def _record_skip(
-    kyverno: Kyverno, policy: CompiledPolicy, rule: CompiledRule, request: AdmissionRequest
-) -> None:
-    """Record that a rule ignores what the background controller creates itself."""
-    if not _takes_part(rule.rule, request):
-        why = "the background controller made the request, and `skipBackgroundRequests` is not off"
-        kyverno.admission.skip(policy.policy, [rule], request, why)
-
-
-def _mutations(
-    kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest
-) -> Iterator[RequestedWork]:
-    trigger = request.subject
-    if not any(rule.rule.mutates_existing for rule in policy.rules):
-        return
-    for rule, verdict in _verdicts(kyverno, policy, request, trigger):
-        deletes = request.operation is Operation.DELETE and not lists_deletion(rule.rule)
-        if verdict is not RuleStatus.PASS or deletes:
-            continue
-        yield RequestedWork(
-            MUTATE,
-            policy.policy.key,
-            rule=rule.rule.name,
-            trigger=reference(trigger),
-            request=request,
-        )
 
 
 def _generation(
@@ -381,20 +310,29 @@ def _generation(
     if request.operation is Operation.DELETE or not _generates(policy):
         return work
     verdicts = _verdicts(kyverno, policy, request, request.object)
-    met = [one.rule for one, verdict in verdicts if verdict is RuleStatus.PASS]
     trigger = reference(request.object)
-    contexts = tuple(rule_context(rule.name, trigger) for rule in met if rule.generates)
-    if contexts and _is_gated(kyverno, policy):
-        timeline = kyverno.sim.timeline
+    contexts = tuple(
+        rule_context(rule.name, trigger)
+        for rule, verdict in verdicts
+        if verdict is RuleStatus.PASS and rule.generates
+    )
+    model = kyverno.sim.settings.model
+    gates = model is Model.BACKGROUND_GATES_GENERATE and not policy.policy.background
+    if contexts and gates:
         message = (
             "generate rules do not run for new objects: the policy has background: false "
-            f"(model {Model.BACKGROUND_GATES_GENERATE.value})"
+            f"(model {model.value})"
         )
-        key = object_key(request.subject)
         gated = [rule for rule in policy.rules if rule.rule.generates]
         kyverno.admission.skip(policy.policy, gated, request, message)
-        event = timeline.record("admission", "generate", key, outcome="skipped", message=message)
-        timeline.amend(event, policies=(policy.policy.key,))
+        kyverno.sim.timeline.record(
+            "admission",
+            "generate",
+            object_key(request.subject),
+            outcome="skipped",
+            message=message,
+            policies=(policy.policy.key,),
+        )
         return work
     return work._replace(contexts=contexts)
 
@@ -406,7 +344,7 @@ def _leaving(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest
         return work
     obj = None if request.operation is Operation.DELETE else request.object
     verdicts = _verdicts(kyverno, policy, request, obj)
-    left = [one.rule for one, verdict in verdicts if verdict is RuleStatus.FAIL]
+    left = [rule for rule, verdict in verdicts if verdict is RuleStatus.FAIL]
     trigger = reference(request.old_object)
     contexts: list[Json] = []
     for rule in left:
@@ -419,11 +357,6 @@ def _leaving(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest
 
 def _generates(policy: CompiledPolicy) -> bool:
     return any(rule.rule.generates for rule in policy.rules)
-
-
-def _is_gated(kyverno: Kyverno, policy: CompiledPolicy) -> bool:
-    model = kyverno.sim.settings.model
-    return model is Model.BACKGROUND_GATES_GENERATE and not policy.policy.background
 
 
 # The background controller: attempts at UpdateRequests until they succeed or are given up.
@@ -448,21 +381,26 @@ def start_background_controller(kyverno: Kyverno) -> None:
 
     def observe(change: StoreChange) -> None:
         if change.new is not None:
-            defer(change.new, kyverno)
+            _defer(change.new, kyverno)
 
     kyverno.sim.store.watch(observe, {KIND})
 
 
-def defer(obj: Json, kyverno: Kyverno) -> None:
-    """Schedule what is to be done about an object, if it is an UpdateRequest that waits for it."""
-    key, scheduler = object_key(obj), kyverno.sim.scheduler
-    if key[:2] != KIND or key.namespace != NAMESPACE:
-        return
-    state = _status(obj).get("state")
+def _defer(obj: Json, kyverno: Kyverno) -> None:
+    """Schedule what is to be done about an UpdateRequest, if it waits for anything."""
+    key, sim = object_key(obj), kyverno.sim
+
+    def retry() -> None:
+        found = sim.store.get(*key)
+        if found is not None and _status(found).get("state") == FAILED:
+            pending = {**_status(found), "state": PENDING}
+            sim.client(BACKGROUND).update({**found, "status": pending}, "status")
+
+    state = _status(obj).get("state") if key.namespace == NAMESPACE else None
     if state == PENDING:
-        scheduler.after(PICK_UP, _ACTOR, lambda: _attempt(key, kyverno))
+        sim.scheduler.after(PICK_UP, _ACTOR, lambda: _attempt(key, kyverno))
     elif state == FAILED:
-        scheduler.after(NOTICE, _ACTOR, lambda: _retry(key, kyverno))
+        sim.scheduler.after(NOTICE, _ACTOR, retry)
 
 
 def _status(obj: Json) -> Json:
@@ -471,64 +409,41 @@ def _status(obj: Json) -> Json:
 
 def _attempt(key: ObjectKey, kyverno: Kyverno) -> None:
     """Work on an UpdateRequest once, and write down how it went."""
-    sim = kyverno.sim
+    sim, client = kyverno.sim, kyverno.sim.client(BACKGROUND)
     obj = sim.store.get(*key)
     if obj is None or _status(obj).get("state") != PENDING:
         return
-    spec = obj.get("spec") or {}
+    spec, status = obj.get("spec") or {}, _status(obj)
     work = _ATTEMPTS.get(text_field(spec, "requestType"))
     if work is None:
         return
     if spec["requestType"] == MUTATE and kyverno.lister.get(spec["policy"]) is None:
-        policy = spec["policy"]
-        for one in of_mutation(kyverno.sim, policy.rpartition("/")[2]):
-            kyverno.sim.client(BACKGROUND).delete(object_key(one))
+        for one in of_mutation(sim, spec["policy"].rpartition("/")[2]):
+            client.delete(object_key(one))
         return
-    event = _begin(obj, kyverno)
-    with sim.timeline.following(event.number):
-        _settle(obj, work(obj, kyverno), event, kyverno)
-
-
-def _begin(obj: Json, kyverno: Kyverno) -> TimelineEvent:
-    spec = obj["spec"]
-    timeline = kyverno.sim.timeline
-    number = int(_status(obj).get("retryCount") or 0) + 1
-    message = f"attempt {number} of {_MOST_RETRIES + 1} for {triggers_of(spec)}"
-    key = object_key(obj)
-    with timeline.following(timeline.first_about(key)):
-        event = timeline.record("background", "attempt", key, message=message)
-    return timeline.amend(event, policies=rules_of(spec))
-
-
-def _settle(obj: Json, attempt: Attempt, event: TimelineEvent, kyverno: Kyverno) -> None:
-    sim = kyverno.sim
-    client = sim.client(BACKGROUND)
-    status = _status(obj)
     retries = int(status.get("retryCount") or 0)
-    fails = bool(attempt.problems)
-    sim.timeline.settle(
-        event,
-        failure_reasons=(*attempt.problems, *attempt.notes),
-        failed=fails,
-        given_up=fails and retries >= _MOST_RETRIES,
-    )
-    if not attempt.problems:
-        settled = {**status, "state": COMPLETED, "message": ""}
-        client.update({**obj, "status": settled}, "status")
-    elif retries < _MOST_RETRIES:
-        failed = {"state": FAILED, "message": messages(attempt.problems), "retryCount": retries + 1}
-        client.update({**obj, "status": {**status, **failed}}, "status")
-        return
-    client.delete(object_key(obj))
-
-
-def _retry(key: ObjectKey, kyverno: Kyverno) -> None:
-    """Let an attempt that failed be made again."""
-    obj = kyverno.sim.store.get(*key)
-    if obj is None or _status(obj).get("state") != FAILED:
-        return
-    pending = {**_status(obj), "state": PENDING}
-    kyverno.sim.client(BACKGROUND).update({**obj, "status": pending}, "status")
+    message = f"attempt {retries + 1} of {_MOST_RETRIES + 1} for {triggers_of(spec)}"
+    with sim.timeline.following(sim.timeline.first_about(key)):
+        event = sim.timeline.record(
+            "background", "attempt", key, message=message, policies=rules_of(spec)
+        )
+    with sim.timeline.following(event.number):
+        attempt = work(obj, kyverno)
+        sim.timeline.amend(
+            event,
+            outcome="failed" if attempt.problems else event.outcome,
+            failure_reasons=(*attempt.problems, *attempt.notes),
+            given_up=bool(attempt.problems) and retries >= _MOST_RETRIES,
+        )
+        if not attempt.problems:
+            completed = {**status, "state": COMPLETED, "message": ""}
+            client.update({**obj, "status": completed}, "status")
+        elif retries < _MOST_RETRIES:
+            failed = {"state": FAILED, "message": messages(attempt.problems)}
+            status = {**status, **failed, "retryCount": retries + 1}
+            client.update({**obj, "status": status}, "status")
+            return
+        client.delete(key)
 
 
 # The background controller started anew: policies and UpdateRequests are seen again.
@@ -552,6 +467,6 @@ def restart_background_controller(kyverno: Kyverno) -> None:
         kyverno.generating.relist()
         kyverno.mutating.relist()
         for one in kyverno.sim.store.list(*KIND, NAMESPACE):
-            defer(one, kyverno)
+            _defer(one, kyverno)
 
     restart(kyverno.sim, _PROCESS, relist)

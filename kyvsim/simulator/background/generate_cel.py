@@ -41,7 +41,7 @@ from kyvsim.simulator.background.update_requests import (
     trigger_from_labels,
     within,
 )
-from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, Filtered, is_filtered
+from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, is_filtered
 from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.events import (
     EventSource,
@@ -218,8 +218,7 @@ def _attempt(
     except TriggerError as error:
         why = f"gpol {policy} failed: failed to fetch trigger resource: "
         return Attempt(tuple(within(why, [error.failure_reason])))
-    key = object_key(trigger)
-    if is_filtered(Filtered(key.api_version, key.kind, "", key.namespace, key.name), store):
+    if is_filtered(object_key(trigger), store):
         return noted(FailureCause.NOT_MET, "nothing to do: a resource filter keeps the trigger out")
     found = kyverno.generating.get(policy)
     if found is None:

@@ -48,7 +48,7 @@ from kyvsim.simulator.background.update_requests import (
     update_of,
     within,
 )
-from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, Filtered, is_filtered
+from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, is_filtered
 from kyvsim.simulator.events import (
     EventSource,
     background_failed,
@@ -236,8 +236,7 @@ class _Attempt:
         by_expression = mutating_facts(self._policy).by_expression
         for target in [*(self._named() if by_expression else self._listed())]:
             key = object_key(target.object)
-            described = Filtered(*key[:2], target.subresource, key.namespace, key.name)
-            if not is_filtered(described, self._store):
+            if not is_filtered(key, self._store, target.subresource):
                 self._change(target)
 
     def _listed(self) -> Iterator[_MutationTarget]:

@@ -482,10 +482,15 @@ class _Kubelet:
             return True
         well = write_status(sim.client(node(_node_of(pod))), pod, status)
         action, outcome = ("wait", "waiting") if found.missing else ("start", "done")
-        event = sim.timeline.record(
-            _KUBELET_ACTOR, action, key, outcome=outcome, message=found.summary
+        sim.timeline.record(
+            _KUBELET_ACTOR,
+            action,
+            key,
+            outcome=outcome,
+            message=found.summary,
+            before=pod,
+            after=sim.store.get(*key),
         )
-        sim.timeline.amend(event, before=pod, after=sim.store.get(*key))
         if not found.missing and _ends(pod):
             self._ends.add_at(key, _seconds(pod))
         return well

@@ -1,4 +1,4 @@
-"""The controllers of Deployments, ReplicaSets, StatefulSets and DaemonSets."""
+"""The controllers of Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs and CronJobs."""
 
 import hashlib
 import json
