@@ -1,4 +1,4 @@
-"""Defaults of an API server, and what reading into Go types leaves of an object."""
+"""What an API server fills in or drops: defaults, Go's types, and the plugins for Pods."""
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping
@@ -52,7 +52,13 @@ def _without_empty(value: Json, text_maps: frozenset[str]) -> Json:
         kept, same = {}, True
         for name, child in value.items():
             left = _without_empty(child, text_maps) if child.__class__ in _HOLDERS else child
-            if left is None or (not left and _vanishes(name, left, text_maps)):
+            # Left out is what holds nothing: an empty list, or an empty map of texts.
+            empty = not left and (
+                name not in _KEPT_LISTS
+                if left.__class__ is list
+                else left.__class__ is dict and name in text_maps
+            )
+            if left is None or empty:
                 same = False
                 continue
             kept[name] = left
@@ -63,15 +69,6 @@ def _without_empty(value: Json, text_maps: frozenset[str]) -> Json:
         return value if all(map(is_, items, value)) else items
     return value
 
-
-def _vanishes(name: str, value: Json, text_maps: frozenset[str]) -> bool:
-    """Return whether a field is left out that holds nothing: an empty list or map, 0 or ""."""
-    if value.__class__ is list:
-        return name not in _KEPT_LISTS
-    return value.__class__ is dict and name in text_maps
-
-
-# Defaults that an API server fills in, as far as rules and people look at them.
 
 # Filling in fields that are not there; a null is none, data of another shape stays as it is.
 
@@ -91,11 +88,12 @@ def changed(data: Json, name: str, change: Callable[[Json], Json]) -> Json:
     return {**data, name: change(data[name])}
 
 
-def each(items: Json, change: Callable[[Json], Json]) -> Json:
-    """Return a list with each mapping in it changed."""
+def changed_items(data: Json, name: str, change: Callable[[Json], Json]) -> Json:
+    """Return a mapping with each mapping in one of its lists changed."""
+    items = data.get(name) if data.__class__ is dict else None
     if items.__class__ is not list:
-        return items
-    return [change(one) if one.__class__ is dict else one for one in items]
+        return data
+    return {**data, name: [change(one) if one.__class__ is dict else one for one in items]}
 
 
 # Defaults of Pods and of what they are made of.
@@ -129,7 +127,7 @@ def _pod(spec: Json) -> Json:
     """Return the specification of a Pod, with some defaults that templates do not have."""
     spec = filled(_spec(spec), {"enableServiceLinks": True})
     for group in CONTAINERS:
-        spec = changed(spec, group, lambda some: each(some, _with_requests))
+        spec = changed_items(spec, group, _with_requests)
     return spec
 
 
@@ -146,8 +144,8 @@ def _with_requests(container: Json) -> Json:
 def _spec(spec: Json) -> Json:
     spec = filled(spec, _SPEC)
     for group in CONTAINERS:
-        spec = changed(spec, group, lambda some: each(some, _container))
-    spec = changed(spec, "volumes", lambda some: each(some, _volume))
+        spec = changed_items(spec, group, _container)
+    spec = changed_items(spec, "volumes", _volume)
     account = text_field(spec, "serviceAccountName") or text_field(spec, "serviceAccount")
     return {**spec, "serviceAccountName": account, "serviceAccount": account} if account else spec
 
@@ -166,20 +164,14 @@ def _container(container: Json) -> Json:
             tag = ""
         defaults["imagePullPolicy"] = "Always" if tag == "latest" else "IfNotPresent"
     container = filled(container, defaults)
-    container = changed(
-        container, "ports", lambda some: each(some, lambda port: filled(port, {"protocol": "TCP"}))
-    )
-    container = changed(container, "env", lambda some: each(some, _variable))
+    container = changed_items(container, "ports", lambda port: filled(port, {"protocol": "TCP"}))
+    container = changed_items(container, "env", lambda one: changed(one, "valueFrom", _field))
     for name in ("livenessProbe", "readinessProbe", "startupProbe"):
         container = changed(container, name, _probe)
     return changed(container, "lifecycle", _lifecycle)
 
 
-def _variable(variable: Json) -> Json:
-    return changed(variable, "valueFrom", _field_source)
-
-
-def _field_source(source: Json) -> Json:
+def _field(source: Json) -> Json:
     return changed(source, "fieldRef", lambda one: filled(one, {"apiVersion": "v1"}))
 
 
@@ -205,11 +197,7 @@ def _volume(volume: Json) -> Json:
         volume = changed(volume, source, lambda one: filled(one, {"defaultMode": _MODE}))
     volume = changed(volume, "hostPath", lambda one: filled(one, {"type": ""}))
     volume = changed(volume, "downwardAPI", _downward)
-    return changed(
-        volume,
-        "projected",
-        lambda one: changed(one, "sources", lambda some: each(some, _projection)),
-    )
+    return changed(volume, "projected", lambda one: changed_items(one, "sources", _projection))
 
 
 def _projection(source: Json) -> Json:
@@ -219,7 +207,7 @@ def _projection(source: Json) -> Json:
 
 
 def _downward(source: Json) -> Json:
-    return changed(source, "items", lambda some: each(some, _field_source))
+    return changed_items(source, "items", _field)
 
 
 # Defaults of the kinds whose controllers make Pods.
@@ -229,6 +217,7 @@ def _downward(source: Json) -> Json:
 
 _HISTORY = 10
 _QUARTER = "25%"
+_CLAIM = MappingProxyType({"apiVersion": "v1", "kind": "PersistentVolumeClaim"})
 
 
 def _deployment(spec: Json) -> Json:
@@ -251,12 +240,11 @@ def _stateful_set(spec: Json) -> Json:
         "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
     }
     spec = _rolling(filled(spec, defaults), "updateStrategy", {"partition": 0})
-    return changed(spec, "volumeClaimTemplates", lambda some: each(some, _claim_template))
-
-
-def _claim_template(claim: Json) -> Json:
-    kind = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
-    return changed(filled(claim, kind), "spec", _claim_spec)
+    return changed_items(
+        spec,
+        "volumeClaimTemplates",
+        lambda claim: changed(filled(claim, _CLAIM), "spec", _claim_spec),
+    )
 
 
 def _claim_spec(spec: Json) -> Json:
@@ -266,10 +254,6 @@ def _claim_spec(spec: Json) -> Json:
 def _daemon_set(spec: Json) -> Json:
     defaults = {"updateStrategy": {"type": "RollingUpdate"}, "revisionHistoryLimit": _HISTORY}
     return _rolling(filled(spec, defaults), "updateStrategy", {"maxUnavailable": 1, "maxSurge": 0})
-
-
-def _replica_set(spec: Json) -> Json:
-    return _templated(filled(spec, {"replicas": 1}))
 
 
 def _cron_job(spec: Json) -> Json:
@@ -317,7 +301,7 @@ def _job(spec: Json) -> Json:
 # pkg/apis/networking/v1/defaults.go.
 
 _REACHABLE = frozenset({"NodePort", "LoadBalancer"})
-_TCP = (("protocol", "TCP"),)
+_TCP = MappingProxyType({"protocol": "TCP"})
 
 
 def _service(spec: Json) -> Json:
@@ -325,7 +309,9 @@ def _service(spec: Json) -> Json:
     spec = filled(spec, {"type": "ClusterIP", "sessionAffinity": "None"})
     if spec.__class__ is not dict:
         return spec
-    spec = changed(spec, "ports", lambda some: each(some, _port))
+    spec = changed_items(
+        spec, "ports", lambda one: filled(one, {"protocol": "TCP", "targetPort": one.get("port")})
+    )
     if spec["type"] == "ExternalName":
         return spec
     defaults: dict[str, Json] = {
@@ -340,10 +326,6 @@ def _service(spec: Json) -> Json:
     return filled(spec, defaults)
 
 
-def _port(port: Json) -> Json:
-    return filled(port, {"protocol": "TCP", "targetPort": port.get("port")})
-
-
 def _network_policy(spec: Json) -> Json:
     """Return the specification of a NetworkPolicy: its types follow from its rules."""
     if spec.__class__ is not dict:
@@ -351,12 +333,10 @@ def _network_policy(spec: Json) -> Json:
     types = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
     spec = filled(spec, {"policyTypes": types})
     for side in ("ingress", "egress"):
-        spec = changed(spec, side, lambda some: each(some, _network_rule))
+        spec = changed_items(
+            spec, side, lambda rule: changed_items(rule, "ports", lambda one: filled(one, _TCP))
+        )
     return spec
-
-
-def _network_rule(rule: Json) -> Json:
-    return changed(rule, "ports", lambda some: each(some, lambda one: filled(one, dict(_TCP))))
 
 
 # Defaults of webhook configurations and admission policies.
@@ -375,11 +355,11 @@ def _webhooks(obj: Json) -> Json:
     if text_field(obj, "kind") == "MutatingWebhookConfiguration":
         defaults["reinvocationPolicy"] = "Never"
 
-    def complete(webhook: Json) -> Json:
-        rules = filled(webhook, defaults)
-        return changed(rules, "rules", lambda some: each(some, _admission_rule))
-
-    return changed(obj, "webhooks", lambda some: each(some, complete))
+    return changed_items(
+        obj,
+        "webhooks",
+        lambda one: changed_items(filled(one, defaults), "rules", _admission_rule),
+    )
 
 
 def _admission_rule(rule: Json) -> Json:
@@ -400,9 +380,7 @@ def _policy_binding(spec: Json) -> Json:
 
 def _constraints(constraints: Json) -> Json:
     defaults = {"matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}}
-    return changed(
-        filled(constraints, defaults), "resourceRules", lambda some: each(some, _admission_rule)
-    )
+    return changed_items(filled(constraints, defaults), "resourceRules", _admission_rule)
 
 
 # Defaults that an API server fills in, as far as rules and people look at them.
@@ -443,27 +421,12 @@ def _secret(obj: Json) -> Json:
     return {**complete, "data": {**(obj.get("data") or {}), **encoded}}
 
 
-def _claim(obj: Json) -> Json:
-    return filled(changed(obj, "spec", _claim_spec), {"status": {"phase": "Pending"}})
-
-
 def _role_binding(obj: Json) -> Json:
+    def subject(one: Json) -> Json:
+        return one if one.get("kind") == "ServiceAccount" else filled(one, {"apiGroup": _RBAC})
+
     complete = changed(obj, "roleRef", lambda one: filled(one, {"apiGroup": _RBAC}))
-    return changed(complete, "subjects", lambda some: each(some, _subject))
-
-
-def _subject(subject: Json) -> Json:
-    if subject.get("kind") == "ServiceAccount":
-        return subject
-    return filled(subject, {"apiGroup": _RBAC})
-
-
-def _storage_class(obj: Json) -> Json:
-    return filled(obj, {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"})
-
-
-def _priority_class(obj: Json) -> Json:
-    return filled(obj, {"preemptionPolicy": "PreemptLowerPriority"})
+    return changed_items(complete, "subjects", subject)
 
 
 _OF_SPEC: Mapping[tuple[str, str], Callable[[Json], Json]] = MappingProxyType(
@@ -472,7 +435,7 @@ _OF_SPEC: Mapping[tuple[str, str], Callable[[Json], Json]] = MappingProxyType(
         ("v1", "Service"): _service,
         ("apps/v1", "DaemonSet"): _daemon_set,
         ("apps/v1", "Deployment"): _deployment,
-        ("apps/v1", "ReplicaSet"): _replica_set,
+        ("apps/v1", "ReplicaSet"): lambda spec: _templated(filled(spec, {"replicas": 1})),
         ("apps/v1", "StatefulSet"): _stateful_set,
         ("batch/v1", "CronJob"): _cron_job,
         ("batch/v1", "Job"): _job,
@@ -490,10 +453,16 @@ _OF_SPEC: Mapping[tuple[str, str], Callable[[Json], Json]] = MappingProxyType(
 _OF_OBJECT: Mapping[tuple[str, str], Callable[[Json], Json]] = MappingProxyType(
     {
         ("v1", "Namespace"): _namespace,
-        ("v1", "PersistentVolumeClaim"): _claim,
+        ("v1", "PersistentVolumeClaim"): lambda obj: filled(
+            changed(obj, "spec", _claim_spec), {"status": {"phase": "Pending"}}
+        ),
         ("v1", "Secret"): _secret,
-        ("scheduling.k8s.io/v1", "PriorityClass"): _priority_class,
-        ("storage.k8s.io/v1", "StorageClass"): _storage_class,
+        ("scheduling.k8s.io/v1", "PriorityClass"): lambda obj: filled(
+            obj, {"preemptionPolicy": "PreemptLowerPriority"}
+        ),
+        ("storage.k8s.io/v1", "StorageClass"): lambda obj: filled(
+            obj, {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"}
+        ),
         (f"{_RBAC}/v1", "ClusterRoleBinding"): _role_binding,
         (f"{_RBAC}/v1", "RoleBinding"): _role_binding,
         (f"{_REGISTRATION}/v1", "MutatingWebhookConfiguration"): _webhooks,
@@ -536,7 +505,8 @@ def give_account(review: Review, store: ObjectStore, identities: Identities) -> 
         return errors.forbidden(key, store.defined, why)
     account = account or {}
     spec = {**spec, "serviceAccountName": name, "serviceAccount": name}
-    if _wants_token(spec, account):
+    wanted = [one.get("automountServiceAccountToken") for one in (spec, account)]
+    if next((bool(one) for one in wanted if one is not None), True):
         meta = metadata(pod)
         own = text_field(meta, "name") or text_field(meta, "generateName")
         spec = _with_token(spec, lambda: identities.generated_name(_PREFIX, namespace, own))
@@ -546,13 +516,6 @@ def give_account(review: Review, store: ObjectStore, identities: Identities) -> 
         ]
         spec = {**spec, "imagePullSecrets": secrets}
     return {**pod, "spec": spec}
-
-
-def _wants_token(spec: Json, account: Json) -> bool:
-    for one in (spec, account):
-        if one.get("automountServiceAccountToken") is not None:
-            return bool(one["automountServiceAccountToken"])
-    return True
 
 
 def _with_token(spec: Json, new_name: Callable[[], str]) -> Json:
@@ -571,7 +534,7 @@ def _with_token(spec: Json, new_name: Callable[[], str]) -> Json:
         return {**container, "volumeMounts": [*mounts, token]}
 
     for group in ("initContainers", "containers"):
-        spec = changed(spec, group, _each_with(mount))
+        spec = changed_items(spec, group, mount)
     if not mounted or name:
         return spec
     namespace = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
@@ -587,10 +550,6 @@ def _with_token(spec: Json, new_name: Callable[[], str]) -> Json:
             {"name": found, "projected": {"defaultMode": _MODE, "sources": sources}},
         ],
     }
-
-
-def _each_with(mount: Callable[[Json], Json]) -> Callable[[Json], Json]:
-    return lambda some: each(some, mount)
 
 
 # What Kubernetes itself changes in new objects before any webhook sees them.
@@ -615,7 +574,11 @@ def pod_plugin(store: ObjectStore, identities: Identities) -> Plugin:
         pod = give_account(review, store, identities)
         if isinstance(pod, ApiError) or pod.get("spec").__class__ is not dict:
             return pod
-        spec = _with_priority(pod["spec"], store)
+        name = text_field(pod["spec"], "priorityClassName")
+        found = store.get("scheduling.k8s.io/v1", "PriorityClass", "", name) if name else None
+        policy = text_field(found, "preemptionPolicy") or "PreemptLowerPriority"
+        value = found.get("value", 0) if found else 0
+        spec = filled(pod["spec"], {"priority": value, "preemptionPolicy": policy})
         given = entries(spec, "tolerations")
         added = [
             {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _SECONDS}
@@ -625,14 +588,6 @@ def pod_plugin(store: ObjectStore, identities: Identities) -> Plugin:
         return {**pod, "spec": ({**spec, "tolerations": [*given, *added]} if added else spec)}
 
     return admit
-
-
-def _with_priority(spec: Json, store: ObjectStore) -> Json:
-    name = text_field(spec, "priorityClassName")
-    found = store.get("scheduling.k8s.io/v1", "PriorityClass", "", name) if name else None
-    policy = text_field(found, "preemptionPolicy") or "PreemptLowerPriority"
-    value = found.get("value", 0) if found else 0
-    return filled(spec, {"priority": value, "preemptionPolicy": policy})
 
 
 def _tolerates(toleration: Json, key: str) -> bool:

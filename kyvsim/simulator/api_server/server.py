@@ -1,12 +1,20 @@
-"""How a request goes through an API server: routed, admitted, stored."""
+"""How a request goes through an API server: routed, admitted, stored; and its subresources."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from types import MappingProxyType
+from itertools import count
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, entries, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    ObjectKey,
+    entries,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.model.ports import fault_text
 from kyvsim.model.request import Operation, UserInfo
@@ -43,6 +51,13 @@ from kyvsim.simulator.api_server.validation import (
 )
 from kyvsim.simulator.scheduler import VirtualClock
 
+# Subresources: parts of an object that are read and written by themselves.
+#
+# Source of the rules: k8s.io/kubernetes pkg/registry (core/pod/storage, apps/*/storage,
+# core/namespace/storage).
+
+_SIZES = ("resources", "resizePolicy")
+
 
 def scale_of(obj: Json) -> Json:
     """Return an object's Scale: how many replicas it should have, and has."""
@@ -60,12 +75,7 @@ def scale_of(obj: Json) -> Json:
     }
 
 
-def as_shown(obj: Json, subresource: str) -> Json:
-    """Return an object as a subresource presents it."""
-    return scale_of(obj) if subresource == "scale" and obj is not None else obj
-
-
-def as_sent(subresource: str, sent: Json, old: Json) -> Json:
+def _as_sent(subresource: str, sent: Json, old: Json) -> Json:
     """Return an update of a subresource without the fields that it cannot change."""
     if subresource == "scale":
         shown = scale_of(old)
@@ -88,20 +98,16 @@ def _resized(sent: Json, old: Json) -> Json:
     """Return a Pod whose containers have the resources of another; nothing else is taken over."""
     spec = dict(old.get("spec") or {})
     for field in ("containers", "initContainers"):
-        wanted = {one.get("name"): one for one in (sent.get("spec") or {}).get(field) or ()}
+        sizes = {
+            one.get("name"): {name: one[name] for name in _SIZES if name in one}
+            for one in (sent.get("spec") or {}).get(field) or ()
+        }
         if field in spec:
-            spec[field] = [_sized(one, wanted.get(one.get("name"))) for one in spec[field]]
+            spec[field] = [{**one, **sizes.get(one.get("name"), {})} for one in spec[field]]
     return {**old, "spec": spec}
 
 
-def _sized(container: Json, wanted: Json) -> Json:
-    if wanted is None:
-        return container
-    sizes = {name: wanted[name] for name in ("resources", "resizePolicy") if name in wanted}
-    return {**container, **sizes}
-
-
-def as_stored(subresource: str, shown: Json, now: Json) -> Json:
+def _as_stored(subresource: str, shown: Json, now: Json) -> Json:
     """Return the whole object that a write of a subresource leaves."""
     if subresource == "scale":
         replicas = (shown.get("spec") or {}).get("replicas", 0)
@@ -149,7 +155,7 @@ def exec_request(
 # Whether a request names a kind that is served, and a namespace that is there.
 
 
-def placed(request: ApiRequest, store: ObjectStore) -> ApiRequest:
+def _placed(request: ApiRequest, store: ObjectStore) -> ApiRequest:
     """Return a request as its path says it: what lies in no namespace has none, whatever it says.
 
     upstream: k8s.io/apiserver pkg/registry/rest/meta.go
@@ -162,7 +168,7 @@ def placed(request: ApiRequest, store: ObjectStore) -> ApiRequest:
     return replace(request, key=key._replace(namespace=""), object=obj)
 
 
-def place_problem(request: ApiRequest, store: ObjectStore) -> ApiError | None:
+def _place_problem(request: ApiRequest, store: ObjectStore) -> ApiError | None:
     """Return why nothing can be at the place that a request names, or None.
 
     upstream: the NamespaceLifecycle plugin, k8s.io/apiserver pkg/admission/plugin/namespace.
@@ -199,16 +205,29 @@ _FIRST_PORT = 30000
 _FIRST_HOST = 10
 
 
-def prepared(obj: Json, store: ObjectStore) -> Json:
+def _new(obj: Json, store: ObjectStore) -> Json:
     """Return a new object with what its kind gets from the server."""
-    prepare = _PREPARATIONS.get(object_key(obj)[:2])
-    spec = obj.get("spec")
-    return prepare(obj, store) if prepare and spec.__class__ is dict else obj
-
-
-def _pod(obj: Json, store: ObjectStore) -> Json:
-    del store
-    return {**obj, "status": {"phase": "Pending", "qosClass": qos_class(obj["spec"])}}
+    spec, key = obj.get("spec"), object_key(obj)[:2]
+    if spec.__class__ is not dict:
+        return obj
+    if key == ("v1", "Pod"):
+        return {**obj, "status": {"phase": "Pending", "qosClass": qos_class(spec)}}
+    if key == ("v1", "Service") and spec.get("type") != "ExternalName":
+        return {**obj, "spec": _with_addresses(spec, store)}
+    if key == ("batch/v1", "Job") and spec.get("manualSelector") is not True:
+        # A Job has a selector of its own, which its template's labels fit.
+        uid, name = (obj["metadata"][field] for field in ("uid", "name"))
+        template = spec.get("template") or {}
+        marks = {
+            "batch.kubernetes.io/controller-uid": uid,
+            "batch.kubernetes.io/job-name": name,
+            "controller-uid": uid,
+            "job-name": name,
+        }
+        marked = with_metadata(template, {"labels": {**labels(template), **marks}})
+        selector = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+        return {**obj, "spec": {**spec, "selector": selector, "template": marked}}
+    return obj
 
 
 def qos_class(spec: Json) -> str:
@@ -228,64 +247,26 @@ def qos_class(spec: Json) -> str:
     return "Guaranteed" if limited else "Burstable"
 
 
-def _job(obj: Json, store: ObjectStore) -> Json:
-    """Return a Job with a selector of its own, which its template's labels fit."""
-    del store
-    spec, meta = obj["spec"], metadata(obj)
-    if spec.get("manualSelector") is True:
-        return obj
-    uid, name = meta["uid"], meta["name"]
-    template = spec.get("template") or {}
-    template_meta = metadata(template)
-    marks = {
-        "batch.kubernetes.io/controller-uid": uid,
-        "batch.kubernetes.io/job-name": name,
-        "controller-uid": uid,
-        "job-name": name,
-    }
-    marked = {**template_meta, "labels": {**(template_meta.get("labels") or {}), **marks}}
-    selector = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
-    template = {**template, "metadata": marked}
-    return {**obj, "spec": {**spec, "selector": selector, "template": template}}
-
-
-def _service(obj: Json, store: ObjectStore) -> Json:
-    spec = obj["spec"]
-    if spec.get("type") == "ExternalName":
-        return obj
+def _with_addresses(spec: Json, store: ObjectStore) -> Json:
+    """Return the specification of a Service with addresses and ports that nobody else has."""
     services = [one.get("spec") or {} for one in store.list("v1", "Service", "")]
     if not spec.get("clusterIP"):
         taken = {one.get("clusterIP") for one in services}
-        spec = {**spec, "clusterIP": _free_address(taken)}
+        numbers = range(_FIRST_HOST, 1 << 16)
+        addresses = (f"10.96.{number >> 8}.{number & 255}" for number in numbers)
+        spec = {**spec, "clusterIP": next((one for one in addresses if one not in taken), "")}
     spec = {**spec, "clusterIPs": [spec["clusterIP"]]}
-    if spec.get("type") in _REACHABLE:
-        used = {port.get("nodePort") for one in services for port in entries(one, "ports")}
-        spec = {**spec, "ports": _with_node_ports(entries(spec, "ports"), used)}
-    return {**obj, "spec": spec}
+    if spec.get("type") not in _REACHABLE:
+        return spec
+    used = {port.get("nodePort") for one in services for port in entries(one, "ports")}
+    ports = []
+    for port in entries(spec, "ports"):
+        free = (number for number in count(_FIRST_PORT) if number not in used)
+        number = port.get("nodePort") or next(free)
+        used.add(number)
+        ports.append({**port, "nodePort": number})
+    return {**spec, "ports": ports}
 
-
-def _free_address(taken: set[Json]) -> str:
-    for number in range(_FIRST_HOST, 1 << 16):
-        address = f"10.96.{number >> 8}.{number & 255}"
-        if address not in taken:
-            return address
-    return ""
-
-
-def _with_node_ports(ports: list[Json], used: set[Json]) -> list[Json]:
-    given = []
-    for port in ports:
-        number = port.get("nodePort") or _FIRST_PORT
-        while not port.get("nodePort") and number in used:
-            number += 1
-        used = {*used, number}
-        given.append({**port, "nodePort": number})
-    return given
-
-
-_PREPARATIONS: Mapping[tuple[str, str], Callable[[Json, ObjectStore], Json]] = MappingProxyType(
-    {("v1", "Pod"): _pod, ("v1", "Service"): _service, ("batch/v1", "Job"): _job}
-)
 
 # A request's way: found → admitted → stored.
 #
@@ -293,11 +274,7 @@ _PREPARATIONS: Mapping[tuple[str, str], Callable[[Json, ObjectStore], Json]] = M
 # there already is found only at the end. Source of the rules: k8s.io/apiserver
 # pkg/endpoints/handlers and pkg/registry/generic/registry/store.go.
 
-Validator = Callable[[Review], ApiError | None]
-"""Says what is wrong with an object as it would be stored."""
-
-Observer = Callable[[ApiRequest, ApiResponse, Json], None]
-"""Called with a request, its response and the former object."""
+_CHANGES = frozenset({Operation.UPDATE, Operation.DELETE})
 
 
 class Admitted(NamedTuple):
@@ -321,9 +298,11 @@ class ApiServer:
         """Called before webhooks, which do not get what it refuses."""
         self.plugins: list[Callable[[Review], Json | ApiError]] = []
         """What changes or refuses an object before any webhook sees it."""
-        self.validators: list[Validator] = []
+        self.validators: list[Callable[[Review], ApiError | None]] = []
+        """What says what is wrong with an object as it would be stored."""
         self.authorizers: list[Callable[[ApiRequest], ApiError | None]] = []
-        self.observers: list[Observer] = []
+        self.observers: list[Callable[[ApiRequest, ApiResponse, Json], None]] = []
+        """Called with a request, its response and the former object."""
 
     def perform(self, request: ApiRequest) -> ApiResponse:
         """Take a request the whole way, in one step."""
@@ -332,44 +311,42 @@ class ApiServer:
 
     def admit(self, request: ApiRequest) -> Admitted | ApiResponse:
         """Return the request with what it would store, or its refusal."""
-        request = placed(request, self.store)
+        request = _placed(request, self.store)
         old = self.store.get(*request.key) if request.key.name else None
         try:
-            problem = self._first_problem(request, old)
+            refusals = (authorize(request) for authorize in self.authorizers)
+            problem = next((one for one in refusals if one is not None), None)
+            problem = problem or _place_problem(request, self.store)
+            creates = request.operation is Operation.CREATE and not request.subresource
+            if problem is None and old is None and not creates:
+                problem = errors.not_found(request.key, self.store.defined)
             if problem is None:
                 return self._through_webhooks(request, old)
         except Exception as error:  # noqa: BLE001 — INVARIANT: an object's fault is its refusal
             problem = errors.internal(fault_text(error))
         return self._refuse(request, problem, (), old)
 
-    def _first_problem(self, request: ApiRequest, old: Json | None) -> ApiError | None:
-        for authorize in self.authorizers:
-            refused = authorize(request)
-            if refused is not None:
-                return refused
-        problem = place_problem(request, self.store)
-        creates = request.operation is Operation.CREATE and not request.subresource
-        if problem is None and old is None and not creates:
-            return errors.not_found(request.key, self.store.defined)
-        return problem
-
     def _through_webhooks(self, request: ApiRequest, old: Json | None) -> Admitted | ApiResponse:
         obj = self._prepared(request, old)
         if isinstance(obj, ApiError):
             return self._refuse(request, obj, (), old)
         warnings: list[str] = []
-        before = as_shown(old, request.subresource) if _sees_old(request) else None
+        before = old if request.operation in _CHANGES else None
+        if request.subresource == "scale" and before is not None:
+            before = scale_of(before)
         uid = self.identities.uid("review", request.operation, *request.key)
         review = Review(request, uid, obj, before)
         for plugin in self.plugins:
             changed = plugin(review)
             if isinstance(changed, ApiError):
                 return self._refuse(request, changed, (), old)
-            review = _with_object(review, changed)
+            review = review._replace(object=changed)
         refused, review = self._mutated(review, warnings)
         if refused is not None:
             return self._refuse(request, refused, tuple(warnings), old)
-        review = _with_object(review, self._completed(review))
+        completed = self._completed(review)
+        if completed is not review.object:
+            review = review._replace(object=completed)
         return self._validated(review, warnings, old)
 
     def _mutated(self, review: Review, warnings: list[str]) -> tuple[ApiError | None, Review]:
@@ -418,10 +395,11 @@ class ApiServer:
         self, review: Review, warnings: list[str], old: Json | None
     ) -> Admitted | ApiResponse:
         request = review.request
-        for validator in (*self.validators, self._fits):
-            problem = validator(review)
-            if problem is not None:
-                return self._refuse(request, problem, tuple(warnings), old)
+        problems = (validator(review) for validator in self.validators)
+        problem = next((one for one in problems if one is not None), None)
+        problem = problem or refuse_schema_errors(review, self.store)
+        if problem is not None:
+            return self._refuse(request, problem, tuple(warnings), old)
         denied: list[ApiError] = []
         for asked in (self.policies, self.webhooks):
             for webhook in () if denied else asked:
@@ -431,9 +409,6 @@ class ApiServer:
         if denied:
             return self._refuse(request, denied[0], tuple(warnings), old)
         return Admitted(request, review.object, old, tuple(warnings))
-
-    def _fits(self, review: Review) -> ApiError | None:
-        return refuse_schema_errors(review, self.store)
 
     def _prepared(self, request: ApiRequest, old: Json | None) -> Json | ApiError:
         """Return the object sent with defaults, and without what this request cannot set."""
@@ -451,7 +426,7 @@ class ApiServer:
         if version and version != metadata(old)["resourceVersion"]:
             return errors.conflict(request.key, self.store.defined)
         if request.subresource:
-            return as_defined(as_sent(request.subresource, obj, old), self.store)
+            return as_defined(_as_sent(request.subresource, obj, old), self.store)
         if has_status(request.key, self.store):
             kept = {"status": old["status"]} if "status" in old else {}
             obj = {**without_status(obj), **kept}
@@ -483,7 +458,7 @@ class ApiServer:
             "creationTimestamp": self.clock.stamp(),
             "generation": 1,
         }
-        return prepared(with_metadata(obj, filled), self.store)
+        return _new(with_metadata(obj, filled), self.store)
 
     def persist(self, admitted: Admitted) -> ApiResponse:
         """Store what was admitted, unless another was faster."""
@@ -499,10 +474,11 @@ class ApiServer:
             return self._refuse(request, errors.not_found(key, self.store.defined), warnings)
         if request.operation is Operation.DELETE or request.subresource == "eviction":
             return self._delete(request, now, warnings)
-        if old is not None and now is not None and _version(now) != _version(old):
+        version = metadata(now).get("resourceVersion")
+        if now is not None and old is not None and version != metadata(old).get("resourceVersion"):
             return self._refuse(request, errors.conflict(key, self.store.defined), warnings, now)
         if request.subresource:
-            obj = as_stored(request.subresource, obj, now)
+            obj = _as_stored(request.subresource, obj, now)
         if request.dry_run or obj == now:
             return self._answer(request, ApiResponse(obj, warnings), now)
         if now is not None and is_terminating(now) and not is_held(obj):
@@ -534,18 +510,6 @@ class ApiServer:
         for observer in self.observers:
             observer(request, response, old)
         return response
-
-
-def _with_object(review: Review, obj: Json) -> Review:
-    return review if obj is review.object else review._replace(object=obj)
-
-
-def _sees_old(request: ApiRequest) -> bool:
-    return request.operation in {Operation.UPDATE, Operation.DELETE}
-
-
-def _version(obj: Json) -> Json:
-    return metadata(obj).get("resourceVersion")
 
 
 # The API as one user sees it.
