@@ -1,9 +1,9 @@
 """The installed policies: how they become ready, and what evaluates them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TypeVar
 
 from kyvsim.engine.compile import (
     CompiledPolicy,
@@ -43,8 +43,6 @@ from kyvsim.simulator.native_policies import (
     with_why_not,
 )
 
-# The policies that act at admission and those that work in the background.
-
 # The policies that act at admission: compiled, and there only once they are ready.
 #
 # Source of the rules: upstream pkg/controllers/policycache/controller.go, pkg/policycache.
@@ -54,8 +52,7 @@ CEL_KINDS = CEL_POLICIES.kinds
 """The kinds of `policies.kyverno.io`."""
 GENERATING_KINDS = tuple((f"{CEL_GROUP}/v1", kind) for kind in sorted(filter(generates, CEL_KINDS)))
 MUTATING_KINDS = tuple((f"{CEL_GROUP}/v1", kind) for kind in sorted(filter(mutates, CEL_KINDS)))
-_EXCEPTION = (f"{RULES_GROUP}/v2", "PolicyException")
-_CEL_EXCEPTION = (f"{CEL_GROUP}/v1", "PolicyException")
+_Exception = TypeVar("_Exception", PolicyException, CelException)
 
 
 class PolicyCache:
@@ -151,40 +148,31 @@ class PolicyCache:
         model = self._sim.settings.model
         tracer = self._sim.tracer
         options = CompileOptions(self.system, model=model, admitted=True, tracer=tracer)
+        readers = self._sim.readers
         if policy.kind not in CEL_KINDS:
-            return options._replace(exceptions=tuple(self._exceptions()))
-        kinds = self._sim.store.defined
-        return options._replace(cel_exceptions=tuple(self._cel_exceptions()), kinds=kinds)
+            found = self._exceptions(f"{RULES_GROUP}/v2", readers.exception)
+            return options._replace(exceptions=found)
+        of_cel = self._exceptions(f"{CEL_GROUP}/v1", readers.cel_exception)
+        return options._replace(cel_exceptions=of_cel, kinds=self._sim.store.defined)
 
-    def _exceptions(self) -> Iterable[PolicyException]:
+    def _exceptions(
+        self, api_version: str, read: Callable[[Json], tuple[_Exception | None, object]]
+    ) -> tuple[_Exception, ...]:
         namespace = self._sim.settings.exceptions_namespace
-        if not namespace:
-            return
-        for obj in self._sim.store.list(*_EXCEPTION, "" if namespace == "*" else namespace):
-            exception, _ = self._sim.readers.exception(obj)
-            if exception is not None:
-                yield exception
-
-    def _cel_exceptions(self) -> Iterable[CelException]:
-        namespace = self._sim.settings.exceptions_namespace
-        if not namespace:
-            return
-        for obj in self._sim.store.list(*_CEL_EXCEPTION, "" if namespace == "*" else namespace):
-            exception, _ = self._sim.readers.cel_exception(obj)
-            if exception is not None:
-                yield exception
+        place = "" if namespace == "*" else namespace
+        stored = self._sim.store.list(api_version, "PolicyException", place) if namespace else ()
+        return tuple(one for one, _ in map(read, stored) if one is not None)
 
     def waiting(self) -> tuple[str, ...]:
         """Return the keys of policies that are stored and do not act, in order."""
         store, named = self._sim.store, {kind for _, kind in POLICY_KINDS} | CEL_KINDS
-        stored = (
-            obj for kind in store.kinds() if kind[1] in named for obj in store.list(*kind, "")
-        )
-        policies = [one for one in stored if _is_webhook_kind(object_key(one))]
-        places = {place_of(object_key(one).kind, policy_key(one)): one for one in policies}
-        return tuple(sorted({policy_key(places[one]) for one in places.keys() - self._policies}))
+        kinds = [kind for kind in store.kinds() if kind[1] in named]
+        keys = (object_key(obj) for kind in kinds for obj in store.list(*kind, ""))
+        policies = (key for key in keys if key[:2] in POLICY_KINDS or is_webhook_policy(key))
+        found = {place_of(key.kind, _key(key)): _key(key) for key in policies}
+        return tuple(sorted({key for place, key in found.items() if place not in self._policies}))
 
-    def webhook_facts(self, policy: Policy) -> "WebhookFacts":
+    def webhook_facts(self, policy: Policy) -> WebhookFacts:
         """Return what the webhook of a policy in CEL needs to know of it."""
         place = place_of(policy.kind, policy.key)
         if place not in self._webhook_facts:
@@ -209,14 +197,9 @@ class PolicyCache:
         return self._index
 
 
-def policy_key(obj: Json) -> str:
+def _key(key: ObjectKey) -> str:
     """Return the key of a policy that is stored: `namespace/name` for a namespaced one."""
-    key = object_key(obj)
     return f"{key.namespace}/{key.name}" if key.namespace else key.name
-
-
-def _is_webhook_kind(key: ObjectKey) -> bool:
-    return key[:2] in POLICY_KINDS or is_webhook_policy(key)
 
 
 def is_webhook_policy(key: ObjectKey) -> bool:
@@ -321,27 +304,21 @@ class PolicyLister:
             after(NOTICE, _LISTER_ACTOR, self._forget_all)
         elif (split_api_version(key.api_version)[0], key.kind) in self._named:
             if change.new is None:
-                after(NOTICE, _LISTER_ACTOR, lambda: self._drop(policy_key(change.old)))
+                after(NOTICE, _LISTER_ACTOR, lambda: self._drop(_key(key)))
             elif change.old is None or change.old.get("spec") != change.new.get("spec"):
                 after(NOTICE, _LISTER_ACTOR, lambda: self._take(key))
 
     def _take(self, key: ObjectKey) -> None:
         obj = self._sim.store.get(*key)
-        policy = self._read(obj) if obj is not None else None
-        if policy is None:
+        policy = self._sim.readers.policy(obj)[0] if obj is not None else None
+        # It works in the background, now or until now.
+        if policy is None or not (self._works(policy) or policy.key in self._policies):
             return
         before = self._policies.get(policy.key)
         self._policies[policy.key] = policy
         self._forget(policy.key)
         for listener in self.changed:
             listener(policy, before)
-
-    def _read(self, obj: Json) -> Policy | None:
-        """Return a policy if it works in the background, now or until now."""
-        policy, _ = self._sim.readers.policy(obj)
-        if policy is None:
-            return None
-        return policy if self._works(policy) or policy.key in self._policies else None
 
     def _drop(self, key: str) -> None:
         self._forget(key)
@@ -351,13 +328,10 @@ class PolicyLister:
                 listener(policy)
 
 
-# A policy's way to readiness: its status, and its place in the cache.
-
 # What the status of a policy in CEL says: whether it acts, may be reported on, and its variants.
 #
 # Source of the rules: upstream pkg/controllers/policystatus (controller.go, vpol.go).
 
-_REPORTING = "RBACPermissionsGranted"
 _VERBS = ("get", "list", "watch")
 _WITHOUT_SCANS = "Background scanning disabled; reporting permissions not required."
 
@@ -367,14 +341,37 @@ def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Js
 
     What the API server evaluates in its place is for whoever makes that to say.
     """
-    conditions = [one.written(now, before) for one in _conditions(policy, store)]
+    conditions = []
+    if policy.facts.admission:
+        conditions.append(_ready("WebhookConfigured", True, "Webhook configured.", now, before))
+    missing = ""
+    said = _WITHOUT_SCANS
+    if policy.facts.background:
+        missing = "; ".join(
+            f"{verb} {group}/{version}, Resource={resource}: "
+            for (group, version, resource), verb in product(resources_of(policy), _VERBS)
+            if not allows({"verb": verb, "group": group, "resource": resource}, REPORTS, store)
+        )
+        said = "Policy is ready for reporting."
+    if missing:
+        said = f"Policy is not ready for reporting, missing permissions: {missing}."
+    conditions.append(_ready("RBACPermissionsGranted", not missing, said, now, before))
     ready = all(one["status"] == "True" for one in conditions)
     stated = {"conditionStatus": {"conditions": conditions, "message": "", "ready": ready}}
     if generates(policy.kind):
         return stated
     configs = {
         one.name: {
-            "targets": list(_targets(one.spec)),
+            # In the order of group, version and resource.
+            "targets": [
+                {
+                    **({"group": group} if group else {}),
+                    "version": version,
+                    "resource": resource,
+                    "kind": kind_of_plural(group, resource),
+                }
+                for group, version, resource in sorted(matched_resources(one.spec))
+            ],
             "spec": {name: value for name, value in one.spec.items() if value is not None},
         }
         for one in variants_of(policy)
@@ -384,59 +381,25 @@ def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Js
     return derived if verifies_images(policy.kind) else {**derived, "generated": False}
 
 
-def _missing(policy: Policy, store: ObjectStore) -> Iterator[str]:
-    for (group, version, resource), verb in product(resources_of(policy), _VERBS):
-        attributes = {"verb": verb, "group": group, "resource": resource}
-        if not allows(attributes, REPORTS, store):
-            yield f"{verb} {group}/{version}, Resource={resource}: "
-
-
-class _ReadyCondition(NamedTuple):
-    kind: str
-    holds: bool
-    message: str
-
-    def written(self, now: str, before: Json) -> Json:
-        """Return it as a status has it, with the time since when it is so."""
-        status = "True" if self.holds else "False"
-        for one in ((before or {}).get("conditionStatus") or {}).get("conditions") or ():
-            if text_field(one, "type") == self.kind and text_field(one, "status") == status:
-                now = text_field(one, "lastTransitionTime") or now
-        return {
-            "lastTransitionTime": now,
-            "message": self.message,
-            "reason": "Succeeded" if self.holds else "Failed",
-            "status": status,
-            "type": self.kind,
-        }
-
-
-def _conditions(policy: Policy, store: ObjectStore) -> Iterator[_ReadyCondition]:
-    if policy.facts.admission:
-        yield _ReadyCondition("WebhookConfigured", True, "Webhook configured.")
-    if not policy.facts.background:
-        yield _ReadyCondition(_REPORTING, True, _WITHOUT_SCANS)
-        return
-    missing = "; ".join(_missing(policy, store))
-    said = "Policy is ready for reporting."
-    if missing:
-        said = f"Policy is not ready for reporting, missing permissions: {missing}."
-    yield _ReadyCondition(_REPORTING, not missing, said)
-
-
-def _targets(spec: Mapping[str, Json]) -> Iterator[Json]:
-    """Yield the kinds that a variant is for, in the order of group, version and resource."""
-    for group, version, resource in sorted(matched_resources(spec)):
-        kind = kind_of_plural(group, resource)
-        named = {"group": group} if group else {}
-        yield {**named, "version": version, "resource": resource, "kind": kind}
+def _ready(kind: str, holds: bool, message: str, now: str, before: Json) -> Json:
+    """Return a condition as a status has it, with the time since when it is so."""
+    status = "True" if holds else "False"
+    for one in ((before or {}).get("conditionStatus") or {}).get("conditions") or ():
+        if text_field(one, "type") == kind and text_field(one, "status") == status:
+            now = text_field(one, "lastTransitionTime") or now
+    return {
+        "lastTransitionTime": now,
+        "message": message,
+        "reason": "Succeeded" if holds else "Failed",
+        "status": status,
+        "type": kind,
+    }
 
 
 # A policy's way to readiness: its status, and its place in the cache.
 #
 # Source of the rules: upstream pkg/controllers/webhook (status), pkg/controllers/policycache.
 
-_KINDS = frozenset(POLICY_KINDS)
 _STATUS_ACTOR = "admission-controller"
 _COUNTS = MappingProxyType(
     {
@@ -463,14 +426,14 @@ class PolicyStatusController:
 
     def _observe(self, change: StoreChange) -> None:
         key = change.key
-        scheduler = self._sim.scheduler
+        scheduler, is_rules = self._sim.scheduler, key.api_version.startswith(f"{RULES_GROUP}/")
         if key.kind == "PolicyException":
             scheduler.after(NOTICE, _STATUS_ACTOR, self._cache.forget_compiled)
-        elif (key.api_version, key.kind) in _KINDS or _is_policy(key) or is_webhook_policy(key):
+        elif (is_rules and key.kind in {"ClusterPolicy", "Policy"}) or is_webhook_policy(key):
             if change.new is None:
-                scheduler.after(NOTICE, _STATUS_ACTOR, lambda: self._drop(change.old))
+                scheduler.after(NOTICE, _STATUS_ACTOR, lambda: self._drop(key))
             elif change.old is None or _spec(change.old) != _spec(change.new):
-                acts = self._cache.get(_place(change.subject)) is not None
+                acts = self._cache.get(place_of(key.kind, _key(key))) is not None
                 delay = POLICY_CHANGED if acts else POLICY_READY
                 scheduler.after(delay, _STATUS_ACTOR, lambda: self._reconcile(key))
 
@@ -481,49 +444,31 @@ class PolicyStatusController:
         policy, _ = self._sim.readers.policy(obj)
         compiled = self._cache.compiled(policy) if policy else None
         now = self._sim.clock.stamp()
-        before = self._cache.get(_place(obj))
+        before = self._cache.get(place_of(key.kind, _key(key)))
         if policy is not None and compiled is not None:
             self._cache.put(policy, compiled)
+        old = obj.get("status")
         if policy is not None and is_webhook_policy(key):
-            status = cel_status(policy, self._sim.store, now, obj.get("status"))
-            status = with_twin_of(status, obj.get("status"))
-            self._record(obj, with_why_not(status, plan_of(policy, self._sim)))
+            status = with_twin_of(cel_status(policy, self._sim.store, now, old), old)
+            status = with_why_not(status, plan_of(policy, self._sim))
         else:
             sound = policy if compiled is not None else None
             plan = plan_of(sound, self._sim) if sound is not None else None
-            self._write(obj, with_why_not(_status(sound, obj.get("status"), now), plan))
+            status = with_why_not(_status(sound, old, now), plan)
+        if old != status:
+            self._sim.client(ADMISSION).update({**obj, "status": status}, "status")
         if policy is None or compiled is None:
             return
         for listener in self.changed:
             listener(policy, before.policy if before else None)
 
-    def _drop(self, obj: Json) -> None:
-        compiled = self._cache.get(_place(obj))
-        self._cache.drop(_place(obj))
+    def _drop(self, key: ObjectKey) -> None:
+        place = place_of(key.kind, _key(key))
+        compiled = self._cache.get(place)
+        self._cache.drop(place)
         if compiled is not None:
             for listener in self.dropped:
                 listener(compiled.policy)
-
-    def _write(self, obj: Json, status: Json) -> None:
-        before = obj.get("status")
-        now = self._sim.clock.stamp()
-        (condition,) = status["conditions"]
-        for one in (before or {}).get("conditions") or ():
-            if one.get("status") == condition["status"]:
-                now = one.get("lastTransitionTime") or now
-        self._record(obj, {**status, "conditions": [{**condition, "lastTransitionTime": now}]})
-
-    def _record(self, obj: Json, status: Json) -> None:
-        if obj.get("status") != status:
-            self._sim.client(ADMISSION).update({**obj, "status": status}, "status")
-
-
-def _place(obj: Json) -> str:
-    return place_of(object_key(obj).kind, policy_key(obj))
-
-
-def _is_policy(key: ObjectKey) -> bool:
-    return key.api_version.startswith("kyverno.io/") and key.kind in {"ClusterPolicy", "Policy"}
 
 
 def _spec(obj: Json) -> Json:
