@@ -1,11 +1,12 @@
 """A scenario: its steps and expectations, on a cluster of its own, from beginning to end."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.engine.compile import Model
-from kyvsim.kubernetes.discovery import lies_in_namespace, split_api_version
+from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.kubernetes.quantities import SECOND, format_duration
 from kyvsim.kubernetes.wildcard import matches
@@ -76,8 +77,7 @@ class FieldMismatch(NamedTuple):
 
 def first_mismatch(wanted: Json, found: Json) -> FieldMismatch | None:
     """Return the first place at which an object does not fit, or None where it fits."""
-    fitting = [0]
-    return _compare(wanted, found, "", fitting)
+    return _compare(wanted, found, "", [0])
 
 
 def closest_mismatch(wanted: Json, objects: Iterable[Json]) -> tuple[Json, FieldMismatch] | None:
@@ -124,7 +124,12 @@ def _compare(wanted: Json, found: Json, path: str, fitting: list[int]) -> FieldM
         return None
     if wanted.__class__ is list:
         return _compare_lists(wanted, found, path, fitting)
-    if not _same(wanted, found):
+    both = {wanted.__class__, found.__class__}
+    if wanted.__class__ is str:
+        same = found.__class__ is str and matches(wanted, found)
+    else:
+        same = (len(both) == 1 or both <= _NUMBERS) and bool(wanted == found)
+    if not same:
         return _wrong(path, f"is {_shown(found)}, not {_shown(wanted)}", fitting)
     fitting[0] += 1
     return None
@@ -146,13 +151,6 @@ def _compare_lists(
             return _compare(value, found[0], place, fitting)
         return _wrong(place, f"is met by none of {len(found)} items", fitting)
     return None
-
-
-def _same(wanted: Json, found: Json) -> bool:
-    if wanted.__class__ is str:
-        return found.__class__ is str and matches(wanted, found)
-    both = {wanted.__class__, found.__class__}
-    return (len(both) == 1 or both <= _NUMBERS) and bool(wanted == found)
 
 
 def _wrong(path: str, reason: str, fitting: list[int]) -> FieldMismatch:
@@ -247,7 +245,9 @@ class _Watched:
 
     def check_stored(self) -> None:
         """Settle what the objects that are there settle, and those that are gone already."""
-        self._was_there = self._entry.demand is Demand.GONE and self._has_been_there()
+        if self._entry.demand is Demand.GONE:
+            every = (change.subject for change in self._sim.store.changes)
+            self._was_there = bool(self._fitting(every))
         for obj in self._there():
             self._see(obj)
         self._see_absence()
@@ -289,7 +289,7 @@ class _Watched:
         limited = self._entry.demand is Demand.GONE and self.deadline is not None
         if not limited or not self._was_there or self._settled is not None or self._late():
             return
-        if not self._fitting():
+        if not self._fitting(self._sim.store.every()):
             self._settled = ExpectationResult(met=True, time=self._sim.clock.elapsed)
 
     def _late(self) -> bool:
@@ -299,7 +299,7 @@ class _Watched:
         check, end = self._entry.demand, now if self.deadline is None else self.deadline
         if check is Demand.NEVER:
             return ExpectationResult(met=True, time=end)
-        fitting = self._fitting()
+        fitting = self._fitting(self._sim.store.every())
         if check is Demand.GONE:
             there = f"{_name(object_key(fitting[0]))} is there" if fitting else ""
             met = not fitting and self.deadline is None
@@ -307,25 +307,18 @@ class _Watched:
             return ExpectationResult(met, end, there or ("" if met else why))
         if check is Demand.FINALLY and fitting:
             return ExpectationResult(met=True, time=end)
-        return ExpectationResult(
-            met=False, time=end, reason=self._why_not(came_later=bool(fitting))
-        )
-
-    def _why_not(self, *, came_later: bool) -> str:
-        if came_later:
-            return "it came later"
         closest = closest_mismatch(self._entry.wanted, self._there())
-        if closest is not None:
-            return f"{_name(object_key(closest[0]))}: {closest[1]}"
-        return f"there is no {_name(self._key)}"
+        if fitting:
+            why = "it came later"
+        elif closest is not None:
+            why = f"{_name(object_key(closest[0]))}: {closest[1]}"
+        else:
+            why = f"there is no {_name(self._key)}"
+        return ExpectationResult(met=False, time=end, reason=why)
 
-    def _fitting(self) -> list[Json]:
-        return [obj for obj in self._there() if first_mismatch(self._entry.wanted, obj) is None]
-
-    def _has_been_there(self) -> bool:
-        every = (change.subject for change in self._sim.store.changes)
-        versions = (self._as_requested(obj) for obj in every if self._concerns(obj))
-        return any(first_mismatch(self._entry.wanted, one) is None for one in versions)
+    def _fitting(self, objects: Iterable[Json]) -> list[Json]:
+        versions = (self._as_requested(obj) for obj in objects if self._concerns(obj))
+        return [obj for obj in versions if first_mismatch(self._entry.wanted, obj) is None]
 
     def _there(self) -> list[Json]:
         """Return the stored objects of the expected kind, in the expected version."""
@@ -367,6 +360,7 @@ _ATTEMPTS = 5
 """How often a request without a resourceVersion is tried where others were faster."""
 
 _Build = Callable[[], ApiRequest | ApiError]
+_Answered = Callable[[ApiRequest | None, ApiResponse], None]
 
 
 class UserSteps:
@@ -431,12 +425,7 @@ class UserSteps:
 
         self._send(build, answered, _ATTEMPTS)
 
-    def _send(
-        self,
-        build: _Build,
-        answered: Callable[[ApiRequest | None, ApiResponse], None],
-        attempts: int,
-    ) -> None:
+    def _send(self, build: _Build, answered: _Answered, attempts: int) -> None:
         def admit() -> None:
             request = build()
             if isinstance(request, ApiError):
@@ -462,33 +451,29 @@ class UserSteps:
 
     def _judge(self, step: ScenarioStep, request: ApiRequest | None, response: ApiResponse) -> None:
         """Note whether a request was answered as its step expects."""
-        now, said = self._sim.clock.elapsed, response.error.message if response.error else ""
+        now, error = self._sim.clock.elapsed, response.error
         expected = _of_answers(step)
         for entry in expected:
-            met = _answers(entry, response)
-            reason = "" if met else _other_answer(entry, response)
-            self._expectations.answer(
-                described(entry), entry.location, ExpectationResult(met, now, reason)
-            )
-        denial_expected = any(one.demand is Demand.DENIED for one in expected)
-        if said and not denial_expected and not (step.lenient and _is_denied(response)):
-            text = f"granted: {_described(step, request)}"
-            reason = f"{said}{_hint(response)}"
-            self._expectations.answer(text, step.location, ExpectationResult(False, now, reason))
+            denied = entry.demand is Demand.DENIED
+            texts = [error.message] if denied and error else () if denied else response.warnings
+            # However both are broken into lines.
+            wanted = " ".join(entry.wanted.split())
+            met = any(wanted in " ".join(text.split()) for text in texts)
+            other = "the request was granted" if denied else "there was no warning"
+            reason = "" if met else "; ".join(texts) or other
+            result = ExpectationResult(met, now, reason)
+            self._expectations.answer(described(entry), entry.location, result)
+        lenient = step.lenient and error is not None and error.why is FailureCause.DENIED
+        if error is None or lenient or any(one.demand is Demand.DENIED for one in expected):
+            return
+        unknown = error.reason == "NoKindMatch"
+        hint = "; put its CustomResourceDefinition in first (--object)" if unknown else ""
+        result = ExpectationResult(False, now, f"{error.message}{hint}")
+        self._expectations.answer(f"granted: {_described(step, request)}", step.location, result)
 
 
 def _of_answers(step: ScenarioStep) -> list[Expected]:
     return [one for one in step.expected if one.demand in OF_REQUESTS]
-
-
-def _is_denied(response: ApiResponse) -> bool:
-    """Return whether a policy has refused a request, Kyverno's or the API server's own."""
-    return response.error is not None and response.error.why is FailureCause.DENIED
-
-
-def _hint(response: ApiResponse) -> str:
-    unknown = response.error is not None and response.error.reason == "NoKindMatch"
-    return "; put its CustomResourceDefinition in first (--object)" if unknown else ""
 
 
 def requests_of(step: ScenarioStep, sim: SimulationContext) -> Iterator[_Build]:
@@ -498,8 +483,7 @@ def requests_of(step: ScenarioStep, sim: SimulationContext) -> Iterator[_Build]:
         yield lambda: _patching(step, user, sim)
     for document in step.objects:
         obj = placed(document.data, sim)
-        build = _BUILDERS[step.verb or Verb.CREATE]
-        yield lambda obj=obj, build=build: build(obj, user, sim)  # type: ignore[misc]
+        yield partial(_request, step.verb or Verb.CREATE, obj, user, sim)
 
 
 def placed(obj: Json, sim: SimulationContext) -> Json:
@@ -508,46 +492,31 @@ def placed(obj: Json, sim: SimulationContext) -> Json:
     What has a cluster-scoped kind is put into none, whatever it says.
     """
     key = object_key(obj)
-    group = split_api_version(key.api_version)[0]
-    if not lies_in_namespace(group, key.kind, sim.store.defined):
+    if not sim.store.is_namespaced(key.api_version, key.kind):
         return with_metadata(obj, {"namespace": None}) if key.namespace else obj
     return obj if key.namespace else with_metadata(obj, {"namespace": "default"})
 
 
-def _creating(obj: Json, user: UserInfo, sim: SimulationContext) -> ApiRequest:
-    del sim
-    return ApiRequest(Operation.CREATE, object_key(obj), user, obj)
-
-
-def _updating(obj: Json, user: UserInfo, sim: SimulationContext) -> ApiRequest:
-    del sim
-    return ApiRequest(Operation.UPDATE, object_key(obj), user, obj)
-
-
-def _applying(obj: Json, user: UserInfo, sim: SimulationContext) -> ApiRequest:
-    """Return a creation, or the change of what is there by all that is written."""
+def _request(verb: Verb, obj: Json, user: UserInfo, sim: SimulationContext) -> ApiRequest:
+    """Return the request of a step about an object; `apply` creates it or changes what is there."""
     key = object_key(obj)
-    now = sim.store.get(*key) if key.name else None
+    if verb is Verb.DELETE:
+        return ApiRequest(Operation.DELETE, key, user)
+    if verb is Verb.UPDATE:
+        return ApiRequest(Operation.UPDATE, key, user, obj)
+    now = sim.store.get(*key) if verb is Verb.APPLY and key.name else None
     if now is None:
-        return _creating(obj, user, sim)
+        return ApiRequest(Operation.CREATE, key, user, obj)
     return ApiRequest(Operation.UPDATE, key, user, merge_patch(now, obj), patch="apply")
-
-
-def _deleting(obj: Json, user: UserInfo, sim: SimulationContext) -> ApiRequest:
-    del sim
-    return ApiRequest(Operation.DELETE, object_key(obj), user)
-
-
-_BUILDERS = MappingProxyType(
-    {Verb.CREATE: _creating, Verb.UPDATE: _updating, Verb.APPLY: _applying, Verb.DELETE: _deleting}
-)
 
 
 def _patching(step: ScenarioStep, user: UserInfo, sim: SimulationContext) -> ApiRequest | ApiError:
     target, patch = step.target, step.patch
     assert target is not None  # noqa: S101 — a step that patches names what
     assert patch is not None  # noqa: S101 — and how
-    key = object_key(placed(_named(target), sim))
+    meta = {"name": target.name, **({"namespace": target.namespace} if target.namespace else {})}
+    named = {"apiVersion": target.api_version, "kind": target.kind, "metadata": meta}
+    key = object_key(placed(named, sim))
     now = sim.store.get(*key)
     try:
         changed = now if now is None else _PATCHES[patch.form](now, patch.body)
@@ -561,38 +530,13 @@ def _patching(step: ScenarioStep, user: UserInfo, sim: SimulationContext) -> Api
 _PATCHES = MappingProxyType({"merge": merge_patch, "json": apply_json_patch})
 
 
-def _named(key: ObjectKey) -> Json:
-    meta = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
-    return {"apiVersion": key.api_version, "kind": key.kind, "metadata": meta}
-
-
-def _answers(entry: Expected, response: ApiResponse) -> bool:
-    if entry.demand is Demand.DENIED:
-        return response.error is not None and _contains(response.error.message, entry.wanted)
-    return any(_contains(warning, entry.wanted) for warning in response.warnings)
-
-
-def _other_answer(entry: Expected, response: ApiResponse) -> str:
-    if entry.demand is Demand.DENIED:
-        return response.error.message if response.error else "the request was granted"
-    return "; ".join(response.warnings) or "there was no warning"
-
-
-def _contains(text: str, wanted: str) -> bool:
-    """Return whether a text contains another one, however both are broken into lines."""
-    return " ".join(wanted.split()) in " ".join(text.split())
-
-
 def _described(step: ScenarioStep, request: ApiRequest | None) -> str:
     key = step.target or (request.key if request else None)
     if key is None:
         return str(step.verb)
-    place = "/".join(filter(None, (key.namespace, key.name or _base(request))))
+    base = text_field(metadata(request.object), "generateName") if request else ""
+    place = "/".join(filter(None, (key.namespace, key.name or base)))
     return f"{step.verb} {key.kind} {place}".strip()
-
-
-def _base(request: ApiRequest | None) -> str:
-    return text_field(metadata(request.object), "generateName") if request else ""
 
 
 # A scenario from its beginning to its end, on a cluster of its own.
@@ -648,7 +592,7 @@ def play(
                 sim.timeline.count_results(object_key(one.object), *result_counts([one]))
 
     cluster.kyverno.reports.listeners.append(count_scanned)
-    refused = _set_up(scenario, cluster)
+    refused = tuple(_set_up(scenario, cluster))
     if begun is not None:
         begun(sim.store)
     expectations = Expectations(sim)
@@ -658,14 +602,13 @@ def play(
     cut = _run(steps, sim, scenario, expectations)
     if tracer is not None:
         tracer.finish()  # what hazards ask of policies is not part of the story
-    policies = {_policy_key(one.data): one for one in _policy_documents(scenario)}
     events = tuple(sim.timeline.events)
     results, skipped = sim.timeline.results, sim.timeline.skipped
     facts = Facts(
         sim=sim,
         kyverno=cluster.kyverno,
         events=events,
-        documents=policies,
+        documents=_policy_documents(scenario),
         admissions=tuple(admissions),
         policies=last_policies(sim),
         stored=first_stored(events),
@@ -693,11 +636,8 @@ def _run(
 ) -> Cut | None:
     """Play the steps and what comes of them; return why that was stopped before its end."""
     settings = scenario.settings
-
-    replica_limit, stall_detector = (
-        ReplicaLimit(sim.timeline),
-        StallDetector(sim.timeline, sim.scheduler),
-    )
+    replica_limit = ReplicaLimit(sim.timeline)
+    stall_detector = StallDetector(sim.timeline, sim.scheduler)
 
     def exhausted() -> bool:
         many = len(sim.timeline.events) >= settings.max_events
@@ -708,58 +648,49 @@ def _run(
     if steps.finished:
         end = max(sim.clock.elapsed + settings.horizon, expectations.latest)
         sim.scheduler.run_until(exhausted, end - sim.clock.elapsed)
-    elif not exhausted():
-        spent = format_duration(round(sim.clock.elapsed * SECOND))
-        return _cut_at(f"{spent} of virtual time", steps, expectations)
-    if replica_limit.excess:
-        return _cut_at(replica_limit.excess, steps, expectations)._replace(by_events=False)
-    if stall_detector.is_stalled():
-        reached = f"{MOST_STEPS:,} steps in which nothing happened"
-        return _cut_at(reached, steps, expectations)._replace(by_events=False)
-    if exhausted():
-        return _cut_at(f"{settings.max_events} events", steps, expectations)
-    return None
-
-
-def _cut_at(reached: str, steps: UserSteps, expectations: Expectations) -> Cut:
+    by_events = True
+    if not exhausted():
+        if steps.finished:
+            return None
+        reached = f"{format_duration(round(sim.clock.elapsed * SECOND))} of virtual time"
+    elif replica_limit.excess:
+        reached, by_events = replica_limit.excess, False
+    elif stall_detector.is_stalled():
+        reached, by_events = f"{MOST_STEPS:,} steps in which nothing happened", False
+    else:
+        reached = f"{settings.max_events} events"
     for step in steps.unplayed:
         expectations.miss(step.expected, "its step was not played: the run was stopped before")
-    return Cut(reached, tuple(step.location for step in steps.unplayed))
+    return Cut(reached, tuple(step.location for step in steps.unplayed), by_events=by_events)
 
 
-def _set_up(scenario: Scenario, cluster: SimulatedCluster) -> tuple[Diagnostic, ...]:
-    """Put in what is there before the first step; return what was refused."""
-    sim, refused = cluster.sim, []
-    namespaces = [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-        for name in _missing_namespaces(scenario, sim)
-    ]
-    first, second = sim.client(SETUP), sim.client(ADMIN)
-    for namespace in namespaces:
-        sim.client(_NOBODY).create(namespace)
+def _set_up(scenario: Scenario, cluster: SimulatedCluster) -> Iterator[Diagnostic]:
+    """Put in what is there before the first step; yield what was refused."""
+    sim, brought = cluster.sim, [one.data for step in scenario.steps for one in step.objects]
+    for name in _missing_namespaces(scenario, brought, sim):
+        meta = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        sim.client(_NOBODY).create(meta)
     # Definitions first: objects of their kinds may come in any order.
-    for document in sorted(scenario.objects, key=lambda one: not _is_definition(one.data)):
-        response = first.create(placed(document.data, sim))
+    first = {"CustomResourceDefinition", "Namespace"}
+    for document in sorted(
+        scenario.objects, key=lambda one: object_key(one.data).kind not in first
+    ):
+        response = sim.client(SETUP).create(placed(document.data, sim))
         if response.error is not None and response.error.reason != "AlreadyExists":
-            refused.append(_refusal(document, response.error.message))
+            yield _refusal(document, response.error.message)
     sim.scheduler.settle(_LONGEST_SETUP)
     for document in (*scenario.exceptions, *scenario.policies):
-        response = second.create(placed(document.data, sim))
+        response = sim.client(ADMIN).create(placed(document.data, sim))
         if response.error is not None:
-            why = response.error.message + _namespace_comes_later(document.data, scenario)
-            refused.append(_refusal(document, why))
+            hint, place = "", ("v1", "Namespace", "", object_key(document.data).namespace)
+            if any(object_key(one) == place for one in brought):
+                hint = (
+                    "; its Namespace is created after the policies: give it with --object to have "
+                    "it before"
+                )
+            yield _refusal(document, response.error.message + hint)
     keys = [object_key(placed(one.data, sim)) for one in scenario.policies]
     sim.scheduler.run_until(lambda: all(_acts(key, sim) for key in keys), _LONGEST_SETUP)
-    return tuple(refused)
-
-
-def _namespace_comes_later(obj: Json, scenario: Scenario) -> str:
-    """Return what to do where the Namespace of a policy is created after the policies, or ""."""
-    wanted = ("v1", "Namespace", "", object_key(obj).namespace)
-    brought = (one.data for step in scenario.steps for one in step.objects)
-    if not any(object_key(one) == wanted for one in brought):
-        return ""
-    return "; its Namespace is created after the policies: give it with --object to have it before"
 
 
 def _refusal(document: Document, message: str) -> Diagnostic:
@@ -777,41 +708,34 @@ def _acts(key: ObjectKey, sim: SimulationContext) -> bool:
     return bool(status.get("conditions") or status.get("conditionStatus"))
 
 
-def _policy_documents(scenario: Scenario) -> list[Document]:
-    """Return the documents of policies, those that steps bring included."""
+def _policy_documents(scenario: Scenario) -> dict[str, Document]:
+    """Return the documents of policies by key, those that steps bring included."""
     brought = (one for step in scenario.steps for one in step.objects)
-    return [one for one in (*scenario.policies, *brought) if _is_policy(one.data)]
+    found: dict[str, Document] = {}
+    for document in (*scenario.policies, *brought):
+        key = object_key(document.data)
+        if split_api_version(key.api_version)[0] in {RULES_GROUP, CEL_GROUP}:
+            named = key.kind in {"Policy", "CleanupPolicy"} or key.kind.startswith("Namespaced")
+            found[f"{key.namespace or 'default'}/{key.name}" if named else key.name] = document
+    return found
 
 
-def _is_policy(obj: Json) -> bool:
-    return split_api_version(object_key(obj).api_version)[0] in {RULES_GROUP, CEL_GROUP}
-
-
-def _is_definition(obj: Json) -> bool:
-    return object_key(obj).kind in {"CustomResourceDefinition", "Namespace"}
-
-
-def _policy_key(obj: Json) -> str:
-    key = object_key(obj)
-    named = key.kind in {"Policy", "CleanupPolicy"} or key.kind.startswith("Namespaced")
-    return f"{key.namespace or 'default'}/{key.name}" if named else key.name
-
-
-def _missing_namespaces(scenario: Scenario, sim: SimulationContext) -> list[str]:
+def _missing_namespaces(
+    scenario: Scenario, brought: list[Json], sim: SimulationContext
+) -> list[str]:
     """Return the namespaces that are named and neither there nor brought, in order."""
-    steps = [one.data for step in scenario.steps for one in step.objects]
     given = (*scenario.objects, *scenario.policies, *scenario.exceptions)
-    every = [*(one.data for one in given), *steps]
-    brought = {object_key(obj).name for obj in every if object_key(obj).kind == "Namespace"}
-    named: dict[str, None] = {}
-    for obj in every:
-        key = object_key(obj)
-        group = split_api_version(key.api_version)[0]
-        if key.namespace and lies_in_namespace(group, key.kind, sim.store.defined):
-            named[key.namespace] = None
-    there = sim.store.get
+    keys = [object_key(one) for one in (*(one.data for one in given), *brought)]
+    made = {key.name for key in keys if key.kind == "Namespace"}
+    named = dict.fromkeys(
+        key.namespace
+        for key in keys
+        if key.namespace and sim.store.is_namespaced(key.api_version, key.kind)
+    )
     return [
-        name for name in named if name not in brought and there("v1", "Namespace", "", name) is None
+        name
+        for name in named
+        if name not in made and sim.store.get("v1", "Namespace", "", name) is None
     ]
 
 
@@ -822,15 +746,11 @@ def _lasting(sim: SimulationContext, installed: frozenset[str]) -> tuple[Json, .
         for event in sim.timeline.events
         if event.outcome == "done" and (event.actor == "user" or event.policies)
     }
-    return tuple(
-        obj
-        for obj in sim.store.every()
-        if object_key(obj) in changed or _was_brought(obj, installed)
-    )
-
-
-def _was_brought(obj: Json, installed: frozenset[str]) -> bool:
-    key = object_key(obj)
-    if key.kind in _PASSING_KINDS or (key.kind, key.name) in OF_EVERY_NAMESPACE:
-        return False
-    return text_field(metadata(obj), "uid") not in installed
+    found = []
+    for obj in sim.store.every():
+        key = object_key(obj)
+        passing = key.kind in _PASSING_KINDS or (key.kind, key.name) in OF_EVERY_NAMESPACE
+        was_brought = not passing and text_field(metadata(obj), "uid") not in installed
+        if key in changed or was_brought:
+            found.append(obj)
+    return tuple(found)
