@@ -1,10 +1,9 @@
 """Reports: their entries, ephemeral ones of admission, and one for each object."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledPolicy
 from kyvsim.kubernetes.discovery import plural, split_api_version
@@ -55,13 +54,8 @@ def entries(responses: Iterable[PolicyResponse], sim: SimulationContext) -> list
 
 
 def in_order(results: Iterable[Json]) -> list[Json]:
-    """Return entries by policy and rule."""
-    return sorted(results, key=lambda one: (one["policy"], rule_of(one)))
-
-
-def rule_of(entry: Json) -> str:
-    """Return the rule of an entry; "" for a policy without rules."""
-    return text_field(entry, "rule")
+    """Return entries by policy and rule; policies without rules have none."""
+    return sorted(results, key=lambda one: (one["policy"], text_field(one, "rule")))
 
 
 def summary(results: Iterable[Json]) -> dict[str, int]:
@@ -72,69 +66,41 @@ def summary(results: Iterable[Json]) -> dict[str, int]:
     return counts
 
 
-class _EntryResult(NamedTuple):
-    """The result of a rule, as an entry has it."""
-
-    source: str
-    policy: str
-    rule: str
-    message: str
-    result: str
-    scored: bool
-    seconds: int
-    properties: tuple[tuple[str, str], ...]
-    category: str | None
-    severity: str | None
-
-
 def _entry(policy: Policy, result: RuleResult, seconds: int) -> Json:
     status = result.status.value
     unscored = result.status is RuleStatus.FAIL and not policy.scored
     severity = policy.annotations.get("policies.kyverno.io/severity")
-    return _written(
-        _EntryResult(
-            source=report_source(policy.kind),
-            policy=policy.key,
-            rule=result.rule.name,
-            message=report_message(result, status),
-            result="warn" if unscored else status,
-            scored=policy.scored,
-            seconds=seconds,
-            properties=tuple(_properties(policy, result)),
-            category=policy.annotations.get("policies.kyverno.io/category"),
-            severity=severity if severity in SEVERITIES else None,
-        )
-    )
+    properties = dict(report_properties(policy, result))
+    if result.generated:
+        properties["generated-resources"] = "; ".join(map(_named, result.generated))
+    if result.targets:
+        properties["patched-target"] = _named(result.targets[0].object)
+    fields = {
+        "source": report_source(policy.kind),
+        "policy": policy.key,
+        "rule": result.rule.name,
+        "message": report_message(result, status),
+        "result": "warn" if unscored else status,
+        "scored": policy.scored,
+        "timestamp": seconds,
+        "properties": tuple(properties.items()),
+        "category": policy.annotations.get("policies.kyverno.io/category"),
+        "severity": severity if severity in SEVERITIES else None,
+    }
+    return _written(tuple(fields.items()))
 
 
 @lru_cache(maxsize=4096)
-def _written(said: _EntryResult) -> Json:
+def _written(fields: tuple[tuple[str, Json], ...]) -> Json:
     """Return an entry; what is said of many objects in one second is one and the same.
 
     As a server writes them out, entries have no fields that are empty, nor `scored: false`.
     upstream: api/policyreport/v1alpha2/common.go `PolicyReportResult`
     """
-    entry = {
-        "source": said.source,
-        "policy": said.policy,
-        "rule": said.rule,
-        "message": said.message,
-        "result": said.result,
-        "scored": said.scored,
-        "timestamp": {"seconds": said.seconds, "nanos": 0},
-        "properties": dict(said.properties),
-        "category": said.category,
-        "severity": said.severity,
-    }
+    entry = dict(fields)
+    entry["timestamp"] = {"seconds": entry["timestamp"], "nanos": 0}
+    entry["properties"] = dict(entry["properties"])
     return {name: value for name, value in entry.items() if value}
-
-
-def _properties(policy: Policy, result: RuleResult) -> Iterator[tuple[str, str]]:
-    yield from report_properties(policy, result).items()
-    if result.generated:
-        yield "generated-resources", "; ".join(_named(one) for one in result.generated)
-    if result.targets:
-        yield "patched-target", _named(result.targets[0].object)
 
 
 def _named(obj: Mapping[str, Json]) -> str:
@@ -182,10 +148,34 @@ def write_report(
     Its name begins with `base`, the uid of the request.
     """
     results = entries(responses, sim)
-    if results:
-        report = _report(sim, subject, base, results)
-        labels = {**metadata(report)["labels"], **_policy_labels(sim, responses)}
-        sim.client(ADMISSION).create(with_metadata(report, {"labels": labels}))
+    if not results:
+        return
+    key = object_key(subject)
+    group, version = split_api_version(key.api_version)
+    place = plural(group, key.kind, sim.store.defined), version, group
+    marks = {
+        **MANAGED,
+        "audit.kyverno.io/resource.gvr": ".".join(filter(None, place)),
+        "audit.kyverno.io/resource.group": group,
+        "audit.kyverno.io/resource.version": version,
+        "audit.kyverno.io/resource.kind": key.kind,
+        "audit.kyverno.io/source": "admission",
+        UID_LABEL: text_field(metadata(subject), "uid"),
+    }
+    # And a label for each reported policy, with its version.
+    for policy in (one.policy for one in responses if is_reported(one.policy)):
+        stored = sim.store.get(policy.facts.api_version, policy.kind, policy.namespace, policy.name)
+        label = f"{_LABELS.get(policy.kind, _OTHERS)}/{policy.name}"
+        marks[label] = text_field(metadata(stored), "resourceVersion")
+    meta: dict[str, Json] = {
+        "generateName": f"{base}-",
+        "labels": marks,
+        "annotations": {OWNED_NAMESPACE: key.namespace, OWNED_NAME: key.name},
+        **({"namespace": key.namespace} if key.namespace else {}),
+    }
+    spec = {"owner": owner_reference(subject), "summary": summary(results), "results": results}
+    report = {"apiVersion": API_VERSION, "kind": kind_of_report(key.namespace)}
+    sim.client(ADMISSION).create({**report, "metadata": meta, "spec": spec})
 
 
 def owner_reference(obj: Json) -> Json:
@@ -193,55 +183,6 @@ def owner_reference(obj: Json) -> Json:
     key = object_key(obj)
     uid = text_field(metadata(obj), "uid")
     return {"apiVersion": key.api_version, "kind": key.kind, "name": key.name, "uid": uid}
-
-
-def adopted(report: Json, owner: Json) -> Json:
-    """Return a report with the object as its owner."""
-    reference = owner_reference(owner)
-    labels = {**metadata(report)["labels"], UID_LABEL: reference["uid"]}
-    return with_metadata(report, {"ownerReferences": [reference], "labels": labels})
-
-
-def _report(sim: SimulationContext, subject: Json, base: str, results: list[Json]) -> Json:
-    key = object_key(subject)
-    group, version = split_api_version(key.api_version)
-    kind_labels = {
-        "audit.kyverno.io/resource.gvr": ".".join(
-            filter(None, (plural(group, key.kind, sim.store.defined), version, group))
-        ),
-        "audit.kyverno.io/resource.group": group,
-        "audit.kyverno.io/resource.version": version,
-        "audit.kyverno.io/resource.kind": key.kind,
-        "audit.kyverno.io/source": "admission",
-        UID_LABEL: text_field(metadata(subject), "uid"),
-    }
-    meta: dict[str, Json] = {
-        "generateName": f"{base}-",
-        "labels": {**MANAGED, **kind_labels},
-        "annotations": {OWNED_NAMESPACE: key.namespace, OWNED_NAME: key.name},
-    }
-    if key.namespace:
-        meta["namespace"] = key.namespace
-    return {
-        "apiVersion": API_VERSION,
-        "kind": kind_of_report(key.namespace),
-        "metadata": meta,
-        "spec": {
-            "owner": owner_reference(subject),
-            "summary": summary(results),
-            "results": results,
-        },
-    }
-
-
-def _policy_labels(sim: SimulationContext, responses: Iterable[PolicyResponse]) -> dict[str, str]:
-    """Return a label for each reported policy, with its version."""
-    found = {}
-    for policy in (one.policy for one in responses if is_reported(one.policy)):
-        key = policy.facts.api_version, policy.kind, policy.namespace, policy.name
-        version = text_field(metadata(sim.store.get(*key)), "resourceVersion")
-        found[f"{_LABELS.get(policy.kind, _OTHERS)}/{policy.name}"] = version
-    return found
 
 
 # One report for each object, gathered from what is said of it now and then.
@@ -252,14 +193,6 @@ _ACTOR = "reports"
 EPHEMERAL = frozenset((API_VERSION, kind_of_report(namespace)) for namespace in ("", "any"))
 """What the collector watches, by apiVersion and kind."""
 _REPORT = "wgpolicyk8s.io/v1alpha2"
-
-
-class _PendingResults(NamedTuple):
-    """What was said of one object, until its report says it."""
-
-    owner: Json
-    """A reference to the object."""
-    results: list[Json]
 
 
 class ReportCollector:
@@ -273,8 +206,8 @@ class ReportCollector:
         self._sim = sim
         self._cache = cache
         self._client = sim.client(REPORTS)
-        self._pending: dict[tuple[str, str], list[_PendingResults]] = {}
-        """By namespace and uid of the object."""
+        self._pending: dict[tuple[str, str], list[tuple[Json, list[Json]]]] = {}
+        """By namespace and uid of an object, references to it and what its report is to say."""
         self._known: tuple[Sequence[CompiledPolicy], frozenset[tuple[str, str]]] | None = None
         """The policies that act, and their rules."""
         self.listeners: list[Callable[[Iterable[PolicyResponse]], None]] = []
@@ -292,7 +225,7 @@ class ReportCollector:
         owner = owner_reference(subject)
         if results and owner["uid"]:
             place = object_key(subject).namespace, owner["uid"]
-            self._pending.setdefault(place, []).append(_PendingResults(owner, results))
+            self._pending.setdefault(place, []).append((owner, results))
             self._gather_later(place)
 
     def observe(self, change: StoreChange) -> None:
@@ -303,7 +236,8 @@ class ReportCollector:
 
     def renew(self, policy: str) -> None:
         """Gather again the reports on a policy that changed or was deleted."""
-        for report in self._reports():
+        kinds = ("ClusterPolicyReport", "PolicyReport")
+        for report in (one for kind in kinds for one in self._sim.store.list(_REPORT, kind, "")):
             if any(one["policy"] == policy for one in report.get("results") or ()):
                 key = object_key(report)
                 self._gather_later((key.namespace, key.name))
@@ -313,10 +247,6 @@ class ReportCollector:
 
     def _gather_later(self, place: tuple[str, str]) -> None:
         self._sim.scheduler.follow_up(REPORT_DELAY, _ACTOR, lambda: self._gather(place))
-
-    def _reports(self) -> Iterable[Json]:
-        for kind in ("ClusterPolicyReport", "PolicyReport"):
-            yield from self._sim.store.list(_REPORT, kind, "")
 
     def _find_owner(self, key: ObjectKey) -> None:
         """Find out whose an ephemeral report is, then gather it."""
@@ -331,16 +261,16 @@ class ReportCollector:
         notes = metadata(report)["annotations"]
         place = notes[OWNED_NAMESPACE], notes[OWNED_NAME]
         owner = self._sim.store.get(named["apiVersion"], named["kind"], *place)
+        created = datetime.fromisoformat(text_field(metadata(report), "creationTimestamp"))
         if owner is not None:
-            self._client.update(adopted(report, owner))
-        elif self._age(report) > REPORT_GIVEN_UP:
+            reference = owner_reference(owner)
+            marks = {**metadata(report)["labels"], UID_LABEL: reference["uid"]}
+            fields = {"ownerReferences": [reference], "labels": marks}
+            self._client.update(with_metadata(report, fields))
+        elif (self._sim.clock.now() - created).total_seconds() > REPORT_GIVEN_UP:
             self._client.delete(key)
         else:
             self._later(key)
-
-    def _age(self, report: Json) -> float:
-        created = datetime.fromisoformat(text_field(metadata(report), "creationTimestamp"))
-        return (self._sim.clock.now() - created).total_seconds()
 
     def _gather(self, place: tuple[str, str]) -> None:
         """Put what was said of one object, by namespace and uid, into its report."""
@@ -351,30 +281,27 @@ class ReportCollector:
             for one in some
             if (labels(one).get(UID_LABEL) == uid and bool(metadata(one).get("ownerReferences")))
         ]
-        reported = [
-            one for one in self._pending.pop(place, ()) if self._is_there(namespace, one.owner)
-        ]
+        reported = []
+        for owner, results in self._pending.pop(place, ()):
+            named = owner["apiVersion"], owner["kind"], namespace, owner["name"]
+            stored = self._sim.store.get(*named)
+            if text_field(metadata(stored), "uid") == text_field(owner, "uid"):
+                reported.append((owner, results))
         reported += [
-            _PendingResults(metadata(one)["ownerReferences"][0], one["spec"]["results"])
-            for one in ephemeral
+            (metadata(one)["ownerReferences"][0], one["spec"]["results"]) for one in ephemeral
         ]
         self._write(place, reported)
         for one in ephemeral:
             self._client.delete(object_key(one))
 
-    def _is_there(self, namespace: str, owner: Json) -> bool:
-        place = owner["apiVersion"], owner["kind"], namespace, owner["name"]
-        uid = text_field(metadata(self._sim.store.get(*place)), "uid")
-        return uid == text_field(owner, "uid")
-
-    def _write(self, place: tuple[str, str], reported: list[_PendingResults]) -> None:
+    def _write(self, place: tuple[str, str], reported: list[tuple[Json, list[Json]]]) -> None:
         namespace, uid = place
         kind = "PolicyReport" if namespace else "ClusterPolicyReport"
         old = self._sim.store.get(_REPORT, kind, namespace, uid)
-        sources = [one.results for one in reported]
+        sources = [results for _, results in reported]
         results = in_order(self._merged([old["results"], *sources] if old else sources).values())
         if old is None and results:
-            owner = reported[0].owner
+            owner, _ = reported[0]
             meta = {"name": owner["uid"], "labels": dict(MANAGED), "ownerReferences": [owner]}
             scope = {name: owner[name] for name in ("apiVersion", "kind", "name", "uid")}
             if namespace:
@@ -391,33 +318,6 @@ class ReportCollector:
 
         What is said of a policy without rules has one place, whatever stands for its rule.
         """
-        rules, policies = (
-            self._rules(),
-            {
-                (report_source(one.policy.kind), one.policy.key)
-                for one in self._cache.every()
-                if one.policy.kind in CEL_KINDS
-                and is_reported(one.policy)
-                and not self._cache.is_left_to_the_server(one.policy)
-            },
-        )
-        policies |= {
-            (report_source(object_key(one).kind), object_key(one).name)
-            for one in reported_policies(self._sim)
-        }
-        found: dict[tuple[str, ...], Json] = {}
-        for entry in (one for source in sources for one in source):
-            policy, source, rule = entry["policy"], entry["source"], rule_of(entry)
-            whole = (source, policy) in policies
-            key = (source, policy) if whole else (source, policy, rule)
-            known = found.get(key)
-            newer = known is None or known["timestamp"]["seconds"] < entry["timestamp"]["seconds"]
-            if newer and (whole or (policy, rule) in rules):
-                found[key] = entry
-        return found
-
-    def _rules(self) -> frozenset[tuple[str, str]]:
-        """Return policy and rule of all that is reported, by the active policies."""
         every = self._cache.every()
         if self._known is None or self._known[0] is not every:
             found = {
@@ -427,7 +327,28 @@ class ReportCollector:
                 for rule in one.every
             }
             self._known = every, frozenset(found)
-        return self._known[1]
+        rules = self._known[1]
+        policies = {
+            (report_source(one.policy.kind), one.policy.key)
+            for one in every
+            if one.policy.kind in CEL_KINDS
+            and is_reported(one.policy)
+            and not self._cache.is_left_to_the_server(one.policy)
+        }
+        policies |= {
+            (report_source(object_key(one).kind), object_key(one).name)
+            for one in reported_policies(self._sim)
+        }
+        newest: dict[tuple[str, ...], Json] = {}
+        for entry in (one for source in sources for one in source):
+            policy, source, rule = entry["policy"], entry["source"], text_field(entry, "rule")
+            whole = (source, policy) in policies
+            key = (source, policy) if whole else (source, policy, rule)
+            known = newest.get(key)
+            newer = known is None or known["timestamp"]["seconds"] < entry["timestamp"]["seconds"]
+            if newer and (whole or (policy, rule) in rules):
+                newest[key] = entry
+        return newest
 
 
 def _with_results(report: Json, results: list[Json]) -> Json:

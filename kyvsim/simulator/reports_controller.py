@@ -53,14 +53,10 @@ from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.native_policies import NATIVE_KINDS, bindings_of, reported_policies
 from kyvsim.simulator.reports import EPHEMERAL, is_reported, write_report
 
-# Reports and events on what policies said at admission.
-
 # Reports on what policies said at admission.
 #
 # Source of the rules: upstream pkg/webhooks/resource/validation (validation.go, utils.go),
 # pkg/webhooks/resource/mutation.
-
-_ADMISSION_REPORTS_ACTOR = "admission-reports"
 
 
 def start_admission_reports(kyverno: Kyverno) -> None:
@@ -74,26 +70,19 @@ def start_admission_reports(kyverno: Kyverno) -> None:
     kyverno.policies.dropped.append(lambda policy: reports.renew(policy.key))
 
     def record(admission: Admission) -> None:
-        if not _is_reported(admission):
+        request, subject = admission.review.request, admission.request.object
+        if admission.blocked or admission.unreported or request.dry_run or not admission.responses:
             return
-        subject = admission.request.object
+        # What has no uid is new where it is mutated, and no object where it is validated.
+        named = bool(text_field(metadata(subject), "uid")) or admission.mutating
+        if request.operation is Operation.DELETE or request.key.kind == "Event" or not named:
+            return
         responses, base = admission.responses, admission.review.uid
         sim.scheduler.after(
-            NOTICE, _ADMISSION_REPORTS_ACTOR, lambda: write_report(sim, subject, responses, base)
+            NOTICE, "admission-reports", lambda: write_report(sim, subject, responses, base)
         )
 
     kyverno.admission.listeners.append(record)
-
-
-def _is_reported(admission: Admission) -> bool:
-    request = admission.review.request
-    if admission.blocked or admission.unreported or request.dry_run or not admission.responses:
-        return False
-    if request.operation is Operation.DELETE or request.key.kind == "Event":
-        return False
-    named = bool(text_field(metadata(admission.request.object), "uid"))
-    # What has no uid is new where it is mutated, and no object of its own where it is validated.
-    return named or admission.mutating
 
 
 # Events on what admission found.
@@ -105,17 +94,15 @@ def start_admission_events(kyverno: Kyverno) -> None:
     """Write events for the results of policies at admission."""
 
     def record(admission: Admission) -> None:
-        if admission.responses:
-            kyverno.events.record(*_admission_events(kyverno.sim, admission))
+        if not admission.responses:
+            return
+        for response in _reported(kyverno.sim, admission):
+            if response.results and object_key(response.object).name:
+                source, blocked = EventSource.ADMISSION, admission.blocked
+                events = of_response(kyverno.sim, source, response, blocked=blocked)
+                kyverno.events.record(*events)
 
     kyverno.admission.listeners.append(record)
-
-
-def _admission_events(sim: SimulationContext, admission: Admission) -> Iterator[Event]:
-    blocked = admission.blocked
-    for response in _reported(sim, admission):
-        if response.results and object_key(response.object).name:
-            yield from of_response(sim, EventSource.ADMISSION, response, blocked=blocked)
 
 
 def _reported(sim: SimulationContext, admission: Admission) -> Iterable[PolicyResponse]:
@@ -132,8 +119,6 @@ def _reported(sim: SimulationContext, admission: Admission) -> Iterable[PolicyRe
     ]
 
 
-# Background scans: results of policies on stored objects.
-
 # What Kubernetes' admission policies say of objects that are there.
 #
 # Of several bindings that match the last one counts; parameters that a selector takes are one
@@ -141,8 +126,6 @@ def _reported(sim: SimulationContext, admission: Admission) -> Iterable[PolicyRe
 #
 # Source of the rules: upstream pkg/admissionpolicy (validate.go, mutate.go, utils.go
 # `CollectParams`).
-
-_NOT_APPLIED = "mutation is not applied"
 
 
 class ScanError(Exception):
@@ -186,7 +169,7 @@ def _unbound(policy: Policy, stored: Json, asked: PolicyRequest) -> Iterator[Pol
         why = _unasked(response)
         if why:
             raise ScanError(policy.name, why)
-        yield _compared(response, asked.request.subject)
+        yield _unapplied(response, asked.request.subject)
 
 
 def _bound(
@@ -207,7 +190,7 @@ def _bound(
         for response in _evaluated(policy, asked, world, params=params, binding=name):
             if not _unasked(response):
                 # Each changes the object as it is stored, beside what the one before made of it.
-                last = _compared(response, before)
+                last = _unapplied(response, before)
                 before = response.object if response.results else before
     if last is not None:
         yield last
@@ -221,19 +204,6 @@ def _unasked(response: PolicyResponse) -> str:
     """Return why it is unknown whether a policy matches an object, "" if it is known."""
     silent = (one for one in response.silent if one.status is RuleStatus.ERROR)
     return "; ".join(text for one in silent for text in one.unchecked)
-
-
-def _compared(response: PolicyResponse, before: Json) -> PolicyResponse:
-    """Return what a scan says: a mutation that would change the object has not been done."""
-    if not response.changed or same(response.object, before):
-        return response
-    results = tuple(
-        one._replace(status=RuleStatus.FAIL, message=_NOT_APPLIED)
-        if one.status is RuleStatus.PASS
-        else one
-        for one in response.results
-    )
-    return response._replace(results=results)
 
 
 def _evaluated(
@@ -330,13 +300,22 @@ class _Scanner:
 
     def observe(self, change: StoreChange) -> None:
         """Scan an object some time after it changed; everything after exceptions did."""
+
+        def rescan_by(native: Json) -> None:
+            # What the admission policy said is dropped, whether it has changed or a binding.
+            bound = native["spec"].get("policyName")
+            self._kyverno.reports.renew(bound or object_key(native).name)
+            self.rescan()
+
         key = change.key
         if key.kind == "PolicyException":
             # The policies are compiled anew at the same time, before this.
             self._sim.scheduler.after(NOTICE, _SCAN_ACTOR, self.rescan)
         elif key.kind in NATIVE_KINDS:
-            self._sim.scheduler.after(NOTICE, _SCAN_ACTOR, lambda: self._rescan_by(change.subject))
-        elif change.new is not None and self._is_scanned(key) and _differs(change):
+            self._sim.scheduler.after(NOTICE, _SCAN_ACTOR, lambda: rescan_by(change.subject))
+        elif change.new is None or not self._is_scanned(key):
+            return
+        elif change.old is None or _scanned(change.old) != _scanned(change.new):
             self._known.add((split_api_version(key.api_version)[0], key.kind))
             self._after(SCAN_DELAY, change.new)
 
@@ -354,12 +333,6 @@ class _Scanner:
             delay = NOTICE if (group, kind) in known else SCAN_DELAY
             for obj in self._sim.store.list(api_version, kind, ""):
                 self._after(delay, obj)
-
-    def _rescan_by(self, native: Json) -> None:
-        """Scan anew after an admission policy changed, or a binding, and drop what it said."""
-        bound = native["spec"].get("policyName")
-        self._kyverno.reports.renew(bound or object_key(native).name)
-        self.rescan()
 
     def _repeat(self) -> None:
         self._repeats = False
@@ -459,9 +432,9 @@ class _Scanner:
         yield from native_responses(request, self._sim)
 
 
-def _unapplied(response: PolicyResponse) -> PolicyResponse:
+def _unapplied(response: PolicyResponse, before: Json = None) -> PolicyResponse:
     """Return what a scan says: a mutation that would change the object has not been done."""
-    if not response.changed:
+    if not response.changed or same(response.object, before):
         return response
     results = tuple(
         one._replace(status=RuleStatus.FAIL, message="mutation is not applied")
@@ -472,12 +445,8 @@ def _unapplied(response: PolicyResponse) -> PolicyResponse:
     return response._replace(results=results)
 
 
-def _differs(change: StoreChange) -> bool:
-    """Return whether a change is more than one of the status."""
-    return change.old is None or _scanned(change.old) != _scanned(change.new)
-
-
 def _scanned(obj: Json) -> Json:
+    """Return what of an object is scanned: a change of anything else makes no scan."""
     rest = {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
     return labels(obj), annotations(obj), rest
 
