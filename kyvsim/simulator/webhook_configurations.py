@@ -13,7 +13,7 @@ from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.languages import language_of
 from kyvsim.languages.cel import webhook_facts_of
 from kyvsim.languages.cel.facts import WebhookFacts
-from kyvsim.model.policy import Filter, Generation, Policy, Rule
+from kyvsim.model.policy import Filter, Policy, Rule
 from kyvsim.simulator.admission.cel import PINNING_WEBHOOKS, WEBHOOKS, own_webhook_name
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.api_server.defaults import with_defaults
@@ -23,8 +23,6 @@ from kyvsim.simulator.configuration import NAMESPACE, settings_of
 from kyvsim.simulator.context import NOTICE
 from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.native_policies import is_left_to_the_server
-
-# What webhooks have in common: their settings, and the rules by which they are called.
 
 # What all of Kyverno's webhooks have in common, and what its ConfigMap says of them.
 
@@ -45,9 +43,8 @@ def installed_selectors(store: ObjectStore) -> Selectors:
     try:
         found = json.loads(settings_of(store).get("webhooks") or "{}")
         first: Mapping[str, Json] = found[0] if found.__class__ is list and found else found
-        return Selectors(
-            _plain(first.get("namespaceSelector")), _plain(first.get("objectSelector"))
-        )
+        names = ("namespaceSelector", "objectSelector")
+        return Selectors(*(_plain(first.get(name)) for name in names))
     except (ValueError, AttributeError):
         return Selectors()
 
@@ -61,8 +58,7 @@ def merged_selector(first: Json, second: Json) -> Json:
         return second if first is None else first
     labels = {**(first.get("matchLabels") or {}), **(second.get("matchLabels") or {})}
     expressions = [*(first.get("matchExpressions") or ()), *(second.get("matchExpressions") or ())]
-    both = {"matchExpressions": expressions, "matchLabels": labels}
-    return _plain(both)
+    return _plain({"matchExpressions": expressions, "matchLabels": labels})
 
 
 def webhook(name: str, path: str, **fields: Json) -> dict[str, Json]:
@@ -77,11 +73,6 @@ def webhook(name: str, path: str, **fields: Json) -> dict[str, Json]:
         **fields,
     }
     return {field: value for field, value in found.items() if value is not None}
-
-
-def capped(timeout: int) -> int:
-    """Return seconds to wait, no more than the API server allows."""
-    return min(timeout, _LONGEST)
 
 
 def _plain(selector: Json) -> Json:
@@ -129,73 +120,57 @@ def _rules_of(known: frozenset[WebhookTarget]) -> list[Json]:
             named = f"{one.resource}/{one.subresource}" if one.subresource else one.resource
             some = places.setdefault((one.group, one.version, one.scope), {})
             some.setdefault(named, set()).add(one.operation)
-    return in_order(
-        _rule(place, resources, operations)
-        for place, found in places.items()
-        for operations, resources in _by_operations(found).items()
-    )
+    rules: list[Json] = []
+    for (group, version, scope), found in places.items():
+        by_operations: dict[tuple[str, ...], list[str]] = {}
+        for resource, operations in found.items():
+            by_operations.setdefault(tuple(sorted(operations)), []).append(resource)
+        for written, resources in by_operations.items():
+            takes_pods = "pods" in resources or _ANY in resources
+            if takes_pods and group in {"", _ANY} and version in {"v1", _ANY}:
+                resources.append(_POD_EXTRA)
+            rules.append(
+                {
+                    "apiGroups": [group],
+                    "apiVersions": [version],
+                    "operations": list(written),
+                    "resources": list(dict.fromkeys(resources)),
+                    "scope": scope,
+                }
+            )
+    return in_order(rules)
 
 
 def in_order(rules: Iterable[Json]) -> list[Json]:
     """Return rules as they are written: each once, its lists sorted, shorter ones before longer."""
-    distinct = {_order(rule): _sorted(rule) for rule in rules}
-    return [distinct[order] for order in sorted(distinct)]
 
+    def order(rule: Json) -> tuple[object, ...]:
+        lists = ("apiGroups", "apiVersions", "resources", "operations")
+        found = (rule.get(name) or () for name in lists)
+        keys = (part for one in found for part in (len(one), tuple(one)))
+        return (*keys, rule.get("scope") or ALL_SCOPES)
 
-def _sorted(rule: Json) -> Json:
-    return {
-        name: sorted(value) if value.__class__ is list else value for name, value in rule.items()
-    }
-
-
-def _order(rule: Json) -> tuple[object, ...]:
-    lists = ("apiGroups", "apiVersions", "resources", "operations")
-    found = (sorted(rule.get(name) or ()) for name in lists)
-    keys = (part for one in found for part in (len(one), tuple(one)))
-    return (*keys, rule.get("scope") or ALL_SCOPES)
-
-
-def _by_operations(found: dict[str, set[str]]) -> dict[tuple[str, ...], list[str]]:
-    grouped: dict[tuple[str, ...], list[str]] = {}
-    for resource, operations in found.items():
-        key = tuple(one for one in _OPERATIONS if one in operations)
-        grouped.setdefault(key, []).append(resource)
-    return grouped
-
-
-def _rule(place: tuple[str, str, str], resources: list[str], operations: tuple[str, ...]) -> Json:
-    group, version, scope = place
-    takes_pods = "pods" in resources or _ANY in resources
-    if takes_pods and group in {"", _ANY} and version in {"v1", _ANY}:
-        resources = list(dict.fromkeys((*resources, _POD_EXTRA)))
-    return {
-        "apiGroups": [group],
-        "apiVersions": [version],
-        "operations": list(operations),
-        "resources": resources,
-        "scope": scope,
-    }
+    written = [
+        {name: sorted(value) if value.__class__ is list else value for name, value in rule.items()}
+        for rule in rules
+    ]
+    distinct = {order(rule): rule for rule in written}
+    return [distinct[key] for key in sorted(distinct)]
 
 
 def _is_covered(one: WebhookTarget, known: frozenset[WebhookTarget]) -> bool:
+    resource, part = one.resource, one.subresource
+    # The names that take a resource, its own among them; `pods` is none of `pods/*`.
+    names = {(resource, ""), (_ANY, ""), (_ANY, _ANY)}
+    if part:
+        names = {(resource, part), (resource, _ANY), (_ANY, part), (_ANY, _ANY)}
     wider = (
-        WebhookTarget(group, version, resource, part, scope, one.operation)
-        for scope, group, version, (resource, part) in product(
-            {one.scope, ALL_SCOPES},
-            {one.group, _ANY},
-            {one.version, _ANY},
-            _wider_resources(one),
+        WebhookTarget(group, version, *name, scope, one.operation)
+        for scope, group, version, name in product(
+            {one.scope, ALL_SCOPES}, {one.group, _ANY}, {one.version, _ANY}, names
         )
     )
     return any(each != one and each in known for each in wider)
-
-
-def _wider_resources(one: WebhookTarget) -> set[tuple[str, str]]:
-    """Return the names that take a resource, its own among them; `pods` is none of `pods/*`."""
-    resource, part = one.resource, one.subresource
-    if not part:
-        return {(resource, ""), (_ANY, ""), (_ANY, _ANY)}
-    return {(resource, part), (resource, _ANY), (_ANY, part), (_ANY, _ANY)}
 
 
 # The webhooks for policies with rules.
@@ -209,15 +184,6 @@ _MUTATED = ("CREATE", "UPDATE")
 
 _Kinds = dict[str, set[str]]
 """Operations by what a `kinds` entry says."""
-
-
-class _WebhookGroup(NamedTuple):
-    """Policies that one webhook is for."""
-
-    policies: list[Policy]
-    own: Policy | None
-    """The only one, where it has conditions of its own."""
-    closed: bool
 
 
 class WebhookTargets:
@@ -244,46 +210,48 @@ def classic_webhooks(
     policies: Iterable[Policy], entries: WebhookTargets, selectors: Selectors, *, mutating: bool
 ) -> Iterator[Json]:
     """Yield the webhooks of one configuration, those of nothing left out."""
-    for group in _groups([one for one in policies if _takes_part(one, mutating=mutating)]):
-        each = (entries.of(policy, mutating=mutating) for policy in group.policies)
-        found = set().union(*each)
-        if found:
-            yield _webhook(group, found, selectors, mutating=mutating)
+    taking_part = [one for one in policies if _takes_part(one, mutating=mutating)]
+    for closed in (False, True):
+        some = [one for one in taking_part if one.facts.fails_closed is closed]
+        shared = [one for one in some if not one.facts.webhook_conditions]
+        alone = [one for one in some if one.facts.webhook_conditions]
+        for group, own in ((shared, None), *(([one], one) for one in alone)):
+            found = set().union(*(entries.of(one, mutating=mutating) for one in group))
+            if found:
+                yield _webhook(group, own, found, selectors, mutating=mutating)
 
 
 def _webhook(
-    group: _WebhookGroup, entries: set[WebhookTarget], selectors: Selectors, *, mutating: bool
+    policies: list[Policy],
+    own: Policy | None,
+    entries: set[WebhookTarget],
+    selectors: Selectors,
+    *,
+    mutating: bool,
 ) -> dict[str, Json]:
-    base, ending = "mutate" if mutating else "validate", "fail" if group.closed else "ignore"
+    """Return a webhook for some policies; `own` is the only one if it has its own conditions."""
+    closed = policies[0].facts.fails_closed
+    base, ending = "mutate" if mutating else "validate", "fail" if closed else "ignore"
     name, path = f"{base}.kyverno.svc-{ending}", f"/{base}/{ending}"
     conditions = None
-    if group.own is not None:
-        name = f"{name}-finegrained-{group.own.key.replace('/', '-')}"
-        path = f"{path}/finegrained/{group.own.key}"
-        own = group.own.facts.webhook_conditions
-        conditions = [{"name": one, "expression": text} for one, text in own]
-    timeouts = (one.facts.webhook_timeout for one in group.policies)
+    if own is not None:
+        name = f"{name}-finegrained-{own.key.replace('/', '-')}"
+        path = f"{path}/finegrained/{own.key}"
+        written = own.facts.webhook_conditions
+        conditions = [{"name": one, "expression": text} for one, text in written]
+    timeouts = (one.facts.webhook_timeout for one in policies)
     return webhook(
         name,
         path,
-        failurePolicy="Fail" if group.closed else "Ignore",
+        failurePolicy="Fail" if closed else "Ignore",
         rules=rules_of(entries),
         namespaceSelector=selectors.namespace,
         objectSelector=selectors.object or {},
-        timeoutSeconds=capped(max((TIMEOUT, *filter(None, timeouts)))),
+        timeoutSeconds=min(max((TIMEOUT, *filter(None, timeouts))), _LONGEST),
         matchPolicy="Equivalent",
         matchConditions=conditions,
         reinvocationPolicy="IfNeeded" if mutating else None,
     )
-
-
-def _groups(policies: list[Policy]) -> Iterator[_WebhookGroup]:
-    for closed in (False, True):
-        some = [one for one in policies if one.facts.fails_closed is closed]
-        yield _WebhookGroup([one for one in some if not one.facts.webhook_conditions], None, closed)
-        yield from (
-            _WebhookGroup([one], one, closed) for one in some if one.facts.webhook_conditions
-        )
 
 
 def _takes_part(policy: Policy, *, mutating: bool) -> bool:
@@ -308,29 +276,28 @@ def _entries(policy: Policy, store: ObjectStore, *, mutating: bool) -> Iterator[
     for rule in language_of(policy).derive(policy):
         for kind, operations in _kinds_of(rule, mutating=mutating).items():
             kinds.setdefault(kind, set()).update(operations)
-    for kind, operations in kinds.items():
-        for group, version, resource, part, scope in _resources(kind, policy, store):
-            for operation in operations:
-                yield WebhookTarget(group, version, resource, part, scope, operation)
+    for text, operations in kinds.items():
+        group, version, kind, part = parse_kind_selector(text)
+        found = [((group, version, kind, part), bool(policy.namespace))]
+        if kind != _ANY:
+            found = [(one[:4], one.namespaced) for one in find_resources(text, store)]
+        for (place, namespaced), operation in product(found, operations):
+            yield WebhookTarget(*place, NAMESPACED if namespaced else ALL_SCOPES, operation)
 
 
 def _kinds_of(rule: Rule, *, mutating: bool) -> _Kinds:
     generation, section = rule.facts.generation, rule.facts.section
     if generation is not None:
         kinds = _named(rule, _OPERATIONS)
-        for kind in _generated(generation):
-            kinds.setdefault(kind, set()).update(_WRITES)
+        for one in (generation.whole, *(generation.loops or ())):
+            for kind in (one.kind,) if one.kind else one.clone_kinds:
+                kinds.setdefault(kind, set()).update(_WRITES)
         return kinds
     if mutating:
         looks = section == "verifyImages" or _mutates_trigger(rule)
     else:
         looks = section in {"validate", "verifyImages"} or rule.mutates_existing
     return _named(rule, _MUTATED if mutating else _OPERATIONS) if looks else {}
-
-
-def _generated(generation: Generation) -> Iterator[str]:
-    for one in (generation.whole, *(generation.loops or ())):
-        yield from (one.kind,) if one.kind else one.clone_kinds
 
 
 def _named(rule: Rule, usual: tuple[str, ...]) -> _Kinds:
@@ -351,23 +318,8 @@ def _named(rule: Rule, usual: tuple[str, ...]) -> _Kinds:
 def _is_plain(entry: Filter) -> bool:
     """Return whether a filter names kinds and operations only."""
     users = any(entry.data.get(name) for name in ("roles", "clusterRoles", "subjects"))
-    others = (value for name, value in entry.resources.items() if name not in _PLAIN)
-    return not users and not any(others)
-
-
-_PLAIN = frozenset({"kinds", "operations"})
-
-
-def _resources(
-    text: str, policy: Policy, store: ObjectStore
-) -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield group, version, resource, subresource and scope of what a `kinds` entry selects."""
-    group, version, kind, part = parse_kind_selector(text)
-    if kind == _ANY:
-        yield group, version, kind, part, NAMESPACED if policy.namespace else ALL_SCOPES
-        return
-    for found in find_resources(text, store):
-        yield *found[:4], NAMESPACED if found.namespaced else ALL_SCOPES
+    plain = {"kinds", "operations"}
+    return not users and not any(v for name, v in entry.resources.items() if name not in plain)
 
 
 # The webhooks for policies in CEL.
@@ -393,29 +345,22 @@ def cel_webhooks(
         for one in policies
         if (facts := webhook_facts_of(one)) and one.facts.admission
     ]
-    for one in sorted((one for one in called if one.facts.alone), key=_place):
-        yield _own(one, base, path)
+    alone = [one for one in called if one.facts.alone]
+    for one in sorted(alone, key=lambda one: (one.policy.namespace, one.policy.name)):
+        conditions = [{"name": name, "expression": text} for name, text in one.facts.conditions]
+        timeout = one.facts.timeout
+        yield webhook(
+            own_webhook_name(one.policy, base),
+            f"{path}/{one.policy.name}",
+            failurePolicy="Fail" if one.policy.facts.fails_closed else "Ignore",
+            matchPolicy="Exact" if one.facts.exact else None,
+            matchConditions=conditions or None,
+            namespaceSelector=one.selectors.namespace,
+            objectSelector=one.selectors.object,
+            rules=in_order(one.facts.rules),
+            **({"timeoutSeconds": timeout} if timeout is not None else {}),
+        )
     yield from _shared([one for one in called if not one.facts.alone], base, path)
-
-
-def _place(one: _CalledPolicy) -> tuple[str, str]:
-    return one.policy.namespace, one.policy.name
-
-
-def _own(one: _CalledPolicy, base: str, path: str) -> Json:
-    conditions = [{"name": name, "expression": text} for name, text in one.facts.conditions]
-    own = {"timeoutSeconds": one.facts.timeout} if one.facts.timeout is not None else {}
-    return webhook(
-        own_webhook_name(one.policy, base),
-        f"{path}/{one.policy.name}",
-        failurePolicy="Fail" if one.policy.facts.fails_closed else "Ignore",
-        matchPolicy="Exact" if one.facts.exact else None,
-        matchConditions=conditions or None,
-        namespaceSelector=one.selectors.namespace,
-        objectSelector=one.selectors.object,
-        rules=in_order(one.facts.rules),
-        **own,
-    )
 
 
 def _shared(called: list[_CalledPolicy], base: str, path: str) -> Iterator[Json]:
@@ -469,7 +414,6 @@ _NAMES = MappingProxyType(
         True: ("MutatingWebhookConfiguration", "kyverno-resource-mutating-webhook-cfg"),
     }
 )
-_MANAGED = ("webhook.kyverno.io/managed-by", "kyverno")
 
 
 def write_webhooks(kyverno: Kyverno) -> None:
@@ -485,7 +429,21 @@ def write_webhooks(kyverno: Kyverno) -> None:
         every = (one.policy for one in kyverno.cache.every())
         policies = [one for one in every if not kyverno.cache.is_left_to_the_server(one)]
         for mutating, (kind, name) in _NAMES.items():
-            found = _configuration(policies, sim.store, entries, mutating=mutating)
+            webhooks = sorted(
+                _webhooks(policies, sim.store, entries, mutating=mutating),
+                key=lambda one: text_field(one, "name"),
+            )
+            settings = settings_of(sim.store)
+            notes = json.loads(settings.get("webhookAnnotations") or "{}")
+            marks = json.loads(settings.get("webhookLabels") or "{}")
+            meta = {
+                "name": name,
+                "labels": {**marks, "webhook.kyverno.io/managed-by": "kyverno"},
+                **({"annotations": notes} if notes else {}),
+            }
+            found = with_defaults(
+                {"apiVersion": _API, "kind": kind, "metadata": meta, "webhooks": webhooks}
+            )
             before = sim.store.get(_API, kind, "", name)
             stamp = {
                 "uid": sim.identities.uid(_API, kind, "", name),
@@ -505,24 +463,6 @@ def write_webhooks(kyverno: Kyverno) -> None:
     kyverno.policies.dropped.append(lambda _: write())
     sim.store.watch(observe)
     write()
-
-
-def _configuration(
-    policies: list[Policy], store: ObjectStore, entries: WebhookTargets, *, mutating: bool
-) -> Json:
-    kind, name = _NAMES[mutating]
-    settings = settings_of(store)
-    notes = json.loads(settings.get("webhookAnnotations") or "{}")
-    labels = json.loads(settings.get("webhookLabels") or "{}")
-    meta = {"name": name, "labels": {**labels, _MANAGED[0]: _MANAGED[1]}}
-    if notes:
-        meta["annotations"] = notes
-    webhooks = sorted(
-        _webhooks(policies, store, entries, mutating=mutating),
-        key=lambda one: text_field(one, "name"),
-    )
-    found = {"apiVersion": _API, "kind": kind, "metadata": meta, "webhooks": webhooks}
-    return with_defaults(found)
 
 
 def _webhooks(
