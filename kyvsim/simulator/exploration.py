@@ -11,11 +11,9 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import ObjectKey, metadata, text_field, without_server_fields
 from kyvsim.model.simulation import Hazard, HazardLevel, Interleavings, ScenarioEnding, Simulation
-from kyvsim.simulator.api_server import ObjectStore, StoreChange
+from kyvsim.simulator.api_server import ObjectStore
 from kyvsim.simulator.api_server.metadata import Identities
 from kyvsim.simulator.scheduler import Task
-
-# One run in a chosen order, and which steps of it led to which.
 
 # What a step read and wrote: two steps that do not meet in it may change places.
 
@@ -40,14 +38,13 @@ NOTHING = Footprint(frozenset(), frozenset())
 
 def _sees(reads: Iterable[ObjectKey], writes: frozenset[ObjectKey]) -> bool:
     return bool(writes) and any(
-        read in writes if read.name else any(_lists(read, write) for write in writes)
+        read in writes
+        if read.name
+        else any(
+            read[:2] == write[:2] and read.namespace in {"", write.namespace} for write in writes
+        )
         for read in reads
     )
-
-
-def _lists(read: ObjectKey, write: ObjectKey) -> bool:
-    same_kind = read[:2] == write[:2]
-    return same_kind and (not read.namespace or read.namespace == write.namespace)
 
 
 # One run in a chosen order, and what it shows about other orders.
@@ -116,24 +113,24 @@ class DirectedRun:
 
     def close(self) -> None:
         """Note what the step that ran last has touched."""
-        if self._open is not None:
-            others, usual, task = self._open
-            done = task._replace(run=_nothing)
-            self.steps.append(StepChoice(task.actor, others, usual, self._touched(), done))
-            self._open = None
-
-    def _touched(self) -> Footprint:
-        store = self._store
-        if store is None or store.read_keys is None:
-            return NOTHING
-        changes = store.changes[self._seen_changes :]
-        self._seen_changes = len(store.changes)
-        writes = frozenset(map(_written, changes))
-        found = Footprint(
-            frozenset(filter(_counts, store.read_keys)), frozenset(filter(_counts, writes))
-        )
-        store.read_keys = set()
-        return found
+        if self._open is None:
+            return
+        others, usual, task = self._open
+        store, footprint = self._store, NOTHING
+        if store is not None and store.read_keys is not None:
+            keys = [change.key for change in store.changes[self._seen_changes :]]
+            written = [
+                key._replace(api_version=split_api_version(key.api_version)[0]) for key in keys
+            ]
+            footprint = Footprint(
+                frozenset(key for key in store.read_keys if key.kind not in FOLLOWING),
+                frozenset(key for key in written if key.kind not in FOLLOWING),
+            )
+            self._seen_changes = len(store.changes)
+            store.read_keys = set()
+        done = task._replace(run=_nothing)
+        self.steps.append(StepChoice(task.actor, others, usual, footprint, done))
+        self._open = None
 
 
 def play_directed(run: Callable[[DirectedRun], Simulation], directions: Directions) -> Played:
@@ -146,15 +143,6 @@ def play_directed(run: Callable[[DirectedRun], Simulation], directions: Directio
 
 def _nothing() -> None:
     """Do what a step does that was run already."""
-
-
-def _counts(key: ObjectKey) -> bool:
-    return key.kind not in FOLLOWING
-
-
-def _written(change: StoreChange) -> ObjectKey:
-    key = change.key
-    return key._replace(api_version=split_api_version(key.api_version)[0])
 
 
 # Which steps of a run led to which: what could have come in another order, and what could not.
@@ -214,22 +202,16 @@ class Causality:
                 self._join(wanted_by, index)
             self._needs.append(needs)
             self._wanted_by.append(wanted_by)
-            self.pasts.append(self._met(index, past))
+            # Of what it meets it sees the past, too.
+            for before in range(index - 1, -1, -1):
+                other = self._steps[before]
+                if other.footprint.meets(step.footprint):
+                    self._join(before, index)
+                    past |= self._with(before)
+                    if other.actor != step.actor and not needs >> before & 1:
+                        self.races.append(Race(before, index))
+            self.pasts.append(past)
             last[step.actor] = numbers[step.task.number] = index
-
-    def _met(self, index: int, past: int) -> int:
-        """Return the past of a step with what it meets, and note its races."""
-        footprint, needs = self._steps[index].footprint, self._needs[index]
-        for before in range(index - 1, -1, -1):
-            if self._steps[before].footprint.meets(footprint):
-                self._join(before, index)
-                past |= self._with(before)
-                if (
-                    self._steps[before].actor != self._steps[index].actor
-                    and not needs >> before & 1
-                ):
-                    self.races.append(Race(before, index))
-        return past
 
     def _queued(self) -> Iterator[Race]:
         """Yield what to turn round so that an actor takes two steps of one story the other way.
@@ -251,20 +233,17 @@ class Causality:
         return None if self._needs[later] >> earlier & 1 else Race(earlier, later)
 
     def _with(self, index: int) -> int:
-        return self.pasts[index] | 1 << index if index >= 0 else 0
+        return self.pasts[index] | 1 << index
 
-    def _find(self, index: int) -> int:
+    def _join(self, one: int, other: int) -> None:
+        self._groups[self.story(other)] = self.story(one)
+
+    def story(self, index: int) -> int:
+        """Return to which story a step belongs: stories share nothing, and hand nothing on."""
         while self._groups[index] != index:
             self._groups[index] = self._groups[self._groups[index]]
             index = self._groups[index]
         return index
-
-    def _join(self, one: int, other: int) -> None:
-        self._groups[self._find(other)] = self._find(one)
-
-    def story(self, index: int) -> int:
-        """Return to which story a step belongs: stories share nothing, and hand nothing on."""
-        return self._find(index)
 
     def turned(self, race: Race) -> list[list[int]]:
         """Return the steps to take before the earlier one so that the later one precedes it.
@@ -302,8 +281,6 @@ class Causality:
                 yield self.story(index)
 
 
-# The orders of steps that are worth trying, and which runs end alike.
-
 # How a run ends, as a text that is equal for two runs if a user sees no difference.
 
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -318,19 +295,13 @@ def text_of(simulation: Simulation) -> str:
     ]
     lines = "\n".join(json.dumps(one, sort_keys=True) for one in entries)
     text = _UID.sub("UID", lines)
-    for name, base in sorted(_generated_names(simulation).items()):
+    # Names that chance has completed, by what they begin with.
+    every = [metadata(obj) for obj in simulation.objects]
+    generated = [one for one in every if text_field(one, "generateName")]
+    names = {text_field(one, "name"): text_field(one, "generateName") for one in generated}
+    for name, base in sorted(names.items()):
         text = text.replace(name, f"{base}*")
     return "\n".join(sorted(text.splitlines()))
-
-
-def _generated_names(simulation: Simulation) -> dict[str, str]:
-    """Return names that chance has completed, and what they begin with."""
-    every = [metadata(obj) for obj in simulation.objects]
-    return {
-        text_field(meta, "name"): text_field(meta, "generateName")
-        for meta in every
-        if text_field(meta, "generateName")
-    }
 
 
 # The orders of steps that are worth trying.
@@ -382,11 +353,6 @@ class _Plan(NamedTuple):
     directions: Directions = ()
     turns: tuple[_OrderChange, ...] = ()
     """What it changes, story by story."""
-
-    @property
-    def key(self) -> frozenset[int]:
-        """What it has in common with like orders, in all stories that it changes."""
-        return frozenset(turn.keys[-1] for turn in self.turns)
 
 
 def explore(
@@ -466,31 +432,23 @@ class _Plans:
         for race in causality.races:
             apart = joined or (own and causality.story(race.earlier) not in own)
             for made in self._turning(plan, steps, causality, race):
-                if not apart:
+                key = made.turns[-1].keys[-1]
+                if not apart or (key in self._telling and (joined or tells)):
                     self._add(made)
                 elif joined or tells:
-                    self._offer(made)
+                    # It is tried if that change alone is on the way to another ending.
+                    self._elsewhere.setdefault(key, []).append(made)
         self._endings.add(ending)
         if tells:
-            self._note_turns(keys)
-
-    def _offer(self, plan: _Plan) -> None:
-        """Try a change of a further story where that alone is on the way to another ending."""
-        key = plan.turns[-1].keys[-1]
-        if key in self._telling:
-            self._add(plan)
-        else:
-            self._elsewhere.setdefault(key, []).append(plan)
-
-    def _note_turns(self, keys: set[int]) -> None:
-        """Note turns on the way to another ending, and try them where other stories end so."""
-        self._telling |= keys
-        for plan in [one for key in sorted(keys) for one in self._elsewhere.pop(key, ())]:
-            self._add(plan)
+            self._telling |= keys
+            for one in [one for key in sorted(keys) for one in self._elsewhere.pop(key, ())]:
+                self._add(one)
 
     def _add(self, plan: _Plan) -> None:
-        if plan.key not in self._asked:
-            self._asked.add(plan.key)
+        # What it has in common with like orders, in all stories that it changes.
+        key = frozenset(turn.keys[-1] for turn in plan.turns)
+        if key not in self._asked:
+            self._asked.add(key)
             heapq.heappush(self._waiting, plan)
 
     def _turning(
@@ -562,7 +520,7 @@ def interleavings_of(orders: Iterable[Order]) -> Interleavings:
         ending = ScenarioEnding(order.simulation, order.changes, 1)
         known = found.setdefault(text_of(order.simulation), ending)
         if known is not ending:
-            shortest = min(known, ending, key=_length)
+            shortest = min(known, ending, key=lambda one: (one.changes, len(one.simulation.events)))
             found[text_of(order.simulation)] = shortest._replace(runs=known.runs + 1)
         complete = order.waiting == 0
     endings = tuple(found.values())
@@ -592,7 +550,3 @@ def with_interleavings(found: Interleavings) -> Simulation:
 def _failures(simulation: Simulation) -> int:
     unmet = sum(not one.met for one in simulation.expectations)
     return unmet + sum(one.level is HazardLevel.ERROR for one in simulation.hazards)
-
-
-def _length(ending: ScenarioEnding) -> tuple[int, int]:
-    return ending.changes, len(ending.simulation.events)
