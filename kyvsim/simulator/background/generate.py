@@ -1,6 +1,6 @@
 """One attempt at an UpdateRequest for generate rules, and its objects."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kyvsim.engine.background import check_rule, old_facts, open_background
@@ -18,7 +18,7 @@ from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.simulation import FailureCause, FailureReason
 from kyvsim.patch.json_patch import merge_patch
-from kyvsim.simulator.api_server import ApiError, ApiRequest, ApiResponse, Client, Purpose
+from kyvsim.simulator.api_server import ApiRequest, ApiResponse, Client, Purpose
 from kyvsim.simulator.api_server.authorizer import denial
 from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.background.update_requests import (
@@ -49,6 +49,10 @@ from kyvsim.simulator.kyverno import Kyverno
 # cleanup.go, source.go).
 
 _SOURCE = f"{LABEL}clone-source"
+_UNWRITTEN = dict.fromkeys(
+    ("uid", "creationTimestamp", "resourceVersion", "generation", "managedFields")
+)
+"""The fields of `metadata` that no client writes."""
 
 
 class Owner(NamedTuple):
@@ -74,34 +78,36 @@ class Owner(NamedTuple):
         return sim.client(BACKGROUND, Purpose(action, (self.name,)))
 
 
-class Realized(NamedTuple):
-    """How it ended that an object was to be as a rule wants it."""
-
-    created: Json = None
-    """The object, where it was not there before."""
-    error: ApiError | None = None
-    key: ObjectKey | None = None
-    """What the error is about."""
-
-
-def realize(wanted: Json, owner: Owner, sim: SimulationContext) -> Realized:
-    """Let an object be as a rule wants it; return whether it is new, or why that failed."""
-    key = object_key(wanted)
-    refused = _read_refusal(wanted, sim)
-    if refused is not None:
-        return Realized(error=refused[1], key=refused[0])
-    _mark_source(wanted, owner, sim)
+def realize(
+    wanted: Json, owner: Owner, sim: SimulationContext
+) -> tuple[Json, FailureReason | None]:
+    """Let an object be as a rule wants it; return it if it is new, or why that failed."""
+    key, marks = object_key(wanted), labels(wanted)
+    uid, kind = (marks.get(f"{LABEL}source-{part}", "") for part in ("uid", "kind"))
+    source = sim.store.by_uid(wanted["apiVersion"], kind, uid) if uid else None
+    for read in (object_key(source), key) if source is not None else (key,):
+        refused = denial(BACKGROUND, "get", read, sim.store)
+        if refused is not None:
+            return None, failure_reason_of(refused, read)
+    # The object that was copied is labelled, so that its changes are noticed.
+    if source is not None and _SOURCE not in labels(source):
+        marked = with_metadata(source, {"labels": {**labels(source), _SOURCE: ""}})
+        owner.client("label source", sim).update(marked)
     owned = with_owner_labels(wanted, owner.policy, owner.rule, owner.trigger)
     live = sim.store.get(*key)
     if live is None:
         response = owner.client("generate", sim).create(owned)
-        exists = response.error is not None and response.error.reason == "AlreadyExists"
-        return Realized(owned) if exists else Realized(response.object, response.error, key)
-    if not owner.synchronizes or (
-        (f"{LABEL}source-uid" in labels(wanted)) and _is_same(owned, live)
+        if response.error is not None and response.error.reason == "AlreadyExists":
+            return owned, None
+    elif not owner.synchronizes or (
+        f"{LABEL}source-uid" in marks
+        and with_metadata(owned, _UNWRITTEN) == with_metadata(live, _UNWRITTEN)
     ):
-        return Realized()
-    return Realized(error=_update(owned, live, owner, sim).error, key=key)
+        return None, None
+    else:
+        response = _update(owned, live, owner, sim)
+    failure = failure_reason_of(response.error, key) if response.error else None
+    return (response.object if live is None else None), failure
 
 
 def _update(owned: Json, live: Json, owner: Owner, sim: SimulationContext) -> ApiResponse:
@@ -113,43 +119,6 @@ def _update(owned: Json, live: Json, owner: Owner, sim: SimulationContext) -> Ap
         )
     version = metadata(live).get("resourceVersion")
     return client.update(with_metadata(owned, {"resourceVersion": version}))
-
-
-def _is_same(owned: Json, live: Json) -> bool:
-    """Return whether a copy and what is there differ in nothing that a client writes."""
-    return bool(_written(owned) == _written(live))
-
-
-def _written(obj: Json) -> Json:
-    unset = dict.fromkeys(
-        ("uid", "creationTimestamp", "resourceVersion", "generation", "managedFields")
-    )
-    return with_metadata(obj, unset)
-
-
-def _read_refusal(wanted: Json, sim: SimulationContext) -> tuple[ObjectKey, ApiError] | None:
-    """Return why the source of a copy, or what is there already, cannot be read, or None."""
-    source = _source_of(wanted, sim)
-    for obj in (source, wanted) if source is not None else (wanted,):
-        refused = denial(BACKGROUND, "get", object_key(obj), sim.store)
-        if refused is not None:
-            return object_key(obj), refused
-    return None
-
-
-def _source_of(wanted: Json, sim: SimulationContext) -> Json | None:
-    marks = labels(wanted)
-    uid, kind = (marks.get(f"{LABEL}source-{part}", "") for part in ("uid", "kind"))
-    return sim.store.by_uid(wanted["apiVersion"], kind, uid) if uid else None
-
-
-def _mark_source(wanted: Json, owner: Owner, sim: SimulationContext) -> None:
-    """Label the object that was copied, so that its changes are noticed."""
-    source = _source_of(wanted, sim)
-    if source is None or _SOURCE in labels(source):
-        return
-    marked = with_metadata(source, {"labels": {**labels(source), _SOURCE: ""}})
-    owner.client("label source", sim).update(marked)
 
 
 def delete_all(
@@ -193,17 +162,12 @@ def kinds_of(rule: Rule) -> Iterator[tuple[str, str]]:
     """Give apiVersion and kind of what a rule generates, pattern by pattern."""
     generation = rule.facts.generation
     for pattern in generation.patterns if generation else ():
-        yield from _kinds_of_pattern(pattern)
-
-
-def _kinds_of_pattern(pattern: GeneratePattern) -> Iterator[tuple[str, str]]:
-    if pattern.kind:
-        yield pattern.api_version, pattern.kind
-        return
-    for text in pattern.clone_kinds:
-        selector = parse_kind_selector(text)
-        group = "" if selector.group == "*" else f"{selector.group}/"
-        yield f"{group}{selector.version}", selector.kind
+        if pattern.kind:
+            yield pattern.api_version, pattern.kind
+            continue
+        for selector in map(parse_kind_selector, pattern.clone_kinds):
+            group = "" if selector.group == "*" else f"{selector.group}/"
+            yield f"{group}{selector.version}", selector.kind
 
 
 # Objects that a changed rule does not generate any more: they lose the labels of their policy.
@@ -220,16 +184,11 @@ def release_stale_targets(before: Policy, policy: Policy, sim: SimulationContext
             "release", (f"{policy.key}/{rule}",), "the rule generates another object now"
         )
         wanted = dict(zip(_OWNER, (policy.name, policy.namespace, rule), strict=True))
-        for obj in _of_kind(kind, wanted, sim):
+        named = parse_kind_selector(kind).kind
+        places = [place for place in sim.store.kinds() if place[1] == named]
+        for obj in (one for place in places for one in selected(sim.store, *place, wanted)):
             kept = {name: value for name, value in labels(obj).items() if name not in _OWNER}
             sim.client(BACKGROUND, purpose).update(with_metadata(obj, {"labels": kept}))
-
-
-def _of_kind(text: str, wanted: dict[str, str], sim: SimulationContext) -> Iterator[Json]:
-    kind = parse_kind_selector(text).kind
-    for api_version, known in [*sim.store.kinds()]:
-        if known == kind:
-            yield from selected(sim.store, api_version, kind, wanted)
 
 
 def _stale_kinds(before: Policy, policy: Policy) -> Iterator[tuple[str, str]]:
@@ -279,7 +238,12 @@ def apply_generated(
             messages = ": ".join(filter(None, (generated_set.place, generated_set.problem)))
             problems.append(FailureReason(generated_set.reason, messages))
             continue
-        failure_reason = _apply_set(generated_set, owner, created, kyverno)
+        failure_reason = None
+        for obj in generated_set.objects:
+            new, failure_reason = realize(obj, owner, kyverno.sim)
+            if failure_reason is not None:
+                break
+            created += [new] if new else []
         if failure_reason is not None and not loops and failure_reason.reason in _NOT_FOUND:
             report(owner, Outcome(RuleStatus.PASS, ""), kyverno)
             return Attempt(notes=tuple(within("nothing generated: ", [failure_reason])))
@@ -291,22 +255,8 @@ def apply_generated(
             *(generated(source, policy, owner.rule.name, obj) for obj in created),
             *background_succeeded(kyverno.sim, source, policy, created),
         )
-        made = RuleResult(owner.rule, Phase.GENERATE, RuleStatus.PASS, "", tuple(created))
-        response = PolicyResponse(policy, Phase.GENERATE, owner.trigger, (made,))
-        kyverno.reports.add_results(owner.trigger, [response])
+        report(owner, Outcome(RuleStatus.PASS, "", generated=tuple(created)), kyverno)
     return Attempt(tuple(problems))
-
-
-def _apply_set(
-    generated_set: GeneratedSet, owner: Owner, created: list[Json], kyverno: Kyverno
-) -> FailureReason | None:
-    """Write the objects of one set until one fails; new ones are appended to `created`."""
-    for obj in generated_set.objects:
-        realized = realize(obj, owner, kyverno.sim)
-        if realized.error is not None:
-            return failure_reason_of(realized.error, realized.key or object_key(obj))
-        created += [realized.created] if realized.created else []
-    return None
 
 
 def report(owner: Owner, outcome: Outcome, kyverno: Kyverno) -> None:
@@ -411,15 +361,23 @@ def _apply(given: _GenerateInput, policy: CompiledPolicy, kyverno: Kyverno) -> A
     opened = open_background(policy.policy, trigger, request, world)
     old = old_facts(request, world) if request else None
     sets_of = kyverno.lister.generated_sets(policy, rule)
-
-    def evaluate(given: RuleInput) -> _Generation:
-        return _generation(rule, given, old, sets_of)
-
-    wanted = evaluate(opened)
+    wanted = _generation(rule, opened, old, sets_of)
+    reason = wanted.problem
     # Evaluated a second time only where it failed.
-    if request is None and wanted.problem and not evaluate(as_by_someone(opened)).problem:
-        wanted = wanted._replace(problem=FailureCause.USER_UNKNOWN)
-    return _fulfilled(wanted, Owner(policy.policy, rule.rule, trigger), kyverno)
+    if request is None and reason is not None:
+        again = _generation(rule, as_by_someone(opened), old, sets_of)
+        reason = reason if again.problem else FailureCause.USER_UNKNOWN
+    outcome, owner = wanted.outcome, Owner(policy.policy, rule.rule, trigger)
+    if outcome is None:
+        return failed(FailureCause.NOT_MET, "policy does not apply to resource")
+    if wanted.generated_sets is None:
+        report(owner, outcome, kyverno)
+        text = f"nothing to do: {outcome.message or 'the rule is not met'}"
+        return noted(reason or FailureCause.NOT_MET, text)
+    sets = wanted.generated_sets
+    if reason is FailureCause.USER_UNKNOWN:
+        sets = tuple(one._replace(reason=reason) for one in sets)
+    return apply_generated(sets, owner, kyverno)
 
 
 class _Generation(NamedTuple):
@@ -433,18 +391,6 @@ class _Generation(NamedTuple):
     """Why something could not be evaluated."""
 
 
-def _bounded(
-    rule: CompiledRule, make: Callable[[], tuple[GeneratedSet, ...]]
-) -> tuple[GeneratedSet, ...]:
-    """Return what a rule wants, or one problem where that takes more than a rule may."""
-    if rule.meter is not None:
-        rule.meter.begin_rule()
-    try:
-        return make()
-    except BudgetError as error:
-        return (GeneratedSet(problem=str(error)),)
-
-
 def _generation(
     rule: CompiledRule, given: RuleInput, old: MatchFacts | None, sets_of: GeneratedSets
 ) -> _Generation:
@@ -456,24 +402,16 @@ def _generation(
 
     outcome = check_rule(rule, given, old, note)
     if met:
-        generated_sets = _bounded(rule, lambda: tuple(sets_of(met[0].scope)))
+        if rule.meter is not None:
+            rule.meter.begin_rule()
+        try:
+            generated_sets = tuple(sets_of(met[0].scope))
+        except BudgetError as error:
+            generated_sets = (GeneratedSet(problem=str(error)),)
         problems = [one.reason for one in generated_sets if one.problem]
         return _Generation(outcome, generated_sets, problems[0] if problems else None)
     fails = outcome is not None and outcome.status is RuleStatus.ERROR
     return _Generation(outcome, problem=FailureCause.RULE_FAILED if fails else None)
-
-
-def _fulfilled(wanted: _Generation, owner: Owner, kyverno: Kyverno) -> Attempt:
-    outcome, reason = wanted.outcome, wanted.problem
-    if outcome is None:
-        return failed(FailureCause.NOT_MET, "policy does not apply to resource")
-    if wanted.generated_sets is not None:
-        unknown = reason is FailureCause.USER_UNKNOWN
-        messages = [one._replace(reason=reason or one.reason) for one in wanted.generated_sets]
-        return apply_generated(messages if unknown else wanted.generated_sets, owner, kyverno)
-    report(owner, outcome, kyverno)
-    text = f"nothing to do: {outcome.message or 'the rule is not met'}"
-    return noted(reason or FailureCause.NOT_MET, text)
 
 
 def _mismatch(request: AdmissionRequest | None, trigger: Json) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledPolicy
 from kyvsim.engine.compile.compiled import Outcome
@@ -61,25 +60,23 @@ _OF_SERVER = dict.fromkeys(
 )
 
 
-class Cause(NamedTuple):
-    """On whose behalf objects are written."""
+class GeneratedObjects:
+    """Writes objects into the cluster on behalf of a policy, and keeps them as they are there."""
 
-    policy: Policy
-    request: AdmissionRequest
-    restores: bool
-    """Whether nothing is written: what is there already is looked for."""
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """The labels of all that is generated."""
-        request = self.request
+    def __init__(
+        self, policy: Policy, request: AdmissionRequest, sim: SimulationContext, *, restores: bool
+    ) -> None:
+        """Write nothing if `restores`: what is there already is looked for."""
+        self._policy = policy
+        self._sim = sim
+        self._restores = restores
         key = object_key(request.subject)
         group, version = split_api_version(key.api_version)
         # Of a deletion there is no object, and so neither its namespace nor its uid.
         gone = request.operation is Operation.DELETE
-        return {
+        self._marks = {
             **MANAGED,
-            f"{LABEL}policy-name": self.policy.name,
+            f"{LABEL}policy-name": policy.name,
             f"{LABEL}trigger-name": text_field(request.details or {}, "name") or key.name,
             f"{LABEL}trigger-namespace": "" if gone else key.namespace,
             f"{LABEL}trigger-uid": "" if gone else text_field(metadata(request.object), "uid"),
@@ -87,15 +84,6 @@ class Cause(NamedTuple):
             f"{LABEL}trigger-group": group,
             f"{LABEL}trigger-version": version,
         }
-
-
-class GeneratedObjects:
-    """Writes objects into the cluster, and keeps them as they are there."""
-
-    def __init__(self, cause: Cause, sim: SimulationContext) -> None:
-        self._cause = cause
-        self._sim = sim
-        self._marks = cause.labels
         self.written: list[Json] = []
         self.failure_reason: FailureReason | None = None
         """Why the last of them could not be written."""
@@ -108,26 +96,27 @@ class GeneratedObjects:
         if refused is not None:
             self._fail(refused, key)
         live = store.get(*key)
+        names = (*MANAGED, f"{LABEL}policy-name", f"{LABEL}trigger-uid")
         if live is None:
-            if not self._cause.restores:
+            if not self._restores:
                 self._keep(self._client("generate").create(wanted), key)
-        elif not self._is_own(live):
-            return
-        elif self._cause.restores:
+        elif any(labels(live).get(name, "") != self._marks[name] for name in names):
+            return  # it belongs to another
+        elif self._restores:
             self.written.append(live)
         else:
             self._keep(self._update(wanted, live), key)
 
     def _placed(self, namespace: str, obj: Json) -> Json:
         """Return an object in its namespace, with the labels of its owner."""
-        key, policy = object_key(obj), self._cause.policy
+        key = object_key(obj)
         if key.api_version.count("/") > 1:
             text = f"unexpected GroupVersion string: {key.api_version}"
             self.failure_reason = FailureReason(FailureCause.NO_KIND, text, key)
             raise ValueError(text)
         target = namespace
         if not self._sim.store.is_namespaced(key.api_version, key.kind):
-            if namespace and policy.namespace:
+            if namespace and self._policy.namespace:
                 raise ValueError(
                     f'cross-scope generation denied: a policy scoped to namespace "{namespace}" '
                     f"cannot generate cluster-scoped resource {key.api_version}/{key.kind}"
@@ -142,14 +131,9 @@ class GeneratedObjects:
             fields["ownerReferences"] = None
         return with_metadata(obj, fields)
 
-    def _is_own(self, live: Json) -> bool:
-        names = (*MANAGED, f"{LABEL}policy-name", f"{LABEL}trigger-uid")
-        marks = labels(live)
-        return all(marks.get(name, "") == self._marks[name] for name in names)
-
     def _update(self, wanted: Json, live: Json) -> ApiResponse:
         client = self._client("synchronize")
-        if generating_facts(self._cause.policy).applies_server_side:
+        if generating_facts(self._policy).applies_server_side:
             applied = merge_patch(live, wanted)
             return client.send(
                 ApiRequest(Operation.UPDATE, object_key(live), BACKGROUND, applied, patch="apply")
@@ -159,7 +143,7 @@ class GeneratedObjects:
         return client.update(with_metadata(wanted, same))
 
     def _client(self, action: str) -> Client:
-        return self._sim.client(BACKGROUND, Purpose(action, (self._cause.policy.key,)))
+        return self._sim.client(BACKGROUND, Purpose(action, (self._policy.key,)))
 
     def _keep(self, response: ApiResponse, key: ObjectKey) -> None:
         if response.error is not None:
@@ -176,20 +160,6 @@ class GeneratedObjects:
 # Source of the rules and texts: upstream pkg/background/gpol/generate_controller.go.
 
 _FAILED = frozenset({RuleStatus.ERROR, RuleStatus.FAIL})
-
-
-class _CelGenerateInput(NamedTuple):
-    """One entry of an UpdateRequest, with its trigger as it is now."""
-
-    policy: CompiledPolicy
-    context: Json
-    trigger: Json
-    request: AdmissionRequest
-
-    @property
-    def uid(self) -> str:
-        """The trigger's uid, by which its objects are found again."""
-        return text_field(self.context["trigger"], "uid")
 
 
 def attempt_generate_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
@@ -224,55 +194,52 @@ def _attempt(
     if found is None:
         return failed(FailureCause.RULE_GONE, f"gpol {policy} failed: the policy is gone")
     effective = request or creation_of(trigger, None, None)
-    return _generate(_CelGenerateInput(found, context, trigger, effective), kyverno)
+    return _generate(found, context, trigger, effective, kyverno)
 
 
-def _generate(given: _CelGenerateInput, kyverno: Kyverno) -> Attempt:
+def _generate(
+    compiled: CompiledPolicy,
+    context: Json,
+    trigger: Json,
+    request: AdmissionRequest,
+    kyverno: Kyverno,
+) -> Attempt:
     """Evaluate the policy, which writes what it generates, and record the outcome."""
-    policy, watch = given.policy.policy, kyverno.downstreams
-    restores, synchronizes = (
-        bool(given.context.get(name)) for name in ("cacheRestore", "synchronize")
-    )
-    objects = GeneratedObjects(Cause(policy, given.request, restores), kyverno.sim)
+    policy, watch, uid = compiled.policy, kyverno.downstreams, text_field(context["trigger"], "uid")
+    synchronizes, restores = bool(context.get("synchronize")), bool(context.get("cacheRestore"))
+    objects = GeneratedObjects(policy, request, kyverno.sim, restores=restores)
     world = World(kyverno.sim.store, account=BACKGROUND, writes=objects.write)
-    opened = open_request(given.request, world, policy.name)
-    outcome = evaluate_rule(given.policy.rules[0], opened) if opened else None
+    opened = open_request(request, world, policy.name)
+    outcome = evaluate_rule(compiled.rules[0], opened) if opened else None
     if outcome is None:
         if synchronizes:
-            watch.delete(policy.key, given.uid)
+            watch.delete(policy.key, uid)
         return noted(FailureCause.NOT_MET, "nothing to do: the policy does not match")
     outcome = outcome._replace(generated=tuple(objects.written))
-    _record_outcome(given, outcome, kyverno)
+    _record_outcome(compiled, trigger, outcome, kyverno)
     if outcome.status in _FAILED:
-        return _failure(given, outcome, objects.failure_reason)
+        names = ("apiVersion", "kind", "namespace", "name")
+        shown = "/".join(text_field(context["trigger"], name) for name in names)
+        text = (
+            f"gpol {policy.key} rule {outcome.rule_name or policy.name} {outcome.status} "
+            f"for trigger {shown}: {outcome.message}"
+        )
+        reason = objects.failure_reason or FailureReason(FailureCause.RULE_FAILED, "")
+        return Attempt((reason._replace(message=text),))
     keeps = outcome.status is RuleStatus.PASS and generating_facts(policy).synchronizes
     if keeps and objects.written:
-        watch.take(policy.key, given.uid, objects.written)
+        watch.take(policy.key, uid, objects.written)
     if keeps and synchronizes:
-        watch.delete_others(policy.key, given.uid, objects.written)
+        watch.delete_others(policy.key, uid, objects.written)
     return Attempt()
 
 
-def _failure(
-    given: _CelGenerateInput, outcome: Outcome, failure_reason: FailureReason | None
-) -> Attempt:
-    policy, trigger = given.policy.policy, given.context["trigger"]
-    shown = "/".join(
-        text_field(trigger, name) for name in ("apiVersion", "kind", "namespace", "name")
-    )
-    text = (
-        f"gpol {policy.key} rule {outcome.rule_name or policy.name} {outcome.status} "
-        f"for trigger {shown}: {outcome.message}"
-    )
-    if failure_reason is None:
-        return failed(FailureCause.RULE_FAILED, text)
-    return Attempt((failure_reason._replace(message=text),))
-
-
-def _record_outcome(given: _CelGenerateInput, outcome: Outcome, kyverno: Kyverno) -> None:
+def _record_outcome(
+    compiled: CompiledPolicy, trigger: Json, outcome: Outcome, kyverno: Kyverno
+) -> None:
     """Write the outcome of a policy to events and to the trigger's report."""
-    policy, sim, source = given.policy.policy, kyverno.sim, EventSource.GENERATE
-    rule = replace(given.policy.rules[0].rule, name=outcome.rule_name or policy.name)
+    policy, sim, source = compiled.policy, kyverno.sim, EventSource.GENERATE
+    rule = replace(compiled.rules[0].rule, name=outcome.rule_name or policy.name)
     result = RuleResult(
         rule,
         Phase.GENERATE,
@@ -282,7 +249,7 @@ def _record_outcome(given: _CelGenerateInput, outcome: Outcome, kyverno: Kyverno
         exceptions=outcome.exceptions,
         properties=outcome.properties,
     )
-    response = PolicyResponse(policy, Phase.GENERATE, given.trigger, (result,))
+    response = PolicyResponse(policy, Phase.GENERATE, trigger, (result,))
     if outcome.status is RuleStatus.SKIP:
         kyverno.events.record(*excepted(sim, source, response, result))
     elif outcome.status in _FAILED:
@@ -293,7 +260,7 @@ def _record_outcome(given: _CelGenerateInput, outcome: Outcome, kyverno: Kyverno
             *background_succeeded(sim, source, policy, outcome.generated),
             *(generated(source, policy, rule.name, obj) for obj in outcome.generated),
         )
-    kyverno.reports.add_results(given.trigger, [response])
+    kyverno.reports.add_results(trigger, [response])
 
 
 # Requests that policies in CEL generate for: they come, change and leave.
@@ -316,22 +283,20 @@ def generating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Req
             continue
         is_asked = is_called_for(policy, given, kyverno.cache, world.external)
         tell = trace_deferred if is_asked else trace_skipped
-        facts = kyverno.cache.webhook_facts(policy)
-        call = WebhookCall(policy, compiled.rules, facts, given, world.external)
+        of_webhook = kyverno.cache.webhook_facts(policy)
+        call = WebhookCall(policy, compiled.rules, of_webhook, given, world.external)
         tell(kyverno.sim.tracer, call)
-        if is_asked:
-            yield from _work(policy, request)
-
-
-def _work(policy: Policy, request: AdmissionRequest) -> Iterator[RequestedWork]:
-    facts = generating_facts(policy)
-    deletes = request.operation is Operation.DELETE and not facts.heeds_deletions
-    if deletes and not facts.synchronizes:
-        return
-    synchronizes = request.operation is Operation.UPDATE and facts.synchronizes
-    trigger = reference(request.subject)
-    context = cel_context(policy.key, trigger, deletes=deletes, synchronizes=synchronizes)
-    yield RequestedWork(CEL_GENERATE, policy.key, (context,), request=request)
+        facts = generating_facts(policy)
+        deletes = request.operation is Operation.DELETE and not facts.heeds_deletions
+        if not is_asked or (deletes and not facts.synchronizes):
+            continue
+        context = cel_context(
+            policy.key,
+            reference(request.subject),
+            deletes=deletes,
+            synchronizes=request.operation is Operation.UPDATE and facts.synchronizes,
+        )
+        yield RequestedWork(CEL_GENERATE, policy.key, (context,), request=request)
 
 
 # Work that policies in CEL that generate make themselves: when they come, change and go.
@@ -341,9 +306,20 @@ def _work(policy: Policy, request: AdmissionRequest) -> Iterator[RequestedWork]:
 
 def start_generating_policies(kyverno: Kyverno) -> None:
     """Let policies in CEL that come, change or go bring their objects along."""
-    lister = kyverno.generating
-    lister.changed.append(lambda policy, before: _reconcile(policy, before, kyverno))
-    lister.dropped.append(lambda policy: _drop(policy, kyverno))
+
+    def reconcile(policy: Policy, before: Policy | None) -> None:
+        if before is not None and before.has_same_spec(policy):
+            return
+        stops = before is not None and generating_facts(before).synchronizes
+        if stops and not generating_facts(policy).synchronizes:
+            kyverno.downstreams.leave(policy.key, deletes=False)
+        _sync(policy, kyverno)
+
+    def drop(policy: Policy) -> None:
+        kyverno.downstreams.leave(policy.key, deletes=not generating_facts(policy).orphans)
+
+    kyverno.generating.changed.append(reconcile)
+    kyverno.generating.dropped.append(drop)
 
 
 def sync_generating_policies(kyverno: Kyverno) -> None:
@@ -352,49 +328,27 @@ def sync_generating_policies(kyverno: Kyverno) -> None:
         _sync(one.policy, kyverno)
 
 
-def _drop(policy: Policy, kyverno: Kyverno) -> None:
-    kyverno.downstreams.leave(policy.key, deletes=not generating_facts(policy).orphans)
-
-
-def _reconcile(policy: Policy, before: Policy | None, kyverno: Kyverno) -> None:
-    if before is not None:
-        if before.has_same_spec(policy):
-            return
-        stops = not generating_facts(policy).synchronizes
-        if stops and generating_facts(before).synchronizes:
-            kyverno.downstreams.leave(policy.key, deletes=False)
-    _sync(policy, kyverno)
-
-
 def _sync(policy: Policy, kyverno: Kyverno) -> None:
     """Make the work for what a policy finds in the cluster."""
-    facts = generating_facts(policy)
-    if facts.synchronizes:
-        _submit(policy, [*_renewals(policy, kyverno)], kyverno)
+    facts, contexts = generating_facts(policy), []
+    known = kyverno.downstreams.of(policy.key) if facts.synchronizes else []
+    kinds = kyverno.downstreams.kinds
+    if known:
+        # What is known to be generated is deleted and made anew.
+        contexts = [cel_context(policy.key, trigger_from_labels(labels(obj))) for obj in known]
+        kyverno.downstreams.delete(policy.key)
+    elif facts.synchronizes:
+        # Where nothing is known, it is found out which objects are there.
+        contexts = [
+            cel_context(policy.key, reference(one), restores=True)
+            for one in listed_triggers(policy, kyverno.sim.store, kinds)
+        ]
+    _submit(policy, contexts, kyverno)
     if facts.looks_back:
-        found = [cel_context(policy.key, reference(one)) for one in _triggers(policy, kyverno)]
-        _submit(policy, found, kyverno)
+        found = listed_triggers(policy, kyverno.sim.store, kinds)
+        _submit(policy, [cel_context(policy.key, reference(one)) for one in found], kyverno)
 
 
 def _submit(policy: Policy, contexts: list[Json], kyverno: Kyverno) -> None:
     for work in in_batches(RequestedWork(CEL_GENERATE, policy.key, tuple(contexts))):
         submit(work, kyverno.sim, BACKGROUND)
-
-
-def _renewals(policy: Policy, kyverno: Kyverno) -> Iterator[Json]:
-    """Give what makes anew all that is known to be generated, which is deleted before.
-
-    Where nothing is known, it gives what finds out which objects are there.
-    """
-    known = kyverno.downstreams.of(policy.key)
-    if not known:
-        for trigger in _triggers(policy, kyverno):
-            yield cel_context(policy.key, reference(trigger), restores=True)
-        return
-    for obj in known:
-        yield cel_context(policy.key, trigger_from_labels(labels(obj)))
-    kyverno.downstreams.delete(policy.key)
-
-
-def _triggers(policy: Policy, kyverno: Kyverno) -> Iterator[Json]:
-    return listed_triggers(policy, kyverno.sim.store, kyverno.downstreams.kinds)

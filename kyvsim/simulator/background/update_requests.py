@@ -1,6 +1,6 @@
 """UpdateRequests: work of the background controller, and the triggers that cause it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.simulation import FailureCause, FailureReason
-from kyvsim.simulator.admission.review import concerns
+from kyvsim.simulator.admission.review import concerns, from_background
 from kyvsim.simulator.api_server import ApiError, ObjectStore, Purpose, errors
 from kyvsim.simulator.api_server.authorizer import denial
 from kyvsim.simulator.configuration import BACKGROUND, NAMESPACE, settings_of
@@ -54,8 +54,6 @@ def trigger_from_labels(marks: Mapping[str, str]) -> dict[str, Json]:
     found = {name: marks.get(f"{LABEL}trigger-{name}", "") for name in names}
     return {"apiVersion": f"{group}/{version}" if group else version, **found}
 
-
-# UpdateRequests: work for later, the request that it is about, and how attempts end.
 
 # How one attempt at an UpdateRequest ended.
 
@@ -140,16 +138,15 @@ def recorded(request: AdmissionRequest | None) -> dict[str, Json]:
         info["roles"] = list(user.roles)
     if user.cluster_roles:
         info["clusterRoles"] = list(user.cluster_roles)
-    operation = request.operation.value
     fields: dict[str, Json] = {
         **(request.details or {}),
-        "operation": operation,
+        "operation": request.operation.value,
         "namespace": request.namespace,
         "userInfo": user_info,
         "object": request.object,
         "oldObject": request.old_object,
     }
-    admission = {"admissionRequest": fields, "operation": operation}
+    admission = {"admissionRequest": fields, "operation": request.operation.value}
     return {"admissionRequestInfo": admission, "userInfo": info}
 
 
@@ -183,38 +180,32 @@ def request_of(context: Json, store: ObjectStore) -> AdmissionRequest | None:
     fields = info.get("admissionRequest")
     if not fields:
         return None
-    subresource = text_field(fields, "subResource")
+    subresource, parent = text_field(fields, "subResource"), None
+    if subresource:
+        resource = fields.get("resource") or {}
+        group, version = text_field(resource, "group"), text_field(resource, "version")
+        api_version = f"{group}/{version}" if group else version
+        parent = group, version, store.kind_of(api_version, text_field(resource, "resource"))
     details = {name: fields[name] for name in (*_DETAILS, *_SUBRESOURCES) if name in fields}
+    info = context.get("userInfo") or {}
+    user_info = info.get("userInfo") or {}
     return AdmissionRequest(
         operation=Operation(fields["operation"]),
         object=fields.get("object"),
         old_object=fields.get("oldObject"),
         namespace=text_field(fields, "namespace"),
-        user=_user(context.get("userInfo") or {}),
+        user=UserInfo(
+            username=text_field(user_info, "username"),
+            uid=text_field(user_info, "uid"),
+            groups=tuple(user_info.get("groups") or ()),
+            extra=user_info.get("extra"),
+            roles=tuple(info.get("roles") or ()),
+            cluster_roles=tuple(info.get("clusterRoles") or ()),
+        ),
         subresource=subresource,
-        parent_kind=_parent(fields, store) if subresource else None,
+        parent_kind=parent,
         details=details,
     )
-
-
-def _user(info: Json) -> UserInfo:
-    user_info = info.get("userInfo") or {}
-    return UserInfo(
-        username=text_field(user_info, "username"),
-        uid=text_field(user_info, "uid"),
-        groups=tuple(user_info.get("groups") or ()),
-        extra=user_info.get("extra"),
-        roles=tuple(info.get("roles") or ()),
-        cluster_roles=tuple(info.get("clusterRoles") or ()),
-    )
-
-
-def _parent(fields: Json, store: ObjectStore) -> tuple[str, str, str]:
-    """Return the kind whose subresource a request is about."""
-    resource = fields.get("resource") or {}
-    group, version = text_field(resource, "group"), text_field(resource, "version")
-    api_version = f"{group}/{version}" if group else version
-    return group, version, store.kind_of(api_version, text_field(resource, "resource"))
 
 
 # UpdateRequests: what is to be done later, written down for the background controller.
@@ -253,13 +244,12 @@ class RequestedWork(NamedTuple):
 
 def reference(obj: Json) -> dict[str, Json]:
     """Return what an UpdateRequest says of an object to find it again."""
-    api_version, kind, namespace, name = object_key(obj)
-    uid = text_field(metadata(obj), "uid")
+    key, uid = object_key(obj), text_field(metadata(obj), "uid")
     return {
-        "apiVersion": api_version,
-        "kind": kind,
-        "namespace": namespace,
-        "name": name,
+        "apiVersion": key.api_version,
+        "kind": key.kind,
+        "namespace": key.namespace,
+        "name": key.name,
         "uid": uid,
     }
 
@@ -271,8 +261,7 @@ def applies_to(policy: Policy, request: AdmissionRequest) -> bool:
     """
     if policy.namespace and policy.namespace != request.namespace:
         return False
-    own = request.user is not None and request.user.username == BACKGROUND.username
-    return not own or policy.rules[0].facts.sees_background
+    return not from_background(request) or policy.rules[0].facts.sees_background
 
 
 def rule_context(rule: str, trigger: Json, *, deletes: bool = False) -> dict[str, Json]:
@@ -312,7 +301,6 @@ def submit(work: RequestedWork, sim: SimulationContext, user: UserInfo) -> None:
         message = "UpdateRequest creation skipped: there are too many of them"
         sim.timeline.record("admission", "update-request", key, outcome="skipped", message=message)
         return
-    client = sim.client(user)
     spec = {
         "requestType": work.type,
         "policy": work.policy,
@@ -323,23 +311,23 @@ def submit(work: RequestedWork, sim: SimulationContext, user: UserInfo) -> None:
     }
     if work.contexts:
         spec["ruleContext"] = list(work.contexts)
-    meta = {"generateName": "ur-", "namespace": NAMESPACE, "labels": _labels(work)}
+    marks: dict[str, str] = {}
+    name = work.policy.rpartition("/")[2]
+    if work.type == MUTATE:
+        marks = mutate_labels(name, work.trigger)
+    elif work.type != CEL_MUTATE:
+        marks = {f"{LABEL}policy-name": name}
+    meta = {"generateName": "ur-", "namespace": NAMESPACE, "labels": marks}
     obj = {"apiVersion": KIND[0], "kind": KIND[1], "metadata": meta, "spec": spec}
-    created = sim.client(user, _purpose(work, obj["spec"])).create(obj)
+    deletes = any(bool(one.get("deleteDownstream")) for one in work.contexts)
+    what = "delete what was generated" if deletes else work.type
+    purpose = Purpose("update-request", rules_of(spec), f"{what} for {triggers_of(spec)}")
+    created = sim.client(user, purpose).create(obj)
     if created.object is not None:
         status: dict[str, Json] = {"state": PENDING}
         if work.generated:
             status["generatedResources"] = list(work.generated)
-        client.update({**created.object, "status": status}, "status")
-
-
-def _labels(work: RequestedWork) -> dict[str, str]:
-    name = work.policy.rpartition("/")[2]
-    if work.type == CEL_MUTATE:
-        return {}
-    if work.type != MUTATE:
-        return {"generate.kyverno.io/policy-name": name}
-    return mutate_labels(name, work.trigger)
+        sim.client(user).update({**created.object, "status": status}, "status")
 
 
 def mutate_labels(policy_name: str, trigger: Json) -> dict[str, str]:
@@ -356,10 +344,11 @@ def mutate_labels(policy_name: str, trigger: Json) -> dict[str, str]:
 def of_mutation(sim: SimulationContext, policy_name: str, trigger: Json = None) -> list[Json]:
     """Return the UpdateRequests for mutate rules of a policy, all or those of one trigger."""
     wanted = {f"{_MUTATE}policy-name": policy_name}
-    fits = compile_selector(
-        {"matchLabels": mutate_labels(policy_name, trigger) if trigger else wanted}
-    )
-    return [one for one in sim.store.list(*KIND, NAMESPACE) if fits(labels(one))]
+    if trigger:
+        wanted = mutate_labels(policy_name, trigger)
+    return [
+        one for one in sim.store.list(*KIND, NAMESPACE) if wanted.items() <= labels(one).items()
+    ]
 
 
 def rules_of(spec: Json) -> tuple[str, ...]:
@@ -378,29 +367,17 @@ def triggers_of(spec: Json) -> str:
         admission = info.get("admissionRequest") or {}
         obj = admission.get("object") or admission.get("oldObject")
         every = [(reference(obj) if obj else None)]
-    return ", ".join(dict.fromkeys(_title(one) for one in every if one)) or "what is there"
+    titles: dict[str, None] = {}
+    for one in filter(None, every):
+        named = one.get("name") or f"with uid {one.get('uid')}"
+        place = "/".join(filter(None, (one.get("namespace"), named)))
+        titles[f"{one.get('kind')} {place}"] = None
+    return ", ".join(titles) or "what is there"
 
-
-def _title(trigger: Json) -> str:
-    named = trigger.get("name") or f"with uid {trigger.get('uid')}"
-    place = "/".join(filter(None, (trigger.get("namespace"), named)))
-    return f"{trigger.get('kind')} {place}"
-
-
-def _purpose(work: RequestedWork, spec: Json) -> Purpose:
-    """Return what the creation of an UpdateRequest is for."""
-    deletes = any(bool(one.get("deleteDownstream")) for one in work.contexts)
-    what = "delete what was generated" if deletes else work.type
-    return Purpose("update-request", rules_of(spec), f"{what} for {triggers_of(spec)}")
-
-
-# Triggers of rules that work in the background: existing ones, and each as it is now.
 
 # The trigger of an UpdateRequest, as it is now in the cluster.
 #
 # Source of the rules and texts: upstream pkg/background/common/resource.go.
-
-_MISSING = FailureCause.TRIGGER_MISSING
 
 
 class TriggerError(Exception):
@@ -416,13 +393,26 @@ def live_trigger(trigger: Json, request: AdmissionRequest | None, store: ObjectS
 
     Raises `TriggerError` where the request that brought it was not stored, or not yet.
     """
-    if request is None or request.operation is Operation.UPDATE:
+    operation = request.operation if request is not None else Operation.UPDATE
+    if request is None or operation is Operation.UPDATE:
         return find(trigger, request, store)
-    if request.operation is Operation.DELETE:
-        return _deleted(trigger, request, store)
-    if request.operation is Operation.CONNECT:
+    if operation is Operation.CONNECT:
         return request.object or request.old_object
-    return created_trigger(trigger, request, store)
+    if operation is Operation.CREATE:
+        return created_trigger(trigger, request, store)
+    old = request.old_object
+    if labels(old).get(f"{LABEL}policy-name"):
+        return find(trigger, request, store)
+    key, uid = object_key(old), text_field(metadata(old), "uid")
+    live = metadata(store.get(*key))
+    if live and live.get("uid") == uid and not live.get("deletionTimestamp"):
+        text = (
+            f"trigger resource {key.api_version}/{key.kind} {key.namespace}/{key.name} with uid "
+            f"{uid} still exists in the cluster, the delete request may have been rejected by the "
+            "API server"
+        )
+        raise TriggerError(FailureReason(FailureCause.TRIGGER_STAYS, text, key, uid))
+    return old
 
 
 def created_trigger(trigger: Json, request: AdmissionRequest, store: ObjectStore) -> Json:
@@ -445,14 +435,17 @@ def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) ->
     """
     api_version, kind = text_field(trigger, "apiVersion"), text_field(trigger, "kind")
     namespace, name = text_field(trigger, "namespace"), text_field(trigger, "name")
-    uid = text_field(trigger, "uid")
+    uid, place = text_field(trigger, "uid"), "" if kind == "Namespace" else namespace
+    found = store.get(api_version, kind, place, name) if name else None
     if uid:
         anywhere = ObjectKey(api_version, kind, namespace, "")
         refused = denial(BACKGROUND, "list", anywhere, store)
         if refused is not None:
             text = f"failed to list trigger resources: {refused.message}"
             raise TriggerError(FailureReason(refused.why, text, anywhere))
-        for obj in _candidates(trigger, store):
+        # One with a name can only be that one.
+        candidates = [found] if name else store.list(api_version, kind, namespace)
+        for obj in candidates:
             if metadata(obj).get("uid") == uid:
                 return obj
         text = (
@@ -460,46 +453,16 @@ def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) ->
             "in the cluster, the corresponding admission request may have been rejected by the "
             "API server"
         )
-        raise TriggerError(FailureReason(_MISSING, text, anywhere._replace(name=name), uid))
-    if name:
-        place = "" if kind == "Namespace" else namespace
-        found = store.get(api_version, kind, place, name)
-        if found is None:
-            key = ObjectKey(api_version, kind, place, name)
-            missing = errors.not_found(key, store.defined)
-            text = f"resource {api_version}/{kind}/{place}/{name}: {missing.message}"
-            raise TriggerError(FailureReason(_MISSING, text, key))
-        return found
-    if request is not None:
-        return request.subject
-    raise TriggerError(FailureReason(_MISSING, "resource not found"))
-
-
-def _candidates(trigger: Json, store: ObjectStore) -> Sequence[Json]:
-    """Return objects that can have the uid of a reference: one if it has a name, too."""
-    api_version, kind, namespace, name = object_key({**trigger, "metadata": trigger})
-    if not name:
-        return store.list(api_version, kind, namespace)
-    place = "" if kind == "Namespace" else namespace
-    found = store.get(api_version, kind, place, name)
-    return [found] if found is not None else []
-
-
-def _deleted(trigger: Json, request: AdmissionRequest, store: ObjectStore) -> Json:
-    old = request.old_object
-    if labels(old).get(f"{LABEL}policy-name"):
-        return find(trigger, request, store)
-    api_version, kind, namespace, name = object_key(old)
-    live = store.get(api_version, kind, namespace, name)
-    uid = text_field(metadata(old), "uid")
-    same = live is not None and metadata(live).get("uid") == uid
-    if same and not metadata(live).get("deletionTimestamp"):
-        text = (
-            f"trigger resource {api_version}/{kind} {namespace}/{name} with uid {uid} still exists "
-            "in the cluster, the delete request may have been rejected by the API server"
-        )
-        raise TriggerError(FailureReason(FailureCause.TRIGGER_STAYS, text, object_key(old), uid))
-    return old
+        key = anywhere._replace(name=name)
+        raise TriggerError(FailureReason(FailureCause.TRIGGER_MISSING, text, key, uid))
+    if name and found is None:
+        key = ObjectKey(api_version, kind, place, name)
+        missing = errors.not_found(key, store.defined)
+        text = f"resource {api_version}/{kind}/{place}/{name}: {missing.message}"
+        raise TriggerError(FailureReason(FailureCause.TRIGGER_MISSING, text, key))
+    if found is None and request is None:
+        raise TriggerError(FailureReason(FailureCause.TRIGGER_MISSING, "resource not found"))
+    return found if found is not None or request is None else request.subject
 
 
 # Triggers that were there before their policy.
@@ -514,9 +477,15 @@ def existing_generation(policy: CompiledPolicy, kyverno: Kyverno) -> RequestedWo
     contexts: list[Json] = []
     for rule in own.rules:
         generation = rule.facts.generation
-        if generation is not None and not generation.looks_back:
-            _record_unprocessed(policy, rule, kyverno)
-        if generation is None or not generation.looks_back:
+        if generation is None:
+            continue
+        tracer = kyverno.sim.tracer
+        if not generation.looks_back and tracer is not None:
+            rules = [one for one in policy.rules if one.rule is rule]
+            why = "the object is older than the policy, and `generateExisting` is not true"
+            for trigger in _triggers(own, rule, kyverno.sim.store):
+                tracer.skip(own, rules, object_key(trigger), why)
+        if not generation.looks_back:
             continue
         contexts += (
             rule_context(rule.name, reference(trigger))
@@ -570,17 +539,13 @@ def _verdict(
 
 def _triggers(policy: Policy, rule: Rule, store: ObjectStore) -> Iterator[Json]:
     """Give the objects that the match block of a rule names by kind, name and labels."""
-    for one in rule.facts.match:
-        yield from _described(one.resources, policy, store)
-
-
-def _described(resources: Mapping[str, Json], policy: Policy, store: ObjectStore) -> Iterator[Json]:
-    selects = compile_selector(resources.get("selector") or {})
     place = policy.namespace if policy.kind == "Policy" else ""
-    kinds = [pair for text in resources.get("kinds") or () for pair in _kinds(text, store)]
-    for obj in (one for pair in kinds for one in store.list(*pair, place)):
-        if selects(labels(obj)) and _is_named(obj, resources, confined=bool(place)):
-            yield obj
+    for resources in (one.resources for one in rule.facts.match):
+        selects = compile_selector(resources.get("selector") or {})
+        kinds = [pair for text in resources.get("kinds") or () for pair in _kinds(text, store)]
+        for obj in (one for pair in kinds for one in store.list(*pair, place)):
+            if selects(labels(obj)) and _is_named(obj, resources, confined=bool(place)):
+                yield obj
 
 
 def _kinds(text: str, store: ObjectStore) -> Iterator[tuple[str, str]]:
@@ -600,6 +565,4 @@ def _is_named(obj: Json, resources: Mapping[str, Json], *, confined: bool) -> bo
         return False
     if names and not any(matches(one, key.name) for one in names):
         return False
-    if confined or not namespaces:
-        return True
-    return any(matches(one, key.namespace) for one in namespaces)
+    return confined or not namespaces or any(matches(one, key.namespace) for one in namespaces)
