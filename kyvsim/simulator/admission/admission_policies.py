@@ -1,7 +1,9 @@
 """Kubernetes' own admission policies, which the API server evaluates before webhooks."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import getitem
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -10,7 +12,7 @@ from kyvsim.cel.kubernetes import VARIABLES_TYPE, kubernetes_environment
 from kyvsim.cel.libraries.admission import JSON_PATCH, OBJECT
 from kyvsim.cel.program import LazyVariables, composited
 from kyvsim.cel.types import list_of
-from kyvsim.engine.match import MatchFacts, match_facts
+from kyvsim.engine.match import match_facts
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.discovery import KindTable, is_builtin, served_versions, split_api_version
 from kyvsim.kubernetes.go_text import quote
@@ -133,24 +135,19 @@ def invocations(kind: str, policy_request: PolicyRequest) -> Iterator[PolicyInvo
             yield PolicyInvocation(policy, None, fault=f"failed to configure policy: {unknown}")
             continue
         for binding in bound:
-            if matches_request(
+            if not matches_request(
                 binding["spec"].get("matchResources"), policy_request, everything=True
             ):
-                yield from _with_params(policy, binding, policy_request)
-
-
-def _with_params(
-    policy: Json, binding: Json, policy_request: PolicyRequest
-) -> Iterator[PolicyInvocation]:
-    try:
-        params = parameters_of(
-            policy["spec"].get("paramKind"), binding["spec"].get("paramRef"), policy_request
-        )
-    except ParameterError as error:
-        yield PolicyInvocation(policy, binding, fault=f"failed to configure binding: {error}")
-        return
-    for one in params:
-        yield PolicyInvocation(policy, binding, one)
+                continue
+            kinds = policy["spec"].get("paramKind"), binding["spec"].get("paramRef")
+            try:
+                params = parameters_of(*kinds, policy_request)
+            except ParameterError as error:
+                fault = f"failed to configure binding: {error}"
+                yield PolicyInvocation(policy, binding, fault=fault)
+                continue
+            for one in params:
+                yield PolicyInvocation(policy, binding, one)
 
 
 def parameters_of(kind: Json, reference: Json, policy_request: PolicyRequest) -> list[Json]:
@@ -172,26 +169,21 @@ def parameters_of(kind: Json, reference: Json, policy_request: PolicyRequest) ->
                 "cannot use namespaced paramRef in policy binding that matches "
                 "cluster-scoped resources"
             )
-    found = _chosen(what, namespace, reference, store)
+    name = text_field(reference, "name")
+    if name:
+        chosen = store.get(*what, namespace, name)
+        found = [] if chosen is None else [chosen]
+    else:
+        try:
+            fits = compile_selector(reference.get("selector") or {})
+        except SelectorError as error:
+            raise ParameterError(str(error)) from None
+        found = [one for one in store.list(*what, namespace) if fits(labels(one))]
     if not found and reference.get("parameterNotFoundAction") == "Deny":
         raise ParameterError(
             "no params found for policy binding with `Deny` parameterNotFoundAction"
         )
     return found
-
-
-def _chosen(
-    what: tuple[str, str], namespace: str, reference: Json, store: ObjectStore
-) -> list[Json]:
-    name = text_field(reference, "name")
-    if name:
-        found = store.get(*what, namespace, name)
-        return [] if found is None else [found]
-    try:
-        fits = compile_selector(reference.get("selector") or {})
-    except SelectorError as error:
-        raise ParameterError(str(error)) from None
-    return [one for one in store.list(*what, namespace) if fits(labels(one))]
 
 
 def unknown_kind(kind: Json, store: ObjectStore) -> str:
@@ -215,19 +207,12 @@ def matches_request(written: Json, policy_request: PolicyRequest, *, everything:
     constraints = compile_constraints(written, "", store.defined, everything=everything)
     if constraints.fault:
         return False
-    exact = text_field(written or {}, "matchPolicy") == "Exact"
-    seen = [facts] if exact else list(_equivalents(facts, store))
+    versions: Iterable[str] = ()
+    if text_field(written or {}, "matchPolicy") != "Exact":
+        versions = served_versions(facts.group, facts.kind, store.defined)
+    seen = (facts, *(facts._replace(version=one) for one in versions if one != facts.version))
     return any(constraints.matches(one) for one in seen)
 
-
-def _equivalents(facts: MatchFacts, store: ObjectStore) -> Iterator[MatchFacts]:
-    yield facts
-    for version in served_versions(facts.group, facts.kind, store.defined):
-        if version != facts.version:
-            yield facts._replace(version=version)
-
-
-# ValidatingAdmissionPolicies and MutatingAdmissionPolicies: what they answer to a request.
 
 # What expressions of admission policies see, in the order of their environment.
 
@@ -288,35 +273,20 @@ def decisions(
     unmet = validator.unmet(values)
     if unmet is not None:
         return (ValidationDenial(unmet, is_fault=True, ignored=not closed),) if unmet else None
-    return tuple(_refusals(invocation, validator, values))
-
-
-def _refusals(
-    invocation: PolicyInvocation, validator: Validator, values: list[Any]
-) -> Iterator[ValidationDenial]:
-    closed = invocation.fails_closed
+    found = []
     written = invocation.policy["spec"].get("validations") or ()
     for entry, validation in zip(written, validator.validations, strict=True):
         refusal = validation.refusal(values)
         if refusal is not None and not refusal.is_fault:
-            yield ValidationDenial(refusal.message, entry.get("reason") or INVALID)
+            found.append(ValidationDenial(refusal.message, entry.get("reason") or INVALID))
         elif refusal is not None:
-            yield ValidationDenial(refusal.message, is_fault=True, ignored=not closed)
-    if closed:
-        for _, one in audit_annotations(invocation.policy["spec"], validator):
-            try:
-                one.value(values)
-            except FaultError as fault:
-                yield ValidationDenial(str(fault), always=True, is_fault=True)
-
-
-def validating_problems(policy: Json) -> Iterator[tuple[Path, str, str]]:
-    """Yield place, text and fault of the expressions that cannot be compiled."""
-    validator = _validator(policy)
-    placed = ((("spec", *path), one) for path, one in validator.placed())
-    for path, one in (*audit_annotations(policy["spec"], validator), *placed):
-        if one.program is None:
-            yield path, one.text, one.problem
+            found.append(ValidationDenial(refusal.message, is_fault=True, ignored=not closed))
+    for _, one in audit_annotations(invocation.policy["spec"], validator) if closed else ():
+        try:
+            one.value(values)
+        except FaultError as fault:
+            found.append(ValidationDenial(str(fault), always=True, is_fault=True))
+    return tuple(found)
 
 
 def _validator(policy: Json) -> Validator:
@@ -372,11 +342,6 @@ def mutated(invocation: PolicyInvocation, policy_request: PolicyRequest, obj: Js
     return obj
 
 
-def mutating_problems(policy: Json, kinds: KindTable) -> tuple[ExpressionProblem, ...]:
-    """Return the expressions that cannot be compiled."""
-    return _compiled(policy, kinds).problems
-
-
 def _values(
     policy: _NativePolicy, invocation: PolicyInvocation, policy_request: PolicyRequest, obj: Json
 ) -> list[Any]:
@@ -412,16 +377,10 @@ def _mutation(compiler: Compiler, entry: Json, index: int, kinds: KindTable) -> 
     program = compiler.compile(text, place, list_of(JSON_PATCH) if patches else OBJECT)
     if program is None:
         return None
-    return _patch(program) if patches else _merge(program, kinds)
-
-
-def _patch(program: Program) -> _Mutation:
-    return lambda values, obj: with_whole_numbers(
-        patch_object(evaluate(program, values, native=True), obj)
-    )
-
-
-def _merge(program: Program, kinds: KindTable) -> _Mutation:
+    if patches:
+        return lambda values, obj: with_whole_numbers(
+            patch_object(evaluate(program, values, native=True), obj)
+        )
     find_type = type_finder(kinds)
     return lambda values, obj: with_whole_numbers(
         merge_object(evaluate(program, values, native=True), obj, find_type, replaces=False)
@@ -577,37 +536,29 @@ def refuse_uncompiled(review: Review, store: ObjectStore) -> ApiError | None:
     if unfitting:
         return errors.invalid(key, *unfitting)
     problems = [
-        f"{_field(path)}: Invalid value: {quote(text)}: {_detail(fault)}"
+        f"{_field(path)}: Invalid value: {quote(text)}: "
+        f"{'' if fault.startswith(_DETAILS) else 'compilation failed: '}{fault}"
         for path, text, fault in _problems(obj, store)
     ]
-    problems += [f"{_field(path)}.{fault}" for path, fault in _selector_faults(obj)]
+    if obj["kind"] in _OWN:
+        check = policy_selector_problems if obj["kind"] in POLICIES else binding_selector_problems
+        problems += [f"{_field(path)}.{fault}" for path, fault in check(obj.get("spec") or {})]
     return errors.invalid(key, *problems) if problems else None
 
 
-def _problems(obj: Json, store: ObjectStore) -> Iterator[tuple[tuple[str | int, ...], str, str]]:
+def _problems(obj: Json, store: ObjectStore) -> Iterator[tuple[Path, str, str]]:
+    """Yield place, text and fault of each expression that cannot be compiled."""
     if obj["kind"] == _VALIDATING:
-        yield from validating_problems(obj)
+        validator = _validator(obj)
+        placed = ((("spec", *path), one) for path, one in validator.placed())
+        for path, one in (*audit_annotations(obj["spec"], validator), *placed):
+            if one.program is None:
+                yield path, one.text, one.problem
     elif obj["kind"] == _MUTATING:
-        for one in mutating_problems(obj, store.defined):
-            found = obj
-            for step in one.path:
-                found = found[step]
-            yield one.path, str(found), one.message
+        for problem in _compiled(obj, store.defined).problems:
+            yield problem.path, str(reduce(getitem, problem.path, obj)), problem.message
 
 
-def _detail(fault: str) -> str:
-    """Return what an API server says of an expression that it does not take."""
-    return fault if fault.startswith(_DETAILS) else f"compilation failed: {fault}"
-
-
-def _selector_faults(obj: Json) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    if obj["kind"] in _OWN:
-        spec = obj.get("spec") or {}
-        yield from (
-            policy_selector_problems if obj["kind"] in POLICIES else binding_selector_problems
-        )(spec)
-
-
-def _field(path: tuple[str | int, ...]) -> str:
+def _field(path: Path) -> str:
     shown = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in path)
     return shown.removeprefix(".")

@@ -14,16 +14,17 @@ from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PolicyResponse, RuleStatus, Stage
 from kyvsim.model.tracing import PolicyPlace, TraceContext
-from kyvsim.simulator.admission.classic import Admission, AdmissionController
+from kyvsim.simulator.admission.classic import Admission, AdmissionController, kind_of
 from kyvsim.simulator.admission.review import (
     MatchConditionError,
     denial,
+    from_background,
     is_called,
     trace_conditions,
 )
 from kyvsim.simulator.api_server import Review, WebhookResponse
 from kyvsim.simulator.api_server.request import ALLOWED
-from kyvsim.simulator.configuration import ADMISSION, BACKGROUND
+from kyvsim.simulator.configuration import ADMISSION
 from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.policies import PolicyCache, is_cel_policy
 from kyvsim.simulator.tracer import SimulationTracer
@@ -32,18 +33,13 @@ from kyvsim.simulator.tracer import SimulationTracer
 #
 # Their kinds are heeded all the same.
 
-_USUAL_MODE = "Kubernetes"
-
 
 def not_done(obj: Json) -> Iterator[str]:
     """Yield what of a policy as it is stored counts for nothing here."""
-    key = object_key(obj)
-    if not is_cel_policy(key):
-        return
-    spec = obj.get("spec") or {}
-    evaluation = spec.get("evaluation") or {}
-    if (evaluation.get("mode") or _USUAL_MODE) != _USUAL_MODE:
-        yield f"its mode {evaluation['mode']}"
+    if is_cel_policy(object_key(obj)):
+        mode = ((obj.get("spec") or {}).get("evaluation") or {}).get("mode") or "Kubernetes"
+        if mode != "Kubernetes":
+            yield f"its mode {mode}"
 
 
 # Whether the API server called the webhook of a policy in CEL, for the tracer.
@@ -69,9 +65,9 @@ def trace_skipped(tracer: SimulationTracer | None, call: WebhookCall) -> None:
     subject = object_key(call.given.request.subject)
     if not call.facts.takes(call.given.facts):
         tracer.skip(call.policy, call.rules, subject, _UNREGISTERED)
-        return
-    record = _conditions(tracer, call)
-    tracer.skip(call.policy, call.rules, subject, _UNMET, record=record)
+    else:
+        record = _conditions(tracer, call)
+        tracer.skip(call.policy, call.rules, subject, _UNMET, record=record)
 
 
 def trace_deferred(tracer: SimulationTracer | None, call: WebhookCall) -> None:
@@ -119,15 +115,6 @@ WEBHOOKS: Mapping[str, Hook] = MappingProxyType(
 _SAID = MappingProxyType({RuleStatus.FAIL: "failed", RuleStatus.ERROR: "error"})
 
 
-class _Mutated(NamedTuple):
-    """What policies made of a request."""
-
-    request: AdmissionRequest
-    responses: list[PolicyResponse]
-    problems: dict[str, list[str]]
-    """Why it is denied, by webhook."""
-
-
 class _Webhooks:
     """What the webhooks of policies in CEL have in common."""
 
@@ -173,46 +160,54 @@ class CelAdmission(_Webhooks):
         if request is None:
             return ALLOWED
         try:
-            done = self._mutated(request)
+            after, responses, problems = self._mutated(request)
         except MatchConditionError as error:
             return self._admission.webhook_failed(request, error)
         if not review.request.dry_run:
             for emit in self._admission.mutated:
                 emit(review, request)
-        if not done.responses:
+        if not responses:
             return ALLOWED
-        blocked = bool(done.problems)
+        blocked = bool(problems)
         self._admission.notify(
-            Admission(review, done.request, tuple(done.responses), mutating=True, blocked=blocked)
+            Admission(review, after, tuple(responses), mutating=True, blocked=blocked)
         )
-        for name, errors in done.problems.items():
-            return WebhookResponse(denied=denial(name, _unmutated(request, errors)))
-        changed = done.request.object is not request.object
-        return WebhookResponse(done.request.object if changed else None)
+        for name, errors in problems.items():
+            key = object_key(request.subject)
+            place = f"Resource: {request.namespace}/{key.name}, Kind: {key.kind}"
+            message = f"{place}, Errors: [{' '.join(errors)}]"
+            return WebhookResponse(denied=denial(name, message))
+        return WebhookResponse(None if after.object is request.object else after.object)
 
-    def _mutated(self, request: AdmissionRequest) -> "_Mutated":
-        """Return a request as the policies leave it; raise `MatchConditionError`."""
+    def _mutated(
+        self, request: AdmissionRequest
+    ) -> tuple[AdmissionRequest, list[PolicyResponse], dict[str, list[str]]]:
+        """Return a request as the policies leave it, and why it is denied, by webhook.
+
+        Raises `MatchConditionError`.
+        """
         responses: list[PolicyResponse] = []
         problems: dict[str, list[str]] = {}
         for turn in self._turns(Stage.CEL_MUTATE, request):
             policy = turn.policy.policy
-            if not _changes_triggers(policy, request):
+            ignored = from_background(request) and not policy.rules[0].facts.sees_background
+            if ignored or mutating_facts(policy).keeps_triggers:
                 continue
             response = self._response(turn, Stage.CEL_MUTATE, request)
             if response is None or not response.results:
                 continue
             responses.append(response)
             errors = [
-                f"Policy {response.policy.name}: {one.message}"
+                f"Policy {policy.name}: {one.message}"
                 for one in response.results
                 if one.status is RuleStatus.ERROR
             ]
-            if errors and policy.facts.fails_closed:
+            if not errors:
+                request = request._replace(object=response.object)
+            elif policy.facts.fails_closed:
                 name = webhook_of(policy, self._cache.webhook_facts(policy))
                 problems.setdefault(name, []).extend(errors)
-            elif not errors:
-                request = request._replace(object=response.object)
-        return _Mutated(request, responses, problems)
+        return request, responses, problems
 
     def validate(self, review: Review) -> WebhookResponse:
         """Return whether the policies let a request pass, and what they warn of."""
@@ -220,7 +215,9 @@ class CelAdmission(_Webhooks):
         if request is None:
             return ALLOWED
         try:
-            call = tuple(self._responses(request))
+            turns = self._turns(Stage.CEL_VALIDATE, request)
+            found = (self._response(turn, Stage.CEL_VALIDATE, request) for turn in turns)
+            call = tuple(one for one in found if one is not None)
         except MatchConditionError as error:
             return self._admission.webhook_failed(request, error)
         if not call:
@@ -240,15 +237,8 @@ class CelAdmission(_Webhooks):
         )
         return _answer(responses, denials)
 
-    def _responses(self, request: AdmissionRequest) -> Iterator[PolicyResponse]:
-        for turn in self._turns(Stage.CEL_VALIDATE, request):
-            response = self._response(turn, Stage.CEL_VALIDATE, request)
-            if response is not None:
-                yield response
-
     def _turns(self, stage: Stage, request: AdmissionRequest) -> Iterator[PolicyRules]:
-        kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
-        for turn in self._cache.index.stage_rules(stage, kind):
+        for turn in self._cache.index.stage_rules(stage, kind_of(request)):
             policy = turn.policy.policy
             why_not = self._admission.why_not_called(policy)
             if why_not:
@@ -307,20 +297,6 @@ def own_webhook_name(policy: Policy, base: str) -> str:
     closed = "fail" if policy.facts.fails_closed else "ignore"
     place = "-".join(filter(None, (policy.namespace, policy.name)))
     return f"{base}-{closed}-finegrained-{place}"
-
-
-def _changes_triggers(policy: Policy, request: AdmissionRequest) -> bool:
-    """Return whether a policy mutates the object of requests of this user."""
-    own = request.user is not None and request.user.username == BACKGROUND.username
-    if own and not policy.rules[0].facts.sees_background:
-        return False
-    return not mutating_facts(policy).keeps_triggers
-
-
-def _unmutated(request: AdmissionRequest, errors: list[str]) -> str:
-    key = object_key(request.subject)
-    shown = " ".join(errors)
-    return f"Resource: {request.namespace}/{key.name}, Kind: {key.kind}, Errors: [{shown}]"
 
 
 def client_messages(response: PolicyResponse) -> list[str]:
@@ -388,8 +364,7 @@ class ImageAdmission(_Webhooks):
 
     def _responses(self, request: AdmissionRequest, *, mutating: bool) -> Iterator[PolicyResponse]:
         """Yield what policies have to say; raise `MatchConditionError`."""
-        kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
-        for turn in self._cache.index.stage_rules(_STAGE, kind):
+        for turn in self._cache.index.stage_rules(_STAGE, kind_of(request)):
             policy = turn.policy.policy
             if not policy.facts.admission or (mutating and not policy.facts.pins_images):
                 continue

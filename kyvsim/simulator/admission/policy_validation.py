@@ -1,6 +1,8 @@
 """The webhooks for Kyverno's own kinds: what they refuse and warn of, and the rights of rules."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import takewhile
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -48,7 +50,6 @@ from kyvsim.model.policy import (
     RuleFacts,
 )
 from kyvsim.model.request import UserInfo
-from kyvsim.model.source import Path
 from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
 from kyvsim.simulator.admission.review import denial
 from kyvsim.simulator.api_server import ObjectStore, Review, WebhookResponse
@@ -56,11 +57,9 @@ from kyvsim.simulator.api_server.authorizer import may
 from kyvsim.simulator.api_server.request import ALLOWED, written
 from kyvsim.simulator.api_server.store import find_kinds, is_cluster_wide, kind_key
 from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, CLEANUP, REPORTS
-from kyvsim.simulator.context import SimulationContext, SimulationSettings
+from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.policies import CEL_KINDS
 from kyvsim.simulator.scheduler import START
-
-# The rights that rules need, and whether Kyverno's controllers have them.
 
 # The rights that a rule needs, and the ClusterRoles that give those that are lacking.
 #
@@ -83,42 +82,38 @@ class RequiredAccess(NamedTuple):
 def lacking_needs(policy: Policy, store: ObjectStore) -> list[RequiredAccess]:
     """Return what the controllers may not do, or not all of it, that the rules of a policy need."""
     needs = dict.fromkeys(one for rule in policy.rules for one in _needs(rule, store))
-    return [one for one in needs if not all(_may(one, verb, store) for verb in one.verbs)]
+    # Like upstream: only the name of the account counts.
+    return [
+        one
+        for one in needs
+        if not all(may(one.user._replace(groups=()), verb, one.key, store) for verb in one.verbs)
+    ]
 
 
 def roles_for(
     policy: Policy, lacking: list[RequiredAccess], store: ObjectStore
 ) -> tuple[Json, ...]:
     """Return the ClusterRoles that give the controllers what they lack, one for each of them."""
-    users = dict.fromkeys(one.user.username for one in lacking)
-    return tuple(_role(policy, user, lacking, store) for user in users)
-
-
-def _role(policy: Policy, user: str, lacking: list[RequiredAccess], store: ObjectStore) -> Json:
-    controller = user.removeprefix(_PREFIX)
-    rules: dict[tuple[str, str], tuple[str, ...]] = {}
-    for need in lacking:
-        if need.user.username == user:
-            group = split_api_version(need.key.api_version)[0]
-            thing = group, plural(group, need.key.kind, store.defined)
-            rules[thing] = tuple(dict.fromkeys((*rules.get(thing, ()), *need.verbs)))
-    return {
-        "apiVersion": _RBAC,
-        "kind": "ClusterRole",
-        "metadata": {
+    roles = []
+    for user in dict.fromkeys(one.user.username for one in lacking):
+        controller = user.removeprefix(_PREFIX)
+        rules: dict[tuple[str, str], tuple[str, ...]] = {}
+        for need in lacking:
+            if need.user.username == user:
+                group = split_api_version(need.key.api_version)[0]
+                thing = group, plural(group, need.key.kind, store.defined)
+                rules[thing] = tuple(dict.fromkeys((*rules.get(thing, ()), *need.verbs)))
+        meta = {
             "name": f"kyverno:{policy.name}:{controller}",
             "labels": {f"rbac.kyverno.io/aggregate-to-{controller}": "true"},
-        },
-        "rules": [
+        }
+        written = [
             {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
             for (group, resource), verbs in rules.items()
-        ],
-    }
-
-
-def _may(need: RequiredAccess, verb: str, store: ObjectStore) -> bool:
-    # Like upstream: only the name of the account counts.
-    return may(need.user._replace(groups=()), verb, need.key, store)
+        ]
+        role = {"apiVersion": _RBAC, "kind": "ClusterRole", "metadata": meta, "rules": written}
+        roles.append(role)
+    return tuple(roles)
 
 
 def _needs(rule: Rule, store: ObjectStore) -> Iterator[RequiredAccess]:
@@ -157,16 +152,6 @@ def _places(
 _READING = ("get", "list", "watch")
 
 
-class _ControllerTask(NamedTuple):
-    """What a controller would work on."""
-
-    kind: str
-    """As `kind` or `apiVersion/kind`."""
-    namespace: str = ""
-    name: str = ""
-    subresource: str = ""
-
-
 def missing_rights(rule: Rule, position: int, store: ObjectStore) -> str:
     """Return what the controllers may not do that a rule needs, "" where they may do it all."""
     place = f"path: spec.rules[{position}]"
@@ -187,25 +172,14 @@ def unreported(rule: Rule, store: ObjectStore) -> Iterator[str]:
     if rule.facts.patches_elements:
         return
     generation = rule.facts.generation
-    kinds = [kind for entry in _own_filters(rule) for kind in entry.kinds]
+    # Upstream lists the kinds of the legacy form first, and stops at a wildcard.
+    filters = (*rule.facts.match[-1:], *rule.facts.match[:-1])
+    kinds = (kind for entry in filters for kind in entry.kinds)
+    named = takewhile(lambda kind: not has_wildcard(kind), kinds)
+    refusals = (_refusal(REPORTS, _READING, kind, store) for kind in named)
+    shown = [one for one in refusals if one]
     times = 2 if generation and generation.synchronizes else 1
-    shown = list(_unread(kinds, store))
     yield from (shown[:1] if rule.facts.section == "validate" else shown * times)
-
-
-def _own_filters(rule: Rule) -> list[Filter]:
-    """Return the filters of the match block, the legacy form first as upstream lists kinds."""
-    found = rule.facts.match
-    return [*found[-1:], *found[:-1]]
-
-
-def _unread(kinds: Iterable[str], store: ObjectStore) -> Iterator[str]:
-    for kind in kinds:
-        if has_wildcard(kind):
-            return
-        refusal = _refusal(REPORTS, _READING, _ControllerTask(kind), store)
-        if refusal:
-            yield refusal
 
 
 def _cannot_mutate(targets: Iterable[MutationTarget], store: ObjectStore) -> str:
@@ -215,8 +189,11 @@ def _cannot_mutate(targets: Iterable[MutationTarget], store: ObjectStore) -> str
             continue
         kind, subresource = parse_kind_selector(target.kind)[2:]
         gvk = f"{target.api_version}/{kind}"
-        wanted = _ControllerTask(gvk, target.namespace, target.name, subresource)
-        problems.append(_refusal(BACKGROUND, ("get", "update"), wanted, store))
+        place = target.namespace, target.name
+        verbs = ("get", "update")
+        problems.append(
+            _refusal(BACKGROUND, verbs, gvk, store, place=place, subresource=subresource)
+        )
     shown = "; ".join(filter(None, problems))
     if not shown:
         return ""
@@ -238,36 +215,40 @@ def _cannot_generate(generation: Generation, store: ObjectStore) -> str:
             # Of a list of kinds, upstream looks at the first.
             gvk = kinds[0] if kinds else f"{target.api_version}/{target.kind}"
             if "{{" in gvk:
-                problem = ""
-            else:
-                problem = _refusal(user, verbs, _ControllerTask(gvk, target.namespace), store)
+                continue
+            problem = _refusal(user, verbs, gvk, store, place=(target.namespace, ""))
             if problem:
                 return f"{path}.: {problem}"
     return ""
 
 
 def _refusal(
-    user: UserInfo, verbs: Iterable[str], wanted: _ControllerTask, store: ObjectStore
+    user: UserInfo,
+    verbs: Iterable[str],
+    kind: str,
+    store: ObjectStore,
+    *,
+    place: tuple[str, str] = ("", ""),
+    subresource: str = "",
 ) -> str:
-    """Return which verbs a user may not use on a kind, "" where all are granted."""
-    kind, namespace, name, subresource = wanted
+    """Return which verbs a user may not use on a kind, "" where all are granted.
+
+    `kind` may be `apiVersion/kind`; `place` has namespace and name.
+    """
+    namespace, name = place
     key = kind_key(kind.removeprefix("/"), store)
     if key is None:
         return f"failed to get GVR for kind {kind}"
     # Upstream checks the name alone; permissions of service accounts' groups are left out.
     asked = user._replace(groups=())
-    place = key._replace(namespace=namespace, name=name)
-    lacking = [
-        verb for verb in verbs if not may(asked, verb, place, store, subresource=subresource)
-    ]
+    key = key._replace(namespace=namespace, name=name)
+    lacking = [verb for verb in verbs if not may(asked, verb, key, store, subresource=subresource)]
     if not lacking:
         return ""
     shown = f"{kind}/{subresource}" if subresource else kind
     text = f"{user.username} requires permissions {','.join(lacking)} for resource {shown}"
     return f"{text} in namespace {namespace}" if namespace else text
 
-
-# ClusterPolicies, Policies and policies in CEL: what is refused, and what is warned of.
 
 # Kinds of Kyverno's that are on their way out.
 #
@@ -318,7 +299,7 @@ class KindProblem(NamedTuple):
 def kind_problem(policy: Policy, store: ObjectStore) -> KindProblem | None:
     """Return the first problem with a policy's kinds, or None."""
     for position, rule in enumerate(policy.rules):
-        for entry in _filters(rule):
+        for entry in (*rule.facts.match, *rule.facts.exclude):
             problem = _problem(policy, rule, entry, store)
             if problem is None:
                 continue
@@ -326,18 +307,6 @@ def kind_problem(policy: Policy, store: ObjectStore) -> KindProblem | None:
             refusal = place + problem.refusal if problem.refusal else ""
             return problem._replace(refusal=refusal)
     return None
-
-
-def cluster_wide_kinds(rule: Rule, position: int) -> Iterator[tuple[str, str]]:
-    """Yield every kind that a rule names, with its path."""
-    for entry in _filters(rule):
-        for index, kind in enumerate(entry.kinds):
-            yield kind, f"spec.rules[{position}].{entry.text_path}.kinds[{index}]"
-
-
-def _filters(rule: Rule) -> Iterator[Filter]:
-    yield from rule.facts.match
-    yield from rule.facts.exclude
 
 
 def _problem(policy: Policy, rule: Rule, entry: Filter, store: ObjectStore) -> KindProblem | None:
@@ -371,7 +340,15 @@ def policy_problem(
 ) -> str:
     """Return why a policy is refused, "" where it is not; warnings are added on the way."""
     warnings += admission.old_actions(policy)
-    problem = _match_conditions(policy) or _first(policy, validation.VARIABLE_CHECKS)
+    faults = []
+    for _, text in policy.facts.webhook_conditions:
+        try:
+            compile_expression(text, kubernetes_environment(), BOOL)
+        except CompileError as fault:
+            faults.append(str(fault))
+    if faults:
+        return f"match conditions compilation errors: [{' '.join(faults)}]"
+    problem = _first(policy, validation.VARIABLE_CHECKS)
     if problem:
         return problem
     for position, rule in enumerate(policy.rules):
@@ -421,41 +398,24 @@ def _rules(policy: Policy, store: ObjectStore, warnings: list[str]) -> str:
 
 def _structure(policy: Policy, store: ObjectStore) -> str:
     """Return all problems of the structure, which upstream reports together."""
-
-    def in_cluster(kind: str) -> bool:
-        return is_cluster_wide(kind, store)
-
-    found = [
-        one.message for check in validation.structure_checks(in_cluster) for one in check(policy)
-    ]
-    if policy.kind == "Policy":
-        found += _cluster_wide(policy, store)
+    checks = validation.structure_checks(partial(is_cluster_wide, store=store))
+    found = [one.message for check in checks for one in check(policy)]
+    for position, rule in enumerate(policy.rules if policy.kind == "Policy" else ()):
+        for entry in (*rule.facts.match, *rule.facts.exclude):
+            place = f"spec.rules[{position}].{entry.text_path}".replace(".resources", "")
+            found += (
+                f"{place}.kinds[{index}]: Forbidden: Cluster wide resource '{kind}' not allowed in "
+                "namespaced policy"
+                for index, kind in enumerate(entry.kinds)
+                if is_cluster_wide(kind, store)
+            )
     return combined(found)
-
-
-def _cluster_wide(policy: Policy, store: ObjectStore) -> Iterator[str]:
-    for position, rule in enumerate(policy.rules):
-        for kind, path in cluster_wide_kinds(rule, position):
-            if is_cluster_wide(kind, store):
-                why = f"Cluster wide resource '{kind}' not allowed in namespaced policy"
-                yield f"{path.replace('.resources', '')}: Forbidden: {why}"
 
 
 def combined(problems: Iterable[str]) -> str:
     """Return one text of several problems, as Kubernetes aggregates them."""
     shown = list(dict.fromkeys(problems))
     return shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]" if shown else ""
-
-
-def _match_conditions(policy: Policy) -> str:
-    """Return what cannot be compiled of the conditions of a policy's webhook."""
-    faults = []
-    for _, text in policy.facts.webhook_conditions:
-        try:
-            compile_expression(text, kubernetes_environment(), BOOL)
-        except CompileError as fault:
-            faults.append(str(fault))
-    return f"match conditions compilation errors: [{' '.join(faults)}]" if faults else ""
 
 
 def _first(policy: Policy, some: Iterable[PolicyCheck]) -> str:
@@ -485,7 +445,8 @@ def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str
     """Yield what is wrong with a policy, each as `field: what: why`."""
     for problem in problems_of(policy, options):
         text = f"Invalid value: {quote(problem.text)}: {problem.message}"
-        yield f"{_field(problem.path)}: {text}"
+        steps = (f"[{one}]" if isinstance(one, int) else f".{one}" for one in problem.path)
+        yield f"{''.join(steps).removeprefix('.')}: {text}"
     if not resources_of(policy):
         yield _UNMATCHED
     if not policy.facts.admission and policy.kind.endswith("MutatingPolicy"):
@@ -498,21 +459,14 @@ def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str
             yield f"spec.schedule: Invalid value: {quote(policy.facts.schedule)}: {why}: {error}"
 
 
-def _field(path: Path) -> str:
-    shown = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in path)
-    return shown.removeprefix(".")
-
-
-# PolicyExceptions, GlobalContextEntries and cleanup policies: what is refused.
-
 # PolicyExceptions of both groups: what is refused.
 #
 # Source of the rules: upstream api/kyverno/v2/policy_exception_types.go, pkg/validation/exception;
 # kyverno/api api/policies.kyverno.io/v1beta1/policy_exception.go.
 
-DISABLED = "PolicyException resources would not be processed until it is enabled."
-NO_NAMESPACE = "The exceptionNamespace flag is not set"
-OTHER_NAMESPACE = "PolicyException resource namespace must match the defined namespace."
+_DISABLED = "PolicyException resources would not be processed until it is enabled."
+_NO_NAMESPACE = "The exceptionNamespace flag is not set"
+_OTHER_NAMESPACE = "PolicyException resource namespace must match the defined namespace."
 
 
 def exception_problems(exception: PolicyException, spec: Json) -> Iterator[str]:
@@ -570,23 +524,20 @@ def entry_problems(spec: Json, name: str, system: System) -> Iterator[str]:
                 why = f"A Resource entry requires a {field}"
                 yield f"spec.resource.{field}: Required value: {why}"
     if spec.get("apiCall") is not None:
-        yield from _of_call(spec["apiCall"])
+        call = spec["apiCall"]
+        interval = call.get("refreshInterval")
+        if interval is not None and not parse_duration(str(interval)):
+            why = "A Resource entry requires a refresh interval greater than 0 seconds"
+            yield f"spec.apiCall.refreshIntervalSeconds: Required value: {why}"
+        if (call.get("service") is None) == (not call.get("urlPath")):
+            why = "An External API call should either have Service or URLPath"
+            yield f"spec.apiCall.service: Forbidden: {why}"
+        if call.get("data") is not None and call.get("method") != "POST":
+            why = "An External API call with data should have method as POST"
+            yield f"spec.apiCall.method: Forbidden: {why}"
     for index, projection in enumerate(spec.get("projections") or ()):
         for problem in _of_projection(projection, name, system):
             yield f"spec.projections[{index}].{problem}"
-
-
-def _of_call(call: Json) -> Iterator[str]:
-    interval = call.get("refreshInterval")
-    if interval is not None and not parse_duration(str(interval)):
-        why = "A Resource entry requires a refresh interval greater than 0 seconds"
-        yield f"spec.apiCall.refreshIntervalSeconds: Required value: {why}"
-    if (call.get("service") is None) == (not call.get("urlPath")):
-        why = "An External API call should either have Service or URLPath"
-        yield f"spec.apiCall.service: Forbidden: {why}"
-    if call.get("data") is not None and call.get("method") != "POST":
-        why = "An External API call with data should have method as POST"
-        yield f"spec.apiCall.method: Forbidden: {why}"
 
 
 def _of_projection(projection: Json, entry: str, system: System) -> Iterator[str]:
@@ -681,11 +632,13 @@ def _policy(sim: SimulationContext, obj: Json, old: Json) -> _Said:
     return problem, [*warnings, deprecation(obj["kind"])]
 
 
-def _exception(sim: SimulationContext, obj: Json, old: Json) -> _Said:
-    del old
-    namespace = sim.settings.exceptions_namespace
-    counts = namespace in {"*", object_key(obj).namespace}
-    warnings = [] if counts else [_uncounted(sim.settings)]
+def _exception(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
+    settings, warnings = sim.settings, []
+    if not settings.exceptions_namespace:
+        enabled = settings.installation.exceptions_enabled and settings.exceptions is None
+        warnings = [_NO_NAMESPACE if enabled else _DISABLED]
+    elif settings.exceptions_namespace not in {"*", object_key(obj).namespace}:
+        warnings = [_OTHER_NAMESPACE]
     exception, remarks = sim.readers.exception(obj)
     if exception is None:
         problem = _unreadable(remarks)
@@ -694,8 +647,7 @@ def _exception(sim: SimulationContext, obj: Json, old: Json) -> _Said:
     return problem, [*warnings, deprecation(obj["kind"])]
 
 
-def _cel_policy(sim: SimulationContext, obj: Json, old: Json) -> _Said:
-    del old
+def _cel_policy(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
     policy, remarks = sim.readers.policy(obj)
     if policy is None:
         return _unreadable(remarks), []
@@ -705,25 +657,15 @@ def _cel_policy(sim: SimulationContext, obj: Json, old: Json) -> _Said:
     return combined(problems), problems
 
 
-def _cel_exception(sim: SimulationContext, obj: Json, old: Json) -> _Said:
-    del old
-    warnings = [] if sim.settings.exceptions_namespace else [DISABLED]
+def _cel_exception(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
+    warnings = [] if sim.settings.exceptions_namespace else [_DISABLED]
     exception, remarks = sim.readers.cel_exception(obj)
     if exception is None:
         return _unreadable(remarks), warnings
     return combined(cel_exception_problems(exception)), warnings
 
 
-def _uncounted(settings: SimulationSettings) -> str:
-    """Return why an exception does not count."""
-    if settings.exceptions_namespace:
-        return OTHER_NAMESPACE
-    enabled = settings.installation.exceptions_enabled and settings.exceptions is None
-    return NO_NAMESPACE if enabled else DISABLED
-
-
-def _cleanup(sim: SimulationContext, obj: Json, old: Json) -> _Said:
-    del old
+def _cleanup(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
     policy, remarks = sim.readers.policy(obj)
     if policy is None:
         return _unreadable(remarks), []
@@ -731,8 +673,7 @@ def _cleanup(sim: SimulationContext, obj: Json, old: Json) -> _Said:
     return problem, [] if problem else [deprecation(obj["kind"])]
 
 
-def _entry(sim: SimulationContext, obj: Json, old: Json) -> _Said:
-    del old
+def _entry(sim: SimulationContext, obj: Json, _old: Json) -> _Said:
     system = System(sim.clock, sim.identities, sim.settings.meter())
     problems = entry_problems(obj.get("spec") or {}, object_key(obj).name, system)
     return combined(problems), []
