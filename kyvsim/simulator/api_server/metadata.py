@@ -17,6 +17,15 @@ _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _LONGEST_BASE = 58
 
 
+def letters(number: int, length: int) -> str:
+    """Return some letters and digits that stand for a number."""
+    text = ""
+    for _ in range(length):
+        number, index = divmod(number, len(_ALPHABET))
+        text += _ALPHABET[index]
+    return text
+
+
 class Identities:
     """Gives out uids and suffixes; the same seed gives the same ones for the same things.
 
@@ -37,11 +46,7 @@ class Identities:
 
     def generated_name(self, base: str, *place: str) -> str:
         """Return a name that begins as `base` does, five characters longer."""
-        number, suffix = self._next("name", base, *place), ""
-        for _ in range(5):
-            number, index = divmod(number, len(_ALPHABET))
-            suffix += _ALPHABET[index]
-        return base[:_LONGEST_BASE] + suffix
+        return base[:_LONGEST_BASE] + letters(self._next("name", base, *place), 5)
 
     def below(self, bound: int) -> int:
         """Return a whole number from 0 up to and without `bound`: an `Entropy`."""
@@ -92,7 +97,9 @@ def as_successor(obj: Json, old: Json) -> Json:
 
 def with_generation(obj: Json, old: Json) -> Json:
     """Return an updated object with its generation, which counts changes of what is wished."""
-    if _desired_state(obj) == _desired_state(old):
+    kept = ("metadata", "status")
+    before, after = ({k: v for k, v in one.items() if k not in kept} for one in (old, obj))
+    if before == after:
         return obj
     return with_metadata(obj, {"generation": int(metadata(old).get("generation") or 1) + 1})
 
@@ -126,10 +133,6 @@ def marked_for_deletion(obj: Json, stamp: str, propagation: str) -> Json:
     if (obj.get("apiVersion"), obj.get("kind")) == ("v1", "Namespace"):
         return {**marked, "status": {"phase": "Terminating"}}
     return marked
-
-
-def _desired_state(obj: Json) -> Json:
-    return {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
 
 
 # Kinds whose status is written apart from the rest.

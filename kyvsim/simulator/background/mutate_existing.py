@@ -1,8 +1,7 @@
 """Mutation of existing objects, by mutate rules and by MutatingPolicies."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from kyvsim.engine.background import open_background
 from kyvsim.engine.cluster_views import OverlayView
@@ -16,7 +15,6 @@ from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
 from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.cel.listed_objects import (
-    Listing,
     listed_triggers,
     selected_targets,
     target_listings,
@@ -25,11 +23,11 @@ from kyvsim.languages.cel.listed_objects import (
 from kyvsim.languages.cel.mutating_policy import ExistingChange, TargetError
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.model.result import PatchedTarget, Phase, PolicyResponse, RuleResult, RuleStatus, Stage
+from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.simulation import FailureCause, FailureReason
 from kyvsim.patch.nodes import same
 from kyvsim.simulator.admission.cel import is_called_for, webhook_of
-from kyvsim.simulator.api_server import ApiResponse, ObjectStore, Purpose, errors
+from kyvsim.simulator.api_server import ObjectStore, Purpose, errors
 from kyvsim.simulator.api_server.authorizer import denial
 from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.background.update_requests import (
@@ -59,20 +57,6 @@ from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.policies import CEL_KINDS
 
 # One attempt at an UpdateRequest for a mutate rule: its targets are patched and written.
-
-
-def _named_targets(policy: Policy) -> Iterable[tuple[str, str]]:
-    for rule in policy.rules:
-        for target in rule.facts.targets:
-            yield target.api_version, target.kind.partition("/")[0]
-
-
-def _is_served(pair: tuple[str, str], store: ObjectStore) -> bool:
-    group = split_api_version(pair[0])[0]
-    return is_builtin(group, pair[1]) or (group, pair[1]) in store.defined
-
-
-# One attempt at an UpdateRequest for a mutate rule: its targets are patched and written.
 #
 # Source of the rules and texts: upstream pkg/background/mutate/mutate.go.
 
@@ -86,28 +70,23 @@ def attempt_mutation(update_request: Json, kyverno: Kyverno) -> Attempt:
     """
     spec = update_request["spec"]
     policy = kyverno.lister.get(spec["policy"])
-    rules = policy.policy.rules if policy else ()
-    if policy is None or not any(
-        bool(one.name == spec.get("rule")) for one in rules if one.mutates_existing
-    ):
+    rules = [one for one in (policy.policy.rules if policy else ()) if one.mutates_existing]
+    if policy is None or spec.get("rule") not in {one.name for one in rules}:
         return noted(FailureCause.RULE_GONE, "the policy has no such rule any more")
-    request = request_of(spec.get("context"), kyverno.sim.store)
+    store = kyverno.sim.store
+    request, named = request_of(spec.get("context"), store), spec.get("resource") or {}
     try:
-        trigger = _trigger(spec.get("resource") or {}, request, kyverno)
+        if request is None:
+            trigger = find(named, None, store)
+        elif request.operation is Operation.CREATE:
+            trigger = created_trigger(named, request, store)
+        else:
+            trigger = request.object or request.old_object
     except TriggerError as error:
         return Attempt(
             notes=tuple(within("failed to get trigger resource: ", [error.failure_reason]))
         )
     return Attempt(tuple(_mutate(policy, trigger, request, kyverno)))
-
-
-def _trigger(trigger: Json, request: AdmissionRequest | None, kyverno: Kyverno) -> Json:
-    store = kyverno.sim.store
-    if request is None:
-        return find(trigger, None, store)
-    if request.operation is Operation.CREATE:
-        return created_trigger(trigger, request, store)
-    return request.object or request.old_object
 
 
 def _mutate(
@@ -116,8 +95,15 @@ def _mutate(
     """Write the targets as all rules of a policy leave them, and give what failed."""
     # Upstream looks targets up by their kinds, also kinds of which there is no object yet.
     store = kyverno.sim.store
-    named = (pair for pair in _named_targets(policy.policy) if _is_served(pair, store))
-    world = World(OverlayView(store, kinds=named), account=BACKGROUND)
+    targets = [one for rule in policy.policy.rules for one in rule.facts.targets]
+    named = [(one.api_version, one.kind.partition("/")[0]) for one in targets]
+    served = [
+        (version, kind)
+        for version, kind in named
+        for group in [split_api_version(version)[0]]
+        if is_builtin(group, kind) or (group, kind) in store.defined
+    ]
+    world = World(OverlayView(store, kinds=served), account=BACKGROUND)
     given = open_background(policy.policy, trigger, request, world)
     rules = tuple(
         one for one in policy.rules if one.phase is Phase.MUTATE and one.rule.mutates_existing
@@ -140,9 +126,13 @@ def _mutate(
 def _write_all(result: RuleResult, policy: Policy, kyverno: Kyverno) -> Iterator[FailureReason]:
     """Write and report the targets of a rule, and yield what failed."""
     sim, source, rule = kyverno.sim, EventSource.MUTATE, result.rule.name
+    named = f"{policy.key}/{rule}"
+    client = sim.client(BACKGROUND, Purpose("mutate existing", (named,)))
     for target in result.targets:
-        named = f"{policy.key}/{rule}"
-        error = _write(target, named, kyverno).error
+        obj = target.object
+        if target.subresource == "scale":
+            obj = {**obj, "spec": {"replicas": (obj.get("spec") or {}).get("replicas")}}
+        error = client.update(obj, target.subresource).error
         if error is None:
             events = background_succeeded(sim, source, policy, [target.object])
             kyverno.events.record(*events)
@@ -151,16 +141,6 @@ def _write_all(result: RuleResult, policy: Policy, kyverno: Kyverno) -> Iterator
         yield failure_reason_of(error, object_key(target.object))._replace(wanted_by=named)
 
 
-def _write(target: PatchedTarget, rule: str, kyverno: Kyverno) -> ApiResponse:
-    sim = kyverno.sim
-    obj, part = target.object, target.subresource
-    if part == "scale":
-        obj = {**obj, "spec": {"replicas": (obj.get("spec") or {}).get("replicas")}}
-    return sim.client(BACKGROUND, Purpose("mutate existing", (rule,))).update(obj, part)
-
-
-# MutatingPolicies for existing objects: their triggers, and attempts at their UpdateRequests.
-
 # One attempt at an UpdateRequest for a MutatingPolicy: its targets are found, changed and written.
 #
 # A target that cannot be evaluated is left unchanged, and silently: no report, no event, and
@@ -168,25 +148,6 @@ def _write(target: PatchedTarget, rule: str, kyverno: Kyverno) -> ApiResponse:
 #
 # Source of the rules and texts: upstream pkg/background/mpol/processor.go,
 # pkg/cel/policies/mpol/engine.
-
-
-class _MutationTarget(NamedTuple):
-    """An object that may have to be changed."""
-
-    object: Json
-    subresource: str
-
-
-class _Changed(NamedTuple):
-    """What the variants of a policy made of a target."""
-
-    object: Json
-    """None where no variant was evaluated."""
-    responses: tuple[PolicyResponse, ...]
-    fault: str
-    """Why the policy as it is written could not be evaluated; "" where it could."""
-    again: tuple[str, ...]
-    """The variants for controllers that changed it further."""
 
 
 def attempt_mutation_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
@@ -234,36 +195,31 @@ class _Attempt:
     def run(self) -> None:
         """Change what is found, one after the other."""
         by_expression = mutating_facts(self._policy).by_expression
-        for target in [*(self._named() if by_expression else self._listed())]:
-            key = object_key(target.object)
-            if not is_filtered(key, self._store, target.subresource):
-                self._change(target)
+        for target, part in [*(self._named() if by_expression else self._listed())]:
+            if not is_filtered(object_key(target), self._store, part):
+                self._change(target, part)
 
-    def _listed(self) -> Iterator[_MutationTarget]:
+    def _listed(self) -> Iterator[tuple[Json, str]]:
         for listing in target_listings(self._policy, self._store, self._store.defined):
-            problem = self._unlisted(listing)
+            key, problem = listing.key, None
+            if key.namespace and not self._store.is_namespaced(key.api_version, key.kind):
+                text = "the server could not find the requested resource"
+                problem = FailureReason(FailureCause.NOT_FOUND, text, key)
+            elif (refused := denial(BACKGROUND, "list", key, self._store)) is not None:
+                problem = failure_reason_of(refused, key)
             if problem is not None:
-                what = f"{listing.key.api_version}, Kind={listing.key.kind}"
+                what = f"{key.api_version}, Kind={key.kind}"
                 shown = what if "/" in what else f"/{what}"
                 text = f"failed to fetch targets {shown} for mpol {self._policy.key}: "
                 self.problems.append(problem._replace(message=f"{text}{problem.message}"))
                 continue
             try:
                 for obj in selected_targets(self._policy, listing, self._store):
-                    yield _MutationTarget(obj, listing.subresource)
+                    yield (obj, listing.subresource)
             except SelectorError as error:
                 self.problems.append(FailureReason(FailureCause.OTHER, str(error)))
 
-    def _unlisted(self, listing: Listing) -> FailureReason | None:
-        """Return why a list cannot be had, or None."""
-        key = listing.key
-        if key.namespace and not self._store.is_namespaced(key.api_version, key.kind):
-            text = "the server could not find the requested resource"
-            return FailureReason(FailureCause.NOT_FOUND, text, key)
-        refused = denial(BACKGROUND, "list", key, self._store)
-        return failure_reason_of(refused, key) if refused else None
-
-    def _named(self) -> Iterator[_MutationTarget]:
+    def _named(self) -> Iterator[tuple[Json, str]]:
         """Yield what the policy's expression names for the trigger, as that is now."""
         trigger = self._trigger()
         if trigger is None or self._request is None:
@@ -274,7 +230,7 @@ class _Attempt:
             self.problems.append(FailureReason(FailureCause.RULE_FAILED, str(error)))
             return
         for obj in found:
-            yield _MutationTarget(obj, written_part(self._policy, obj, self._store.defined))
+            yield (obj, written_part(self._policy, obj, self._store.defined))
 
     def _trigger(self) -> Json | None:
         """Return the trigger: where it is gone, as it was; None with a problem noted."""
@@ -307,54 +263,41 @@ class _Attempt:
             raise ValueError("a request is about an object")
         return Evaluation(opened.scope, opened.request, obj)
 
-    def _change(self, target: _MutationTarget) -> None:
+    def _change(self, target: Json, part: str) -> None:
         """Mutate a target, write it if it changed, and report that."""
-        changed = self._changed(target)
-        if changed.fault:
-            self.notes.append(
-                FailureReason(
-                    FailureCause.RULE_FAILED,
-                    f"{_described(target.object)} is left as it is: {changed.fault}",
-                    object_key(target.object),
-                )
-            )
-        if changed.again:
-            text = (
-                f"{_described(target.object)} is changed again as {' and '.join(changed.again)} are"
-            )
-            self.notes.append(
-                FailureReason(FailureCause.CHANGED_AGAIN, text, object_key(target.object))
-            )
-        if changed.object is None:
-            return
-        if same(changed.object, target.object) or self._write(target, changed.object):
-            source = EventSource.ADMISSION  # upstream names this one, whoever does it
-            for response in changed.responses:
-                events = of_response(self._kyverno.sim, source, response, blocked=False)
-                self._kyverno.events.record(*events)
-            self._kyverno.reports.add_results(target.object, changed.responses)
-
-    def _changed(self, target: _MutationTarget) -> _Changed:
         obj: Json = None
         responses: list[PolicyResponse] = []
-        fault, again = "", []
-        request = self._request or update_of(target.object, target.subresource, self._store)
+        again, key = [], object_key(target)
+        named = f"{key.kind} {'/'.join(filter(None, (key.namespace, key.name)))}"
+        request = self._request or update_of(target, part, self._store)
         for rule, change in zip(self._found.rules, self._changes, strict=True):
-            seen = obj if obj is not None else target.object
+            seen = obj if obj is not None else target
             outcome = change.change(self._evaluation(seen, request))
             if outcome.object is not None and rule.rule.variant:
                 again.append(rule.rule.variant)
             if outcome.status is RuleStatus.PASS and not outcome.exceptions:
                 obj = seen if outcome.object is None else outcome.object
-            result = result_of(rule, outcome, target.object, [])
-            responses.append(PolicyResponse(self._policy, result.phase, target.object, (result,)))
+            result = result_of(rule, outcome, target, [])
+            responses.append(PolicyResponse(self._policy, result.phase, target, (result,)))
             if outcome.status is RuleStatus.ERROR and not rule.rule.variant:
-                fault = outcome.message
-        return _Changed(with_whole_numbers(obj), tuple(responses), fault, tuple(again))
+                text = f"{named} is left as it is: {outcome.message}"
+                self.notes.append(FailureReason(FailureCause.RULE_FAILED, text, key))
+        if again:
+            text = f"{named} is changed again as {' and '.join(again)} are"
+            self.notes.append(FailureReason(FailureCause.CHANGED_AGAIN, text, key))
+        if obj is None:
+            return
+        obj = with_whole_numbers(obj)
+        if same(obj, target) or self._write(target, part, obj):
+            source = EventSource.ADMISSION  # upstream names this one, whoever does it
+            for response in responses:
+                events = of_response(self._kyverno.sim, source, response, blocked=False)
+                self._kyverno.events.record(*events)
+            self._kyverno.reports.add_results(target, responses)
 
-    def _write(self, target: _MutationTarget, obj: Json) -> bool:
+    def _write(self, target: Json, part: str, obj: Json) -> bool:
         """Write a target; return whether that succeeded."""
-        key, sim = object_key(target.object), self._kyverno.sim
+        key, sim = object_key(target), self._kyverno.sim
         name = self._policy.key
         refused = denial(BACKGROUND, "get", key, self._store)
         now = self._store.get(*key)
@@ -366,18 +309,13 @@ class _Attempt:
             return False
         fresh = with_metadata(obj, {"resourceVersion": metadata(now).get("resourceVersion")})
         client = sim.client(BACKGROUND, Purpose("mutate existing", (name,)))
-        error = client.update(fresh, target.subresource).error
+        error = client.update(fresh, part).error
         if error is None:
             return True
         if error.why is not FailureCause.NOT_FOUND:
             text = f"failed to update target resource for mpol {name}: {error.message}"
             self.problems.append(failure_reason_of(error, key)._replace(message=text))
         return False
-
-
-def _described(obj: Json) -> str:
-    key = object_key(obj)
-    return f"{key.kind} {'/'.join(filter(None, (key.namespace, key.name)))}"
 
 
 # Requests that are triggers of MutatingPolicies for objects that are there.
@@ -391,7 +329,14 @@ def mutating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Reque
 
     Each webhook that is asked about it makes the work of all of them.
     """
-    policies = [one for one in kyverno.cache.every() if _mutates(one, kyverno)]
+    policies = [
+        one
+        for one in kyverno.cache.every()
+        if one.policy.kind in CEL_KINDS
+        and any(rule.stage is Stage.CEL_MUTATE for rule in one.rules)
+        and one.policy.facts.admission
+        and not kyverno.cache.is_left_to_the_server(one.policy)
+    ]
     if not any(mutating_facts(one.policy).changes_existing for one in policies):
         return
     given = open_request(request, World(kyverno.sim.store, account=ADMISSION), "")
@@ -402,16 +347,16 @@ def mutating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Reque
         for one in policies
         if applies_to(one.policy, request) and _is_triggered(one, given, kyverno)
     ]
-    if works:
-        for _ in _webhooks([one.policy for one in policies], given, kyverno):
-            yield from works
-
-
-def _mutates(policy: CompiledPolicy, kyverno: Kyverno) -> bool:
-    """Return whether a policy mutates, and is called through a webhook."""
-    own = policy.policy
-    mutates = own.kind in CEL_KINDS and any(one.stage is Stage.CEL_MUTATE for one in policy.rules)
-    return mutates and own.facts.admission and not kyverno.cache.is_left_to_the_server(own)
+    if not works:
+        return
+    # The called webhooks with a policy that applies to the user.
+    cache, external = kyverno.cache, World(kyverno.sim.store, account=ADMISSION).external
+    owns = [one.policy for one in policies]
+    names = {one: webhook_of(one, cache.webhook_facts(one)) for one in owns}
+    called = {names[one] for one in owns if is_called_for(one, given, cache, external)}
+    hearing = {names[one] for one in owns if applies_to(replace(one, namespace=""), request)}
+    for _ in called & hearing:
+        yield from works
 
 
 def _is_triggered(policy: CompiledPolicy, given: RuleInput, kyverno: Kyverno) -> bool:
@@ -426,16 +371,6 @@ def _is_triggered(policy: CompiledPolicy, given: RuleInput, kyverno: Kyverno) ->
     )
 
 
-def _webhooks(policies: Iterable[Policy], given: RuleInput, kyverno: Kyverno) -> frozenset[str]:
-    """Return the called webhooks with a policy that applies to the user."""
-    every = tuple(policies)
-    external = World(kyverno.sim.store, account=ADMISSION).external
-    names = {one: webhook_of(one, kyverno.cache.webhook_facts(one)) for one in every}
-    called = {names[one] for one in every if is_called_for(one, given, kyverno.cache, external)}
-    hearing = {names[one] for one in every if applies_to(replace(one, namespace=""), given.request)}
-    return frozenset(called & hearing)
-
-
 # Work that MutatingPolicies make themselves: when they come and change, and once an hour.
 #
 # Source of the rules: upstream pkg/policy (policy_controller.go, mpol.go).
@@ -443,7 +378,12 @@ def _webhooks(policies: Iterable[Policy], given: RuleInput, kyverno: Kyverno) ->
 
 def start_mutating_policies(kyverno: Kyverno) -> None:
     """Let policies in CEL that come or change look at the objects that are there."""
-    kyverno.mutating.changed.append(lambda policy, before: _reconcile(policy, before, kyverno))
+
+    def reconcile(policy: Policy, before: Policy | None) -> None:
+        if before is None or not before.has_same_spec(policy):
+            _sync(policy, kyverno)
+
+    kyverno.mutating.changed.append(reconcile)
 
 
 def sync_mutating_policies(kyverno: Kyverno) -> None:
@@ -451,11 +391,6 @@ def sync_mutating_policies(kyverno: Kyverno) -> None:
     for one in kyverno.mutating.every():
         if not mutating_facts(one.policy).by_expression:
             _sync(one.policy, kyverno)
-
-
-def _reconcile(policy: Policy, before: Policy | None, kyverno: Kyverno) -> None:
-    if before is None or not before.has_same_spec(policy):
-        _sync(policy, kyverno)
 
 
 def _sync(policy: Policy, kyverno: Kyverno) -> None:

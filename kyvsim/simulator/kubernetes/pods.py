@@ -36,6 +36,7 @@ from kyvsim.simulator.kubernetes.workloads import is_active
 # volumemanager/populator), pkg/volume (configmap, secret, projected),
 # pkg/scheduler/framework/plugins/volumebinding.
 
+_CLAIM = "PersistentVolumeClaim"
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 
 
@@ -71,12 +72,12 @@ def missing_volumes(pod: Json, store: ObjectStore) -> list[MissingReference]:
         for container in entries(spec, group)
         for mount in entries(container, "volumeMounts")
     }
-    return [
-        problem._replace(volume=text_field(volume, "name"))
-        for volume in entries(spec, "volumes")
-        if text_field(volume, "name") in used
-        for problem in _volume(volume, pod, place)
-    ]
+    found = []
+    for volume in entries(spec, "volumes"):
+        name = text_field(volume, "name")
+        if name in used:
+            found += [one._replace(volume=name) for one in _volume(volume, pod, place)]
+    return found
 
 
 def missing_variables(
@@ -98,21 +99,16 @@ def missing_variables(
 def missing_claims(pod: Json, store: ObjectStore) -> list[MissingReference]:
     """Return the PersistentVolumeClaims of a Pod that are not there."""
     place = _PodReferences(object_key(pod).namespace, store)
-    found: list[MissingReference] = []
-    for volume in entries(pod["spec"], "volumes"):
-        source = volume.get("persistentVolumeClaim") or {}
-        named = {"name": text_field(source, "claimName")}
-        found += _missing(named if source else None, "PersistentVolumeClaim", place)
-    return found
+    claims = (one.get("persistentVolumeClaim") for one in entries(pod["spec"], "volumes"))
+    names = [text_field(one, "claimName") for one in claims if one]
+    return [problem for name in names for problem in _missing({"name": name}, _CLAIM, place)]
 
 
 def missing_pull_secrets(pod: Json, store: ObjectStore) -> list[MissingReference]:
     """Return the imagePullSecrets of a Pod that are not there."""
     place = _PodReferences(object_key(pod).namespace, store)
-    found: list[MissingReference] = []
-    for reference in entries(pod["spec"], "imagePullSecrets"):
-        found += _missing(reference, "Secret", place)
-    return found
+    secrets = entries(pod["spec"], "imagePullSecrets")
+    return [problem for one in secrets for problem in _missing(one, "Secret", place)]
 
 
 def _volume(volume: Json, pod: Json, place: _PodReferences) -> Iterator[MissingReference]:
@@ -222,16 +218,12 @@ def readiness(pod: Json, store: ObjectStore) -> Readiness:
     initialized = not any(
         text_field(one, "name") in variables for one in entries(spec, "initContainers")
     )
-    names = [text_field(one, "name") for one in _counted(spec)]
+    # Those that are to keep running: sidecars among the init containers, too.
+    sidecars = [one for one in entries(spec, "initContainers") if _is_sidecar(one)]
+    names = [text_field(one, "name") for one in (*sidecars, *entries(spec, "containers"))]
     free = [one for one in names if one not in variables]
     starts = initialized and not volumes
     return Readiness(volumes, variables, initialized, len(free) if starts else 0, len(names))
-
-
-def _counted(spec: Json) -> list[Json]:
-    """Return the containers that are to keep running: sidecars among the init containers, too."""
-    sidecars = [one for one in entries(spec, "initContainers") if _is_sidecar(one)]
-    return [*sidecars, *entries(spec, "containers")]
 
 
 def _is_sidecar(container: Json) -> bool:
@@ -242,29 +234,23 @@ def pod_status(pod: Json, found: Readiness, stamp: str) -> Json:
     """Return the status of a Pod whose containers run as far as they can."""
     old, spec = pod.get("status") or {}, pod["spec"]
     started = found.initialized and not found.volumes
-    runs = started and any(
-        text_field(one, "name") not in found.variables for one in entries(spec, "containers")
-    )
+    names = [text_field(one, "name") for one in entries(spec, "containers")]
+    unready = [name for name in names if not started or name in found.variables]
     ready = bool(started and found.ready == found.total)
-    unready = [
-        name
-        for name in [text_field(one, "name") for one in entries(spec, "containers")]
-        if not started or name in found.variables
-    ]
     why = ("ContainersNotReady", f"containers with unready status: [{' '.join(unready)}]")
     held = [
         StatusCondition("PodReadyToStartContainers", not found.volumes),
-        StatusCondition("Initialized", found.initialized and not found.volumes),
-        StatusCondition("Ready", True) if ready else StatusCondition("Ready", False, *why),
-        StatusCondition("ContainersReady", True)
-        if ready
-        else StatusCondition("ContainersReady", False, *why),
+        StatusCondition("Initialized", started),
+        *(
+            StatusCondition(kind, ready, *(() if ready else why))
+            for kind in ("Ready", "ContainersReady")
+        ),
         StatusCondition("PodScheduled", True),
     ]
     address = {"podIP": _ADDRESS, "podIPs": [{"ip": _ADDRESS}]} if not found.volumes else {}
     init = {"initContainerStatuses": _init_statuses(spec, found, stamp)}
     status = {
-        "phase": "Running" if runs else "Pending",
+        "phase": "Running" if len(unready) < len(names) else "Pending",
         "conditions": conditions(old, held, stamp),
         "startTime": old.get("startTime", stamp),
         **address,
@@ -274,22 +260,14 @@ def pod_status(pod: Json, found: Readiness, stamp: str) -> Json:
         ],
         "qosClass": old.get("qosClass", "BestEffort"),
     }
-    return _with_times(status, old)
-
-
-def _with_times(status: Json, old: Json) -> Json:
-    """Return a status in which containers that go on as before have the times that they had."""
+    # Containers that go on as before have the times that they had.
     for group in ("initContainerStatuses", "containerStatuses"):
-        before = {text_field(one, "name"): one for one in entries(old, group)}
-        if group in status:
-            status = {**status, group: [_kept(one, before) for one in status[group]]}
+        before = {text_field(one, "name"): one.get("state") or {} for one in entries(old, group)}
+        for one in status.get(group) or ():
+            state = before.get(one["name"]) or {}
+            if "waiting" not in state and set(state) == set(one["state"]):
+                one["state"] = state
     return status
-
-
-def _kept(container: Json, before: Mapping[str, Json]) -> Json:
-    state = (before.get(text_field(container, "name")) or {}).get("state") or {}
-    same = "waiting" not in state and set(state) == set(container["state"])
-    return {**container, "state": state} if same else container
 
 
 def succeeded_status(pod: Json, stamp: str) -> Json:
@@ -390,24 +368,19 @@ def bind_pods(sim: SimulationContext) -> None:
             }
             return client.send(ApiRequest(Operation.CREATE, key, SCHEDULER, sent, "binding")).ok
         why = "; ".join(one.reason for one in problems) or "no nodes available to schedule pods"
-        return _unschedulable(sim, pod, f"0/{len(nodes)} nodes are available: {why}.")
+        why = f"0/{len(nodes)} nodes are available: {why}."
+        old = pod.get("status") or {}
+        if why in [one.get("message") for one in old.get("conditions") or ()]:
+            return True
+        sim.timeline.record(_SCHEDULING_ACTOR, "wait", key, outcome="waiting", message=why)
+        held = [StatusCondition("PodScheduled", False, "Unschedulable", why)]
+        written = conditions(old, held, sim.clock.stamp())
+        return write_status(client, pod, {**old, "conditions": written})
 
     queue = WorkQueue(sim, _SCHEDULING_ACTOR, work)
     missing = MissingObjects(queue)
     watch_kinds(sim.store, {("v1", "Pod"): enqueue(queue)})
     sim.store.watch(missing.observe)
-
-
-def _unschedulable(sim: SimulationContext, pod: Json, why: str) -> bool:
-    """Say in its status why a Pod has no node."""
-    old = pod.get("status") or {}
-    held = [StatusCondition("PodScheduled", False, "Unschedulable", why)]
-    before = [one.get("message") for one in old.get("conditions") or ()]
-    if why in before:
-        return True
-    sim.timeline.record(_SCHEDULING_ACTOR, "wait", object_key(pod), outcome="waiting", message=why)
-    written = conditions(old, held, sim.clock.stamp())
-    return write_status(sim.client(SCHEDULER), pod, {**old, "conditions": written})
 
 
 # The kubelet: Pods that are bound to a node start there, or hang where something is missing.

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from kyvsim.kubernetes.cron import next_times
@@ -18,7 +18,7 @@ from kyvsim.kubernetes.objects import (
 )
 from kyvsim.model.request import UserInfo
 from kyvsim.simulator.api_server import ApiError, Client, StoreChange
-from kyvsim.simulator.api_server.metadata import is_terminating, with_metadata
+from kyvsim.simulator.api_server.metadata import is_terminating, letters, with_metadata
 from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.kubernetes.controller import (
     CRON_JOB,
@@ -43,8 +43,6 @@ from kyvsim.simulator.kubernetes.controller import (
 
 # From a template to Pods.
 
-_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-_LENGTH = 10
 _DONE = frozenset({"Succeeded", "Failed"})
 
 
@@ -65,12 +63,7 @@ def pod_of(
 def template_hash(template: Json) -> str:
     """Return a text that is the same for the same template; upstream's is made in another way."""
     text = json.dumps(template, sort_keys=True)
-    number = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
-    found = ""
-    for _ in range(_LENGTH):
-        number, index = divmod(number, len(_ALPHABET))
-        found += _ALPHABET[index]
-    return found
+    return letters(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]), 10)
 
 
 def is_active(pod: Json) -> bool:
@@ -142,21 +135,24 @@ def _scale(sim: SimulationContext, owner: Json) -> ApiError | None:
         if made.error is not None:
             return made.error
     # Those that are not ready go first, then the youngest.
-    for pod in sorted(pods, key=_worth)[: max(-missing, 0)]:
+    pods.sort(key=lambda pod: (is_ready(pod), -int(metadata(pod)["resourceVersion"])))
+    for pod in pods[: max(-missing, 0)]:
         gone = client.delete(object_key(pod))
         if gone.error is not None and gone.error.reason != "NotFound":
             return gone.error
     return None
 
 
-def _worth(pod: Json) -> tuple[bool, int]:
-    return is_ready(pod), -int(metadata(pod)["resourceVersion"])
-
-
 def _replica_sets_status(sim: SimulationContext, owner: Json, problem: ApiError | None) -> Json:
     pods, old = _replica_sets_pods(sim, owner), owner.get("status") or {}
     ready = sum(is_ready(one) for one in pods)
-    failed = [_failure(old, problem)] if problem else []
+    failed = []
+    if problem is not None:
+        # What was said first stays, for each failure names another Pod.
+        before = [one for one in entries(old, "conditions") if text_field(one, "type") == _FAILED]
+        first = before[0] if before else {"reason": "FailedCreate", "message": problem.message}
+        reason, message = (text_field(first, name) for name in ("reason", "message"))
+        failed = [StatusCondition(_FAILED, True, reason, message)]
     written = conditions(old, failed, sim.clock.stamp())
     return {
         "replicas": len(pods),
@@ -164,16 +160,6 @@ def _replica_sets_status(sim: SimulationContext, owner: Json, problem: ApiError 
         "observedGeneration": metadata(owner).get("generation"),
         **({"conditions": written} if written else {}),
     }
-
-
-def _failure(old: Json, problem: ApiError) -> StatusCondition:
-    """Return that Pods cannot be made: what was said first stays, for each names another Pod."""
-    for one in entries(old, "conditions"):
-        if text_field(one, "type") == _FAILED:
-            return StatusCondition(
-                _FAILED, True, text_field(one, "reason"), text_field(one, "message")
-            )
-    return StatusCondition(_FAILED, True, "FailedCreate", problem.message)
 
 
 # The Deployment controller: one ReplicaSet for each template that a Deployment has had.
@@ -320,19 +306,13 @@ def _next_step(client: Client, owner: Json, pods: list[Json]) -> bool:
             return False
         if not parallel and not (name in here and is_ready(here[name])):
             return True
-    for name, pod in sorted(here.items(), key=lambda item: -_number(item[0])):
-        if name not in names or _is_old(owner, pod):
+    on_delete = (spec.get("updateStrategy") or {}).get("type") == "OnDelete"
+    revision = _revision(owner)
+    for name, pod in sorted(here.items(), key=lambda item: -int(item[0].rpartition("-")[2])):
+        is_old = not on_delete and labels(pod).get(_REVISION) != revision
+        if name not in names or is_old:
             return client.delete(object_key(pod)).ok
     return True
-
-
-def _number(name: str) -> int:
-    return int(name.rpartition("-")[2])
-
-
-def _is_old(owner: Json, pod: Json) -> bool:
-    on_delete = (owner["spec"].get("updateStrategy") or {}).get("type") == "OnDelete"
-    return not on_delete and labels(pod).get(_REVISION) != _revision(owner)
 
 
 def _revision(owner: Json) -> str:
@@ -344,13 +324,15 @@ def _make(client: Client, owner: Json, number: int) -> bool:
     name = f"{key.name}-{number}"
     well = True
     volumes = []
-    for claim in _claims(owner, number):
-        at = object_key(claim)
+    for template in entries(owner["spec"], "volumeClaimTemplates"):
+        base = text_field(metadata(template), "name")
+        at = ObjectKey("v1", "PersistentVolumeClaim", key.namespace, f"{base}-{name}")
         if client.get(*at) is None:
-            well = client.create(claim).ok and well
-        volume = {"claimName": at.name}
-        template = at.name.removesuffix(f"-{name}")
-        volumes.append({"name": template, "persistentVolumeClaim": volume})
+            held = {**labels(template), **(owner["spec"]["selector"].get("matchLabels") or {})}
+            meta = {"name": at.name, "namespace": at.namespace, "labels": held}
+            claim = {"apiVersion": at.api_version, "kind": at.kind, "metadata": meta}
+            well = client.create({**claim, "spec": template.get("spec")}).ok and well
+        volumes.append({"name": base, "persistentVolumeClaim": {"claimName": at.name}})
     marks = {
         "apps.kubernetes.io/pod-index": str(number),
         "statefulset.kubernetes.io/pod-name": name,
@@ -366,16 +348,6 @@ def _make(client: Client, owner: Json, number: int) -> bool:
         kept = [one for one in entries(spec, "volumes") if one.get("name") not in own]
         spec["volumes"] = [*kept, *volumes]
     return well and client.create({**pod, "spec": spec}).ok
-
-
-def _claims(owner: Json, number: int) -> Iterator[Json]:
-    key = object_key(owner)
-    for template in entries(owner["spec"], "volumeClaimTemplates"):
-        name = f"{text_field(metadata(template), 'name')}-{key.name}-{number}"
-        held = {**labels(template), **(owner["spec"]["selector"].get("matchLabels") or {})}
-        meta = {"name": name, "namespace": key.namespace, "labels": held}
-        kind = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
-        yield {**kind, "metadata": meta, "spec": template.get("spec")}
 
 
 def _stateful_sets_status(owner: Json, pods: list[Json]) -> Json:
@@ -401,7 +373,19 @@ def run_daemon_sets(sim: SimulationContext) -> None:
     """Make and delete the Pods of DaemonSets."""
 
     def sync(client: Client, owner: Json) -> bool:
-        well = _spread(sim, owner)
+        here = _daemon_sets_pods(sim, owner)
+        nodes = [object_key(one).name for one in sim.store.list("v1", "Node", "")]
+        revision = template_hash(owner["spec"]["template"])
+        on_delete = (owner["spec"].get("updateStrategy") or {}).get("type") == "OnDelete"
+        well = True
+        for node in nodes:
+            old = [one for one in here.get(node, ()) if labels(one).get(_REVISION) != revision]
+            if not here.get(node):
+                well = client.create(_pod(owner, node, revision)).ok and well
+            elif old and not on_delete:
+                well = client.delete(object_key(old[0])).ok and well
+        for pod in (one for node in sorted(set(here) - set(nodes)) for one in here[node]):
+            well = client.delete(object_key(pod)).ok and well
         return write_status(client, owner, _daemon_sets_status(sim, owner)) and well
 
     kind = ("apps/v1", "DaemonSet")
@@ -423,24 +407,6 @@ def _daemon_sets_pods(sim: SimulationContext, owner: Json) -> dict[str, list[Jso
         if is_active(pod):
             found.setdefault(_node_of(pod), []).append(pod)
     return found
-
-
-def _spread(sim: SimulationContext, owner: Json) -> bool:
-    client, here = sim.client(DAEMON_SET), _daemon_sets_pods(sim, owner)
-    nodes = [object_key(one).name for one in sim.store.list("v1", "Node", "")]
-    revision = template_hash(owner["spec"]["template"])
-    well = True
-    for node in nodes:
-        old = [one for one in here.get(node, ()) if labels(one).get(_REVISION) != revision]
-        on_delete = (owner["spec"].get("updateStrategy") or {}).get("type") == "OnDelete"
-        if not here.get(node):
-            well = client.create(_pod(owner, node, revision)).ok and well
-        elif old and not on_delete:
-            well = client.delete(object_key(old[0])).ok and well
-    for node in sorted(set(here) - set(nodes)):
-        for pod in here[node]:
-            well = client.delete(object_key(pod)).ok and well
-    return well
 
 
 def _pod(owner: Json, node: str, revision: str) -> Json:
@@ -497,7 +463,7 @@ def run_jobs(sim: SimulationContext) -> None:
     def sync(client: Client, job: Json) -> bool:
         if is_finished(job):
             return True
-        well = _make_pods(sim, job)
+        well = _make_pods(client, job, sim)
         return write_status(client, job, _status(sim, job)) and well
 
     reconcile(sim, JOB, "job-controller", ("batch/v1", "Job"), sync)
@@ -541,8 +507,11 @@ def _pods(sim: SimulationContext, job: Json) -> tuple[list[Json], int, int]:
     return active, phases.count("Succeeded"), phases.count("Failed")
 
 
-def _make_pods(sim: SimulationContext, job: Json) -> bool:
-    client, spec = sim.client(JOB), job["spec"]
+_INDEX = "batch.kubernetes.io/job-completion-index"
+
+
+def _make_pods(client: Client, job: Json, sim: SimulationContext) -> bool:
+    spec = job["spec"]
     active, succeeded, _ = _pods(sim, job)
     if spec.get("suspend") is True:
         return not [one for one in active if not client.delete(object_key(one)).ok]
@@ -551,32 +520,20 @@ def _make_pods(sim: SimulationContext, job: Json) -> bool:
     wanted = parallel if completions is None else min(parallel, int(completions) - succeeded)
     if completions is None and succeeded:
         wanted = 0  # a queue of work is done when one of its Pods says so
-    used = {_index(one) for one in controlled(sim.store, job, "v1", "Pod")}
+    pods = controlled(sim.store, job, "v1", "Pod")
+    used = {int((metadata(one).get("annotations") or {}).get(_INDEX, -1)) for one in pods}
+    base, indexed = object_key(job).name, spec.get("completionMode") == "Indexed"
     for _ in range(wanted - len(active)):
         index = next(number for number in range(len(used) + 1) if number not in used)
         used.add(index)
-        if not client.create(_job_pod(job, index)).ok:
+        name = {"generateName": f"{base}-{index}-" if indexed else f"{base}-"}
+        mark = {_INDEX: str(index)} if indexed else {}
+        pod = pod_of(job, spec["template"], name, mark)
+        if indexed:
+            pod = with_metadata(pod, {"annotations": {**annotations(pod), **mark}})
+        if not client.create(pod).ok:
             return False
     return True
-
-
-_INDEX = "batch.kubernetes.io/job-completion-index"
-
-
-def _index(pod: Json) -> int:
-    found = (pod["metadata"].get("annotations") or {}).get(_INDEX)
-    return int(found) if found is not None else -1
-
-
-def _job_pod(job: Json, index: int) -> Json:
-    base = object_key(job).name
-    if job["spec"].get("completionMode") != "Indexed":
-        return pod_of(job, job["spec"]["template"], {"generateName": f"{base}-"}, {})
-    mark = {_INDEX: str(index)}
-    name = {"generateName": f"{base}-{index}-"}
-    pod = pod_of(job, job["spec"]["template"], name, mark)
-    meta = {**pod["metadata"], "annotations": {**pod["metadata"].get("annotations", {}), **mark}}
-    return {**pod, "metadata": meta}
 
 
 def _status(sim: SimulationContext, job: Json) -> Json:
@@ -650,7 +607,10 @@ class _CronJobController:
             self._plan(found, which)
         finished = [one for one in self._jobs(found) if is_finished(one)]
         kept = int(found["spec"].get("successfulJobsHistoryLimit", 3))
-        old = sorted(finished, key=_started)[: max(len(finished) - kept, 0)]
+        finished.sort(
+            key=lambda job: (text_field(job.get("status"), "startTime"), object_key(job).name)
+        )
+        old = finished[: max(len(finished) - kept, 0)]
         well = (not [one for one in old if not self._client.delete(object_key(one)).ok]) and well
         return write_status(self._client, found, self._status(found, made)) and well
 
@@ -695,17 +655,17 @@ class _CronJobController:
         active = [one for one in self._jobs(cron_job) if not is_finished(one)]
         status.pop("active", None)
         if active:
-            status["active"] = [_reference(one) for one in active]
+            status["active"] = [
+                {
+                    "apiVersion": key.api_version,
+                    "kind": key.kind,
+                    "name": key.name,
+                    "namespace": key.namespace,
+                    "uid": metadata(one)["uid"],
+                }
+                for one in active
+                for key in [object_key(one)]
+            ]
         if made is not None:
             status["lastScheduleTime"] = made.strftime("%Y-%m-%dT%H:%M:%SZ")
         return status
-
-
-def _started(job: Json) -> tuple[str, str]:
-    return text_field(job.get("status"), "startTime"), object_key(job).name
-
-
-def _reference(job: Json) -> dict[str, Json]:
-    key, meta = object_key(job), job["metadata"]
-    named = {"apiVersion": key.api_version, "kind": key.kind, "name": key.name}
-    return {**named, "namespace": key.namespace, "uid": meta["uid"]}
