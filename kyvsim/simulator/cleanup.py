@@ -1,7 +1,7 @@
 """The cleanup controller: deletion by cleanup policies and by lifetimes."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -10,9 +10,7 @@ from kyvsim.engine.policy import open_request, run_policy_rules
 from kyvsim.engine.world import World, creation_of
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import (
-    KindSelector,
     KindTable,
-    lies_in_namespace,
     parse_kind_selector,
     plural,
     split_api_version,
@@ -36,14 +34,12 @@ from kyvsim.model.simulation import FailureReason, Unevaluated
 from kyvsim.simulator.api_server import ObjectStore, Purpose, Review, StoreChange, WebhookResponse
 from kyvsim.simulator.api_server.authorizer import denial, may
 from kyvsim.simulator.api_server.metadata import is_terminating
-from kyvsim.simulator.api_server.request import ALLOWED, written
+from kyvsim.simulator.api_server.request import ALLOWED, Webhook, written
 from kyvsim.simulator.configuration import CLEANUP, is_filtered
 from kyvsim.simulator.context import NOTICE, SimulationContext
 from kyvsim.simulator.events import cleaned_up
 from kyvsim.simulator.kyverno import Kyverno, Process, restart
 from kyvsim.simulator.policies import CEL_KINDS, is_cel_policy, is_webhook_policy
-
-# The cleanup controller: it deletes what cleanup policies match, by their schedules.
 
 # The cleanup controller: it deletes what cleanup policies match, when their schedules say so.
 #
@@ -51,7 +47,6 @@ from kyvsim.simulator.policies import CEL_KINDS, is_cel_policy, is_webhook_polic
 # DeletingPolicies pkg/controllers/deleting/controller.go.
 
 _CLEANUP_ACTOR = "cleanup"
-_ANY = "*"
 _SHORTEST_DELAY = 1.0
 _NOT_FOUND = 404
 
@@ -87,7 +82,16 @@ class _CleanupController:
 
     def _plan(self, key: ObjectKey) -> None:
         obj = self._sim.store.get(*key)
-        due = _due(obj) if obj else None
+        if obj is None:
+            return
+        # After its last execution, or else its creation.
+        last = text_field(obj.get("status"), "lastExecutionTime")
+        since = last or text_field(metadata(obj), "creationTimestamp")
+        schedule = text_field(obj.get("spec"), "schedule")
+        try:
+            due = next(iter(next_times(schedule, datetime.fromisoformat(since), 1)), None)
+        except ValueError:
+            due = None
         if due is None:
             return
         plan = self._plans[key] = self._plans.get(key, 0) + 1
@@ -102,7 +106,15 @@ class _CleanupController:
         compiled = self._kyverno.cache.compiled(policy) if policy else None
         if compiled is None:
             return
-        for target in tuple(self._matched(compiled)):
+        # The objects that it is to delete, of the kinds that may be listed.
+        places = tuple(self._places(compiled.policy))
+        objects = (obj for place in places for obj in self._sim.store.list(*place[:3]))
+        matched = [
+            obj
+            for obj in objects
+            if not is_filtered(object_key(obj), self._sim.store) and self._holds(compiled, obj)
+        ]
+        for target in matched:
             propagation = compiled.policy.facts.propagation
             client = self._sim.client(CLEANUP, Purpose("", (compiled.policy.key,)))
             response = client.delete(object_key(target), propagation)
@@ -115,25 +127,13 @@ class _CleanupController:
         self._sim.client(CLEANUP).update({**obj, "status": status}, "status")
         self._plan(key)
 
-    def _matched(self, compiled: CompiledPolicy) -> Iterator[Json]:
-        """Yield the objects that a policy is to delete, of the kinds that may be listed."""
-        for place in tuple(self._places(compiled.policy)):
-            for obj in self._sim.store.list(*place[:3]):
-                key = object_key(obj)
-                if not is_filtered(key, self._sim.store) and self._holds(compiled, obj):
-                    yield obj
-
     def _places(self, policy: Policy) -> Iterator[ObjectKey]:
-        selects = _selecting(policy)
         store = self._sim.store
         for api_version, kind in store.kinds():
             place = ObjectKey(api_version, kind, policy.namespace, "")
-            if not selects(api_version, kind, store.defined):
-                continue
-            if (
-                policy.kind in CEL_KINDS
-                and policy.namespace
-                and not lies_in_namespace(split_api_version(api_version)[0], kind, store.defined)
+            of_cel = policy.kind in CEL_KINDS
+            if not _looks_at(policy, api_version, kind, store.defined) or (
+                of_cel and policy.namespace and not store.is_namespaced(api_version, kind)
             ):
                 continue
             refused = denial(CLEANUP, "list", place, self._sim.store)
@@ -180,45 +180,17 @@ def _is_scheduled(key: ObjectKey) -> bool:
     return older or (is_cel_policy(key) and not is_webhook_policy(key))
 
 
-def _due(obj: Json) -> datetime | None:
-    """Return when a policy is due next: after its last execution, or else its creation."""
-    last = text_field(obj.get("status"), "lastExecutionTime")
-    since = last or text_field(metadata(obj), "creationTimestamp")
-    schedule = text_field(obj.get("spec"), "schedule")
-    try:
-        return next(iter(next_times(schedule, datetime.fromisoformat(since), 1)), None)
-    except ValueError:
-        return None
-
-
-def _selecting(policy: Policy) -> Callable[[str, str, KindTable], bool]:
-    """Return what says whether a policy looks at a kind."""
-    if policy.kind in CEL_KINDS:
-        named = resources_of(policy)
-        return lambda api_version, kind, kinds: _names(named, api_version, kind, kinds)
-    selectors = tuple(_selectors(policy))
-    return lambda api_version, kind, _: any(_selects(one, api_version, kind) for one in selectors)
-
-
-def _names(
-    named: Iterable[tuple[str, str, str]], api_version: str, kind: str, kinds: KindTable
-) -> bool:
+def _looks_at(policy: Policy, api_version: str, kind: str, kinds: KindTable) -> bool:
+    """Return whether a policy deletes objects of a kind."""
     group, version = split_api_version(api_version)
-    resource = plural(group, kind, kinds)
+    if policy.kind in CEL_KINDS:
+        resources = ({group, "*"}, {version, "*"}, {plural(group, kind, kinds), "*", "*/*"})
+        named = (zip(one, resources, strict=True) for one in resources_of(policy))
+        return any(all(part in some for part, some in pairs) for pairs in named)
+    texts = (text for rule in policy.rules for one in rule.facts.match for text in one.kinds)
     return any(
-        one[0] in {group, _ANY} and one[1] in {version, _ANY} and one[2] in {resource, _ANY, "*/*"}
-        for one in named
+        all(map(matches, parse_kind_selector(text), (group, version, kind))) for text in texts
     )
-
-
-def _selectors(policy: Policy) -> Iterator[KindSelector]:
-    blocks = (one for rule in policy.rules for one in rule.facts.match)
-    return (parse_kind_selector(text) for one in blocks for text in one.kinds)
-
-
-def _selects(selector: KindSelector, api_version: str, kind: str) -> bool:
-    named = (*split_api_version(api_version), kind)
-    return all(matches(pattern, value) for pattern, value in zip(selector, named, strict=False))
 
 
 # The cleanup controller started anew: schedules are made again of what is stored.
@@ -238,8 +210,6 @@ def restart_cleanup_controller(kyverno: Kyverno) -> None:
 
     restart(kyverno.sim, _PROCESS, relist)
 
-
-# Lifetimes: the label, the webhook that checks it, and the controller that deletes objects.
 
 # How long a label lets an object live.
 #
@@ -277,26 +247,21 @@ def end_of_life(obj: Json, now: datetime) -> datetime | None:
     text = labels(obj).get(TTL_LABEL)
     if text is None:
         return None
-    lifetime = _duration(text)
+    lifetime = parse_duration(text)
     if lifetime is None:
-        return _time(text)
+        # Beside Go's durations there are `2days` and `1w3hours`.
+        amounts = [
+            int(amount) * size
+            for amount, unit in _AMOUNT.findall(text)
+            for size, names, start in _UNITS
+            if unit.lower() in names or unit.lower().startswith(start)
+        ]
+        if not amounts:
+            return _time(text)
+        lifetime = sum(amounts)
     created = text_field(metadata(obj), "creationTimestamp")
     born = datetime.fromisoformat(created) if created else now
     return born + timedelta(microseconds=lifetime / 1000)
-
-
-def _duration(text: str) -> int | None:
-    """Return the nanoseconds of a text: Go's durations, or `2days`, `1w3hours`."""
-    plain = parse_duration(text)
-    if plain is not None:
-        return plain
-    found = [
-        int(amount) * size
-        for amount, unit in _AMOUNT.findall(text)
-        for size, names, start in _UNITS
-        if unit.lower() in names or unit.lower().startswith(start)
-    ]
-    return sum(found) if found else None
 
 
 def _time(text: str) -> datetime:
@@ -316,13 +281,8 @@ _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 _UNREAD = "cleanup.kyverno.io/ttl label value cannot be parsed as any recognizable format"
 
 
-class TimeToLiveWebhook:
+class TimeToLiveWebhook(Webhook):
     """Warns of lifetimes that cannot be read."""
-
-    def mutate(self, review: Review) -> WebhookResponse:
-        """Return that an object is left alone."""
-        del review
-        return ALLOWED
 
     def validate(self, review: Review) -> WebhookResponse:
         """Return a warning where the label of an object is no lifetime; nothing is refused."""

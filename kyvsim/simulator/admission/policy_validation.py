@@ -54,7 +54,7 @@ from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
 from kyvsim.simulator.admission.review import denial
 from kyvsim.simulator.api_server import ObjectStore, Review, WebhookResponse
 from kyvsim.simulator.api_server.authorizer import may
-from kyvsim.simulator.api_server.request import ALLOWED, written
+from kyvsim.simulator.api_server.request import ALLOWED, Webhook, written
 from kyvsim.simulator.api_server.store import find_kinds, is_cluster_wide, kind_key
 from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, CLEANUP, REPORTS
 from kyvsim.simulator.context import SimulationContext
@@ -590,16 +590,11 @@ _OTHERS = "kyverno-svc.kyverno.svc"
 _CLEANUP = "kyverno-cleanup-controller.kyverno.svc"
 
 
-class PolicyWebhook:
+class PolicyWebhook(Webhook):
     """Refuses objects of Kyverno's own kinds that are not sound."""
 
     def __init__(self, sim: SimulationContext) -> None:
         self._sim = sim
-
-    def mutate(self, review: Review) -> WebhookResponse:
-        """Return that a policy is left alone."""
-        del review
-        return ALLOWED
 
     def validate(self, review: Review) -> WebhookResponse:
         """Return whether an object of Kyverno's is sound, else why not."""
