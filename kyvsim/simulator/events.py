@@ -110,33 +110,34 @@ class EventRecorder:
         micros, stamp = int(now.timestamp() * 1_000_000), now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         for event in waiting:
             self._count += 1
-            # Two events of one instant have different names, as real clocks would give them.
-            obj = _written(event, stamp, micros * 1000 + self._count)
+            regarding = event.regarding
+            fit = _UNFIT.sub("-", regarding["name"].lower())
+            start, end = "" if fit[:1].isalnum() else "a", "" if fit[-1:].isalnum() else "z"
+            raw = event.note.encode()
+            if len(raw) > _LONGEST_NOTE:
+                raw = raw[: _LONGEST_NOTE - 3] + b"..."
+            obj = {
+                "apiVersion": "v1",
+                "kind": "Event",
+                "metadata": {
+                    # Two of one instant have different names, as real clocks would give them.
+                    "name": f"{start}{fit}{end}.{micros * 1000 + self._count:x}",
+                    "namespace": regarding.get("namespace") or "default",
+                },
+                "involvedObject": dict(regarding),
+                "reason": event.reason.value,
+                "message": raw.decode(errors="ignore"),
+                "source": {},
+                "firstTimestamp": None,
+                "lastTimestamp": None,
+                "type": "Normal" if event.reason in _NORMAL else "Warning",
+                "eventTime": stamp,
+                "action": event.action.value,
+                "reportingComponent": event.source.value,
+                "reportingInstance": f"{event.source}-0",
+                **({"related": dict(event.related)} if event.related else {}),
+            }
             self._sim.client(_WRITERS[event.source]).create(obj)
-
-
-def _written(event: Event, stamp: str, nanos: int) -> Json:
-    """Return the Event object for an event at some time."""
-    written = {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {
-            "name": f"{_fit(event.regarding['name'])}.{nanos:x}",
-            "namespace": event.regarding.get("namespace") or "default",
-        },
-        "involvedObject": dict(event.regarding),
-        "reason": event.reason.value,
-        "message": _shortened(event.note),
-        "source": {},
-        "firstTimestamp": None,
-        "lastTimestamp": None,
-        "type": "Normal" if event.reason in _NORMAL else "Warning",
-        "eventTime": stamp,
-        "action": event.action.value,
-        "reportingComponent": event.source.value,
-        "reportingInstance": f"{event.source}-0",
-    }
-    return {**written, "related": dict(event.related)} if event.related else written
 
 
 def reports_successes(sim: SimulationContext) -> bool:
@@ -168,20 +169,6 @@ def _reference_to(store: ObjectStore, key: ObjectKey) -> Mapping[str, str]:
     meta = {"name": key.name, "namespace": key.namespace}
     named = {"apiVersion": key.api_version, "kind": key.kind, "metadata": meta}
     return reference(store.get(*key) or named)
-
-
-def _fit(name: str) -> str:
-    """Return a name without what a name of an object cannot hold."""
-    fit = _UNFIT.sub("-", name.lower())
-    start = "" if fit[:1].isalnum() else "a"
-    return f"{start}{fit}{'' if fit[-1:].isalnum() else 'z'}"
-
-
-def _shortened(note: str) -> str:
-    raw = note.encode()
-    if len(raw) <= _LONGEST_NOTE:
-        return note
-    return raw[: _LONGEST_NOTE - 3].decode(errors="ignore") + "..."
 
 
 # The texts of events: one function for each kind of event.
@@ -255,32 +242,17 @@ def excepted(
     key = object_key(response.object)
     skipped = "/".join(part for part in (key.kind, key.namespace, key.name) if part)
     note = f"resource {skipped} was skipped from policy rule {policy.key}/{rule}"
+    group = split_api_version(policy.facts.api_version)[0]
+    version = "v2" if group == "kyverno.io" else "v1beta1"
+    notes = []
     for exception in result.exceptions:
-        group = split_api_version(policy.facts.api_version)[0]
-        version = "v2" if group == "kyverno.io" else "v1beta1"
-        api_version = f"{group}/{version}"
         namespace, _, name = exception.rpartition("/")
-        meta = {"name": name, "namespace": namespace}
-        named = {"apiVersion": api_version, "kind": "PolicyException", "metadata": meta}
-        regarding = dict(reference(sim.store.get(*object_key(named)) or named))
-        yield Event(
-            regarding=regarding,
-            reason=EventReason.SKIPPED,
-            source=source,
-            action=EventAction.PASSED,
-            note=note,
-            related=related,
-        )
+        place = ObjectKey(f"{group}/{version}", "PolicyException", namespace, name)
+        notes.append((_reference_to(sim.store, place), note))
     names = ", ".join(result.exceptions)
     note = f"resource {skipped} was skipped from rule {rule} due to policy exceptions {names}"
-    yield Event(
-        regarding=policy_reference(policy, sim),
-        reason=EventReason.SKIPPED,
-        source=source,
-        action=EventAction.PASSED,
-        note=note,
-        related=related,
-    )
+    for regarding, text in (*notes, (policy_reference(policy, sim), note)):
+        yield Event(regarding, EventReason.SKIPPED, source, EventAction.PASSED, text, related)
 
 
 def of_response(
@@ -323,14 +295,7 @@ def background_succeeded(
     action = EventAction.MUTATED if mutates else EventAction.GENERATED
     regarding = policy_reference(policy, sim)
     for obj in objects:
-        yield Event(
-            regarding=regarding,
-            reason=EventReason.APPLIED,
-            source=source,
-            action=action,
-            note=note,
-            related=reference(obj),
-        )
+        yield Event(regarding, EventReason.APPLIED, source, action, note, reference(obj))
 
 
 def background_failed(
@@ -353,14 +318,9 @@ def left_to_the_server(
     for key in made:
         named = _CAPITAL.sub(" ", key.kind).lower()
         note = f"successfully generated {named} {key.name} from policy {policy.name}"
-        yield Event(
-            regarding=regarding,
-            reason=EventReason.APPLIED,
-            source=EventSource.GENERATE,
-            action=EventAction.GENERATED,
-            note=note,
-            related={"apiVersion": key.api_version, "kind": key.kind, "name": key.name},
-        )
+        related = {"apiVersion": key.api_version, "kind": key.kind, "name": key.name}
+        source, action = EventSource.GENERATE, EventAction.GENERATED
+        yield Event(regarding, EventReason.APPLIED, source, action, note, related)
 
 
 def cleaned_up(sim: SimulationContext, policy: Policy, obj: Json, problem: str = "") -> Event:

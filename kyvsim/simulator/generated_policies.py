@@ -6,7 +6,6 @@ from types import MappingProxyType
 
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
-from kyvsim.languages.classic.native_twin import NativeTwin
 from kyvsim.model.policy import CelException, Policy
 from kyvsim.simulator.api_server import StoreChange
 from kyvsim.simulator.configuration import ADMISSION
@@ -31,29 +30,22 @@ def built(
     plan: NativePolicyPlan, policy: Json, exceptions: Sequence[CelException]
 ) -> tuple[Json, Json]:
     """Return the admission policy for a stored policy, and its binding."""
-    spec, bound = _specs(plan, policy["spec"], exceptions)
+    spec = policy["spec"]
+    if plan.of_rules is not None:
+        twin, constraints = plan.of_rules
+        bound = _without_empty(paramRef=twin.parameters, validationActions=list(twin.actions))
+        made = _without_empty(matchConstraints=constraints, **twin.body)
+    elif plan.kind.startswith("Mutating"):
+        made, bound = _mutating(spec, exceptions), {}
+    else:
+        made = _validating(spec, exceptions)
+        bound = {"validationActions": list(spec.get("validationActions") or ["Deny"])}
     excluded = {_EXCLUDED: "true"} if _EXCLUDED in labels(policy) else {}
     whole, binding = plan.keys
     return (
-        _object(whole, policy, spec, excluded),
+        _object(whole, policy, made, excluded),
         _object(binding, policy, {"policyName": plan.name, **bound}, {}),
     )
-
-
-def _specs(
-    plan: NativePolicyPlan, spec: Json, exceptions: Sequence[CelException]
-) -> tuple[Json, Json]:
-    if plan.of_rules is not None:
-        return _of_rules(*plan.of_rules)
-    if plan.kind.startswith("Mutating"):
-        return _mutating(spec, exceptions), {}
-    actions = list(spec.get("validationActions") or ["Deny"])
-    return _validating(spec, exceptions), {"validationActions": actions}
-
-
-def _of_rules(twin: NativeTwin, constraints: Json) -> tuple[Json, Json]:
-    bound = _without_empty(paramRef=twin.parameters, validationActions=list(twin.actions))
-    return _without_empty(matchConstraints=constraints, **twin.body), bound
 
 
 def _object(key: ObjectKey, policy: Json, spec: Json, more: Mapping[str, str]) -> Json:
@@ -72,11 +64,23 @@ def _object(key: ObjectKey, policy: Json, spec: Json, more: Mapping[str, str]) -
 
 
 def _validating(spec: Json, exceptions: Sequence[CelException]) -> Json:
+    variables = list(spec.get("variables") or ())
+    for exception in exceptions:
+        for values, name in zip((exception.images, exception.values), _LISTS, strict=True):
+            if values:
+                texts = ", ".join(f"'{one}'" for one in values)
+                variables.append({"name": name, "expression": f"[{texts}]"})
+    validations = []
+    for one in spec.get("validations") or ():
+        text = one["expression"]
+        for name in _LISTS:
+            text = text.replace(f"exceptions.{name}", f"variables.{name}")
+        validations.append({**one, "expression": text})
     return _without_empty(
         matchConstraints=spec["matchConstraints"],
         matchConditions=[*(spec.get("matchConditions") or ()), *_negated(exceptions)],
-        variables=[*(spec.get("variables") or ()), *_given(exceptions)],
-        validations=[_without_exceptions(one) for one in spec.get("validations") or ()],
+        variables=variables,
+        validations=validations,
         auditAnnotations=list(spec.get("auditAnnotations") or ()),
     )
 
@@ -104,21 +108,6 @@ def _negated(exceptions: Iterable[CelException]) -> Iterator[Json]:
     for exception in exceptions:
         for one in exception.conditions:
             yield {"name": one["name"], "expression": f"!({one['expression']})"}
-
-
-def _given(exceptions: Iterable[CelException]) -> Iterator[Json]:
-    for exception in exceptions:
-        for values, name in zip((exception.images, exception.values), _LISTS, strict=True):
-            if values:
-                texts = ", ".join(f"'{one}'" for one in values)
-                yield {"name": name, "expression": f"[{texts}]"}
-
-
-def _without_exceptions(validation: Json) -> Json:
-    text = validation["expression"]
-    for name in _LISTS:
-        text = text.replace(f"exceptions.{name}", f"variables.{name}")
-    return {**validation, "expression": text}
 
 
 # Keeps the admission policies that are made of Kyverno's.
@@ -157,16 +146,18 @@ class _Generator:
 
     def observe(self, change: StoreChange) -> None:
         """Look again at the policies that a change is about."""
-        if change.old is not None and change.new is not None and not _differs(change):
+        old, new = change.old, change.new
+        if old is not None and new is not None and old.get("spec") == new.get("spec"):
             return
-        for kind, name in _concerned(change.subject):
-            self._sim.scheduler.after(NOTICE, _ACTOR, partial(self._renew, kind, name))
 
-    def _renew(self, kind: str, name: str) -> None:
-        obj = self._sim.store.get(_SOURCES[kind], kind, "", name)
-        policy = self._sim.readers.policy(obj)[0] if obj is not None else None
-        if policy is not None:
-            self.reconcile(policy)
+        def renew(kind: str, name: str) -> None:
+            obj = self._sim.store.get(_SOURCES[kind], kind, "", name)
+            policy = self._sim.readers.policy(obj)[0] if obj is not None else None
+            if policy is not None:
+                self.reconcile(policy)
+
+        for kind, name in _concerned(change.subject):
+            self._sim.scheduler.after(NOTICE, _ACTOR, partial(renew, kind, name))
 
     def reconcile(self, policy: Policy) -> None:
         """Make what is to be there for a policy, or take it away, and say so in its status."""
@@ -228,7 +219,3 @@ def _concerned(subject: Json) -> Iterator[tuple[str, str]]:
         for one in metadata(subject).get("ownerReferences") or ():
             if text_field(one, "kind") in _SOURCES:
                 yield one["kind"], text_field(one, "name")
-
-
-def _differs(change: StoreChange) -> bool:
-    return bool((change.old or {}).get("spec") != (change.new or {}).get("spec"))

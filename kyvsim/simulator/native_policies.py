@@ -15,8 +15,6 @@ from kyvsim.simulator.api_server.store import find_resources
 from kyvsim.simulator.configuration import ADMISSION
 from kyvsim.simulator.context import SimulationContext
 
-# Policies that Kyverno leaves to the API server, and their constraints.
-
 # Match and exclude blocks → the constraints of an admission policy of Kubernetes.
 #
 # Of filters of one API group and version there is one rule, with the names and operations of the
@@ -25,7 +23,6 @@ from kyvsim.simulator.context import SimulationContext
 
 _ANY = "*"
 _OPERATIONS = ("CREATE", "UPDATE", "CONNECT", "DELETE")
-_PODS, _PARTS = "pods", ("pods", "pods/ephemeralcontainers")
 _NAMESPACE = "kubernetes.io/metadata.name"
 
 
@@ -35,23 +32,19 @@ class UnclearKindError(Exception):
 
 def match_resources(match: Iterable[Filter], exclude: Iterable[Filter], store: ObjectStore) -> Json:
     """Return the constraints that say the same; raises UnclearKindError."""
-    matched, excluded = tuple(match), tuple(exclude)
-    found: dict[str, Json] = {}
+    matched, found = tuple(match), {}
     for one in matched:
-        found |= _selectors(one)
-    rules = _rules(matched, store, excludes=False)
-    kept_out = _rules(excluded, store, excludes=True)
-    written = {**found, "resourceRules": rules, "excludeResourceRules": kept_out}
+        selector, names = one.resources.get("namespaceSelector"), one.resources.get("namespaces")
+        if names:
+            in_namespaces = {"key": _NAMESPACE, "operator": "In", "values": list(names)}
+            selector = {"matchExpressions": [in_namespaces]}
+        found = {"namespaceSelector": selector, "objectSelector": one.resources.get("selector")}
+    written = {
+        **found,
+        "resourceRules": _rules(matched, store, excludes=False),
+        "excludeResourceRules": _rules(exclude, store, excludes=True),
+    }
     return {name: value for name, value in written.items() if value}
-
-
-def _selectors(one: Filter) -> dict[str, Json]:
-    names = one.resources.get("namespaces")
-    selector = one.resources.get("namespaceSelector")
-    if names:
-        in_namespaces = {"key": _NAMESPACE, "operator": "In", "values": list(names)}
-        selector = {"matchExpressions": [in_namespaces]}
-    return {"namespaceSelector": selector, "objectSelector": one.resources.get("selector")}
 
 
 def _rules(filters: Iterable[Filter], store: ObjectStore, *, excludes: bool) -> list[Json]:
@@ -61,7 +54,13 @@ def _rules(filters: Iterable[Filter], store: ObjectStore, *, excludes: bool) -> 
             if kind == _ANY:
                 rules.append(_rule(one, _ANY, _ANY, (_ANY,)))
                 continue
-            group, version, resources = _served(kind, store)
+            served = list(find_resources(kind, store))
+            if len(served) != 1:
+                raise UnclearKindError(f"no unique match for kind {kind}")
+            group, version, resource, part, _ = served[0]
+            resources = ["/".join(filter(None, (resource, part)))]
+            if resources == ["pods"]:
+                resources += ["pods/ephemeralcontainers"]
             known = next(
                 (
                     rule
@@ -81,30 +80,16 @@ def _rules(filters: Iterable[Filter], store: ObjectStore, *, excludes: bool) -> 
     return rules
 
 
-def _served(kind: str, store: ObjectStore) -> tuple[str, str, tuple[str, ...]]:
-    """Return group, version and resources of a kind; raises UnclearKindError."""
-    found = list(find_resources(kind, store))
-    if len(found) != 1:
-        raise UnclearKindError(f"no unique match for kind {kind}")
-    (one,) = found
-    resource = "/".join(filter(None, (one.resource, one.subresource)))
-    return one.group, one.version, _PARTS if resource == _PODS else (resource,)
-
-
 def _rule(one: Filter, group: str, version: str, resources: Iterable[str]) -> dict[str, Json]:
     named = {"resourceNames": one.names} if one.names else {}
+    operations = [name for name in one.resources.get("operations") or () if name in _OPERATIONS]
     return {
         **named,
         "apiGroups": [group],
         "apiVersions": [version],
-        "operations": list(_operations(one)),
+        "operations": operations or list(_OPERATIONS),
         "resources": sorted(resources),
     }
-
-
-def _operations(one: Filter) -> Iterator[str]:
-    written = one.resources.get("operations") or ()
-    yield from [name for name in written if name in _OPERATIONS] or _OPERATIONS
 
 
 # Whether Kyverno leaves a policy to the API server, by an admission policy made of it.
@@ -148,17 +133,15 @@ class NativePolicyPlan(NamedTuple):
 def plan_of(policy: Policy, sim: SimulationContext) -> NativePolicyPlan | None:
     """Return what is made of a policy, None where whatever there is stays as it is."""
     plan = _plan(policy, sim)
-    lacking = _lacking(plan, sim) if plan is not None else ""
-    return plan._replace(why_not=lacking) if plan is not None and lacking else plan
-
-
-def _lacking(plan: NativePolicyPlan, sim: SimulationContext) -> str:
-    """Return what Kyverno may not make, as statuses say it; "" where it may."""
+    if plan is None:
+        return None
+    # What Kyverno may not make, as statuses say it.
     for key in plan.keys:
         if not all(may(ADMISSION, verb, key._replace(name=""), sim.store) for verb in _VERBS):
             named = f"{key.kind[:-1]}ies" if key.kind.endswith("y") else f"{key.kind}s"
-            return f"insufficient permissions to generate {named}"
-    return ""
+            why_not = f"insufficient permissions to generate {named}"
+            return plan._replace(why_not=why_not)
+    return plan
 
 
 def _plan(policy: Policy, sim: SimulationContext) -> NativePolicyPlan | None:
@@ -268,11 +251,9 @@ def reported_policies(sim: SimulationContext) -> Iterator[Json]:
     for kind, (feature, usual) in _REPORT_SWITCHES.items():
         wanted = sim.settings.installation.value("features", feature, "enabled")
         if usual if wanted is None else wanted:
-            yield from filter(_wants_reports, sim.store.list(API_VERSION, kind, ""))
-
-
-def _wants_reports(policy: Json) -> bool:
-    return labels(policy).get(_ENABLED) == "true"
+            for policy in sim.store.list(API_VERSION, kind, ""):
+                if labels(policy).get(_ENABLED) == "true":
+                    yield policy
 
 
 def bindings_of(policy: Json, sim: SimulationContext) -> Iterator[Json]:
