@@ -144,6 +144,8 @@ def open_cluster(
     tracer: SimulationTracer | None = None,
 ) -> SimulatedCluster:
     """Return a fresh cluster, as it is once Kyverno is installed."""
+    if settings.installation.ignores_failures:
+        readers = _forced_open(readers)
     clock = VirtualClock(start)
     store = ObjectStore(kyverno_kinds())
     identities = Identities(settings.seed)
@@ -157,12 +159,13 @@ def open_cluster(
         server=server,
         timeline=timeline,
         identities=identities,
-        readers=_forced_open(readers) if settings.installation.ignores_failures else readers,
+        readers=readers,
         settings=settings,
         tracer=tracer,
     )
     for obj in installed_objects(settings.installation):
-        store.put(_installed(obj, sim))
+        stamp = {"uid": identities.uid(*object_key(obj)), "creationTimestamp": clock.stamp()}
+        store.put(with_metadata(obj, stamp))
     cache = PolicyCache(sim)
     admission = AdmissionController(sim, cache)
     _serve(sim, cache, admission)
@@ -220,27 +223,13 @@ def _serve(sim: SimulationContext, cache: PolicyCache, admission: AdmissionContr
         TimeToLiveWebhook(),
     ]
     server.observers.append(record_requests(sim.timeline, notes.take))
-    if sim.tracer is not None:
-        _attach_tracer(sim.tracer, sim, cache, admission)
-
-
-def _attach_tracer(
-    tracer: SimulationTracer,
-    sim: SimulationContext,
-    cache: PolicyCache,
-    admission: AdmissionController,
-) -> None:
-    """Let the tracer follow requests, evaluations and their results."""
-    cluster = TracedCluster(
-        sim.scheduler, sim.timeline, sim.store, lambda: cache.index, cache.waiting
-    )
-    tracer.attach(cluster, sim.server)
-    admission.listeners.append(
-        lambda one: tracer.add_responses(one.review.request, (*one.responses, *one.dropped))
-    )
-
-
-def _installed(obj: Json, sim: SimulationContext) -> Json:
-    uid = sim.identities.uid(*object_key(obj))
-    stamp = {"uid": uid, "creationTimestamp": sim.clock.stamp()}
-    return with_metadata(obj, stamp)
+    tracer = sim.tracer
+    if tracer is not None:
+        # It follows requests, evaluations and their results.
+        cluster = TracedCluster(
+            sim.scheduler, sim.timeline, store, lambda: cache.index, cache.waiting
+        )
+        tracer.attach(cluster, server)
+        admission.listeners.append(
+            lambda one: tracer.add_responses(one.review.request, (*one.responses, *one.dropped))
+        )

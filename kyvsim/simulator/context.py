@@ -16,8 +16,6 @@ from kyvsim.simulator.scheduler import Scheduler, VirtualClock
 from kyvsim.simulator.timeline import Timeline
 from kyvsim.simulator.tracer import SimulationTracer
 
-# Latencies in virtual seconds, and limits on idle time and on the Pods of one object.
-
 # How long things take, in virtual seconds; what upstream leaves to the network is a guess.
 
 WEBHOOK = 0.005
@@ -76,7 +74,6 @@ class StallDetector:
 # How many Pods one object may want: a simulation makes each of them, step by step.
 
 MOST_PODS = 1_000
-_WANTS = ("replicas", "parallelism")
 
 
 class ReplicaLimit:
@@ -95,7 +92,8 @@ class ReplicaLimit:
             event = events[self._seen]
             self._seen += 1
             spec = event.after.get("spec") if event.after.__class__ is dict else None
-            found = [spec.get(name) for name in _WANTS] if spec.__class__ is dict else []
+            spec = spec if spec.__class__ is dict else {}
+            found = [spec.get(name) for name in ("replicas", "parallelism")]
             count = max((int(one) for one in found if one.__class__ in {int, float}), default=0)
             if count > MOST_PODS:
                 self.excess = (

@@ -118,7 +118,7 @@ class Scheduler:
         delay = 0.0 if task.timer else self._delays.get(task.actor, 0.0)
         due = self.clock.elapsed + seconds + delay
         wanted = task._replace(due=due, number=self._count, parent=self.running)
-        insort(self._pending, wanted, key=_order)
+        insort(self._pending, wanted, key=lambda one: (one.due, one.number))
 
     def stop(self, actors: frozenset[str]) -> None:
         """Let actors forget what they were about to do, but for timers, and take on nothing new."""
@@ -165,12 +165,9 @@ class Scheduler:
         called after each step.
         """
 
-        def rests(task: Task) -> bool:
-            return task.timer and not (follow_ups and task.follows)
-
         def done() -> bool:
             after_step()
-            return all(map(rests, self._pending))
+            return all(one.timer and not (follow_ups and one.follows) for one in self._pending)
 
         return self.run_until(done, seconds)
 
@@ -205,10 +202,3 @@ class Scheduler:
             if self._choose is earliest:
                 break
         return list(work.values())
-
-
-def _order(task: Task) -> tuple[float, int]:
-    return task[:2]
-
-
-# Virtual time: nothing sleeps.

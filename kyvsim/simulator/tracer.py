@@ -45,16 +45,6 @@ class TracedCluster(NamedTuple):
     waiting: Callable[[], tuple[str, ...]]
 
 
-class _Moment(NamedTuple):
-    """One step of one actor, and the object that it is about."""
-
-    step: int
-    time: float
-    actor: str
-    cause: int | None
-    subject: ObjectKey | None
-
-
 class _OpenRequest:
     """A request that is not answered yet."""
 
@@ -65,10 +55,6 @@ class _OpenRequest:
         self.rules: tuple[TracedRule, ...] = ()
         self.responses: tuple[PolicyResponse, ...] = ()
         self.unheard = "it was refused before any webhook was asked"
-
-
-def _nothing() -> None:
-    return None
 
 
 class SimulationTracer:
@@ -86,7 +72,8 @@ class SimulationTracer:
         self._recording = recording
         self._take_rules = take_rules
         self._cluster: TracedCluster | None = None
-        self._moment: _Moment | None = None
+        self._moment: tuple[int, float, str, int | None, ObjectKey | None] | None = None
+        """Of the current step number, time, actor and cause, and the object that it is about."""
         self._open: dict[ApiRequest, _OpenRequest] = {}
         self._current: _OpenRequest | None = None
 
@@ -103,14 +90,12 @@ class SimulationTracer:
 
     def evaluate(self, run: RuleRun) -> None:
         """Start following a rule."""
-        if self._cluster is not None:
-            self._switch_to(self._cluster, run.subject)
+        if self._switch_to(run.subject):
             self._recording.evaluate(run)
 
     def resume(self, run: RuleRun) -> None:
         """Continue following a rule."""
-        if self._cluster is not None:
-            self._switch_to(self._cluster, run.subject)
+        if self._switch_to(run.subject):
             self._recording.resume(run)
 
     def begin(self) -> int:
@@ -140,14 +125,14 @@ class SimulationTracer:
         subject: ObjectKey,
         why: str,
         *,
-        record: Callable[[], None] = _nothing,
+        record: Callable[[], None] = lambda: None,
     ) -> None:
         """Record why the rules of a policy for an object's kind were not evaluated.
 
         `record` adds the steps that led to this decision.
         """
         step = Step(StepKind.UNASKED, answer=False, note=why)
-        self._record(policy, rules, subject, step, record=record)
+        self._record(policy, rules, subject, step, record)
 
     def defer(
         self,
@@ -157,7 +142,7 @@ class SimulationTracer:
         record: Callable[[], None],
     ) -> None:
         """Record that rules match an object, though they are evaluated later."""
-        self._record(policy, rules, subject, Step(StepKind.MATCH, answer=True), record=record)
+        self._record(policy, rules, subject, Step(StepKind.MATCH, answer=True), record)
 
     def _record(
         self,
@@ -165,7 +150,6 @@ class SimulationTracer:
         rules: Iterable[CompiledRule],
         subject: ObjectKey,
         step: Step,
-        *,
         record: Callable[[], None],
     ) -> None:
         for rule in rules:
@@ -177,12 +161,14 @@ class SimulationTracer:
             place = policy.document.locate(rule.rule.path)
             self._recording.end(mark, step._replace(place=place))
 
-    def _switch_to(self, cluster: TracedCluster, subject: ObjectKey | None) -> None:
-        """Store the collected rules if another step begins."""
-        scheduler, timeline = cluster.scheduler, cluster.timeline
+    def _switch_to(self, subject: ObjectKey | None) -> bool:
+        """Store the collected rules if another step begins; return whether rules are followed."""
+        if self._cluster is None:
+            return False
+        scheduler, timeline = self._cluster.scheduler, self._cluster.timeline
         if self._current is not None and self._current.step == scheduler.running:
-            return
-        now = _Moment(
+            return True
+        now = (
             scheduler.running,
             scheduler.clock.elapsed,
             scheduler.actor.removesuffix("-controller"),
@@ -192,6 +178,7 @@ class SimulationTracer:
         if now != self._moment or self._current is not None:
             self._store_rules()
             self._moment = now
+        return True
 
     def _store_rules(self) -> None:
         """Assign the collected rules to the open request, or to the current step."""
@@ -200,20 +187,12 @@ class SimulationTracer:
         self._current = self._moment = None
         if current is not None:
             current.rules = (*current.rules, *rules)
-        elif rules and moment is not None and moment.subject is not None and cluster is not None:
-            subject = moment.subject
-            if self._is_traced(subject):
+        elif rules and moment is not None and cluster is not None:
+            _, time, actor, cause, subject = moment
+            if subject is not None and self._is_traced(subject):
                 obj = cluster.store.get(*subject)
                 self.evaluations.append(
-                    TracedEvaluation(
-                        time=moment.time,
-                        actor=moment.actor,
-                        occasion="",
-                        subject=subject,
-                        object=obj,
-                        event=moment.cause,
-                        rules=rules,
-                    )
+                    TracedEvaluation(time, actor, "", subject, obj, cause, rules)
                 )
 
     def _begin(self, request: ApiRequest) -> None:

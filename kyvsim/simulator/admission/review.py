@@ -17,7 +17,7 @@ from kyvsim.languages.tracing import traced_program
 from kyvsim.model.policy import Override, Policy, Rule
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.result import PolicyResponse, RuleStatus
 from kyvsim.model.simulation import FailureCause
 from kyvsim.model.tracing import TraceContext
 from kyvsim.simulator.api_server import ApiError, ObjectStore, Review
@@ -183,8 +183,6 @@ def _program(text: str) -> Program:
     return compile_expression(text, kubernetes_environment(authorizer=True), BOOL)
 
 
-# Which failures block a request, and the words of denials and warnings.
-
 # Whether a failed rule blocks a request in a namespace.
 #
 # Source of the rules: upstream pkg/policycache/cache.go, where the first override that fits
@@ -200,12 +198,8 @@ def enforces(policy: Policy, rule: Rule, namespace: Json | None) -> bool:
     of_policy = policy.facts.action
     for override in overrides or of_policy.overrides:
         if _fits(override, namespace):
-            return _is_enforce(override.action)
-    return _is_enforce(own or of_policy.own)
-
-
-def _is_enforce(action: str) -> bool:
-    return action.lower() == "enforce"
+            return override.action.lower() == "enforce"
+    return (own or of_policy.own).lower() == "enforce"
 
 
 def _fits(override: Override, namespace: Json | None) -> bool:
@@ -267,9 +261,6 @@ def warnings_of(responses: Iterable[PolicyResponse], *, mutating: bool = False) 
         f"policy {response.policy.name}.{one.rule.name}: {one.message}"
         for response in responses
         for one in response.results
-        if one.status in _REPORTED or (mutating and _warns_of_all(response, one))
+        if one.status in _REPORTED
+        or (mutating and response.policy.facts.emits_warnings and one.status is not RuleStatus.SKIP)
     ]
-
-
-def _warns_of_all(response: PolicyResponse, result: RuleResult) -> bool:
-    return response.policy.facts.emits_warnings and result.status is not RuleStatus.SKIP

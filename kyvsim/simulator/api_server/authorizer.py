@@ -20,7 +20,6 @@ from kyvsim.simulator.api_server.store import ObjectStore
 #
 # Source of the rules: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac.
 
-_AUTHORIZER_RBAC = "rbac.authorization.k8s.io/v1"
 _VERBS = MappingProxyType(
     {Operation.CREATE: "create", Operation.UPDATE: "update", Operation.DELETE: "delete"}
 )
@@ -179,7 +178,8 @@ def refuse_escalation(review: Review, store: ObjectStore) -> ApiError | None:
         return None
     if isinstance(granted, ApiError):
         return granted
-    missing = list(_not_held(granted, user, request.key.namespace, store))
+    rights = (right for rule in granted for right in _rights(rule))
+    missing = [one for one in rights if not _holds(one, user, request.key.namespace, store)]
     if not missing:
         return None
     told = "\n".join(sorted(_compact(missing)))
@@ -222,26 +222,15 @@ def _granted_by_binding(
     return tuple(entries(role, "rules"))
 
 
-def _not_held(
-    rules: Iterable[Json], user: UserInfo, namespace: str, store: ObjectStore
-) -> Iterator[_Right]:
-    for rule in rules:
-        for right in _rights(rule):
-            if not _holds(right, user, namespace, store):
-                yield right
-
-
 def _rights(rule: Json) -> Iterator[_Right]:
-    verbs = _texts(rule, "verbs")
-    for url in _texts(rule, "nonResourceURLs"):
+    fields = ("verbs", "nonResourceURLs", "resourceNames", "apiGroups", "resources")
+    verbs, urls, names, groups, resources = (
+        tuple(map(str, rule.get(field) or ())) for field in fields
+    )
+    for url in urls:
         yield from (_Right(verb, url=url) for verb in verbs)
-    names = _texts(rule, "resourceNames") or ("",)
-    things = product(_texts(rule, "apiGroups"), _texts(rule, "resources"), verbs, names)
+    things = product(groups, resources, verbs, names or ("",))
     yield from (_Right(verb, group, resource, name) for group, resource, verb, name in things)
-
-
-def _texts(rule: Json, field: str) -> tuple[str, ...]:
-    return tuple(str(one) for one in rule.get(field) or ())
 
 
 def _holds(right: _Right, user: UserInfo, namespace: str, store: ObjectStore) -> bool:

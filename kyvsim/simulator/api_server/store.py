@@ -108,10 +108,9 @@ class ObjectStore:
         some = self._objects.get((group, kind))
         if not some:
             return []
-        known = self._ordered.get((group, kind))
-        if known is None:
-            known = self._ordered[group, kind] = sorted(self._objects[group, kind])
-        places = known
+        places = self._ordered.get((group, kind))
+        if places is None:
+            places = self._ordered[group, kind] = sorted(some)
         if namespace:
             start = bisect_left(places, (namespace, ""))
             places = places[start : bisect_left(places, (f"{namespace}\0", ""))]

@@ -54,22 +54,16 @@ def _worded(finding: SchemaFinding) -> Iterator[str]:
     yield from (*parts, whole) if finding.word == "allOf" else (whole, *parts)
 
 
-def _one_of(finding: SchemaFinding) -> str:
-    fitting = finding.fitting
-    why = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
-    return f"must validate one and only one schema (oneOf). {why}"
-
-
-def _all_of(finding: SchemaFinding) -> str:
-    none = "" if finding.fitting else ". None validated"
-    return f"must validate all the schemas (allOf){none}"
-
-
 _COMBINATIONS: Mapping[str, Callable[[SchemaFinding], str]] = MappingProxyType(
     {
         "anyOf": lambda _: "must validate at least one schema (anyOf)",
-        "oneOf": _one_of,
-        "allOf": _all_of,
+        "oneOf": lambda one: (
+            "must validate one and only one schema (oneOf). "
+            + (f"Found {one.fitting} valid alternatives" if one.fitting else "Found none valid")
+        ),
+        "allOf": lambda one: (
+            f"must validate all the schemas (allOf){'' if one.fitting else '. None validated'}"
+        ),
         "not": lambda _: "must not validate the schema (not)",
     }
 )
@@ -84,20 +78,10 @@ def _type(finding: SchemaFinding, place: str) -> str:
 
 
 def _choice(finding: SchemaFinding, place: str) -> str:
-    allowed = ", ".join(quote(_text(one)) for one in finding.limit)
-    return f"{place}: Unsupported value: {_shown(finding.value)}: supported values: {allowed}"
-
-
-def _too_many(finding: SchemaFinding, place: str) -> str:
-    size, limit = len(finding.value), finding.limit
-    items = "item" if limit == 1 else "items"
-    return f"{place}: Too many: {size}: must have at most {limit} {items}"
-
-
-def _format(finding: SchemaFinding, place: str) -> str:
-    return _invalid(
-        place, finding.value, f"must be of type {finding.limit}: {quote(finding.value)}"
+    allowed = ", ".join(
+        quote(one if isinstance(one, str) else to_json(one)) for one in finding.limit
     )
+    return f"{place}: Unsupported value: {_shown(finding.value)}: supported values: {allowed}"
 
 
 def _bound(words: str) -> Callable[[SchemaFinding, str], str]:
@@ -116,7 +100,9 @@ _WORDS: Mapping[str, Callable[[SchemaFinding, str], str]] = MappingProxyType(
             place, one.value, f"should be at least {one.limit} chars long"
         ),
         "pattern": lambda one, place: _invalid(place, one.value, f"should match '{one.limit}'"),
-        "format": _format,
+        "format": lambda one, place: _invalid(
+            place, one.value, f"must be of type {one.limit}: {quote(one.value)}"
+        ),
         "exclusiveMinimum": _bound("greater than"),
         "minimum": _bound("greater than or equal to"),
         "exclusiveMaximum": _bound("less than"),
@@ -124,7 +110,10 @@ _WORDS: Mapping[str, Callable[[SchemaFinding, str], str]] = MappingProxyType(
         "minItems": lambda one, place: _invalid(
             place, len(one.value), f"should have at least {one.limit} items"
         ),
-        "maxItems": _too_many,
+        "maxItems": lambda one, place: (
+            f"{place}: Too many: {len(one.value)}: must have at most {one.limit} "
+            f"{'item' if one.limit == 1 else 'items'}"
+        ),
         "minProperties": lambda one, place: _invalid(
             place, len(one.value), f"should have at least {one.limit} properties"
         ),
@@ -149,10 +138,6 @@ def _shown(value: Json) -> str:
     if value.__class__ is str:
         return quote(value)
     return to_json(value) if value.__class__ in {dict, list} else sprint(value)
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else to_json(value)
 
 
 # The schemas of custom kinds: of Kyverno's own, and of those that a definition in store adds.

@@ -1,6 +1,7 @@
 """The controllers of namespaces, ClusterRoles and definitions, and the garbage collector."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import suppress
 from enum import StrEnum
 
 from kyvsim.kubernetes.discovery import is_builtin, lies_in_namespace, split_api_version
@@ -20,8 +21,6 @@ from kyvsim.simulator.kubernetes.controller import (
     owner_references,
     watch_kinds,
 )
-
-# Namespaces: what each gets, and what goes with it.
 
 # What every Namespace gets: the ServiceAccount `default` and the cluster's root certificate.
 #
@@ -159,24 +158,15 @@ def _outdated(store: ObjectStore) -> Iterator[tuple[Json, list[Json]]]:
         selectors = (role.get("aggregationRule") or {}).get("clusterRoleSelectors")
         if selectors is None:
             continue
-        rules = _aggregated(role, selectors, roles)
+        others = [one for one in roles if object_key(one).name != object_key(role).name]
+        rules: list[Json] = []
+        for selector in selectors:
+            with suppress(SelectorError):
+                fits = compile_selector(selector)
+                for other in (one for one in others if fits(labels(one))):
+                    rules += [rule for rule in other.get("rules") or () if rule not in rules]
         if rules != (role.get("rules") or []):
             yield role, rules
-
-
-def _aggregated(role: Json, selectors: list[Json], roles: Sequence[Json]) -> list[Json]:
-    own = object_key(role).name
-    rules: list[Json] = []
-    for selector in selectors:
-        try:
-            fits = compile_selector(selector)
-        except SelectorError:
-            continue
-        for other in roles:
-            if object_key(other).name == own or not fits(labels(other)):
-                continue
-            rules += [rule for rule in other.get("rules") or () if rule not in rules]
-    return rules
 
 
 # Custom resource definitions: served as soon as they are stored, and said to be so.
@@ -200,35 +190,30 @@ def establish_definitions(sim: SimulationContext) -> None:
     def establish(name: str) -> None:
         found = sim.store.get("apiextensions.k8s.io/v1", _KIND, "", name)
         if found is not None and not found.get("status"):
-            status = _status(found["spec"], sim.clock.stamp())
+            names = found["spec"].get("names") or {}
+            kind = text_field(names, "kind")
+            versions = found["spec"].get("versions") or ()
+            held = [
+                ("NamesAccepted", "NoConflicts", "no conflicts found"),
+                ("Established", "InitialNamesAccepted", "the initial names have been accepted"),
+            ]
+            status = {
+                "acceptedNames": {"singular": kind.lower(), "listKind": f"{kind}List", **names},
+                "conditions": [
+                    {
+                        "lastTransitionTime": sim.clock.stamp(),
+                        "message": message,
+                        "reason": reason,
+                        "status": "True",
+                        "type": type_,
+                    }
+                    for type_, reason, message in held
+                ],
+                "storedVersions": [one["name"] for one in versions if one.get("storage") is True],
+            }
             sim.client(_API_SERVER).update({**found, "status": status}, "status")
 
     sim.store.watch(observe)
-
-
-def _status(spec: Json, now: str) -> Json:
-    names = spec.get("names") or {}
-    kind = text_field(names, "kind")
-    accepted = {"singular": kind.lower(), "listKind": f"{kind}List", **names}
-    conditions = [
-        ("NamesAccepted", "NoConflicts", "no conflicts found"),
-        ("Established", "InitialNamesAccepted", "the initial names have been accepted"),
-    ]
-    versions = [one["name"] for one in spec.get("versions") or () if one.get("storage") is True]
-    return {
-        "acceptedNames": accepted,
-        "conditions": [
-            {
-                "lastTransitionTime": now,
-                "message": message,
-                "reason": reason,
-                "status": "True",
-                "type": type_,
-            }
-            for type_, reason, message in conditions
-        ],
-        "storedVersions": versions,
-    }
 
 
 # The garbage collector: what belongs to an object that is gone goes, too.
@@ -307,28 +292,25 @@ class _GarbageCollector:
         uid = text_field(metadata(owner), "uid")
         dependents = list(self._dependents.get(uid, ()))
         if ORPHAN in finalizers:
-            failed = [one for one in dependents if not self._orphan(one, uid)]
-            return not failed and self._without(owner, ORPHAN)
+            well = True
+            for key, obj in ((one, self._client.get(*one)) for one in dependents):
+                kept = [one for one in owner_references(obj) if text_field(one, "uid") != uid]
+                patch = {"metadata": {"ownerReferences": kept or None}}
+                well = (obj is None or self._client.merge(key, patch).ok) and well
+            return well and self._without(owner, ORPHAN)
         if FOREGROUND not in finalizers:
             return True
-        blocking = [one for one in dependents if self._blocks(one, uid)]
-        for one in blocking:
-            self._queue.add(one)
+        blocking = [
+            key
+            for key in dependents
+            if any(
+                text_field(one, "uid") == uid and one.get("blockOwnerDeletion") is True
+                for one in owner_references(self._client.get(*key))
+            )
+        ]
+        for key in blocking:
+            self._queue.add(key)
         return bool(blocking) or self._without(owner, FOREGROUND)
-
-    def _orphan(self, key: ObjectKey, uid: str) -> bool:
-        obj = self._client.get(*key)
-        if obj is None:
-            return True
-        kept = [one for one in owner_references(obj) if text_field(one, "uid") != uid]
-        return self._client.merge(key, {"metadata": {"ownerReferences": kept or None}}).ok
-
-    def _blocks(self, key: ObjectKey, uid: str) -> bool:
-        obj = self._client.get(*key)
-        return obj is not None and any(
-            text_field(one, "uid") == uid and one.get("blockOwnerDeletion") is True
-            for one in owner_references(obj)
-        )
 
     def _without(self, owner: Json, finalizer: str) -> bool:
         kept = [one for one in metadata(owner)["finalizers"] if one != finalizer]
