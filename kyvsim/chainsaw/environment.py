@@ -5,8 +5,7 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeVar
 
-from kyvsim.chainsaw.errors import UnsupportedError
-from kyvsim.chainsaw.limits import Usage
+from kyvsim.chainsaw.errors import UnsupportedError, Usage
 from kyvsim.chainsaw.session import Objects, Situation
 from kyvsim.model.chainsaw import UnreachableError
 

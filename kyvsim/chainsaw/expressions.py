@@ -1,5 +1,6 @@
 """Expressions of chainsaw, and the assertion trees that hold them."""
 
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
@@ -14,14 +15,10 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.ports import BudgetError
 
-# Keys and texts that are expressions: their functions, their evaluation, and templates.
-#
-# Source of the rules: upstream github.com/kyverno/chainsaw pkg/engine/functions,
-# github.com/kyverno/kyverno-json pkg/core/templating
-
 # The JMESPath functions that chainsaw adds to Kyverno's; `FUNCTIONS` has them by name.
 #
-# Source of the list: chainsaw's documentation, "Functions"; kyverno-json's.
+# Source of the list: chainsaw's documentation, "Functions"; kyverno-json's;
+# github.com/kyverno/chainsaw pkg/engine/functions; kyverno-json pkg/core/templating
 
 NEEDING_A_CLUSTER = (
     "env",
@@ -45,42 +42,34 @@ def floated(value: Json) -> Json:
     return float(value) if kind is int else value
 
 
-def _trim_space(text: str) -> str:
-    return text.strip()
-
-
-def _as_string(value: Json) -> Json:
-    return value if value.__class__ is str else None
-
-
 def _at(items: list[Json], place: float) -> Json:
     if not 0 <= place < len(items):
         raise QueryError(f"index {int(place)} is outside of the list")
     return items[int(place)]
 
 
-def _concat(first: str, second: str) -> str:
-    return first + second
-
-
-def _json_parse(text: str) -> Json:
-    return floated(parse_json(text))
-
-
-def _wildcard(pattern: str, text: str) -> bool:
-    return matches(pattern, text)
-
-
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
         one.name: one
         for one in (
-            Function("as_string", (ANY,), STRING, "A text, or null of all else.", _as_string),
+            Function(
+                "as_string",
+                (ANY,),
+                STRING,
+                "A text, or null of all else.",
+                lambda value: value if value.__class__ is str else None,
+            ),
             Function("at", (ARRAY, NUMBER), ANY, "An item of a list by its place.", _at),
-            Function("concat", (STRING, STRING), STRING, "Two texts as one.", _concat),
-            Function("json_parse", (STRING,), ANY, "What a JSON text says.", _json_parse),
-            Function("trim_space", (STRING,), STRING, "A text without blanks around.", _trim_space),
-            Function("wildcard", (STRING, STRING), ("boolean",), "Whether a text fits.", _wildcard),
+            Function("concat", (STRING, STRING), STRING, "Two texts as one.", operator.add),
+            Function(
+                "json_parse",
+                (STRING,),
+                ANY,
+                "What a JSON text says.",
+                lambda text: floated(parse_json(text)),
+            ),
+            Function("trim_space", (STRING,), STRING, "A text without blanks around.", str.strip),
+            Function("wildcard", (STRING, STRING), ("boolean",), "Whether a text fits.", matches),
         )
     }
 )
@@ -146,7 +135,8 @@ def asker(system: System) -> Evaluate:
         try:
             return query(text, floated(value), named)
         except BudgetError:
-            raise HardError(f"`{_start(text)}`: {_TOO_MUCH}") from None
+            shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+            raise HardError(f"`{shown}`: {_TOO_MUCH}") from None
         except (QueryError, QuerySyntaxError) as error:
             missing = error.message.removeprefix(_UNKNOWN)
             if missing in NEEDING_A_CLUSTER:
@@ -154,10 +144,6 @@ def asker(system: System) -> Evaluate:
             raise HardError(f"`{text}`: {error.message}") from None
 
     return evaluate
-
-
-def _start(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def evaluate_expression(
@@ -275,18 +261,15 @@ def _check_map(tree: Mapping[str, Json], value: Json, at: _TreePlace) -> Iterato
         if not expression.engine and not (value.__class__ is dict and expression.text in value):
             yield TreeMismatch(place.path, "field not found in the input object")
             continue
-        found = _project(expression, value, at)
+        if expression.engine:
+            found = evaluate_expression(expression, value, at.bindings, at.evaluate)
+        else:
+            found = value[expression.text]
         place = place.binding(expression.binding, found)
         if expression.foreach:
             yield from _check_each(wanted, found, expression, place)
         else:
             yield from _check(wanted, found, place)
-
-
-def _project(expression: TreeExpression, value: Json, at: _TreePlace) -> Json:
-    if not expression.engine:
-        return value[expression.text]
-    return evaluate_expression(expression, value, at.bindings, at.evaluate)
 
 
 def _check_each(

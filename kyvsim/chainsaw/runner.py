@@ -8,9 +8,7 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from kyvsim.chainsaw.errors import FailedError, UnsupportedError
-from kyvsim.chainsaw.operations import OPERATIONS
-from kyvsim.chainsaw.operations.asserting import ASSERT
-from kyvsim.chainsaw.operations.writing import delete_one
+from kyvsim.chainsaw.operations import OPERATIONS, delete_one
 from kyvsim.chainsaw.session import Files, Situation, TestSession, deleted_too_soon
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.chainsaw import ChainsawOperation, ChainsawOutcome, ChainsawStep, ChainsawTest
@@ -100,9 +98,9 @@ def _attempt(
     try:
         return None, make()
     except UnsupportedError as problem:
-        return _Ending("unsupported", f"{name}: {_shortened(problem.message)}", location), None
+        return _Ending("unsupported", f"{name}: {_shortened(str(problem))}", location), None
     except FailedError as problem:
-        return _Ending("fail", f"{name}: {_shortened(problem.message)}", location), None
+        return _Ending("fail", f"{name}: {_shortened(str(problem))}", location), None
 
 
 def _shortened(message: str) -> str:
@@ -135,7 +133,11 @@ def _run_steps(situation: Situation, done: list[_TestRun]) -> _Ending | None:
         begin = partial(_step_scope, situation, step, number)
         ending, inner = _attempt(begin, name, situation.session.test.location)
         if inner is not None:
-            ending = _run_step(inner, step, name)
+            ending = _run_block(inner, step.attempts, name)
+            if ending is not None and ending.result == "fail":
+                _run_block(inner, (*inner.session.test.catch, *step.catch), name)
+            last = _run_block(inner, step.final, name)
+            ending = ending or last
             done.append(_TestRun(step, inner, tuple(situation.session.created)))
         if ending is not None:
             return ending
@@ -157,14 +159,6 @@ def _step_scope(situation: Situation, step: ChainsawStep, number: int) -> Situat
         propagation=step.propagation or situation.propagation,
     )
     return inner.bind("step", {"id": number}).bind_all(step.bindings)
-
-
-def _run_step(situation: Situation, step: ChainsawStep, name: str) -> _Ending | None:
-    ending = _run_block(situation, step.attempts, name)
-    if ending is not None and ending.result == "fail":
-        _run_block(situation, (*situation.session.test.catch, *step.catch), name)
-    last = _run_block(situation, step.final, name)
-    return ending or last
 
 
 def _run_block(
@@ -192,13 +186,12 @@ def _answered(situation: Situation, operation: ChainsawOperation) -> dict[str, J
     try:
         if operation.foreign:
             raise UnsupportedError(operation.foreign)
-        if operation.kind != ASSERT.name:
+        if operation.kind != "assert":
             situation.session.standing = []
-        for known in OPERATIONS:
-            if known.name == operation.kind:
-                inner = situation.bind_all(operation.bindings)
-                return dict(known.run(inner, operation.spec))
-        raise UnsupportedError("this operation is not simulated")
+        run = OPERATIONS.get(operation.kind)
+        if run is None:
+            raise UnsupportedError("this operation is not simulated")
+        return dict(run(situation.bind_all(operation.bindings), operation.spec))
     finally:
         unanswered = situation.session.unanswered
         if unanswered:

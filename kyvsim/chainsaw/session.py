@@ -3,13 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from kyvsim.chainsaw.errors import FailedError, HardError, UnsupportedError
+from kyvsim.chainsaw.errors import FailedError, HardError, UnsupportedError, Usage
 from kyvsim.chainsaw.expressions import Bindings, Evaluate, TreeMismatch, asker, check_tree, fill
-from kyvsim.chainsaw.limits import Usage
 from kyvsim.chainsaw.unsupported import watch_pods, watch_policies, watch_responses
 from kyvsim.jmespath import System
 from kyvsim.kubernetes.discovery import lies_in_namespace, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, text_field
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.chainsaw import ChainsawBinding, ChainsawTest, Timeouts
 from kyvsim.model.ports import SIMULATED, Meter
@@ -39,14 +38,6 @@ class AssertedObjects(NamedTuple):
     """Why no object is as it says, "" where one is."""
 
 
-def found(
-    name: str, objects: Sequence[Json], until: float, unmet: Callable[[], str]
-) -> AssertedObjects | None:
-    """Return what an assertion found in the cluster; None for a tree without an object."""
-    named = tuple((object_key(one), metadata(one).get("uid")) for one in objects if one is not None)
-    return AssertedObjects(name, named, until, unmet) if named else None
-
-
 def deleted_too_soon(
     standing: Sequence[AssertedObjects],
     sim: SimulationContext,
@@ -74,18 +65,16 @@ def deleted_too_soon(
 
 
 def _deletion_message(one: AssertedObjects, sim: SimulationContext) -> str:
-    if any(_uid(key, sim) == uid for key, uid in one.objects) or not one.unmet():
+    if (
+        any(metadata(sim.store.get(*key) or {}).get("uid") == uid for key, uid in one.objects)
+        or not one.unmet()
+    ):
         return ""
     key = one.objects[0][0]
     by = (event for event in reversed(sim.timeline.events) if event.action == "delete")
     actor = next((event.actor for event in by if event.object == key), "")
     who = f" by {actor}" if actor else ""
     return f"{one.name}: was there too early: it is deleted{who} at {sim.clock.elapsed:.3f} s"
-
-
-def _uid(key: ObjectKey, sim: SimulationContext) -> Json:
-    obj = sim.store.get(*key)
-    return None if obj is None else metadata(obj).get("uid")
 
 
 # What the operations of one test share: the cluster, the files, and what is to be cleaned up.
@@ -183,10 +172,6 @@ class TestSession:
             watch_pods(self.sim.store, self.unanswered),
         ]
 
-    def suffix(self) -> str:
-        """Return five characters that no name has ended with yet."""
-        return self.sim.identities.generated_name("")
-
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         """Return whether objects of a kind live in namespaces."""
         group = split_api_version(api_version)[0]
@@ -245,6 +230,15 @@ class TestSession:
             return done()
 
         return self.advance_until(reached, seconds) or done()
+
+    def wait_until_gone(self, client: Client, key: ObjectKey, before: Json, seconds: float) -> bool:
+        """Wait until an object is deleted, at most for some seconds; return whether it is."""
+
+        def gone() -> bool:
+            now = client.get(*key)
+            return now is None or metadata(now).get("uid") != metadata(before).get("uid")
+
+        return self.wait_until(gone, seconds)
 
     def retry(self, attempt: Callable[[], bool], seconds: float) -> bool:
         """Try until it works, at most for some seconds; return whether it did.
@@ -309,19 +303,7 @@ class Situation(NamedTuple):
             return self.filled(value)
         except HardError as error:
             self.require_explicit(spec)
-            raise HardError(f"{error.message} ({_EXPRESSIONS})") from None
-
-
-# What the runner knows of an operation.
-
-
-class TestOperation(NamedTuple):
-    """An action of a step."""
-
-    name: str
-    """Its field in a step."""
-    run: Callable[[Situation, Mapping[str, Json]], Mapping[str, Json]]
-    """Does it and returns the bindings it leaves; raises FailedError or UnsupportedError."""
+            raise HardError(f"{error} ({_EXPRESSIONS})") from None
 
 
 # Durations that operations say, in virtual seconds.

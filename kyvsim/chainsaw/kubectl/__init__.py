@@ -1,7 +1,7 @@
 """kubectl, in this process: its commands on the simulated cluster."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from kyvsim.chainsaw.environment import Result, ShellEnvironment, complaint
 from kyvsim.chainsaw.errors import UnsupportedError
@@ -22,36 +22,25 @@ _DELETING = (
 _TERMINAL = ("container", "quiet", "stdin", "tty")
 
 
-class KubectlCommand(NamedTuple):
-    """A command of kubectl."""
-
-    name: str
-    run: Callable[[KubectlCall], Result]
-    flags: tuple[str, ...]
-    """The flags that it heeds beside those that every command knows."""
-
-
-COMMANDS: tuple[KubectlCommand, ...] = (
-    KubectlCommand("apply", write.apply, ("dry-run", "field-manager", "filename", "server-side")),
-    KubectlCommand("create", write.create, ("dry-run", "field-manager", "filename", *write.FLAGS)),
-    KubectlCommand("replace", write.replace, ("field-manager", "filename")),
-    KubectlCommand("delete", write.delete, (*_DELETING, *_PLACES)),
-    KubectlCommand("get", read.get, ("ignore-not-found", "no-headers", "output", *_PLACES)),
-    KubectlCommand(
-        "patch", write.run_patch, ("field-manager", "patch", "patch-file", "subresource", "type")
-    ),
-    KubectlCommand("label", write.label, ("all", "field-manager", "overwrite", *_PLACES)),
-    KubectlCommand("annotate", write.annotate, ("all", "field-manager", "overwrite", *_PLACES)),
-    KubectlCommand("scale", write.run_scale, ("replicas",)),
-    KubectlCommand(
-        "run", pods.run, ("command", "dry-run", "image", "labels", "restart", *_TERMINAL)
-    ),
-    KubectlCommand("exec", pods.execute, _TERMINAL),
-    KubectlCommand("debug", pods.debug, ("image", "profile", "target", *_TERMINAL)),
-    KubectlCommand("evict", pods.evict, ()),
-    KubectlCommand("wait", read.wait, ("all", "for", "timeout", *_PLACES)),
+COMMANDS: Mapping[str, tuple[Callable[[KubectlCall], Result], tuple[str, ...]]] = MappingProxyType(
+    {
+        "apply": (write.apply, ("dry-run", "field-manager", "filename", "server-side")),
+        "create": (write.create, ("dry-run", "field-manager", "filename", *write.FLAGS)),
+        "replace": (write.replace, ("field-manager", "filename")),
+        "delete": (write.delete, (*_DELETING, *_PLACES)),
+        "get": (read.get, ("ignore-not-found", "no-headers", "output", *_PLACES)),
+        "patch": (write.run_patch, ("field-manager", "patch", "patch-file", "subresource", "type")),
+        "label": (write.label, ("all", "field-manager", "overwrite", *_PLACES)),
+        "annotate": (write.annotate, ("all", "field-manager", "overwrite", *_PLACES)),
+        "scale": (write.run_scale, ("replicas",)),
+        "run": (pods.run, ("command", "dry-run", "image", "labels", "restart", *_TERMINAL)),
+        "exec": (pods.execute, _TERMINAL),
+        "debug": (pods.debug, ("image", "profile", "target", *_TERMINAL)),
+        "evict": (pods.evict, ()),
+        "wait": (read.wait, ("all", "for", "timeout", *_PLACES)),
+    }
 )
-"""Every command that is understood."""
+"""Every command that is understood, with the flags that it heeds beside `_ALWAYS`."""
 
 
 def kubectl(arguments: tuple[str, ...], stdin: str, environment: ShellEnvironment) -> Result:
@@ -61,14 +50,14 @@ def kubectl(arguments: tuple[str, ...], stdin: str, environment: ShellEnvironmen
     if "kubeconfig" in invocation.flags or "context" in invocation.flags:
         raise UnsupportedError("kubectl with another configuration")
     call = KubectlCall(invocation._replace(words=invocation.words[1:]), stdin, environment)
-    for verb in COMMANDS:
-        if verb.name == name:
-            for flag in invocation.flags:
-                if flag not in _ALWAYS and flag not in verb.flags:
-                    raise UnsupportedError(f"the flag `{flag}` of `kubectl {verb.name}`")
-            environment.situation.session.wait(_START)
-            try:
-                return verb.run(call)
-            except KubectlError as error:
-                return complaint(f"{error}\n")
-    raise UnsupportedError(f"`kubectl {name}`")
+    if name not in COMMANDS:
+        raise UnsupportedError(f"`kubectl {name}`")
+    run, flags = COMMANDS[name]
+    for flag in invocation.flags:
+        if flag not in _ALWAYS and flag not in flags:
+            raise UnsupportedError(f"the flag `{flag}` of `kubectl {name}`")
+    environment.situation.session.wait(_START)
+    try:
+        return run(call)
+    except KubectlError as error:
+        return complaint(f"{error}\n")

@@ -13,7 +13,7 @@ from kyvsim.kubernetes.discovery import kinds_named, plural, preferred_version, 
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.request import UserInfo
-from kyvsim.simulator.api_server import ApiError, ApiResponse, Client, ObjectStore
+from kyvsim.simulator.api_server import ApiError, ApiResponse, Client, ObjectStore, errors
 from kyvsim.simulator.api_server.server import ADMIN
 
 # What kubectl calls kinds: plurals, singulars, short names, groups behind a dot.
@@ -48,22 +48,18 @@ def shown_kind(api_version: str, kind: str, *, in_plural: bool = False) -> str:
     return f"{name}.{group}" if group else name
 
 
-# One call of kubectl: its words and flags, and its requests.
+def shown_name(key: ObjectKey) -> str:
+    """Return how kubectl names an object: `pod/name`, `deployment.apps/name`."""
+    return f"{shown_kind(key.api_version, key.kind)}/{key.name}"
+
 
 # kubectl's arguments: words, and flags by their long names.
 #
 # Source of the names: kubectl's own help.
 
 _BARE = frozenset(
-    {
-        "all",
-        "all-namespaces",
-        "cascade",
-        "command",
-        "dry-run",
-        "force",
-        "ignore-not-found",
-        "list",
+    {"all", "all-namespaces", "cascade", "command", "dry-run", "force", "ignore-not-found", "list"}
+    | {
         "no-headers",
         "now",
         "overwrite",
@@ -77,45 +73,11 @@ _BARE = frozenset(
 )
 """Flags that take no value, or one after `=`."""
 _VALUED = frozenset(
-    {
-        "annotations",
-        "as",
-        "as-group",
-        "as-uid",
-        "clusterrole",
-        "container",
-        "context",
-        "env",
-        "field-manager",
-        "filename",
-        "for",
-        "from-literal",
-        "grace-period",
-        "group",
-        "image",
-        "kubeconfig",
-        "labels",
-        "namespace",
-        "output",
-        "patch",
-        "patch-file",
-        "port",
-        "profile",
-        "replicas",
-        "request-timeout",
-        "resource",
-        "restart",
-        "role",
-        "schedule",
-        "selector",
-        "serviceaccount",
-        "subresource",
-        "target",
-        "timeout",
-        "type",
-        "user",
-        "verb",
-    }
+    {"annotations", "as", "as-group", "as-uid", "clusterrole", "container", "context", "env"}
+    | {"field-manager", "filename", "for", "from-literal", "grace-period", "group", "image"}
+    | {"kubeconfig", "labels", "namespace", "output", "patch", "patch-file", "port", "profile"}
+    | {"replicas", "request-timeout", "resource", "restart", "role", "schedule", "selector"}
+    | {"serviceaccount", "subresource", "target", "timeout", "type", "user", "verb"}
 )
 _SHORT = MappingProxyType(
     {
@@ -282,6 +244,10 @@ class KubectlCall(NamedTuple):
         if found is None:
             require_written(key, self.store)
         return found
+
+    def not_found(self, key: ObjectKey) -> Result:
+        """Return the failure for an object that does not exist."""
+        return Result(1, (failure(errors.not_found(key, self.store.defined)),))
 
     def key(self, kind: NamedKind, name: str) -> ObjectKey:
         """Return the identity of an object of a kind, in the namespace that is meant."""

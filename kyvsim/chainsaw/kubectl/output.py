@@ -42,15 +42,11 @@ def print_jsonpath(
     if len(template) > _MOST_CHARACTERS:
         raise JsonPathError(f"a template of more than {_MOST_CHARACTERS:,} characters")
     found: list[str] = []
-    for text in _printed(_pieces(template), data):
+    pieces = re.split(r"(\{(?:[^{}'\"]|'[^']*'|\"[^\"]*\")*\})", template)
+    for text in _printed([one for one in pieces if one], data):
         count(len(text) + 1)
         found.append(text)
     return "".join(found)
-
-
-def _pieces(template: str) -> list[str]:
-    """Return the texts and, with their braces, the expressions of a template in turn."""
-    return [one for one in re.split(r"(\{(?:[^{}'\"]|'[^']*'|\"[^\"]*\")*\})", template) if one]
 
 
 def _printed(pieces: list[str], data: Json) -> Iterator[str]:
@@ -167,8 +163,6 @@ def _shown(value: Json) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-# Tables as `kubectl get` prints them: columns by kind, ages, and how they are laid out.
-
 # Times as kubectl shows them: how long ago, in one or two units.
 #
 # Source of the rules: k8s.io/apimachinery pkg/util/duration HumanDuration.
@@ -205,10 +199,9 @@ def shown_seconds(seconds: int) -> str:
     if seconds < 0:
         return "0s" if seconds == -1 else "<invalid>"
     for limit, greater, unit, lesser, second in _STEPS:
-        if seconds >= limit:
-            continue
-        rest = seconds % greater // lesser if lesser else 0
-        return f"{seconds // greater}{unit}" + (f"{rest}{second}" if rest else "")
+        if seconds < limit:
+            rest = seconds % greater // lesser if lesser else 0
+            return f"{seconds // greater}{unit}" + (f"{rest}{second}" if rest else "")
     return f"{seconds // _YEAR}y"
 
 
@@ -238,7 +231,13 @@ def print_table(
     pass for one in which something is missing.
     """
     key = object_key(objects[0])
-    columns = columns_of(key.api_version, key.kind, store)
+    kind = (split_api_version(key.api_version)[0], key.kind)
+    columns = _COLUMNS.get(kind)
+    if columns is None and is_builtin(*kind):
+        raise UnsupportedError(f"the table of `kubectl get` for a {key.kind}")
+    if columns is None:
+        own = KYVERNO_COLUMNS.get(kind) or _defined(key.api_version, key.kind, store)
+        columns = (_NAME, *(_custom(*one) for one in own))
     if namespaces:
         columns = (Column("NAMESPACE", lambda obj, _: object_key(obj).namespace), *columns)
     rows = [[_cell(column.show(obj, now)) for column in columns] for obj in objects]
@@ -259,20 +258,6 @@ def _cell(text: str) -> str:
     """Return a text as it fits into a line: what comes after its first line is left out."""
     cut = _BREAKS.search(text)
     return f"{text[: cut.start()]}..." if cut else text
-
-
-def columns_of(api_version: str, kind: str, store: ObjectStore) -> tuple[Column, ...]:
-    """Return the columns of a kind; raise UnsupportedError where they are not known."""
-    group = split_api_version(api_version)[0]
-    if is_builtin(group, kind):
-        found = _COLUMNS.get((group, kind))
-        if found is None:
-            raise UnsupportedError(f"the table of `kubectl get` for a {kind}")
-        return found
-    own = KYVERNO_COLUMNS.get((group, kind))
-    if own is None:
-        own = _defined(api_version, kind, store)
-    return (_NAME, *(_custom(*one) for one in own))
 
 
 def _defined(api_version: str, kind: str, store: ObjectStore) -> tuple[tuple[str, str, str], ...]:
@@ -304,14 +289,6 @@ def _custom(heading: str, kind: str, path: str) -> Column:
     return Column(heading, show)
 
 
-def _created(obj: Json, _now: datetime) -> str:
-    return text_field(metadata(obj), "creationTimestamp")
-
-
-def _age(obj: Json, now: datetime) -> str:
-    return age(text_field(metadata(obj), "creationTimestamp"), now)
-
-
 def _field(*path: str, default: str = "") -> Callable[[Json, datetime], str]:
     def show(obj: Json, _now: datetime) -> str:
         value = obj
@@ -331,23 +308,10 @@ def _entries(*names: str) -> Callable[[Json, datetime], str]:
     return lambda obj, _now: str(sum(len(obj.get(name) or {}) for name in names))
 
 
-def _role(obj: Json, _now: datetime) -> str:
-    return f"{obj['roleRef']['kind']}/{obj['roleRef']['name']}"
-
-
-def _last_seen(obj: Json, now: datetime) -> str:
-    seen = obj.get("lastTimestamp") or obj.get("firstTimestamp") or obj.get("eventTime")
-    return age(str(seen or ""), now)
-
-
 def _about(obj: Json, _now: datetime) -> str:
     involved = obj.get("involvedObject") or {}
     kind, name = text_field(involved, "kind").lower(), text_field(involved, "name")
     return f"{kind}/{name}" if name else kind
-
-
-def _message(obj: Json, _now: datetime) -> str:
-    return text_field(obj, "message").strip()
 
 
 def _selector(obj: Json, _now: datetime) -> str:
@@ -364,12 +328,6 @@ def _states(pod: Json) -> list[Json]:
     return (pod.get("status") or {}).get("containerStatuses") or []
 
 
-def _ready(obj: Json, _now: datetime) -> str:
-    return (
-        f"{sum(one.get('ready') is True for one in _states(obj))}/{len(obj['spec']['containers'])}"
-    )
-
-
 def _state(obj: Json, _now: datetime) -> str:
     """Return what a Pod is doing, or why its first container that does not run is not."""
     if metadata(obj).get("deletionTimestamp"):
@@ -383,21 +341,30 @@ def _state(obj: Json, _now: datetime) -> str:
     return text_field(status, "reason") or text_field(status, "phase")
 
 
-def _restarts(obj: Json, _now: datetime) -> str:
-    return str(sum(one.get("restartCount") or 0 for one in _states(obj)))
+def _ready(obj: Json, _now: datetime) -> str:
+    ready = sum(one.get("ready") is True for one in _states(obj))
+    return f"{ready}/{len(obj['spec']['containers'])}"
 
 
 _NAME = Column("NAME", lambda obj, _: object_key(obj).name)
-_AGE = Column("AGE", _age)
-_CREATED = Column("CREATED AT", _created)
-_BOUND = (_NAME, Column("ROLE", _role), _AGE)
+_AGE = Column("AGE", lambda obj, now: age(text_field(metadata(obj), "creationTimestamp"), now))
+_CREATED = Column("CREATED AT", _field("metadata", "creationTimestamp"))
+_BOUND = (
+    _NAME,
+    Column("ROLE", lambda obj, _: f"{obj['roleRef']['kind']}/{obj['roleRef']['name']}"),
+    _AGE,
+)
 _STATUS, _SPEC = "status", "spec"
+_EVENT_TIMES = ("lastTimestamp", "firstTimestamp", "eventTime")
 _EVENT = (
-    Column("LAST SEEN", _last_seen),
+    Column(
+        "LAST SEEN",
+        lambda obj, now: age(str(next(filter(None, map(obj.get, _EVENT_TIMES)), "")), now),
+    ),
     Column("TYPE", _field("type")),
     Column("REASON", _field("reason")),
     Column("OBJECT", _about),
-    Column("MESSAGE", _message),
+    Column("MESSAGE", lambda obj, _: text_field(obj, "message").strip()),
 )
 _COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = MappingProxyType(
     {
@@ -409,7 +376,10 @@ _COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = MappingProxyType(
             _NAME,
             Column("READY", _ready),
             Column("STATUS", _state),
-            Column("RESTARTS", _restarts),
+            Column(
+                "RESTARTS",
+                lambda obj, _: str(sum(one.get("restartCount") or 0 for one in _states(obj))),
+            ),
             _AGE,
         ),
         ("", "Secret"): (

@@ -10,16 +10,15 @@ from kyvsim.chainsaw.kubectl.call import (
     KubectlError,
     NamedKind,
     answer,
-    failure,
     named_objects,
 )
-from kyvsim.kubernetes.objects import Json, ObjectKey
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.request import Operation
-from kyvsim.simulator.api_server import ApiRequest, ApiResponse, errors
+from kyvsim.simulator.api_server import ApiRequest, ApiResponse
 from kyvsim.simulator.api_server.server import eviction_request, exec_request
+from kyvsim.simulator.cluster import RESTARTS
 from kyvsim.simulator.configuration import NAMESPACE
 from kyvsim.simulator.context import RESTART
-from kyvsim.simulator.cluster import RESTARTS
 from kyvsim.simulator.kyverno import Kyverno
 
 # Pods of Kyverno's controllers, of which nothing is simulated but that they are started anew.
@@ -118,9 +117,8 @@ def execute(call: KubectlCall) -> Result:
     command = call.invocation.command or words[1:]
     if not command:
         raise KubectlError("error: you must specify at least one command for the container")
-    found = _missing(call, key)
-    if found is not None:
-        return found
+    if call.there(key) is None:
+        return call.not_found(key)
     container = call.invocation.value("container")
     response = call.client.send(exec_request(key, call.user, tuple(command), container))
     if response.error is not None:
@@ -138,8 +136,11 @@ def debug(call: KubectlCall) -> Result:
     key = call.key(_POD, given.words[0].removeprefix("pod/").removeprefix("pods/"))
     pod = call.there(key)
     if pod is None:
-        return Result(1, (failure(errors.not_found(key, call.store.defined)),))
-    name = given.value("container") or f"debugger-{call.environment.situation.session.suffix()}"
+        return call.not_found(key)
+    name = (
+        given.value("container")
+        or f"debugger-{call.environment.situation.session.sim.identities.generated_name('')}"
+    )
     added = {
         "name": name,
         "image": given.value("image"),
@@ -176,14 +177,7 @@ def evict(call: KubectlCall) -> Result:
     if len(call.invocation.words) != 1:
         raise KubectlError("error: a Pod is required")
     key = call.key(_POD, call.invocation.words[0].removeprefix("pod/"))
-    found = _missing(call, key)
-    if found is not None:
-        return found
+    if call.there(key) is None:
+        return call.not_found(key)
     response = call.client.send(eviction_request(key, call.user))
     return answer(response, f"pod/{key.name} evicted")
-
-
-def _missing(call: KubectlCall, key: ObjectKey) -> Result | None:
-    if call.there(key) is not None:
-        return None
-    return Result(1, (failure(errors.not_found(key, call.store.defined)),))

@@ -12,7 +12,7 @@ from kyvsim.chainsaw.kubectl.call import (
     chosen,
     failure,
     named_objects,
-    shown_kind,
+    shown_name,
 )
 from kyvsim.chainsaw.kubectl.output import JsonPathError, find, print_jsonpath, print_table
 from kyvsim.chainsaw.kubectl.pods import awaited
@@ -43,7 +43,11 @@ def get(call: KubectlCall) -> Result:
         return Result(0, (Printed(STDERR, _nothing(call, named_objects(call, given.words)[0][0])),))
     if single and not found:
         return Result(status, tuple(printed))
-    shown = found[0] if single and len(found) == 1 else _list(found)
+    shown = (
+        found[0]
+        if single and len(found) == 1
+        else {"apiVersion": "v1", "items": found, "kind": "List", "metadata": {}}
+    )
     try:
         text = _shown(call, shown, found)
     except JsonPathError as error:
@@ -58,10 +62,6 @@ def _nothing(call: KubectlCall, kind: NamedKind) -> str:
     return f"No resources found in {namespace} namespace.\n"
 
 
-def _list(objects: list[Json]) -> Json:
-    return {"apiVersion": "v1", "items": objects, "kind": "List", "metadata": {}}
-
-
 def _shown(call: KubectlCall, shown: Json, found: list[Json]) -> str:
     output = call.invocation.value("output")
     form, _, template = output.partition("=")
@@ -70,7 +70,7 @@ def _shown(call: KubectlCall, shown: Json, found: list[Json]) -> str:
     if form == "yaml":
         return folded_yaml(shown)
     if form == "name":
-        return "".join(f"{_name(one)}\n" for one in found)
+        return "".join(f"{shown_name(object_key(one))}\n" for one in found)
     if form == "jsonpath":
         return print_jsonpath(template, shown, call.environment.usage.text)
     if not form:
@@ -85,11 +85,6 @@ def _shown(call: KubectlCall, shown: Json, found: list[Json]) -> str:
             headings=not given.holds("no-headers"),
         )
     raise UnsupportedError(f"`kubectl get --output {form}`")
-
-
-def _name(obj: Json) -> str:
-    key = object_key(obj)
-    return f"{shown_kind(key.api_version, key.kind)}/{key.name}"
 
 
 # `kubectl wait`: until objects are deleted, have a condition, or a field a value.
@@ -125,9 +120,9 @@ def wait(call: KubectlCall) -> Result:
 def _wait(call: KubectlCall, key: ObjectKey, condition: str, met: Callable[[Json], bool]) -> Result:
     deletes = condition == "delete"
     if not deletes and call.there(key) is None:
-        return Result(1, (failure(errors.not_found(key, call.store.defined)),))
+        return call.not_found(key)
     limit = call.seconds("timeout", _DEFAULT)
-    shown = f"{shown_kind(key.api_version, key.kind)}/{key.name}"
+    shown = shown_name(key)
     session = call.environment.situation.session
     try:
         done_in_time = session.wait_until(lambda: met(call.client.get(*key)), limit)

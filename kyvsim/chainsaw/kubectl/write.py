@@ -1,7 +1,7 @@
 """Commands of kubectl that write objects, from `create` and `apply` to `label` and `scale`."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, complaint
@@ -15,6 +15,7 @@ from kyvsim.chainsaw.kubectl.call import (
     from_files,
     named_objects,
     shown_kind,
+    shown_name,
     together,
 )
 from kyvsim.chainsaw.kubectl.pods import restarted
@@ -24,7 +25,7 @@ from kyvsim.model.request import Operation
 from kyvsim.patch.json_patch import apply_json_patch, merge_patch
 from kyvsim.patch.nodes import PatchError
 from kyvsim.patch.strategic_merge import apply_strategic_merge
-from kyvsim.simulator.api_server import ApiRequest, errors
+from kyvsim.simulator.api_server import ApiRequest
 from kyvsim.simulator.api_server.server import scale_request
 
 # `kubectl apply` and `kubectl replace`: files as they should be in the cluster.
@@ -44,7 +45,9 @@ def replace(call: KubectlCall) -> Result:
     results = []
     for name, obj in from_files(call):
         about = f'error when replacing "{name}"'
-        results.append(answer(call.client.update(obj), f"{_shown(obj)} replaced", about))
+        results.append(
+            answer(call.client.update(obj), f"{shown_name(object_key(obj))} replaced", about)
+        )
     return together(results)
 
 
@@ -57,7 +60,7 @@ def _apply(call: KubectlCall, name: str, obj: Json) -> Result:
         raise UnsupportedError("`kubectl apply --server-side`")
     dry_run = mode == "server"
     if not key.name:
-        return answer(call.client.create(obj), f"{_shown(obj)} created")
+        return answer(call.client.create(obj), f"{shown_name(object_key(obj))} created")
     noted = {**obj, "metadata": {"annotations": {}, **metadata(obj)}}
     text = json.dumps(noted, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
     marks = {**annotations(obj), _LAST: f"{text}\n"}
@@ -66,10 +69,12 @@ def _apply(call: KubectlCall, name: str, obj: Json) -> Result:
     if now is None:
         about = f'error when creating "{name}"'
         response = call.client.create(wanted, dry_run=dry_run)
-        return answer(response, f"{_shown(obj)} created", about)
-    patch = _merge_patch(now, wanted)
+        return answer(response, f"{shown_name(object_key(obj))} created", about)
+    # What was applied last and is not wanted any more is removed; what others added stays.
+    last = annotations(now).get(_LAST)
+    patch = _difference(now, wanted, json.loads(last) if last else {})
     if not patch:
-        return Result(0, (Printed(STDOUT, f"{_shown(obj)} unchanged\n"),))
+        return Result(0, (Printed(STDOUT, f"{shown_name(object_key(obj))} unchanged\n"),))
     request = ApiRequest(
         operation=Operation.UPDATE,
         key=key,
@@ -80,7 +85,9 @@ def _apply(call: KubectlCall, name: str, obj: Json) -> Result:
         patch="strategic",
     )
     response = call.client.send(request)
-    return answer(response, f"{_shown(obj)} configured", _about_patch(name, obj, patch))
+    return answer(
+        response, f"{shown_name(object_key(obj))} configured", _about_patch(name, obj, patch)
+    )
 
 
 def _about_patch(name: str, obj: Json, patch: Json) -> str:
@@ -94,16 +101,6 @@ def _about_patch(name: str, obj: Json, patch: Json) -> str:
         f'Name: "{key.name}", Namespace: "{key.namespace}"\nfor: "{name}": '
         f'error when patching "{name}"'
     )
-
-
-def _merge_patch(now: Json, wanted: Json) -> Json:
-    """Return the merge patch from what is there to what is wanted.
-
-    What was applied last and is not wanted any more goes; what others added stays.
-    """
-    noted = annotations(now).get(_LAST)
-    before = json.loads(noted) if noted else {}
-    return _difference(now, wanted, before)
 
 
 def _difference(now: Json, wanted: Json, before: Json) -> dict[str, Json]:
@@ -121,11 +118,6 @@ def _difference(now: Json, wanted: Json, before: Json) -> dict[str, Json]:
         if name not in wanted and name in now:
             found[name] = None
     return found
-
-
-def _shown(obj: Json) -> str:
-    key = object_key(obj)
-    return f"{shown_kind(key.api_version, key.kind)}/{key.name}"
 
 
 # `kubectl create`: objects of files, or of a few kinds from flags.
@@ -165,7 +157,7 @@ def create(call: KubectlCall) -> Result:
 def _send_new(call: KubectlCall, obj: Json, about: str, *, dry_run: bool) -> Result:
     response = call.client.create(obj, dry_run=dry_run)
     key = object_key(response.object or obj)
-    done = f"{shown_kind(key.api_version, key.kind)}/{key.name} created"
+    done = f"{shown_name(key)} created"
     if response.error is not None and response.error.reason == "AlreadyExists":
         about = about if about.startswith("error when") else ""
     return answer(response, done, about)
@@ -173,16 +165,6 @@ def _send_new(call: KubectlCall, obj: Json, about: str, *, dry_run: bool) -> Res
 
 def _named(api_version: str, kind: str, name: str, **fields: Json) -> Json:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **fields}
-
-
-def _namespace(call: KubectlCall, name: str) -> Json:
-    del call
-    return _named("v1", "Namespace", name)
-
-
-def _service_account(call: KubectlCall, name: str) -> Json:
-    del call
-    return _named("v1", "ServiceAccount", name)
 
 
 def _config_map(call: KubectlCall, name: str) -> Json:
@@ -248,21 +230,19 @@ def _binding(kind: str) -> Callable[[KubectlCall, str], Json]:
     return make
 
 
-_MAKERS = MappingProxyType(
+_MAKERS: Mapping[str, Callable[[KubectlCall, str], Json]] = MappingProxyType(
     {
         "clusterrolebinding": _binding("ClusterRoleBinding"),
         "configmap": _config_map,
         "cronjob": _cron_job,
         "deployment": _deployment,
         "job": _job,
-        "namespace": _namespace,
+        "namespace": lambda _call, name: _named("v1", "Namespace", name),
         "rolebinding": _binding("RoleBinding"),
-        "serviceaccount": _service_account,
+        "serviceaccount": lambda _call, name: _named("v1", "ServiceAccount", name),
     }
 )
 """What can be made from flags."""
-
-# `kubectl label`, `annotate`, `patch` and `scale`: stored objects are changed.
 
 # `kubectl label` and `kubectl annotate`: one or more marks set, or taken away.
 
@@ -295,10 +275,10 @@ def _mark_one(
     field, done = names
     now = call.there(key)
     if now is None:
-        return Result(1, (failure(errors.not_found(key, call.store.defined)),))
+        return call.not_found(key)
     before = metadata(now).get(field) or {}
     changes = dict(_change(mark) for mark in marks)
-    shown = f"{shown_kind(key.api_version, key.kind)}/{key.name}"
+    shown = shown_name(key)
     taken = [
         name
         for name, value in changes.items()
@@ -335,9 +315,9 @@ def run_patch(call: KubectlCall) -> Result:
     key = call.key(*named[0])
     now = call.there(key)
     if now is None:
-        return Result(1, (failure(errors.not_found(key, call.store.defined)),))
+        return call.not_found(key)
     patched = _patched(call, now, _given_patch(call))
-    done = f"{shown_kind(key.api_version, key.kind)}/{key.name} patched"
+    done = f"{shown_name(key)} patched"
     subresource = given.value("subresource")
     if patched == now and not subresource:
         return Result(0, (Printed(STDOUT, f"{done} (no change)\n"),))
@@ -393,9 +373,9 @@ def run_scale(call: KubectlCall) -> Result:
 def _scale(call: KubectlCall, key: ObjectKey, replicas: int) -> Result:
     now = call.there(key)
     if now is None:
-        return Result(1, (failure(errors.not_found(key, call.store.defined)),))
+        return call.not_found(key)
     response = call.client.send(scale_request(now, replicas, call.user))
-    return answer(response, f"{shown_kind(key.api_version, key.kind)}/{key.name} scaled")
+    return answer(response, f"{shown_name(key)} scaled")
 
 
 # `kubectl delete`: objects by name, by labels, of files; gone when it ends.
@@ -431,7 +411,7 @@ def _delete(call: KubectlCall, key: ObjectKey) -> Result:
     if before is None:
         if call.invocation.holds("ignore-not-found"):
             return Result()
-        return Result(1, (failure(errors.not_found(key, call.store.defined)),))
+        return call.not_found(key)
     cascade = call.invocation.value("cascade", "background")
     response = call.client.delete(key, dict(_PROPAGATION).get(cascade, "Background"))
     warnings = [Printed(STDERR, f"Warning: {one}\n") for one in response.warnings]
@@ -442,14 +422,8 @@ def _delete(call: KubectlCall, key: ObjectKey) -> Result:
     printed = (*warnings, Printed(STDOUT, done))
     if not call.invocation.holds("wait", default=True):
         return Result(0, printed)
-    uid = metadata(before).get("uid")
-
-    def gone() -> bool:
-        now = call.client.get(*key)
-        return now is None or metadata(now).get("uid") != uid
-
     limit = call.seconds("timeout", _LONGEST)
-    if call.environment.situation.session.wait_until(gone, limit):
+    if call.environment.situation.session.wait_until_gone(call.client, key, before, limit):
         return Result(0, printed)
     late = f"error: timed out waiting for the condition on {key.kind.lower()}s/{key.name}\n"
     return Result(1, (*printed, Printed(STDERR, late)))

@@ -12,9 +12,7 @@ from kyvsim.chainsaw.environment import (
     ShellEnvironment,
     require_known,
 )
-from kyvsim.chainsaw.errors import UnsupportedError
-from kyvsim.chainsaw.limits import require_depth
-from kyvsim.chainsaw.shell.builtins import BUILTINS, ExitError, LeftLoopError
+from kyvsim.chainsaw.errors import UnsupportedError, require_depth
 from kyvsim.chainsaw.shell.parser import (
     AndOr,
     Command,
@@ -52,6 +50,26 @@ _OPTIONS_OF_FLAGS = (("e", "errexit"), ("u", "nounset"), ("x", "xtrace"))
 _LONGEST_PATTERN = 1_000
 _ONE = 1
 _STREAMS = MappingProxyType({"/dev/stdout": STDOUT, "/dev/stderr": STDERR})
+
+
+class ExitError(Exception):
+    """The end of a script before its last command."""
+
+    def __init__(self, status: int, message: str = "") -> None:
+        super().__init__(str(status))
+        self.status = status
+        self.message = message
+        """What the shell prints to standard error before."""
+
+
+class LeftLoopError(Exception):
+    """The end of a turn of a loop, and of the loop unless it goes on."""
+
+    def __init__(self, levels: int, *, again: bool) -> None:
+        super().__init__()
+        self.levels = levels
+        """How many loops are left, the innermost included."""
+        self.again = again
 
 
 class KilledError(Exception):
@@ -133,29 +151,19 @@ class Shell:
             if operator and (operator == "&&") != (self.status == 0):
                 continue
             last = place == len(pipelines) - 1
-            self._tested += not last
+            tested = (not last) + pipeline.negated
+            self._tested += tested
             try:
-                self._pipeline(pipeline, stdin)
+                if len(pipeline.commands) == 1:
+                    self._command(pipeline.commands[0], stdin)
+                else:
+                    self._piped(pipeline.commands, stdin)
             finally:
-                self._tested -= not last
-            if last and not pipeline.negated:
-                self._stop_at_failure()
-
-    def _stop_at_failure(self) -> None:
-        if self.status and not self._tested and "errexit" in self.options:
-            raise ExitError(self.status)
-
-    def _pipeline(self, tree: Pipeline, stdin: str) -> None:
-        self._tested += tree.negated
-        try:
-            if len(tree.commands) == 1:
-                self._command(tree.commands[0], stdin)
-            else:
-                self._piped(tree.commands, stdin)
-        finally:
-            self._tested -= tree.negated
-        if tree.negated:
-            self.status = 0 if self.status else 1
+                self._tested -= tested
+            if pipeline.negated:
+                self.status = 0 if self.status else 1
+            elif last and self.status and not self._tested and "errexit" in self.options:
+                raise ExitError(self.status)
 
     def _piped(self, commands: tuple[Command, ...], stdin: str) -> None:
         statuses: list[int] = []
@@ -210,9 +218,23 @@ class Shell:
         if isinstance(command, Simple):
             self._simple(command, stdin)
         elif isinstance(command, If):
-            self._if(command, stdin)
+            for condition, body in command.branches:
+                if self._condition(condition, stdin):
+                    self._script(body, stdin)
+                    return
+            if not command.otherwise:
+                self.status = 0
+            self._script(command.otherwise, stdin)
         elif isinstance(command, CommandGroup):
-            self._group(command, stdin)
+            if not command.own:
+                self._script(command.body, stdin)
+                return
+            child = self._child()
+            try:
+                child.run(command.body, stdin)
+            finally:
+                self.printed += child.printed
+            self.status = child.status
         else:
             self.loops += 1
             try:
@@ -242,40 +264,16 @@ class Shell:
                 if target not in {"1", "2"}:
                     raise UnsupportedError(f"the redirection `>&{target}`")
                 goes[one.stream] = goes[int(target)]
+            elif target in _STREAMS:
+                goes[one.stream] = goes[_STREAMS[target]]
             else:
-                goes[one.stream] = self._file_for(target, goes, append=one.operator == ">>")
+                if target != "/dev/null":
+                    why = self.environment.why_not_writable(target)
+                    if why:
+                        raise RedirectError(f"cannot create {target}: {why}")
+                    self.environment.write(target, "", append=one.operator == ">>")
+                goes[one.stream] = target
         return stdin, goes
-
-    def _file_for(self, name: str, goes: dict[int, int | str], *, append: bool) -> int | str:
-        """Return where a redirection to a file leads."""
-        if name in _STREAMS:
-            return goes[_STREAMS[name]]
-        if name != "/dev/null":
-            why = self.environment.why_not_writable(name)
-            if why:
-                raise RedirectError(f"cannot create {name}: {why}")
-            self.environment.write(name, "", append=append)
-        return name
-
-    def _group(self, group: CommandGroup, stdin: str) -> None:
-        if not group.own:
-            self._script(group.body, stdin)
-            return
-        child = self._child()
-        try:
-            child.run(group.body, stdin)
-        finally:
-            self.printed += child.printed
-        self.status = child.status
-
-    def _if(self, tree: If, stdin: str) -> None:
-        for condition, body in tree.branches:
-            if self._condition(condition, stdin):
-                self._script(body, stdin)
-                return
-        if not tree.otherwise:
-            self.status = 0
-        self._script(tree.otherwise, stdin)
 
     def _loop(self, tree: For | While, stdin: str) -> None:
         if isinstance(tree, For):
@@ -291,9 +289,6 @@ class Shell:
             def another() -> bool:
                 return self._condition(tree.condition, stdin) is not tree.until
 
-        self._turns(another, tree.body, stdin)
-
-    def _turns(self, another: Callable[[], bool], body: Script, stdin: str) -> None:
         status = 0
         while True:
             self.usage.step()
@@ -301,7 +296,7 @@ class Shell:
                 if not another():
                     self.status = status
                     return
-                self._script(body, stdin)
+                self._script(tree.body, stdin)
             except LeftLoopError as left:
                 if left.levels > 1:
                     left.levels -= 1
@@ -345,12 +340,10 @@ class Shell:
             raise KilledError
 
     def _invoke(self, name: str, arguments: tuple[str, ...], stdin: str) -> Result:
-        for builtin in BUILTINS:
-            if builtin.name == name:
-                return builtin.run(self, arguments)
-        for program in PROGRAMS:
-            if program.name == name:
-                return program.run(ProgramCall(arguments, stdin, self.environment, self._end))
+        if name in BUILTINS:
+            return BUILTINS[name](self, arguments)
+        if name in PROGRAMS:
+            return PROGRAMS[name](ProgramCall(arguments, stdin, self.environment, self._end))
         if name in {"sh", "bash"} and arguments and not arguments[0].startswith("-"):
             return self._file(arguments[0], arguments[1:], stdin, direct=False)
         if "/" in name:
@@ -512,3 +505,107 @@ def parsed(text: str) -> Script:
         return parse_script(text)
     except ShellSyntaxError as error:
         raise UnsupportedError(f"the script has what is not interpreted: {error}") from None
+
+
+# Commands that change the shell itself; `BUILTINS` lists them.
+#
+# Their errors are those of dash, which ends a script where one of these fails. Source of the
+# rules: POSIX, Shell Command Language, 2.14.
+
+_FLAGS = (("e", "errexit"), ("u", "nounset"), ("x", "xtrace"), ("o", ""))
+_OPTIONS = frozenset({"errexit", "nounset", "pipefail", "xtrace"})
+_DIGITS = re.compile(r"[0-9]{1,9}")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def _count(name: str, arguments: tuple[str, ...], default: int) -> int:
+    """Return the number that a command is given; raise ExitError for what is none."""
+    if not arguments:
+        return default
+    if not _DIGITS.fullmatch(arguments[0]):
+        raise ExitError(2, f"sh: {name}: Illegal number: {arguments[0]}\n")
+    return int(arguments[0])
+
+
+def _exit(shell: Shell, arguments: tuple[str, ...]) -> Result:
+    raise ExitError(_count("exit", arguments, shell.status) % 256)
+
+
+def _leave(name: str, shell: Shell, arguments: tuple[str, ...], *, again: bool) -> Result:
+    levels = _count(name, arguments, 1)
+    if levels < 1:
+        raise ExitError(2, f"sh: {name}: Illegal number: {arguments[0]}\n")
+    if not shell.loops:
+        return Result()
+    shell.status = 0
+    raise LeftLoopError(min(levels, shell.loops), again=again)
+
+
+def _require_name(command: str, name: str) -> None:
+    if name.startswith("-"):
+        raise UnsupportedError(f"`{command} {name}`")
+    if not _NAME.fullmatch(name):
+        raise ExitError(2, f"sh: {command}: {name}: bad variable name\n")
+
+
+def _export(shell: Shell, arguments: tuple[str, ...]) -> Result:
+    if not arguments:
+        raise UnsupportedError("`export` without a name")
+    for one in arguments:
+        name, assigned, value = one.partition("=")
+        _require_name("export", name)
+        shell.exported.add(name)
+        if assigned:
+            shell.variables[name] = value
+    return Result()
+
+
+def _set(shell: Shell, arguments: tuple[str, ...]) -> Result:
+    if not arguments:
+        raise UnsupportedError("`set` without an option")
+    before = ""
+    for one in arguments:
+        letters = set(one[1:])
+        if one in _OPTIONS and before.endswith("o") and before[:1] in {"-", "+"}:
+            _switch(shell, {one}, on=before.startswith("-"))
+        elif one[:1] in {"-", "+"} and letters and letters <= {flag for flag, _ in _FLAGS}:
+            wanted = {option for flag, option in _FLAGS if flag in one and option}
+            _switch(shell, wanted, on=one.startswith("-"))
+        else:
+            raise UnsupportedError(f"`set {one}`")
+        before = one
+    return Result()
+
+
+def _switch(shell: Shell, options: set[str], *, on: bool) -> None:
+    shell.options = shell.options | options if on else shell.options - options
+
+
+def _unset(shell: Shell, arguments: tuple[str, ...]) -> Result:
+    for name in arguments:
+        _require_name("unset", name)
+        shell.variables.pop(name, None)
+        shell.exported.discard(name)
+    return Result()
+
+
+def _shift(shell: Shell, arguments: tuple[str, ...]) -> Result:
+    count = _count("shift", arguments, 1)
+    if count > len(shell.arguments):
+        raise ExitError(2, "sh: shift: can't shift that many\n")
+    shell.arguments = shell.arguments[count:]
+    return Result()
+
+
+BUILTINS: Mapping[str, Callable[[Shell, tuple[str, ...]], Result]] = MappingProxyType(
+    {
+        "exit": _exit,
+        "break": lambda shell, arguments: _leave("break", shell, arguments, again=False),
+        "continue": lambda shell, arguments: _leave("continue", shell, arguments, again=True),
+        "export": _export,
+        "set": _set,
+        "unset": _unset,
+        "shift": _shift,
+    }
+)
+"""Every command that changes the shell."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias, Union
 
-from kyvsim.chainsaw.limits import require_depth
+from kyvsim.chainsaw.errors import require_depth
 
 # The syntax tree of scripts.
 
@@ -233,7 +233,18 @@ class _Lexer:
             if self.text[self.at] not in "\\'\"$`":
                 break
             parts += self._special()
-        return _joined(parts)
+        found: list[Part] = []
+        texts: list[str] = []
+        for place, part in enumerate(parts):
+            if not isinstance(part, LiteralPart):
+                found.append(part)
+                continue
+            texts.append(part.text)
+            following = parts[place + 1] if place + 1 < len(parts) else None
+            if not isinstance(following, LiteralPart) or following.quoted != part.quoted:
+                found.append(LiteralPart("".join(texts), part.quoted))
+                texts = []
+        return tuple(found)
 
     def _special(self) -> list[Part]:
         start = self.text[self.at]
@@ -248,7 +259,14 @@ class _Lexer:
             self.at = end + 1
             return [LiteralPart(inner, quoted=True)]
         if start == '"':
-            return self._double()
+            self.at += 1
+            parts: list[Part] = [LiteralPart("", quoted=True)]
+            while self.at < len(self.text):
+                if self.text[self.at] == '"':
+                    self.at += 1
+                    return parts
+                parts.append(self._part_in_double())
+            raise ShellSyntaxError('a " without its end')
         return [self._dollar(quoted=False)]
 
     def _find(self, mark: str, start: int) -> int:
@@ -256,16 +274,6 @@ class _Lexer:
         if end < 0:
             raise ShellSyntaxError(f"a {mark} without its end")
         return end
-
-    def _double(self) -> list[Part]:
-        self.at += 1
-        parts: list[Part] = [LiteralPart("", quoted=True)]
-        while self.at < len(self.text):
-            if self.text[self.at] == '"':
-                self.at += 1
-                return parts
-            parts.append(self._part_in_double())
-        raise ShellSyntaxError('a " without its end')
 
     def _part_in_double(self) -> Part:
         plain = _DOUBLE.match(self.text, self.at)
@@ -296,27 +304,24 @@ class _Lexer:
             self.at = end + 1
             return Substitution(self.parse(body), quoted)
         if self.text.startswith("${", self.at):
-            return self._braced(quoted=quoted)
+            end = self._find("}", self.at)
+            inner = self.text[self.at + 2 : end]
+            self.at = end + 1
+            variable, mark, fallback = inner.partition(":-")
+            if _PARAMETER.fullmatch(variable) is None:
+                raise ShellSyntaxError(f"`${{{inner}}}`")
+            if not mark:
+                return VariablePart(variable, quoted)
+            if any(one in fallback for one in "'\"\\"):
+                # Shells read quotes differently there, within quotes and without.
+                raise ShellSyntaxError(f"quotes in `${{{inner}}}`")
+            return VariablePart(variable, quoted, _Lexer(fallback, self.parse).quoted_text())
         self.at += 1
         name = _PARAMETER.match(self.text, self.at)
         if name is None:
             return LiteralPart("$", quoted)
         self.at = name.end()
         return VariablePart(name[0], quoted)
-
-    def _braced(self, *, quoted: bool) -> Part:
-        end = self._find("}", self.at)
-        inner = self.text[self.at + 2 : end]
-        self.at = end + 1
-        name, mark, fallback = inner.partition(":-")
-        if _PARAMETER.fullmatch(name) is None:
-            raise ShellSyntaxError(f"`${{{inner}}}`")
-        if not mark:
-            return VariablePart(name, quoted)
-        if any(one in fallback for one in "'\"\\"):
-            # Shells read quotes differently there, within quotes and without.
-            raise ShellSyntaxError(f"quotes in `${{{inner}}}`")
-        return VariablePart(name, quoted, _Lexer(fallback, self.parse).quoted_text())
 
     def _closing(self, start: int) -> int:
         """Return where the parenthesis closes that is open before `start`."""
@@ -340,22 +345,6 @@ class _Lexer:
         while at < len(self.text) and self.text[at] != mark:
             at += 2 if mark == '"' and self.text[at] == "\\" else 1
         return at
-
-
-def _joined(parts: list[Part]) -> Word:
-    """Return the parts with neighbouring plain texts as one."""
-    found: list[Part] = []
-    texts: list[str] = []
-    for place, part in enumerate(parts):
-        if not isinstance(part, LiteralPart):
-            found.append(part)
-            continue
-        texts.append(part.text)
-        following = parts[place + 1] if place + 1 < len(parts) else None
-        if not isinstance(following, LiteralPart) or following.quoted != part.quoted:
-            found.append(LiteralPart("".join(texts), part.quoted))
-            texts = []
-    return tuple(found)
 
 
 # Tokens → syntax tree.
@@ -469,35 +458,34 @@ class _ShellParser:
         self.depth += 1
         require_depth(self.depth)
         try:
-            return self._one_command()
+            word = self._plain()
+            if word in _REFUSED:
+                raise ShellSyntaxError(f"`{word}`")
+            if word in _ENDINGS or word == "!":
+                raise ShellSyntaxError(f"unexpected `{word}`")
+            if word == "if":
+                return self._if()
+            if word == "for":
+                return self._for()
+            if word in {"while", "until"}:
+                until = self._take().plain == "until"
+                condition = self._body()
+                return While(condition, self._do(), until, self._redirects())
+            if word == "{":
+                self.at += 1
+                body = self._body()
+                self._expect("}")
+                return CommandGroup(body, own=False, redirects=self._redirects())
+            if self._operator() == "(":
+                self.at += 1
+                body = self._body()
+                if self._operator() != ")":
+                    raise ShellSyntaxError("a ( without its end")
+                self.at += 1
+                return CommandGroup(body, own=True, redirects=self._redirects())
+            return self._simple()
         finally:
             self.depth -= 1
-
-    def _one_command(self) -> Command:
-        word = self._plain()
-        if word in _REFUSED:
-            raise ShellSyntaxError(f"`{word}`")
-        if word in _ENDINGS or word == "!":
-            raise ShellSyntaxError(f"unexpected `{word}`")
-        if word == "if":
-            return self._if()
-        if word == "for":
-            return self._for()
-        if word in {"while", "until"}:
-            return self._while()
-        if word == "{":
-            self.at += 1
-            body = self._body()
-            self._expect("}")
-            return CommandGroup(body, own=False, redirects=self._redirects())
-        if self._operator() == "(":
-            self.at += 1
-            body = self._body()
-            if self._operator() != ")":
-                raise ShellSyntaxError("a ( without its end")
-            self.at += 1
-            return CommandGroup(body, own=True, redirects=self._redirects())
-        return self._simple()
 
     def _if(self) -> If:
         branches: list[tuple[Script, Script]] = []
@@ -524,11 +512,6 @@ class _ShellParser:
             words.append(self._take().word)
         self._skip_separator()
         return For(name, tuple(words), self._do(), self._redirects())
-
-    def _while(self) -> While:
-        until = self._take().plain == "until"
-        condition = self._body()
-        return While(condition, self._do(), until, self._redirects())
 
     def _do(self) -> Script:
         self._expect("do")

@@ -3,11 +3,12 @@
 They end as the programs of GNU coreutils do where their arguments are wrong.
 """
 
+import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kyvsim.chainsaw.environment import (
     STDERR,
@@ -18,10 +19,8 @@ from kyvsim.chainsaw.environment import (
     complaint,
     out,
 )
-from kyvsim.chainsaw.errors import UnsupportedError
+from kyvsim.chainsaw.errors import KUBECTL_STEPS, UnsupportedError, Usage
 from kyvsim.chainsaw.kubectl import kubectl
-from kyvsim.chainsaw.limits import KUBECTL_STEPS, Usage
-from kyvsim.chainsaw.shell.builtins import TestExpressionError, holds
 from kyvsim.chainsaw.shell.patterns import PatternError, compile_pattern
 from kyvsim.kubernetes.regexes import as_bytes
 
@@ -54,23 +53,6 @@ class ProgramCall(NamedTuple):
     def unsupported(self, name: str) -> UnsupportedError:
         """Return that a program is not simulated with these arguments."""
         return UnsupportedError(f"`{' '.join((name, *self.arguments))}`")
-
-
-class ShellProgram(NamedTuple):
-    """A program that is understood here."""
-
-    name: str
-    run: Callable[[ProgramCall], Result]
-
-
-def _true(call: ProgramCall) -> Result:
-    del call
-    return Result()
-
-
-def _false(call: ProgramCall) -> Result:
-    del call
-    return Result(1)
 
 
 def _echo(call: ProgramCall) -> Result:
@@ -135,15 +117,61 @@ def _value(hole: str, value: str, problems: list[str]) -> str:
     return str(int(found[1])) if found else "0"
 
 
+# What `test` and `[ … ]` evaluate.
+#
+# Source of the rules: POSIX, Utilities, test.
+
+_COMPARISONS: Mapping[str, Callable[[int, int], bool]] = MappingProxyType(
+    {"-eq": operator.eq, "-ne": operator.ne, "-gt": operator.gt}
+    | {"-ge": operator.ge, "-lt": operator.lt, "-le": operator.le}
+)
+_INTEGER = re.compile(r"[ \t\n]*[+-]?[0-9]{1,18}[ \t\n]*")
+_MOST_WORDS = 64
+"""More words than anybody writes: every `!`, `-a` and `-o` is a level of recursion."""
+
+
+class TestExpressionError(Exception):
+    """A condition that is wrong; the text says how."""
+
+
+def holds(words: tuple[str, ...]) -> bool:
+    """Return whether a condition holds.
+
+    Raises ConditionError for one that is wrong, and UnsupportedError for what is not understood.
+    """
+    if len(words) > _MOST_WORDS:
+        raise UnsupportedError(f"a condition of more than {_MOST_WORDS} words")
+    for joint, all_of in (("-o", False), ("-a", True)):
+        if joint in words[1:-1] and len(words) > 3:
+            place = words.index(joint, 1)
+            sides = (holds(words[:place]), holds(words[place + 1 :]))
+            return all(sides) if all_of else any(sides)
+    if len(words) == 3 and words[1] == "==":
+        raise UnsupportedError("`==` in a condition, which dash refuses and bash reads as `=`")
+    if len(words) == 3 and words[1] in {"=", "!="}:
+        return (words[0] == words[2]) is (words[1] == "=")
+    if len(words) == 3 and words[1] in _COMPARISONS:
+        return _COMPARISONS[words[1]](_integer(words[0]), _integer(words[2]))
+    if len(words) > 1 and words[0] == "!":
+        return not holds(words[1:])
+    if len(words) < 2:
+        return bool(words and words[0])
+    if len(words) == 2 and words[0] in {"-n", "-z"}:
+        return bool(words[1]) is (words[0] == "-n")
+    raise UnsupportedError(f"the condition `[ {' '.join(words)} ]`")
+
+
+def _integer(text: str) -> int:
+    if not _INTEGER.fullmatch(text):
+        raise TestExpressionError(f"Illegal number: {text}")
+    return int(text)
+
+
 def _condition(name: str, words: tuple[str, ...]) -> Result:
     try:
         return Result(0 if holds(words) else 1)
     except TestExpressionError as error:
         return complaint(f"sh: {name}: {error}\n", 2)
-
-
-def _test(call: ProgramCall) -> Result:
-    return _condition("test", call.arguments)
 
 
 def _bracket(call: ProgramCall) -> Result:
@@ -229,11 +257,13 @@ def _grep(call: ProgramCall) -> Result:
             raise call.unsupported("grep")
         return Result(status, (Printed(STDOUT, f"{len(found)}\n"), *missing) if texts else missing)
     if "o" in flags:
-        found = (
-            [part for line in found for part in _parts(call, pattern, line)]
-            if "v" not in flags
-            else []
+        parts = (
+            []
+            if "v" in flags
+            else [part for line in found for part in pattern.finditer(as_bytes(line))]
         )
+        found = [part[0].decode("utf-8", "replace") for part in parts if part[0]]
+        call.usage.step(len(found))
     text = "".join(f"{line}\n" for line in found)
     return Result(status, (*([Printed(STDOUT, text)] if text else ()), *missing))
 
@@ -253,14 +283,6 @@ def _grep_arguments(call: ProgramCall) -> tuple[str, list[str]]:
     if set(flags) - set("qivFEcwxo") or {"w", "o"} <= set(flags):
         raise call.unsupported("grep")
     return flags, words
-
-
-def _parts(call: ProgramCall, pattern: Any, line: str) -> list[str]:
-    found = [
-        one[0].decode("utf-8", "replace") for one in pattern.finditer(as_bytes(line)) if one[0]
-    ]
-    call.usage.step(len(found))
-    return found
 
 
 def _lines(call: ProgramCall, text: str) -> list[str]:
@@ -291,39 +313,6 @@ class _ArgumentError(Exception):
     """An argument that is wrong; the text is what the program prints."""
 
 
-def _ends(call: ProgramCall, name: str) -> tuple[int, list[str]]:
-    """Return the number of lines that are wanted, and all lines; raise _ArgumentError."""
-    count, names = _line_arguments(call, name)
-    if len(names) > 1:
-        raise call.unsupported(name)
-    texts, missing = _files(call, name, tuple(names))
-    if missing:
-        why = "No such file or directory"
-        raise _ArgumentError(f"{name}: cannot open '{names[0]}' for reading: {why}\n")
-    call.usage.step(texts[0].count("\n"))
-    lines = texts[0].split("\n")
-    whole = [f"{line}\n" for line in lines[:-1]]
-    return count, [*whole, lines[-1]] if lines[-1] else whole
-
-
-def _line_arguments(call: ProgramCall, name: str) -> tuple[int, list[str]]:
-    """Return the number of lines and the files that the arguments name; raise _ArgumentError."""
-    count, names, rest = 10, [], iter(call.arguments)
-    for one in rest:
-        if one.startswith("-n"):
-            given = one[2:] or next(rest, None)
-            if given is None:
-                raise _ArgumentError(f"{name}: option requires an argument -- 'n'\n")
-            count = _line_count(call, name, given)
-        elif re.fullmatch("-[0-9]+", one):
-            count = _line_count(call, name, one[1:])
-        elif one.startswith("-") and one != "-":
-            raise call.unsupported(name)
-        else:
-            names.append(one)
-    return count, names
-
-
 def _line_count(call: ProgramCall, name: str, given: str) -> int:
     if re.fullmatch("[-+][0-9]+", given):
         raise call.unsupported(name)
@@ -335,22 +324,35 @@ def _line_count(call: ProgramCall, name: str, given: str) -> int:
     return int(given)
 
 
-def _head(call: ProgramCall) -> Result:
+def _head_or_tail(name: str, call: ProgramCall) -> Result:
+    """Print the first or the last lines of a file, 10 if no number is given."""
+    count, names, rest = 10, [], iter(call.arguments)
     try:
-        count, lines = _ends(call, "head")
+        for one in rest:
+            if one.startswith("-n"):
+                given = one[2:] or next(rest, None)
+                if given is None:
+                    return complaint(f"{name}: option requires an argument -- 'n'\n")
+                count = _line_count(call, name, given)
+            elif re.fullmatch("-[0-9]+", one):
+                count = _line_count(call, name, one[1:])
+            elif one.startswith("-") and one != "-":
+                raise call.unsupported(name)
+            else:
+                names.append(one)
     except _ArgumentError as error:
         return complaint(str(error))
-    return out("".join(lines[:count]))
-
-
-def _tail(call: ProgramCall) -> Result:
-    try:
-        if _line_arguments(call, "tail")[0] == 0:
-            return Result()  # GNU's tail opens no file then
-        count, lines = _ends(call, "tail")
-    except _ArgumentError as error:
-        return complaint(str(error))
-    return out("".join(lines[-count:]))
+    if name == "tail" and count == 0:
+        return Result()  # GNU's tail opens no file then
+    if len(names) > 1:
+        raise call.unsupported(name)
+    texts, missing = _files(call, name, tuple(names))
+    if missing:
+        why = "No such file or directory"
+        return complaint(f"{name}: cannot open '{names[0]}' for reading: {why}\n")
+    call.usage.step(texts[0].count("\n"))
+    lines = re.findall(r"[^\n]*\n|[^\n]+", texts[0])
+    return out("".join(lines[:count] if name == "head" else lines[-count:]))
 
 
 def _seq(call: ProgramCall) -> Result:
@@ -392,23 +394,25 @@ def _kubectl(call: ProgramCall) -> Result:
     return kubectl(call.arguments, call.stdin, call.environment)
 
 
-PROGRAMS: tuple[ShellProgram, ...] = (
-    ShellProgram("true", _true),
-    ShellProgram(":", _true),
-    ShellProgram("false", _false),
-    ShellProgram("echo", _echo),
-    ShellProgram("printf", _printf),
-    ShellProgram("test", _test),
-    ShellProgram("[", _bracket),
-    ShellProgram("cat", _cat),
-    ShellProgram("sleep", _sleep),
-    ShellProgram("rm", _rm),
-    ShellProgram("grep", _grep),
-    ShellProgram("wc", _wc),
-    ShellProgram("head", _head),
-    ShellProgram("tail", _tail),
-    ShellProgram("seq", _seq),
-    ShellProgram("tr", _tr),
-    ShellProgram("kubectl", _kubectl),
+PROGRAMS: Mapping[str, Callable[[ProgramCall], Result]] = MappingProxyType(
+    {
+        "true": lambda _call: Result(),
+        ":": lambda _call: Result(),
+        "false": lambda _call: Result(1),
+        "echo": _echo,
+        "printf": _printf,
+        "test": lambda call: _condition("test", call.arguments),
+        "[": _bracket,
+        "cat": _cat,
+        "sleep": _sleep,
+        "rm": _rm,
+        "grep": _grep,
+        "wc": _wc,
+        "head": lambda call: _head_or_tail("head", call),
+        "tail": lambda call: _head_or_tail("tail", call),
+        "seq": _seq,
+        "tr": _tr,
+        "kubectl": _kubectl,
+    }
 )
 """Every program that scripts may call."""

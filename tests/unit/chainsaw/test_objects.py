@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.chainsaw.objects import with_grace_period
+from kyvsim.chainsaw.operations import with_grace_period
 
 SET = {"terminationGracePeriodSeconds": 5}
 

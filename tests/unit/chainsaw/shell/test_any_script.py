@@ -7,8 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kyvsim.chainsaw.environment import STDERR, STDOUT, ShellEnvironment
-from kyvsim.chainsaw.errors import FailedError, UnsupportedError
-from kyvsim.chainsaw.limits import ScriptLimits, Usage
+from kyvsim.chainsaw.errors import FailedError, ScriptLimits, UnsupportedError, Usage
 from kyvsim.chainsaw.shell.interpreter import KilledError, Shell, parsed
 
 NUMBERS = (

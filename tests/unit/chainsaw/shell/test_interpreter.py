@@ -5,8 +5,7 @@ from itertools import chain
 import pytest
 
 from kyvsim.chainsaw.environment import STDERR, STDOUT, ShellEnvironment
-from kyvsim.chainsaw.errors import HardError, UnsupportedError
-from kyvsim.chainsaw.limits import ScriptLimits, Usage
+from kyvsim.chainsaw.errors import HardError, ScriptLimits, UnsupportedError, Usage
 from kyvsim.chainsaw.shell.interpreter import KilledError, Shell, parsed
 
 OUTPUTS = [

@@ -1,0 +1,678 @@
+"""The operations of steps; `OPERATIONS` lists them."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Result, ShellEnvironment
+from kyvsim.chainsaw.errors import FailedError, HardError, UnsupportedError, Usage
+from kyvsim.chainsaw.expressions import TreeMismatch, check_tree, parse_expression
+from kyvsim.chainsaw.kubectl.read import condition_of
+from kyvsim.chainsaw.session import (
+    POLL,
+    REQUEST,
+    AssertedObjects,
+    Situation,
+    judge,
+    outputs,
+    require,
+    seconds_of,
+    timeout_of,
+)
+from kyvsim.chainsaw.shell.interpreter import KilledError, Shell, parsed
+from kyvsim.chainsaw.shell.parser import AndOr, LiteralPart, Pipeline, Script, Simple
+from kyvsim.chainsaw.unsupported import (
+    is_elsewhere,
+    is_served,
+    require_filled_in,
+    require_installed_so,
+    require_release,
+    require_simulated,
+    require_written,
+)
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.model.chainsaw import UnreachableError
+from kyvsim.model.request import Operation as Verb
+from kyvsim.model.simulation import FailureCause
+from kyvsim.simulator.api_server import ApiRequest, ApiResponse, Client
+
+# Writing objects: attempts at requests, what is expected of them, what is cleaned up later.
+
+
+class Sent(NamedTuple):
+    """How an attempt ended."""
+
+    error: str | None
+    object: Json
+    unexpected: bool = False
+    """Whether it is an error whatever was expected: nothing was sent."""
+    invalid: bool = False
+    """Whether the object cannot be what its kind says."""
+
+
+Send = Callable[[Situation, Json, bool], Sent]
+"""Sends an object once; the last argument says whether it is a dry run."""
+
+
+def answered(response: ApiResponse, obj: Json) -> Sent:
+    """Return how an attempt ended by the server's answer."""
+    if response.error is None:
+        return Sent(None, response.object)
+    invalid = response.error.why is FailureCause.INVALID
+    return Sent(response.error.message, obj, invalid=invalid)
+
+
+def send_all(send: Send, situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Send the objects of an operation one by one; return its outputs, or raise FailedError."""
+    found: dict[str, Json] = {}
+    for written in written_objects(situation, spec):
+        obj = require_usable(situation.templated(spec, written))
+        ending = with_grace_period(
+            in_namespace(situation, obj), situation.session.test.grace_period
+        )
+        found.update(_send_one(situation, spec, ending, send, filled=obj != written))
+    return found
+
+
+def _send_one(
+    situation: Situation, spec: Mapping[str, Json], obj: Json, send: Send, *, filled: bool
+) -> Mapping[str, Json]:
+    dry_run = spec.get("dryRun") is True
+    problem: str | None = None
+    sent = Sent(None, obj)
+
+    def attempt() -> bool:
+        nonlocal problem, sent
+        sent = send(situation, obj, dry_run)
+        expected = {} if sent.unexpected else spec
+        problem = judge(situation, expected, sent.object, sent.error)
+        return problem is None
+
+    situation.session.retry(attempt, timeout_of(situation, spec, situation.timeouts.apply))
+    if problem is not None:
+        if filled and sent.invalid:
+            situation.require_explicit(spec)
+        raise FailedError(problem)
+    return outputs(situation.bind("error", sent.error), spec, sent.object)
+
+
+def create(situation: Situation, obj: Json, dry_run: bool) -> ApiResponse:
+    """Create an object, and remember to delete it."""
+    session = situation.session
+    response = session.client.create(obj, dry_run=dry_run)
+    if response.ok and not dry_run:
+        session.created.append(object_key(obj if response.object is None else response.object))
+    return response
+
+
+# `create`: an object is created; it must not be there.
+
+_EXISTS = "the resource already exists in the cluster"
+
+
+def _create(situation: Situation, obj: Json, dry_run: bool) -> Sent:
+    key = object_key(obj)
+    if key.name and situation.session.client.get(*key) is not None:
+        return Sent(_EXISTS, obj, unexpected=True)
+    return answered(create(situation, obj, dry_run), obj)
+
+
+# `apply`: an object is created, or merged into the one that is there.
+
+
+def _apply(situation: Situation, obj: Json, dry_run: bool) -> Sent:
+    key = object_key(obj)
+    if not key.name or situation.session.client.get(*key) is None:
+        return answered(create(situation, obj, dry_run), obj)
+    return _patch(situation, obj, dry_run)
+
+
+# `patch`: an object is merged into the one that is there.
+
+
+def _patch(situation: Situation, obj: Json, dry_run: bool) -> Sent:
+    client = situation.session.client
+    patch = _with_version(client, obj)
+    return answered(client.merge(object_key(obj), patch, dry_run=dry_run), obj)
+
+
+# `update`: an object takes the place of the one that is there.
+
+
+def _update(situation: Situation, obj: Json, dry_run: bool) -> Sent:
+    client = situation.session.client
+    key = object_key(obj)
+    request = ApiRequest(Verb.UPDATE, key, client.user, _with_version(client, obj), dry_run=dry_run)
+    return answered(client.send(request), obj)
+
+
+def _with_version(client: Client, obj: Json) -> Json:
+    """Return an object with the resourceVersion of the stored one, if there is one."""
+    now = client.get(*object_key(obj))
+    if now is None:
+        return obj
+    version = {"resourceVersion": metadata(now)["resourceVersion"]}
+    return {**obj, "metadata": {**metadata(obj), **version}}
+
+
+# `delete`: objects are deleted, and gone when it ends.
+
+
+def run_delete(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Delete what is named and there; what is not there is no mistake."""
+    propagation = str(spec.get("deletionPropagationPolicy") or situation.propagation)
+    limit = timeout_of(situation, spec, situation.timeouts.delete)
+    for key in referred(situation, spec):
+        before = situation.session.client.get(*key)
+        error = delete_one(situation, key, propagation, limit)
+        problem = judge(situation, spec, before, error)
+        if problem is not None:
+            raise FailedError(problem)
+    return {}
+
+
+def delete_one(situation: Situation, key: ObjectKey, propagation: str, limit: float) -> str | None:
+    """Delete an object and wait until it is gone; return why that failed, or None."""
+    session = situation.session
+    before = session.client.get(*key)
+    if before is None:
+        return None
+    response = session.client.delete(key, propagation)
+    session.wait(REQUEST)
+    if response.error is not None:
+        return None if response.error.reason == "NotFound" else response.error.message
+    if session.wait_until_gone(session.client, key, before, limit):
+        return None
+    return f"{key.kind} `{key.name}` is still there after {limit:g} s"
+
+
+# `sleep`: virtual time passes.
+
+
+def run_sleep(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Let everything happen that is due meanwhile."""
+    situation.session.wait(seconds_of(situation.filled(spec.get("duration"))))
+    return {}
+
+
+# `wait`: until objects are deleted, have a condition, or a field a value.
+
+
+def run_wait(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Wait for every object that is named; raise FailedError where time is up before."""
+    given = situation.filled(dict(spec))
+    met = condition_of(_condition(given.get("for") or {}))
+    names = ("name", "namespace")
+    meta = {name: given[name] for name in names if given.get(name)}
+    obj = {"apiVersion": given.get("apiVersion"), "kind": given.get("kind"), "metadata": meta}
+    if given.get("selector"):
+        raise UnsupportedError("`selector`")
+    wanted = in_namespace(situation, obj)
+    limit = timeout_of(situation, spec, situation.timeouts.exec)
+    if "deletion" not in (given.get("for") or {}) and not candidates(situation, wanted):
+        raise FailedError("no matching resources found")
+
+    def done() -> bool:
+        found = candidates(situation, wanted)
+        return met(None) if not found else all(met(one) for one in found)
+
+    if not situation.session.wait_until(done, limit):
+        raise FailedError(f"timed out after {limit:g} s waiting for the condition")
+    return {}
+
+
+def _condition(wanted: Mapping[str, Json]) -> str:
+    if "deletion" in wanted:
+        return "delete"
+    if "condition" in wanted:
+        one = wanted["condition"]
+        return f"condition={one.get('name')}={one.get('value') or 'True'}"
+    if "jsonPath" in wanted:
+        one = wanted["jsonPath"]
+        return f"jsonpath={one.get('path')}={one.get('value')}"
+    raise UnsupportedError("a condition of another kind")
+
+
+# Operations that only show something to a person: `describe`, `events`, `get`, `podLogs`.
+#
+# Chainsaw calls kubectl for them, which fails for an object that is named and not there.
+
+_POD = MappingProxyType({"apiVersion": "v1", "kind": "Pod"})
+
+
+def show_object(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Show nothing; raise FailedError where what is named is neither here nor in a cluster."""
+    if not spec.get("name"):
+        return {}
+    given = situation.filled(dict(spec))
+    meta = {name: given[name] for name in ("name", "namespace") if given.get(name)}
+    obj = {"apiVersion": given["apiVersion"], "kind": given["kind"], "metadata": meta}
+    wanted = in_namespace(situation, obj)
+    if candidates(situation, wanted) or is_elsewhere(object_key(wanted)):
+        return {}
+    raise FailedError(f"{given['kind']} `{given['name']}` is not there")
+
+
+# `assert` and `error`: waiting for objects to be as a tree says, or not to be.
+
+_IDENTITY = ("apiVersion", "kind")
+_REFERENCE = ("name", "namespace", "labels")
+
+
+def run_assert(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Wait until some object is as each tree says; raise FailedError where none is in time."""
+    limit = timeout_of(situation, spec, situation.timeouts.check)
+    until = situation.session.sim.clock.elapsed + limit
+    for tree in _trees(situation, spec):
+        _require_served(situation, tree)
+        unmet = partial(_unmet, situation, tree)
+        try:
+            _wait(situation, limit, unmet)
+        except HardError:
+            raise
+        except FailedError:
+            _require_in_reach(situation, tree)
+            raise
+        some = [one for one in _candidates(situation, tree) if not _checked(situation, tree, one)]
+        named = [(object_key(one), metadata(one).get("uid")) for one in some if one is not None]
+        if named:
+            standing = AssertedObjects(_name(tree), tuple(named), until, unmet)
+            situation.session.standing.append(standing)
+    return {}
+
+
+def run_error(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Wait until no object is as a tree says; raise FailedError where one stays or becomes so.
+
+    A real cluster is asked until the object is gone, be it that it has not come yet. Here what is
+    under way comes to its end first, within the time limit: what passes here passes there. What
+    comes meanwhile came, even if it is changed again before the end.
+    """
+    limit = timeout_of(situation, spec, situation.timeouts.error)
+    clock = situation.session.sim.clock
+    for tree in _trees(situation, spec):
+        fields = [key for key in tree if not parse_expression(str(key)).engine]
+        if fields and not tree.get("kind"):
+            text = f"`{fields[0]}` of no object: an object that must not be there needs `kind`"
+            raise HardError(f"{text} and `apiVersion`")
+        _require_served(situation, tree)
+        end = clock.elapsed + limit
+        came = _settle(situation, limit, partial(_met, situation, tree))
+        _wait(situation, end - clock.elapsed, partial(_met, situation, tree))
+        if came:
+            raise FailedError(came)
+        _require_in_reach(situation, tree)
+    return {}
+
+
+def _settle(situation: Situation, limit: float, why_not: Callable[[], str]) -> str:
+    """Let what is under way come to its end; return what came on purpose later, "" for nothing.
+
+    What steps of controllers leave behind for moments counts for nothing: nobody would see it.
+    """
+    sim = situation.session.sim
+    came, known, revision = "", why_not(), sim.store.revision
+
+    def check() -> None:
+        nonlocal came, known, revision
+        situation.session.require_bounded()
+        if sim.store.revision != revision:
+            now, revision = why_not(), sim.store.revision
+            came = came or (now if not known else "")
+            known = now
+
+    sim.scheduler.settle(limit, follow_ups=True, after_step=check)
+    return came
+
+
+def _require_served(situation: Situation, tree: Json) -> None:
+    """Raise HardError for a kind that the cluster does not know: chainsaw cannot ask for it."""
+    key = object_key(tree)
+    store = situation.session.sim.store
+    if key.kind and not is_served(key, store):
+        require_release(key, store)
+        require_written(key, store)
+        raise HardError(f'no matches for kind "{key.kind}" in version "{key.api_version}"')
+
+
+def _require_in_reach(situation: Situation, tree: Json) -> None:
+    """Raise UnsupportedError where what was or not, would be another thing in a cluster."""
+    if tree.get("kind"):
+        require_written(object_key(tree), situation.session.sim.store)
+    for one in _candidates(situation, tree):
+        if one is not None:
+            require_filled_in(one, _checked(situation, tree, one))
+            require_installed_so(tree, one, _checked(situation, tree, one))
+
+
+def _trees(situation: Situation, spec: Mapping[str, Json]) -> list[Json]:
+    """Return the trees, with those parts filled in that say which objects are meant."""
+    return [_with_reference(situation, spec, one) for one in written_objects(situation, spec)]
+
+
+def _with_reference(situation: Situation, spec: Mapping[str, Json], tree: Json) -> Json:
+    """Return a tree whose expressions are filled in where they say which object is meant.
+
+    upstream: chainsaw pkg/engine/templating/resource_ref.go, which does so for the apiVersion, the
+    kind, the name, the namespace and the labels, before it looks for objects.
+    """
+    if not metadata(tree) and not tree.get("kind"):
+        return tree
+    filled = _filled_in(situation, spec, tree, _IDENTITY)
+    about = tree.get("metadata")
+    if about.__class__ is dict and about:
+        filled["metadata"] = _filled_in(situation, spec, about, _REFERENCE)
+    return in_namespace(situation, require_usable(filled))
+
+
+def _filled_in(
+    situation: Situation, spec: Mapping[str, Json], data: Json, names: tuple[str, ...]
+) -> dict[str, Json]:
+    return {
+        name: situation.templated(spec, value) if name in names else value
+        for name, value in data.items()
+    }
+
+
+def _wait(situation: Situation, limit: float, why_not: Callable[[], str]) -> None:
+    """Wait until nothing speaks against it; raise FailedError with what does at the end."""
+    reason = ""
+
+    def done() -> bool:
+        nonlocal reason
+        reason = why_not()
+        return not reason
+
+    situation.session.wait(POLL)
+    if not situation.session.wait_until(done, max(limit - POLL, 0.0)):
+        raise FailedError(reason)
+
+
+def _unmet(situation: Situation, tree: Json) -> str:
+    """Return why no object is as a tree says, "" where one is."""
+    some = _candidates(situation, tree)
+    if not some:
+        return f"{_name(tree)}: actual resource not found"
+    problems: list[TreeMismatch] = []
+    for one in some:
+        problems = problems or [*_checked(situation, tree, one)]
+        if not _checked(situation, tree, one):
+            return ""
+    others = f" (and {len(some) - 1} others)" if len(some) > 1 else ""
+    return f"{_name(tree)}{others}: {'; '.join(map(str, problems))}"
+
+
+def _met(situation: Situation, tree: Json) -> str:
+    """Return that an object is as a tree says, "" where none is."""
+    for one in _candidates(situation, tree):
+        if not _checked(situation, tree, one):
+            return f"{_name(one or tree)}: the resource matches, but should not"
+    return ""
+
+
+def _candidates(situation: Situation, tree: Json) -> list[Json]:
+    return candidates(situation, tree) if tree.get("kind") else [None]
+
+
+def _checked(situation: Situation, tree: Json, obj: Json) -> tuple[TreeMismatch, ...]:
+    return check_tree(tree, obj, situation.bindings, situation.session.evaluate)
+
+
+def _name(obj: Json) -> str:
+    key: ObjectKey = object_key(obj)
+    return "/".join(filter(None, (key.api_version, key.kind, key.namespace, key.name or "*")))
+
+
+# `script` and `command`: interpreted here, on the simulated cluster.
+
+_KILLED = -1
+"""Stands for the exit status of a program that was killed, which has none."""
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
+
+
+def run_script(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Run a shell script; raise UnsupportedError where it does what is not interpreted."""
+    if spec.get("shell") or spec.get("shellArgs"):
+        raise UnsupportedError("another shell than sh")
+    script = parsed(text_field(spec, "content"))
+    return _judged(situation, spec, _in_time(situation, spec, script))
+
+
+def run_command(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Run one program with arguments; variables in them are filled in."""
+    variables = _variables(situation, spec)
+    words = [text_field(spec, "entrypoint"), *(spec.get("args") or ())]
+    usage = situation.session.usage
+    filled = [_filled(str(situation.filled(word)), variables, usage) for word in words]
+    command = Simple((), tuple((LiteralPart(word, quoted=True),) for word in filled), ())
+    script = (AndOr(Pipeline((command,), negated=False), ()),)
+    return _judged(situation, spec, _in_time(situation, spec, script))
+
+
+def _in_time(situation: Situation, spec: Mapping[str, Json], script: Script) -> Result:
+    """Run a script; one that takes longer than it may is killed, and fails."""
+    clock = situation.session.sim.clock
+    end = clock.elapsed + timeout_of(situation, spec, situation.timeouts.exec)
+    if spec.get("workDir"):
+        raise UnsupportedError("`workDir`")
+    shell = Shell(ShellEnvironment(situation), _variables(situation, spec), end)
+    try:
+        return shell.run(script)
+    except KilledError:
+        return Result(_KILLED, tuple(shell.printed))
+
+
+def _variables(situation: Situation, spec: Mapping[str, Json]) -> dict[str, str]:
+    found = {"NAMESPACE": situation.session.namespace}
+    for one in spec.get("env") or ():
+        found[str(one.get("name"))] = str(situation.filled(one.get("value")))
+    return found
+
+
+def _filled(text: str, variables: Mapping[str, str], usage: Usage) -> str:
+    def value(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        if name not in variables:
+            raise UnsupportedError(f"the variable `${name}`, which the test does not set")
+        usage.text(len(variables[name]))
+        return variables[name]
+
+    return _VARIABLE.sub(value, text)
+
+
+def _judged(situation: Situation, spec: Mapping[str, Json], result: Result) -> Mapping[str, Json]:
+    """Return the outputs, or raise FailedError: what `check` says, else the exit status."""
+    error = f"exit status {result.status}" if result.status else None
+    if result.status == _KILLED:
+        error = "signal: killed"
+    bound = situation.bind("error", error)
+    for name, stream in (("stdout", STDOUT), ("stderr", STDERR)):
+        read = _mentions(spec.get("check"), f"${name}") or _mentions(
+            spec.get("outputs"), f"${name}"
+        )
+        bound = bound.bind(name, result.text(stream) if read else result.known_text(stream))
+    if spec.get("check") is not None:
+        require(bound, spec["check"], None)
+    elif error is not None:
+        output = result.known_text(STDERR).strip() or result.known_text(STDOUT).strip()
+        raise FailedError(f"{error}: {output}" if output else error)
+    return outputs(bound, spec, None)
+
+
+def _mentions(value: Json, name: str) -> bool:
+    """Return whether some text inside of a value has a name in it."""
+    pending = [value]
+    for one in pending:
+        if one.__class__ is dict:
+            pending += [*one, *one.values()]
+        elif one.__class__ is list:
+            pending += one
+        elif one.__class__ is str and name in one:
+            return True
+    return False
+
+
+# `forceTerminationGracePeriod`: how long the Pods of a test may take to end.
+#
+# Source of the kinds: chainsaw's documentation, "Termination grace period".
+
+_TEMPLATE = ("spec", "template", "spec")
+_PLACES: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
+    {
+        ("v1", "Pod"): ("spec",),
+        ("apps/v1", "Deployment"): _TEMPLATE,
+        ("apps/v1", "StatefulSet"): _TEMPLATE,
+        ("apps/v1", "DaemonSet"): _TEMPLATE,
+        ("batch/v1", "Job"): _TEMPLATE,
+        ("batch/v1", "CronJob"): ("spec", "jobTemplate", *_TEMPLATE),
+    }
+)
+"""Where the specification of Pods is, by apiVersion and kind."""
+
+
+def with_grace_period(obj: Json, seconds: float | None) -> Json:
+    """Return an object whose Pods get some seconds to end; None and 0 leave it as it is."""
+    key = object_key(obj)
+    path = _PLACES.get((key.api_version, key.kind))
+    return obj if path is None or not seconds else _set(obj, path, int(seconds))
+
+
+def _set(data: Json, path: tuple[str, ...], seconds: int) -> Json:
+    if not path:
+        return {**data, "terminationGracePeriodSeconds": seconds}
+    inner = data.get(path[0])
+    if inner.__class__ is not dict:
+        return data
+    return {**data, path[0]: _set(inner, path[1:], seconds)}
+
+
+_REACH = "run `kyvsim chainsaw` on a folder that holds the test and the files that it names"
+
+
+def given_objects(situation: Situation, spec: Mapping[str, Json]) -> list[Json]:
+    """Return the objects of `resource` or `file` as they are to be sent."""
+    return [
+        require_usable(in_namespace(situation, situation.templated(spec, obj)))
+        for obj in written_objects(situation, spec)
+    ]
+
+
+def require_usable(obj: Json) -> Json:
+    """Return an object whose expressions are filled in, if its identity is made of texts.
+
+    Raises HardError where it is not, and UnsupportedError for a kind that is not simulated.
+    """
+    about = obj.get("metadata")
+    if about is not None and about.__class__ is not dict:
+        raise HardError("`metadata` must be a mapping")
+    holders = ((obj, ("apiVersion", "kind")), (about or {}, ("name", "generateName", "namespace")))
+    for holder, names in holders:
+        for name in names:
+            value = holder.get(name)
+            if value is not None and value.__class__ is not str:
+                raise HardError(f"`{name}` must be a string, not `{json.dumps(value)}`")
+    marks = (about or {}).get("labels")
+    if marks is not None and marks.__class__ is not dict:
+        raise HardError("`labels` must be a mapping")
+    require_simulated(object_key(obj))
+    return obj
+
+
+def written_objects(situation: Situation, spec: Mapping[str, Json]) -> Sequence[Json]:
+    """Return the objects of `resource` or `file` as they are written."""
+    if spec.get("resource") is not None:
+        found: Sequence[Json] = [spec["resource"]]
+    else:
+        name = str(situation.filled(text_field(spec, "file")))
+        try:
+            found, why = situation.session.files.of_operation(name)
+        except UnreachableError as error:
+            raise HardError(f"`{name}`: {error}; {_REACH}") from None
+        if why:
+            raise HardError(why)
+        found = [one for document in found for one in _listed(document)]
+        if not found:
+            raise HardError(f"`{name}` holds no object")
+    for obj in found:
+        if obj.__class__ is not dict:
+            raise HardError("an object must be a mapping")
+    return found
+
+
+def _listed(document: Json) -> Sequence[Json]:
+    """Return the objects of a document: what has a list of items is a list, whatever its kind."""
+    items = document.get("items") if document.__class__ is dict else None
+    return items if items.__class__ is list else [document]
+
+
+def in_namespace(situation: Situation, obj: Json) -> Json:
+    """Return an object of a namespaced kind in the test's namespace, if it says no other."""
+    key = object_key(obj)
+    session = situation.session
+    if key.namespace or not key.kind or not session.is_namespaced(key.api_version, key.kind):
+        return obj
+    return {**obj, "metadata": {**metadata(obj), "namespace": session.namespace}}
+
+
+def candidates(situation: Situation, obj: Json) -> list[Json]:
+    """Return the objects in the cluster that a name, or a namespace and labels, choose."""
+    key = object_key(obj)
+    client = situation.session.client
+    if key.name:
+        found = client.get(*key)
+        return [] if found is None else [found]
+    wanted = labels(obj).items()
+    return [
+        one
+        for one in client.list(key.api_version, key.kind, key.namespace)
+        if wanted <= labels(one).items()
+    ]
+
+
+def referred(situation: Situation, spec: Mapping[str, Json]) -> list[ObjectKey]:
+    """Return the identities of the objects in the cluster that `ref` or `file` names."""
+    if spec.get("ref") is None:
+        named = given_objects(situation, spec)
+    else:
+        ref = situation.filled(spec["ref"])
+        names = ("name", "namespace", "labels")
+        meta = {name: ref[name] for name in names if ref.get(name)}
+        kind = {"apiVersion": ref.get("apiVersion"), "kind": ref.get("kind")}
+        if any(one.__class__ is not str for one in (ref.get("labels") or {}).values()):
+            raise HardError("`labels` must be strings")
+        named = [in_namespace(situation, require_usable({**kind, "metadata": meta}))]
+    store = situation.session.sim.store
+    for key in map(object_key, named):
+        require_written(key, store)
+        if not is_served(key, store):
+            raise HardError(f'no matches for kind "{key.kind}" in version "{key.api_version}"')
+    return [object_key(one) for obj in named for one in candidates(situation, obj)]
+
+
+TestOperation = Callable[[Situation, Mapping[str, Json]], Mapping[str, Json]]
+"""Performs an action and returns the bindings it leaves; raises FailedError or UnsupportedError."""
+
+OPERATIONS: Mapping[str, TestOperation] = MappingProxyType(
+    {
+        "apply": partial(send_all, _apply),
+        "create": partial(send_all, _create),
+        "update": partial(send_all, _update),
+        "patch": partial(send_all, _patch),
+        "delete": run_delete,
+        "assert": run_assert,
+        "error": run_error,
+        "sleep": run_sleep,
+        "wait": run_wait,
+        "script": run_script,
+        "command": run_command,
+        "describe": show_object,
+        "get": show_object,
+        "podLogs": lambda situation, spec: show_object(situation, {**spec, **_POD}),
+        # Printing has no effect on the result of a test.
+        "events": lambda _situation, _spec: {},
+    }
+)
+"""Every operation that the simulation performs, by its field in a step."""
