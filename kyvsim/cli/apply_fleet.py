@@ -18,10 +18,10 @@ from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, shown_width, shows_colours
 from kyvsim.fleet import FleetError
 from kyvsim.fleet.engines import Engine, dask, here, processes
-from kyvsim.fleet.plan import ClusterGrouping
 from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.run import Fleet, Progress, run_fleet
 from kyvsim.fleet.store import ReportStore
+from kyvsim.fleet.work import ClusterGrouping
 from kyvsim.load.scratch import scratch_folder
 from kyvsim.model.partial import ReportRow
 from kyvsim.report.fleet import document, grouped, json_of, table, text_of

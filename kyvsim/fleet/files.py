@@ -11,7 +11,7 @@ import hashlib
 import lzma
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -113,14 +113,6 @@ _PASSING = ".tmp"
 """Ends the names of files that are not whole yet."""
 
 
-def _below(folder: str) -> Iterator[str]:
-    for place, folders, names in os.walk(folder):
-        folders[:] = sorted(one for one in folders if not one.startswith("."))
-        for name in sorted(names):
-            if not name.startswith(".") and is_manifest_name(bare_name(name)):
-                yield os.path.join(place, name)
-
-
 def _local_file(name: str) -> InputFile:
     try:
         facts = os.stat(name)
@@ -141,7 +133,14 @@ class LocalFiles:
         or not, and nothing that is hidden.
         """
         if os.path.isdir(path):
-            names = list(_below(path))
+            names = []
+            for place, folders, files in os.walk(path):
+                folders[:] = sorted(one for one in folders if not one.startswith("."))
+                names += [
+                    os.path.join(place, name)
+                    for name in sorted(files)
+                    if not name.startswith(".") and is_manifest_name(bare_name(name))
+                ]
             missing = "no YAML or JSON file in this folder, packed or not"
         elif os.path.exists(path):
             names, missing = [path], ""
@@ -211,11 +210,6 @@ _Read = TypeVar("_Read")
 _MAGIC = frozenset("*?[")
 
 
-def _remote_file(url: str, facts: dict[str, Any]) -> InputFile:
-    entries = (f"{name}={facts[name]}" for name in sorted(facts))
-    return InputFile(url, url, int(facts.get("size") or 0), stamp_of(entries))
-
-
 def _storage(url: str) -> tuple[Any, str]:
     """Return what reads URLs of this kind, and the path in it; raises FleetError."""
     try:
@@ -266,7 +260,12 @@ class RemoteFiles:
         there = [one for one in sorted(entries.items()) if one[1]["type"] == "file"]
         if not there:
             raise FleetError(f"{url}: there is no file that fits")
-        return [_remote_file(files.unstrip_protocol(name), facts) for name, facts in there]
+        found = []
+        for name, facts in there:
+            address = files.unstrip_protocol(name)
+            stamp = stamp_of(f"{fact}={facts[fact]}" for fact in sorted(facts))
+            found.append(InputFile(address, address, int(facts.get("size") or 0), stamp))
+        return found
 
     @staticmethod
     def read(url: str, first: int, last: int | None) -> bytes:
@@ -313,6 +312,7 @@ class RemoteFiles:
 # Credentials are fsspec's business.
 
 _SEPARATOR = b"\n---"
+_CHANGED = "it has changed since the run began: its size is another"
 _AHEAD = 1 << 16
 """Bytes that are read at once in search of the next document."""
 
@@ -352,7 +352,7 @@ def read_whole(file: InputFile) -> bytes:
     """Return the uncompressed content of a file; raises ReadError."""
     data = storage_of(file.address).read(file.address, 0, None)
     if len(data) != file.size:
-        raise ReadError("it has changed since the run began: its size is another")
+        raise ReadError(_CHANGED)
     return unpacked(file.name, data)
 
 
@@ -362,29 +362,24 @@ def read_piece(file: InputFile, first: int, last: int) -> bytes:
     A document begins with its separator, the first one with the file. Those of all pieces are the
     file, to the byte.
     """
+    read = storage_of(file.address).read
     if first == 0 and last == file.size:
         return read_whole(file)
-    read = storage_of(file.address).read
     # One byte before: a separator is one where a line ends before it.
     start = max(first - 1, 0)
     data = read(file.address, start, min(last + len(_SEPARATOR), file.size))
     if len(data) != min(last + len(_SEPARATOR), file.size) - start:
-        raise ReadError("it has changed since the run began: its size is another")
-    begin = _line_of_separator(data, 0) if first else 0
-    if begin < 0 or start + begin >= last:
+        raise ReadError(_CHANGED)
+    # The line of a separator begins behind the end of the line before it.
+    begin = data.find(_SEPARATOR) + 1 if first else 0
+    if (first and not begin) or start + begin >= last:
         return b""
-    end = _line_of_separator(data, last - start - 1)
+    end = data.find(_SEPARATOR, last - start - 1)
     searched = max(last - start - 1, len(data) - len(_SEPARATOR) + 1)
     while end < 0 and start + len(data) < file.size:
         at = start + len(data)
         # A list may be long: reads grow with it.
         data += read(file.address, at, min(at + max(_AHEAD, len(data)), file.size))
-        end = _line_of_separator(data, searched)
+        end = data.find(_SEPARATOR, searched)
         searched = len(data) - len(_SEPARATOR) + 1
-    return data[begin:] if end < 0 else data[begin:end]
-
-
-def _line_of_separator(data: bytes, start: int) -> int:
-    """Return where the next line that separates documents begins, -1 where none does."""
-    found = data.find(_SEPARATOR, start)
-    return found + 1 if found >= 0 else -1
+    return data[begin:] if end < 0 else data[begin : end + 1]

@@ -12,7 +12,7 @@ from kyvsim.fleet.store import Heads, ReportStore, RunEnd, RunPlan
 from kyvsim.load.documents import empty_file
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Head, Key, ReportRow
-from kyvsim.model.result import RefusalCount, ReportedReason
+from kyvsim.model.result import RefusalCount
 from kyvsim.model.source import Location
 from kyvsim.report.results import rule_title
 from kyvsim.report.run import RenderedRun, ResultCounts, Run
@@ -59,14 +59,10 @@ def merged(*some: Heads) -> Heads:
             if stamps.setdefault(head.file, head.stamp) != head.stamp:
                 text = "there are partial reports on two contents of this file"
                 raise FleetError(f"{head.file}: {text}: evaluate it again with --resume")
+            # Of two reports on a piece one that could be made counts, and then any.
             known = found.get(key)
-            found[key] = min(known, head, key=_preference) if known else head
+            found[key] = min(known or head, head, key=lambda one: (one.failed, repr(one.remarks)))
     return found
-
-
-def _preference(head: Head) -> tuple[bool, str]:
-    """Return what is smaller for the report that counts: one that could be made, and any other."""
-    return head.failed, repr(head.remarks)
 
 
 def settled(heads: Heads, sizes: Mapping[str, int]) -> Merged:
@@ -115,45 +111,37 @@ def _in_order(file: str, heads: Iterable[Head], size: int) -> tuple[list[MergedP
 def remarks_of(pieces: Iterable[MergedPiece]) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of the files, in the order of a run in one process."""
     some = tuple(pieces)
-    diagnostics = [_merge_moved(piece, one) for piece in some for one in piece.head.remarks]
-    diagnostics += [empty_file(file) for file in _empty_files(some)]
-    return (
-        *diagnostics,
-        *(_merge_moved(piece, one) for piece in some for one in piece.head.problems),
-    )
+    diagnostics = [_moved(piece, one) for piece in some for one in piece.head.remarks]
+    filled: dict[str, bool] = {}
+    for head, _ in some:
+        has_some = bool(head.objects or head.remarks or head.problems)
+        filled[head.file] = filled.get(head.file, False) or has_some
+    diagnostics += [empty_file(file) for file, has_some in filled.items() if not has_some]
+    return (*diagnostics, *(_moved(piece, one) for piece in some for one in piece.head.problems))
 
 
 def refusals_of(pieces: Iterable[MergedPiece]) -> Iterator[RefusalCount]:
     """Yield why an API server refuses objects, with the places in the files."""
     for piece in pieces:
         for one in piece.head.refusals:
-            place = one.location
-            line, column = moved(piece, place.line, place.column)
-            yield one._replace(location=place._replace(line=line, column=column))
+            yield one._replace(location=_in_file(piece, one.location))
 
 
-def _empty_files(pieces: Iterable[MergedPiece]) -> list[str]:
-    """Return the files in which there is no document."""
-    filled: dict[str, bool] = {}
-    for head, _ in pieces:
-        has_some = bool(head.objects or head.remarks or head.problems)
-        filled[head.file] = filled.get(head.file, False) or has_some
-    return [file for file, has_some in filled.items() if not has_some]
-
-
-def _merge_moved(piece: MergedPiece, remark: Diagnostic) -> Diagnostic:
-    """Return a remark on a piece as one on its file."""
-    place = remark.location
+def _moved(piece: MergedPiece, one: Diagnostic) -> Diagnostic:
+    place = one.location
     if place is None or not place.line or place.file != piece.head.file:
-        return remark
-    line, column = moved(piece, place.line, place.column)
-    return remark._replace(location=place._replace(line=line, column=column))
+        return one
+    return one._replace(location=_in_file(piece, place))
 
 
 def moved(piece: MergedPiece, line: int, column: int) -> tuple[int, int]:
     """Return line and column in the file of a location in a piece; 0 if unknown."""
     known = piece.lines_before >= 0 and line > 0
     return (line + piece.lines_before, column) if known else (0, 0)
+
+
+def _in_file(piece: MergedPiece, place: Location) -> Location:
+    return Location(place.file, *moved(piece, place.line, place.column))
 
 
 TellRows: TypeAlias = Callable[[Iterable[ReportRow]], tuple[str, list[str]]]
@@ -173,7 +161,9 @@ class Reports(NamedTuple):
     def rows(self) -> Iterator[Iterator[ReportRow]]:
         """Yield the rows of each piece, with lines and columns of the file."""
         for piece in self.merged.pieces:
-            yield _rows(self.homes[piece.head.key], piece)
+            yield (
+                _row_in_file(piece, row) for row in self.homes[piece.head.key].rows(piece.head.key)
+            )
 
     def rendered_by(self, tell: TellRows) -> Run:
         """Return the run with its rows as rendered by a format, read lazily."""
@@ -188,12 +178,29 @@ class Reports(NamedTuple):
         return self.run._replace(rendered=RenderedRun([pieces()], [{"unchecked": unchecked}]))
 
 
+def _row_in_file(piece: MergedPiece, row: ReportRow) -> ReportRow:
+    """Return a row of a piece with locations in the file; without excerpts if they are unknown."""
+    reasons = []
+    for one in row.reasons:
+        seen_at = one.seen_at and _in_file(piece, one.seen_at)
+        excerpt = None if seen_at and not seen_at.line else one.excerpt
+        reasons.append(one._replace(seen_at=seen_at, excerpt=excerpt))
+    line, column = moved(piece, row.line, row.column)
+    at = moved(piece, *row.at)
+    return row._replace(line=line, column=column, at=at, reasons=tuple(reasons))
+
+
 def reports_in(stores: Iterable[ReportStore]) -> Reports:
     """Return the merged reports of some folders, in any order.
 
     Raises FleetError where a folder has none, or where they do not belong together.
     """
-    plans = [(store, _plan_in(store)) for store in stores]
+    plans: list[tuple[ReportStore, RunPlan]] = []
+    for store in stores:
+        own_plan = store.plan()
+        if own_plan is None:
+            raise FleetError(f"{store.folder}: there are no partial reports of a run")
+        plans.append((store, own_plan))
     plans.sort(key=lambda pair: min(pair[1].files, default=""))
     plan = plans[0][1]
     found = [(store, store.heads(own)) for store, own in plans]
@@ -202,14 +209,41 @@ def reports_in(stores: Iterable[ReportStore]) -> Reports:
     sizes = {name: size for _, own in plans for name, (size, _) in own.files.items()}
     parts = settled(heads, sizes)
     ends = [_end_of(store, own) for store, own in plans]
-    return Reports(plan, parts, _run(plans, parts, ends), homes)
-
-
-def _plan_in(store: ReportStore) -> RunPlan:
-    plan = store.plan()
-    if plan is None:
-        raise FleetError(f"{store.folder}: there are no partial reports of a run")
-    return plan
+    result_counts = counts_of(parts.pieces, audit_warn=plans[0][1].audit_warn)
+    count = sum(one.head.resources for one in parts.pieces)
+    before = _each(own.before for _, own in plans)
+    after = _each(own.after for _, own in plans)
+    missing = [
+        Diagnostic(
+            "KV082",
+            Severity.ERROR,
+            f"there is no report on its bytes {first} to {last}",
+            Location(file),
+        )
+        for file, first, last in parts.gaps
+    ]
+    last = _each(end.last for end in ends) if result_counts.unmatched == count else ()
+    refused = RefusedObjects(is_final=True)
+    refused.merge(refusals_of(parts.pieces))
+    errors = _each((one for one in end.remarks if one.severity is Severity.ERROR) for end in ends)
+    others = [one for one in ends[0].remarks if all(one in end.remarks for end in ends)]
+    common = tuple(dict.fromkeys((*others, *errors)))
+    run = Run(
+        policies=(),
+        resource_count=count,
+        rule_count=plans[0][1].rules,
+        exception_count=plans[0][1].exceptions,
+        diagnostics=(
+            *(*before, *remarks_of(parts.pieces), *missing, *after),
+            *(*common, *warnings_of(refused.found)),
+        ),
+        responses=iter(()),
+        result_counts=result_counts,
+        audit_warn=plans[0][1].audit_warn,
+        final_checks=lambda _: last,
+        left_out=_each(own.left_out for _, own in plans),
+    )
+    return Reports(plan, parts, run, homes)
 
 
 def _end_of(store: ReportStore, plan: RunPlan) -> RunEnd:
@@ -222,46 +256,8 @@ def _end_of(store: ReportStore, plan: RunPlan) -> RunEnd:
     return RunEnd(plan.run, (unfinished,), ())
 
 
-def _run(plans: list[tuple[ReportStore, RunPlan]], parts: Merged, ends: list[RunEnd]) -> Run:
-    result_counts = counts_of(parts.pieces, audit_warn=plans[0][1].audit_warn)
-    count = sum(one.head.resources for one in parts.pieces)
-    before = _each(own.before for _, own in plans)
-    after = _each(own.after for _, own in plans)
-    missing = tuple(map(_missing, parts.gaps))
-    last = _each(end.last for end in ends) if result_counts.unmatched == count else ()
-    refused = RefusedObjects(is_final=True)
-    refused.merge(refusals_of(parts.pieces))
-    return Run(
-        policies=(),
-        resource_count=count,
-        rule_count=plans[0][1].rules,
-        exception_count=plans[0][1].exceptions,
-        diagnostics=(
-            *(*before, *remarks_of(parts.pieces), *missing, *after),
-            *(*_common(ends), *warnings_of(refused.found)),
-        ),
-        responses=iter(()),
-        result_counts=result_counts,
-        audit_warn=plans[0][1].audit_warn,
-        final_checks=lambda _: last,
-        left_out=_each(own.left_out for _, own in plans),
-    )
-
-
-def _common(ends: list[RunEnd]) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics of ends; missing kinds count only if all ends report them."""
-    errors = _each((one for one in end.remarks if one.severity is Severity.ERROR) for end in ends)
-    others = [one for one in ends[0].remarks if all(one in end.remarks for end in ends)]
-    return tuple(dict.fromkeys((*others, *errors)))
-
-
 def _each(some: Iterable[Iterable[Diagnostic]]) -> tuple[Diagnostic, ...]:
     return tuple(dict.fromkeys(one for found in some for one in found))
-
-
-def _missing(gap: Gap) -> Diagnostic:
-    text = f"there is no report on its bytes {gap.first} to {gap.last}"
-    return Diagnostic("KV082", Severity.ERROR, text, Location(gap.file))
 
 
 def counts_of(pieces: Iterable[MergedPiece], *, audit_warn: bool) -> ResultCounts:
@@ -278,21 +274,3 @@ def counts_of(pieces: Iterable[MergedPiece], *, audit_warn: bool) -> ResultCount
                 failed = result_counts.severities.get(one.severity, 0)
                 result_counts.severities[one.severity] = failed + one.number
     return result_counts
-
-
-def _rows(store: ReportStore, piece: MergedPiece) -> Iterator[ReportRow]:
-    for row in store.rows(piece.head.key):
-        line, column = moved(piece, row.line, row.column)
-        reasons = tuple(_reports_moved(piece, one) for one in row.reasons)
-        at = moved(piece, *row.at)
-        yield row._replace(line=line, column=column, at=at, reasons=reasons)
-
-
-def _reports_moved(piece: MergedPiece, reason: ReportedReason) -> ReportedReason:
-    """Return a reason with its location in the file; without an excerpt if it is unknown."""
-    place = reason.seen_at
-    if place is None:
-        return reason
-    line, column = moved(piece, place.line, place.column)
-    seen_at = place._replace(line=line, column=column)
-    return reason._replace(seen_at=seen_at, excerpt=reason.excerpt if line else None)

@@ -21,10 +21,20 @@ from kyvsim.api.portable_inputs import Ready, are_shared, made_ready
 from kyvsim.fleet import FleetError, OtherVersionError
 from kyvsim.fleet.engines import Engine
 from kyvsim.fleet.files import InputFile, found_files
-from kyvsim.fleet.plan import PIECE_BYTES, ClusterGrouping, WorkItem, clusters_of, planned, whole
 from kyvsim.fleet.reports import counts_of, remarks_of, settled
 from kyvsim.fleet.store import Heads, ReportStore, RunEnd, RunPlan
-from kyvsim.fleet.work import Assignment, ItemOutcome, assigned, evaluate
+from kyvsim.fleet.work import (
+    PIECE_BYTES,
+    Assignment,
+    ClusterGrouping,
+    ItemOutcome,
+    WorkItem,
+    assigned,
+    clusters_of,
+    evaluate,
+    planned,
+    whole,
+)
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Head, Key, Partial
 from kyvsim.model.result import Phase
@@ -112,9 +122,17 @@ def _attempt(
     try:
         while under_way or (waiting and not broken):
             width = engine.width()
-            manned = _still_there(engine, width, manned)
+            if not engine.is_there():
+                raise FleetError(_gone(engine))
+            now = time.monotonic()
+            if not width and now - manned > _PATIENCE:
+                raise FleetError(f"{engine.name} has had no worker for {_PATIENCE:.0f} seconds")
+            manned = now if width else manned
             broken = broken or not _filled(executor, engine, work, (waiting, under_way, width))
-            for future in _done(under_way, idle=bool(waiting) and not broken):
+            if not under_way:
+                time.sleep(_GLANCE if (bool(waiting) and not broken) else 0)
+            done = wait(under_way, _GLANCE, FIRST_COMPLETED).done
+            for future in done:
                 item, end = under_way.pop(future), _end_of(future, engine)
                 broken |= engine.breaks and isinstance(end, Lost)
                 yield item, end
@@ -140,25 +158,6 @@ def _filled(
             waiting.appendleft(item)
             return False
     return True
-
-
-def _done(
-    under_way: Mapping[Future[ItemOutcome], WorkItem], *, idle: bool
-) -> set[Future[ItemOutcome]]:
-    """Return the futures that are done after a while; `idle`: there is work but no worker."""
-    if not under_way:
-        time.sleep(_GLANCE if idle else 0)
-    return wait(under_way, _GLANCE, FIRST_COMPLETED).done
-
-
-def _still_there(engine: Engine, width: int, manned: float) -> float:
-    """Return when there was a worker last; raises FleetError after too long a wait."""
-    if not engine.is_there():
-        raise FleetError(_gone(engine))
-    now = time.monotonic()
-    if not width and now - manned > _PATIENCE:
-        raise FleetError(f"{engine.name} has had no worker for {_PATIENCE:.0f} seconds")
-    return now if width else manned
 
 
 def _end_of(future: Future[ItemOutcome], engine: Engine) -> _End:
@@ -234,10 +233,41 @@ def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterato
         yield Progress(len(items) - len(todo), len(items))
         if todo:
             engine = stack.enter_context(fleet.engine)
-            yield from _evaluated(engine, assignment, todo, (state, len(items)))
-        end = _end(ready, plan, state)
-        apart = () if fleet.per else tuple(_apart(state))
-        fleet.store.finish(end._replace(remarks=(*end.remarks, *apart)))
+            work = FleetWork(assignment, state.needs, state.following)
+            evaluated = carried_out(engine, work, todo)
+            for done, (item, outcome) in enumerate(evaluated, len(items) - len(todo) + 1):
+                state.note(item, outcome)
+                yield Progress(done, len(items) + len(state.asking))
+        sizes = {name: size for name, (size, _) in plan.files.items()}
+        pieces = settled(state.heads, sizes).pieces
+        result_counts = counts_of(pieces, audit_warn=plan.audit_warn)
+        count = sum(one.head.resources for one in pieces)
+        kinds = {json.dumps(kind): kind for one in pieces for kind in one.head.objects}
+        sample = Sample(tuple(kinds.values()), count)
+        # Names in exceptions and values may refer to objects anywhere: they are not checked.
+        read = ready.read._replace(
+            diagnostics=(*plan.before, *remarks_of(pieces), *plan.after),
+            exceptions=ready.read.exceptions._replace(rules=()),
+            values=None,
+        )
+        run = run_of(ready.compiled, ready.inputs, read, sample)
+        diagnostics = run.diagnostics[len(read.diagnostics) :]
+        if phases_of(ready.compiled) - {Phase.VALIDATE}:
+            text = "objects that policies change or create are not part of partial reports"
+            shown = Diagnostic("KV084", Severity.WARNING, f"{text}: only their results are")
+            diagnostics = (*diagnostics, shown)
+        end = RunEnd(plan.run, diagnostics, run.final_checks(count - result_counts.unmatched))
+        some = state.heads.values()
+        if (
+            not fleet.per
+            and len(state.clusters) > 1
+            and any(one.asked or are_shared(one.objects) for one in some)
+        ):
+            text = "each file counts as the dump of one cluster: rules see no objects of other"
+            text += " files (--cluster-per says otherwise)"
+            apart = Diagnostic("KV083", Severity.WARNING, text)
+            end = end._replace(remarks=(*end.remarks, apart))
+        fleet.store.finish(end)
 
 
 def _begun(
@@ -313,63 +343,6 @@ class _RunState(NamedTuple):
         part = f"bytes {item.first} to {item.last}: " if item.alone else ""
         for file in item.files:
             text = f"{part}{failure.text}"
-            place = Location(file.name)
-            head = Head(
-                file=file.name,
-                first=item.first,
-                last=item.last if item.alone else file.size,
-                stamp=file.stamp,
-                assignment=self.plan.assignment,
-                cluster=item.cluster,
-                lines=0,
-                remarks=(Diagnostic("KV081", Severity.ERROR, text, place),),
-                failed=True,
-            )
-            yield Partial(head)
-
-
-def _evaluated(
-    engine: Engine, assignment: Assignment, todo: list[WorkItem], known: tuple[_RunState, int]
-) -> Iterator[Progress]:
-    state, total = known
-    done = total - len(todo)
-    work = FleetWork(assignment, state.needs, state.following)
-    for item, end in carried_out(engine, work, todo):
-        state.note(item, end)
-        done += 1
-        yield Progress(done, total + len(state.asking))
-
-
-def _end(ready: Ready, plan: RunPlan, state: _RunState) -> RunEnd:
-    """Return the diagnostics that need all results."""
-    sizes = {name: size for name, (size, _) in plan.files.items()}
-    pieces = settled(state.heads, sizes).pieces
-    result_counts = counts_of(pieces, audit_warn=plan.audit_warn)
-    count = sum(one.head.resources for one in pieces)
-    kinds = {json.dumps(kind): kind for one in pieces for kind in one.head.objects}
-    sample = Sample(tuple(kinds.values()), count)
-    # Names in exceptions and values may refer to objects anywhere: they are not checked.
-    read = ready.read._replace(
-        diagnostics=(*plan.before, *remarks_of(pieces), *plan.after),
-        exceptions=ready.read.exceptions._replace(rules=()),
-        values=None,
-    )
-    run = run_of(ready.compiled, ready.inputs, read, sample)
-    diagnostics = (*run.diagnostics[len(read.diagnostics) :], *_without_objects(ready))
-    return RunEnd(plan.run, diagnostics, run.final_checks(count - result_counts.unmatched))
-
-
-def _without_objects(ready: Ready) -> Iterator[Diagnostic]:
-    """Yield that what policies change or create is not shown."""
-    if phases_of(ready.compiled) - {Phase.VALIDATE}:
-        text = "objects that policies change or create are not part of partial reports"
-        yield Diagnostic("KV084", Severity.WARNING, f"{text}: only their results are")
-
-
-def _apart(state: _RunState) -> Iterator[Diagnostic]:
-    """Yield that objects of one file were not seen beside those of another, if it may matter."""
-    heads = state.heads.values()
-    matters = any(one.asked or are_shared(one.objects) for one in heads)
-    if matters and len(state.clusters) > 1:
-        text = "each file counts as the dump of one cluster: rules see no objects of other files"
-        yield Diagnostic("KV083", Severity.WARNING, f"{text} (--cluster-per says otherwise)")
+            problem = Diagnostic("KV081", Severity.ERROR, text, Location(file.name))
+            head = item.head(file, self.plan.assignment)
+            yield Partial(head._replace(remarks=(problem,), failed=True))

@@ -151,7 +151,11 @@ class ReportStore:
 
     def write(self, partial: Partial) -> None:
         """Write a report in the place of an older one on the same piece; raises FleetError."""
-        place = self._place(_name(partial.head.key) + self._format.suffix)
+        file, first, last = partial.head.key
+        content = hashlib.sha256(f"{file}\0{first}\0{last}".encode("utf-8", "surrogatepass"))
+        shown = _UNSAFE.sub("_", file.rpartition("/")[2])[:60].lstrip(".")
+        name = f"{shown}-{first}-{content.hexdigest()[:16]}"
+        place = self._place(name + self._format.suffix)
         self._files.write(place, self._format.write(partial))
         self._places[partial.head.key] = place
 
@@ -228,11 +232,3 @@ def _fits(head: Head, plan: RunPlan) -> bool:
     """Return whether a report is on what a plan is about: this file, this content."""
     known = plan.files.get(head.file)
     return known is not None and known[1] == head.stamp
-
-
-def _name(key: Key) -> str:
-    """Return what the file of a report is called: the same for the same piece."""
-    file, first, last = key
-    content = hashlib.sha256(f"{file}\0{first}\0{last}".encode("utf-8", "surrogatepass"))
-    shown = _UNSAFE.sub("_", file.rpartition("/")[2])[:60].lstrip(".")
-    return f"{shown}-{first}-{content.hexdigest()[:16]}"

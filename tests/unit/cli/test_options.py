@@ -6,7 +6,7 @@ from kyvsim.cli.command import Command
 from kyvsim.cli.options import list_option
 from kyvsim.cli.parameters import Effect, argument, option
 from kyvsim.fleet.partials import FORMATS
-from kyvsim.fleet.plan import ClusterGrouping
+from kyvsim.fleet.work import ClusterGrouping
 
 _FLEETS = {"partials_format": FORMATS, "cluster_per": ClusterGrouping}
 """What is written out in the options, since a start does not load fleets."""
