@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledRule
 from kyvsim.engine.policy import open_for
-from kyvsim.kubernetes.objects import ObjectKey, object_key
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow, RowOutcome
 from kyvsim.suite.compare import (
+    Files,
     ResultObject,
     RowContext,
     RowVerdict,
@@ -21,7 +22,6 @@ from kyvsim.suite.compare import (
     weigh,
     weigh_status,
 )
-from kyvsim.suite.lenient import select_rows
 from kyvsim.suite.row_targets import (
     RowIndex,
     TargetPolicy,
@@ -30,7 +30,7 @@ from kyvsim.suite.row_targets import (
     target_policies,
     target_resources,
 )
-from kyvsim.suite.run import ResourceAnswers, SuiteInputs
+from kyvsim.suite.run import ResourceAnswers, SuiteInputs, leads_to_payload
 
 NO_MATCH = "no match"
 EXCLUDED = "excluded"
@@ -109,7 +109,9 @@ def judge_row(row: ExpectedRow, known: RowIndex, bench: RowContext) -> Iterator[
         verdict = missing_target(row, known, {**bench.unread, **bench.refused})
         yield outcome(row, row.rule, ", ".join(row.resources or ()), verdict)
         return
-    if row.operation and _only_delete(meant):
+    if row.operation and all(
+        rule.stage.phase is Phase.DELETE for one in meant for rule in one.rules
+    ):
         text = "what deletes is not asked of an operation"
         yield outcome(
             row, row.rule, ", ".join(row.resources or ()), RowVerdict(False, _UNRUN, text)
@@ -122,11 +124,20 @@ def judge_row(row: ExpectedRow, known: RowIndex, bench: RowContext) -> Iterator[
     if not found:
         text = f"it ran on none of {len(keys)} resources" if keys else "there are no resources"
         yield outcome(row, row.rule, "", RowVerdict(False, _UNRUN, text))
-    yield from _files_without_object(row, keys, meant, bench)
-
-
-def _only_delete(meant: Iterable[TargetPolicy]) -> bool:
-    return all(rule.stage.phase is Phase.DELETE for one in meant for rule in one.rules)
+    if len(row.generated) < 2 or row.result != RuleStatus.PASS.value:
+        return
+    triggers = bench.observed.triggers[row.operation]
+    made = {
+        object_key(obj)
+        for key in keys
+        for answer in _answers(row, triggers.get(key), meant)
+        for obj in answer.result.generated
+    }
+    for file in row.generated:
+        expected = bench.files[file]
+        if not isinstance(expected, str) and made.isdisjoint(map(object_key, expected)):
+            text = f"nothing in `{file}` was generated"
+            yield outcome(row, row.rule, "", RowVerdict(False, "Nothing generated", text))
 
 
 def _on_resource(
@@ -152,11 +163,15 @@ def _on_resource(
             outcomes.append(_outcome(row, shown_key(key), result, verdict))
     if outcomes:
         return outcomes
-    texts = _unchecked(answers, meant)
-    if texts:
-        unheard = RowVerdict(False, _UNRUN, f"not checked: {'; '.join(texts)}")
-        return [outcome(row, row.rule, shown_key(key), unheard)]
-    kind = _silence(answers, meant)
+    kind = NO_MATCH
+    if answers is not None:
+        names = dict.fromkeys(one.compiled.policy.name for one in meant)
+        texts = [text for name in names for text in answers.unchecked.get(name, ())]
+        if texts:
+            unheard = RowVerdict(False, _UNRUN, f"not checked: {'; '.join(texts)}")
+            return [outcome(row, row.rule, shown_key(key), unheard)]
+        kinds = [why_silent(one.compiled.policy, one.rules, answers) for one in meant]
+        kind = next((kind for kind in (NOTHING_TO_CHECK, EXCLUDED) if kind in kinds), NO_MATCH)
     if row.result == _SKIP:
         shown = outcome(row, row.rule, shown_key(key), RowVerdict(True, "Ok", _SILENCE[kind]))
         return [shown._replace(skip=kind)]
@@ -205,7 +220,11 @@ def _verdicts(
     if result.generated:
         return
     if result.phase is Phase.GENERATE:
-        yield "", _nothing_generated(row, answer)
+        verdict = weigh_status(row, policy, result)
+        if row.generated and verdict.passed and result.status is RuleStatus.PASS:
+            reason = result.note or "no object was generated"
+            verdict = RowVerdict(False, "Nothing generated", reason)
+        yield "", verdict
         return
     if not row.patched and not any(row.generated):
         yield "", weigh_status(row, policy, result)  # as for most rows: there is no file
@@ -214,65 +233,17 @@ def _verdicts(
     objects = [target.object for target in result.targets] if row.patched else []
     left = [ResultObject(policy, result, obj) for obj in objects or [response.object]]
     verdicts = [weigh(row, one, bench.files) for one in left]
-    yield "", _first_of(row, verdicts, answer)
-
-
-def _first_of(row: ExpectedRow, verdicts: Sequence[RowVerdict], answer: _RowAnswer) -> RowVerdict:
-    """Return the first verdict that is no pass, of those on objects that the file has."""
     compared = [one for one in verdicts if not one.missing]
     goldens = tuple(golden for one in compared or verdicts for golden in one.goldens)
     if compared:
         first = next((one for one in compared if not one.passed), compared[0])
-        return first._replace(goldens=goldens)
-    if answer.result.status is RuleStatus.PASS:
-        return verdicts[0]._replace(goldens=goldens)
-    # Without a mutation there is nothing that a file of patched objects needs to have.
-    return weigh_status(row, answer.response.policy, answer.result)
-
-
-def _nothing_generated(row: ExpectedRow, answer: _RowAnswer) -> RowVerdict:
-    verdict = weigh_status(row, answer.response.policy, answer.result)
-    passed = answer.result.status is RuleStatus.PASS
-    if row.generated and verdict.passed and passed:
-        return RowVerdict(
-            False, "Nothing generated", answer.result.note or "no object was generated"
-        )
-    return verdict
-
-
-def _silence(answers: ResourceAnswers | None, meant: Sequence[TargetPolicy]) -> str:
-    if answers is None:
-        return NO_MATCH
-    kinds = [why_silent(one.compiled.policy, one.rules, answers) for one in meant]
-    return next((kind for kind in (NOTHING_TO_CHECK, EXCLUDED) if kind in kinds), NO_MATCH)
-
-
-def _unchecked(answers: ResourceAnswers | None, meant: Sequence[TargetPolicy]) -> tuple[str, ...]:
-    """Return what policies could not look at, although they say nothing of it."""
-    if answers is None:
-        return ()
-    names = dict.fromkeys(one.compiled.policy.name for one in meant)
-    return tuple(text for name in names for text in answers.unchecked.get(name, ()))
-
-
-def _files_without_object(
-    row: ExpectedRow, keys: Sequence[ObjectKey], meant: Sequence[TargetPolicy], bench: RowContext
-) -> Iterator[RowOutcome]:
-    """Yield a failure for each of several expected files of which nothing was generated."""
-    if len(row.generated) < 2 or row.result != RuleStatus.PASS.value:
-        return
-    triggers = bench.observed.triggers[row.operation]
-    made = {
-        object_key(obj)
-        for key in keys
-        for answer in _answers(row, triggers.get(key), meant)
-        for obj in answer.result.generated
-    }
-    for file in row.generated:
-        expected = bench.files[file]
-        if not isinstance(expected, str) and made.isdisjoint(map(object_key, expected)):
-            text = f"nothing in `{file}` was generated"
-            yield outcome(row, row.rule, "", RowVerdict(False, "Nothing generated", text))
+        verdict = first._replace(goldens=goldens)
+    elif result.status is RuleStatus.PASS:
+        verdict = verdicts[0]._replace(goldens=goldens)
+    else:
+        # Without a mutation there is nothing that a file of patched objects needs to have.
+        verdict = weigh_status(row, policy, result)
+    yield "", verdict
 
 
 def check_rows(
@@ -284,3 +255,126 @@ def check_rows(
         found = select_rows(row, bench) if lenient else judge_row(row, known, bench)
         for one in found:
             yield row, one
+
+
+# The reading of rows that the reference program has (`--lenient`), row for row.
+
+# What it does with rows that never ran is kept: a resource that no rule had anything to say of
+# passes as excluded, unknown names mean all resources. Source of the rules: upstream
+# cmd/cli/kubectl-kyverno/commands/test/output.go
+
+_GENERATE = Phase.GENERATE
+
+
+def select_rows(row: ExpectedRow, bench: RowContext) -> Iterator[RowOutcome]:
+    """Yield what came of a row, once for each rule and resource that it means."""
+    triggers = bench.observed.triggers[row.operation]
+    for key in candidates(row, (*bench.observed.targets, *triggers)):
+        rows, dropped = _of_trigger(row, key, triggers.get(key), bench.files)
+        rows += [
+            outcome(
+                row,
+                found.result.rule.name,
+                shown_key(key),
+                weigh(
+                    row,
+                    ResultObject(found.response.policy, found.result, found.object),
+                    bench.files,
+                ),
+            )
+            for found in bench.observed.targets.get(key, ())
+        ]
+        if rows:
+            yield from rows
+        elif not dropped:
+            invalid = bench.refused.get(row.policy.rpartition("/")[2])
+            shown = ("Fail", "Not found", "Not found")
+            if invalid is not None:
+                shown = ("Skip", "Invalid Policy", invalid)
+            yield RowOutcome(row.policy, row.rule, shown_key(key), *shown)
+
+
+def candidates(row: ExpectedRow, every: Sequence[ObjectKey]) -> Sequence[ObjectKey]:
+    """Return those of the resources that a row means: all, where it names none that is there."""
+    if row.resources is None:
+        return every
+    named = [key for name in row.resources for key in every if _is_named(key, name)]
+    named += [
+        key
+        for spec in row.specs
+        for key in every
+        if (key.api_version, key.namespace, key.name)
+        == (spec.api_version, spec.namespace, spec.name)
+    ]
+    return named or every
+
+
+def _is_named(key: ObjectKey, name: str) -> bool:
+    if leads_to_payload(name, key):
+        return True
+    return name == key.name or name.split("/") == [key.namespace, key.name]
+
+
+def _of_trigger(
+    row: ExpectedRow, key: ObjectKey, answers: ResourceAnswers | None, files: Files
+) -> tuple[list[RowOutcome], bool]:
+    """Return the rows for a resource, and whether one was dropped for want of a counterpart."""
+    rows: list[RowOutcome] = []
+    dropped = False
+    name = row.policy.rpartition("/")[2]
+    for response in answers.responses.get(name, ()) if answers else ():
+        weighed = tuple(_weighed(row, response, files))
+        kept = [(result, name, verdict) for result, name, verdict in weighed if verdict]
+        dropped = dropped or len(kept) < len(weighed)
+        rows += [
+            outcome(row, result.rule.name, name or shown_key(key), verdict)
+            for result, name, verdict in kept
+        ]
+        if not rows and not dropped:
+            excluded = ("Pass", "Excluded", "Excluded")
+            rows.append(RowOutcome(row.policy, row.rule, shown_key(key), *excluded))
+    return rows, dropped
+
+
+def _weighed(
+    row: ExpectedRow, response: PolicyResponse, files: Files
+) -> Iterator[tuple[RuleResult, str, RowVerdict | None]]:
+    """Yield the results that a row means with name and verdict; None for one that is dropped."""
+    for result in response.results:
+        if not means_rule(row, response.policy, result.rule.name):
+            continue
+        for name, verdict in _lenient_verdicts(row, response, result, files):
+            tolerated = not row.fails_on_missing and result.phase is not _GENERATE
+            yield result, name, None if verdict.missing and tolerated else verdict
+
+
+def _lenient_verdicts(
+    row: ExpectedRow, response: PolicyResponse, result: RuleResult, files: Files
+) -> Iterator[tuple[str, RowVerdict]]:
+    """Yield the verdict on each object that a result left; by name where that is generated."""
+    policy = response.policy
+    # Where one rule of the policy can't make its objects, those of the others are lost as well.
+    hindered = response.phase is _GENERATE and any(one.hindered for one in response.results)
+    generated = () if hindered else result.generated
+    if result.phase is not _GENERATE:
+        yield "", weigh(row, ResultObject(policy, result, left_object(response)), files)
+    elif not generated:
+        yield "", weigh_status(row, policy, result)
+    for obj in generated:
+        yield generated_name(obj), weigh(row, ResultObject(policy, result, obj), files)
+
+
+def left_object(response: PolicyResponse) -> Json:
+    """Return the object as a response leaves it: an empty one after a mutate rule has failed on it.
+
+    One that changes existing objects, and a policy without rules, leave it as it was.
+    """
+    failed = (
+        response.phase is Phase.MUTATE
+        and response.policy.facts.has_rules
+        and any(
+            one.status is RuleStatus.ERROR and not one.rule.facts.targets
+            for one in response.results
+        )
+    )
+    return {} if failed else response.object

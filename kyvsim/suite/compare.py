@@ -143,8 +143,14 @@ def weigh(row: ExpectedRow, left: ResultObject, files: Files) -> RowVerdict:
     ]
     files_found = (found.file for found, _ in compared if found.file and status.passed)
     goldens = tuple(Golden(file, left.object) for file in files_found)
-    unequal = next((_unequal(*one) for one in compared if not one[0].equal), status)
-    return unequal._replace(goldens=goldens)
+    found, message = next((one for one in compared if not one[0].equal), (None, ""))
+    if found is None:
+        verdict = status
+    elif found.problem:
+        verdict = RowVerdict(False, "Resource error", found.problem, missing=found.missing)
+    else:
+        verdict = RowVerdict(False, "Resource diff", message, found.difference)
+    return verdict._replace(goldens=goldens)
 
 
 def weigh_status(row: ExpectedRow, policy: Policy, result: RuleResult) -> RowVerdict:
@@ -161,12 +167,6 @@ def status_of(policy: Policy, result: RuleResult) -> str:
     if result.status is RuleStatus.FAIL and not policy.scored:
         return RuleStatus.WARN.value
     return result.status.value
-
-
-def _unequal(found: FileComparison, message: str) -> RowVerdict:
-    if found.problem:
-        return RowVerdict(False, "Resource error", found.problem, missing=found.missing)
-    return RowVerdict(False, "Resource diff", message, found.difference)
 
 
 # What files of expected objects should hold: each object once, and no two opinions of it.
@@ -190,21 +190,15 @@ def expected_by_file(goldens: Iterable[Golden]) -> dict[str, ExpectedFile]:
     for file, obj in goldens:
         known = objects.setdefault(file, {})
         key = object_key(obj)
-        if not key.name:
-            continue
-        if not same(known.setdefault(key, obj), obj):
+        if key.name and not same(known.setdefault(key, obj), obj):
             disputed.setdefault(file, []).append(key)
     return {
-        file: _expected_file(known, tuple(dict.fromkeys(disputed.get(file, ()))))
+        file: ExpectedFile(
+            {key: unmarked(obj) for key, obj in known.items() if key not in disputed.get(file, ())},
+            tuple(dict.fromkeys(disputed.get(file, ()))),
+        )
         for file, known in objects.items()
     }
-
-
-def _expected_file(
-    known: Mapping[ObjectKey, Json], disputed: tuple[ObjectKey, ...]
-) -> ExpectedFile:
-    kept = {key: unmarked(obj) for key, obj in known.items() if key not in disputed}
-    return ExpectedFile(kept, disputed)
 
 
 def same(left: Json, right: Json) -> bool:
@@ -233,12 +227,6 @@ FindReasons: TypeAlias = Callable[
 ]
 
 
-def _no_reasons(
-    _answers: ResourceAnswers, _response: PolicyResponse, _result: RuleResult
-) -> tuple[()]:
-    return ()
-
-
 class RowContext(NamedTuple):
     """What rows are checked against."""
 
@@ -248,7 +236,7 @@ class RowContext(NamedTuple):
     """Names of invalid policies, and what is wrong with each."""
     unread: Mapping[str, str]
     """Names of policies that could not be read, and why; only the strict reading reports them."""
-    reasons: FindReasons = _no_reasons
+    reasons: FindReasons = lambda _answers, _response, _result: ()
     """Tells how a rule came to a result; only the strict reading asks."""
 
 

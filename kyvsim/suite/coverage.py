@@ -1,6 +1,6 @@
 """What one manifest reaches in its policies, and what several reach together."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
@@ -16,9 +16,9 @@ from kyvsim.model.tracing import (
     PolicyPlace,
     Seen,
 )
+from kyvsim.suite.check import candidates
 from kyvsim.suite.compare import names_rule
-from kyvsim.suite.lenient import candidates
-from kyvsim.suite.row_targets import RowIndex, row_index, target_resources
+from kyvsim.suite.row_targets import row_index, target_resources
 from kyvsim.suite.run import OnRun, SuiteInputs
 
 _Key: TypeAlias = tuple[str, int, Path, PointKind]
@@ -106,7 +106,9 @@ class CoverageRecorder:
         targets = frozenset(map(object_key, inputs.targets))
         meant: dict[tuple[ObjectKey, str], list[int]] = {}
         for number, row in enumerate(self._rows):
-            for resource in _resources_of(row, known, targets, lenient=lenient):
+            keys = candidates(row, known.resources) if lenient else target_resources(row, known)[0]
+            resources_of = frozenset(keys if targets.isdisjoint(keys) else known.resources)
+            for resource in resources_of:
                 meant.setdefault((resource, row.operation), []).append(number)
 
         def begin(resource: ObjectKey, operation: str) -> None:
@@ -118,14 +120,6 @@ class CoverageRecorder:
     def points(self) -> tuple[Point, ...]:
         """Return the points with their current counts."""
         return self._tally.points()
-
-
-def _resources_of(
-    row: ExpectedRow, known: RowIndex, targets: frozenset[ObjectKey], *, lenient: bool
-) -> Collection[ObjectKey]:
-    """Return the resources that a row's rule runs on; a target is patched by a run on any other."""
-    keys = candidates(row, known.resources) if lenient else target_resources(row, known)[0]
-    return frozenset(keys if targets.isdisjoint(keys) else known.resources)
 
 
 def _point(

@@ -9,11 +9,11 @@ from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.diagnostic import likely, listed
 from kyvsim.model.policy import Policy
-from kyvsim.model.suite import ExpectedRow, ResourceSpec
+from kyvsim.model.suite import ExpectedRow
 from kyvsim.suite.compare import RowVerdict, is_derived, means_rule
 from kyvsim.suite.run import SuiteInputs, leads_to_payload, object_keys
 
-# Which policies, rules and resources a row means, and what to say where they do not exist.
+_NO_RESOURCE = "Resource not found"
 
 
 class TargetPolicy(NamedTuple):
@@ -51,15 +51,12 @@ def row_index(inputs: SuiteInputs) -> RowIndex:
             named.setdefault(name, []).append(place)
     payloads = tuple(place for place, key in enumerate(keys) if not key.kind)
     kinds = frozenset(key.kind for key in keys)
-    rules = {one.policy: _rules(one, kinds) for one in inputs.policies.policies}
-    return RowIndex(
-        policies=inputs.policies,
-        called=called,
-        resources=keys,
-        named=named,
-        rules=rules,
-        payloads=payloads,
-    )
+    rules: dict[Policy, Sequence[CompiledRule]] = {}
+    for one in inputs.policies.policies:
+        # Rules that derivation adds count only if resources of these kinds can meet them.
+        derives = one.derivation is not None and any(map(one.derivation.concerns, kinds))
+        rules[one.policy] = _every(one) if derives else one.plain
+    return RowIndex(inputs.policies, called, keys, named, rules, payloads)
 
 
 def target_policies(row: ExpectedRow, known: RowIndex) -> tuple[TargetPolicy, ...]:
@@ -71,14 +68,6 @@ def target_policies(row: ExpectedRow, known: RowIndex) -> tuple[TargetPolicy, ..
 def _meant(one: CompiledPolicy, row: ExpectedRow, known: RowIndex) -> tuple[CompiledRule, ...]:
     rules = known.rules[one.policy] if not is_derived(row.rule) else _every(one)
     return tuple([rule for rule in rules if means_rule(row, one.policy, rule.rule.name)])
-
-
-def _rules(compiled: CompiledPolicy, kinds: frozenset[str]) -> Sequence[CompiledRule]:
-    """Return the rules of a policy that resources of some kinds can meet, and no fewer."""
-    derivation = compiled.derivation
-    if derivation is None or not any(map(derivation.concerns, kinds)):
-        return compiled.plain
-    return _every(compiled)
 
 
 def _every(compiled: CompiledPolicy) -> Sequence[CompiledRule]:
@@ -124,22 +113,25 @@ def target_resources(
             names = [
                 key.name if "/" not in name else f"{key.namespace}/{key.name}" for key in every
             ]
-            unknown.append((name, _absent(f"no resource is called `{name}`{likely(name, names)}")))
+            unknown.append(
+                (
+                    name,
+                    RowVerdict(
+                        False, _NO_RESOURCE, f"no resource is called `{name}`{likely(name, names)}"
+                    ),
+                )
+            )
     for spec in row.specs:
-        keys = [key for key in every if _fits(key, spec)]
+        keys = [
+            key
+            for key in every
+            if all(part in {"", own} for part, own in zip(spec, key, strict=True))
+        ]
         found += keys
         if not keys:
             shown = "/".join(filter(None, spec))
-            unknown.append((shown, _absent(f"no resource is `{shown}`")))
+            unknown.append((shown, RowVerdict(False, _NO_RESOURCE, f"no resource is `{shown}`")))
     return tuple(dict.fromkeys(found)), unknown
-
-
-def _absent(text: str) -> RowVerdict:
-    return RowVerdict(False, "Resource not found", text)
-
-
-def _fits(key: ObjectKey, spec: ResourceSpec) -> bool:
-    return all(not expected or expected == own for expected, own in zip(spec, key, strict=True))
 
 
 # The test case selector: `policy=…,rule=…,resource=…` with wildcards.

@@ -143,7 +143,7 @@ def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None 
     said: list[EngineResponse] = []
     for document in inputs.resources:
         obj = document.data
-        sources = _sources_of(obj, inputs)
+        sources = _sources_of(obj, inputs.clone_sources)
         for operation in runs:
             values = _with_operation(inputs.values, operation)
             world = about._replace(
@@ -167,6 +167,13 @@ def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None 
     return Observed(triggers, _patched(inputs.targets, said))
 
 
+def _sources_of(
+    obj: Json, clone_sources: Mapping[str, tuple[Json, ...]]
+) -> Callable[[str], ClusterView]:
+    """Return what gives generate rules of a policy the objects that they may copy."""
+    return lambda key: GivenObjects((obj, *clone_sources.get(key, ())))
+
+
 def _payload_key(payload: Payload) -> ObjectKey:
     """Return the key of a payload among the resources."""
     return ObjectKey("", "", payload.folder, payload.name)
@@ -186,11 +193,6 @@ def _judged(payload: Payload, inputs: SuiteInputs, world: World) -> ResourceAnsw
         found[one.policy.name] = (*found.get(one.policy.name, ()), one)
     request = AdmissionRequest(Operation.CREATE, {"kind": "Payload"}, is_payload=True)
     return ResourceAnswers(request, world, found)
-
-
-def _sources_of(trigger: Json, inputs: SuiteInputs) -> Callable[[str], ClusterView]:
-    """Return what gives, for a policy's key, the objects that its generate rules may copy."""
-    return lambda key: GivenObjects((trigger, *inputs.clone_sources.get(key, ())))
 
 
 def _with_operation(values: Values | None, operation: str) -> Values | None:
@@ -217,13 +219,22 @@ def _by_policy(
 ) -> dict[str, tuple[PolicyResponse, ...]]:
     given = {(one.policy, one.phase): one for one in responses}
     found: dict[str, tuple[PolicyResponse, ...]] = {}
-    left = _left_together(given, turns)
+    chain = [
+        given.get((turn.policy, turn.stage.phase))
+        for turn in turns
+        if turn.stage is Stage.CEL_MUTATE
+    ]
+    changed = [answer.object for answer in chain if answer is not None and answer.changed]
+    left = changed[-1] if changed else None
     for turn in turns:
         phase = turn.stage.phase
         answer = given.get((turn.policy, phase))
         if answer is None:
             answer = PolicyResponse(turn.policy, phase, None, ())
-        answer = _of_variant(answer, turn.variant)
+        if turn.variant is not None:
+            results = tuple(one for one in answer.results if one.rule.variant == turn.variant)
+            silent = tuple(one for one in answer.silent if one.rule.variant == turn.variant)
+            answer = answer._replace(results=results, silent=silent)
         if turn.stage is Stage.CEL_MUTATE and left is not None:
             answer = answer._replace(object=left)
         if turn.always or answer.results:
@@ -241,50 +252,17 @@ def _unchecked(responses: Iterable[PolicyResponse]) -> dict[str, tuple[str, ...]
     return found
 
 
-def _left_together(
-    given: Mapping[tuple[Policy, Phase], PolicyResponse], turns: Iterable[_ExpectedAnswer]
-) -> Json:
-    """Return the object as all MutatingPolicies together leave it: each row is about that one."""
-    chain = [
-        given.get((turn.policy, turn.stage.phase))
-        for turn in turns
-        if turn.stage is Stage.CEL_MUTATE
-    ]
-    changed = [answer.object for answer in chain if answer is not None and answer.changed]
-    return changed[-1] if changed else None
-
-
-def _of_variant(answer: PolicyResponse, variant: str | None) -> PolicyResponse:
-    """Return what one variant of a policy said."""
-    if variant is None:
-        return answer
-    results = tuple(one for one in answer.results if one.rule.variant == variant)
-    silent = tuple(one for one in answer.silent if one.rule.variant == variant)
-    return answer._replace(results=results, silent=silent)
-
-
-def _left_of_targets(answer: EngineResponse) -> dict[ObjectKey, Json]:
-    """Return the targets as all MutatingPolicies leave them: each of their rows is about those."""
-    return {
-        object_key(patched.object): patched.object
-        for response in answer.responses
-        if not response.policy.facts.has_rules
-        for result in response.results
-        for patched in result.targets
-    }
-
-
 def _on_target(
     response: PolicyResponse, result: RuleResult, obj: Json, left: Mapping[ObjectKey, Json]
-) -> tuple[RuleResult, Json]:
-    """Return what counts as said of an existing object that was changed, and how it is left.
-
-    A MutatingPolicy is evaluated on each object by itself: what is wrong with the trigger, or lets
-    it off, says nothing of the others.
-    """
-    if response.policy.facts.has_rules:
-        return result, obj
-    return result._replace(status=RuleStatus.PASS, message="success"), left[object_key(obj)]
+) -> TargetAnswer:
+    # A MutatingPolicy is evaluated on each object by itself: what is wrong with the trigger, or
+    # exempts it, does not count for the others.
+    if not response.policy.facts.has_rules:
+        result, obj = (
+            result._replace(status=RuleStatus.PASS, message="success"),
+            left[object_key(obj)],
+        )
+    return TargetAnswer(response, result, obj)
 
 
 def _patched(
@@ -297,11 +275,19 @@ def _patched(
     every = [
         (response, left)
         for answer in said
-        for left in (_left_of_targets(answer),)
+        for left in [
+            {
+                object_key(patched.object): patched.object
+                for response in answer.responses
+                if not response.policy.facts.has_rules
+                for result in response.results
+                for patched in result.targets
+            }
+        ]
         for response in answer.responses
     ]
     patching = [
-        (number, object_key(obj), TargetAnswer(response, *_on_target(response, result, obj, left)))
+        (number, object_key(obj), _on_target(response, result, obj, left))
         for number, (response, left) in enumerate(every)
         for result in response.results
         for obj in (patched.object for patched in result.targets)

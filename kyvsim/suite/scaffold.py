@@ -12,7 +12,7 @@ from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow
 from kyvsim.suite.check import judge_row
 from kyvsim.suite.compare import Files, RowContext, status_of, unmarked
-from kyvsim.suite.row_targets import RowIndex, row_index
+from kyvsim.suite.row_targets import row_index
 from kyvsim.suite.run import Observed, SuiteInputs
 
 _AUTOGEN = ("autogen-cronjob-", "autogen-")
@@ -52,9 +52,15 @@ def scaffold(
     kept: list[_CurrentRow] = []
     remarks: list[str] = []
     for one in every:
-        if one.key.name and _passes(one.row, known, bench):
+        if one.key.name and all(one.result == "Pass" for one in judge_row(one.row, known, bench)):
             kept.append(one)
-            remarks += _warnings(one)
+            result = one.result
+            if result.status is RuleStatus.ERROR:
+                remarks.append(f"{_title(one)}: the row expects an error: {result.message}")
+            passed = result.status is RuleStatus.PASS
+            if passed and result.phase is Phase.GENERATE and not result.generated:
+                reason = result.note or "no object was generated"
+                remarks.append(f"{_title(one)}: the row has no expected object: {reason}")
         else:
             remarks.append(f"{_title(one)}: left out, since a row cannot say {one.row.result}")
     heard = {one.row.policy for one in every}
@@ -64,21 +70,6 @@ def scaffold(
     rows = _grouped(kept)
     count = sum(sum(1 for _ in judge_row(row, known, bench)) for row in rows)
     return Scaffold(rows, _files(kept), tuple(dict.fromkeys(remarks)), count)
-
-
-def _warnings(one: _CurrentRow) -> Iterator[str]:
-    """Yield what may not be what a person means to expect."""
-    result = one.result
-    if result.status is RuleStatus.ERROR:
-        yield f"{_title(one)}: the row expects an error: {result.message}"
-    passed = result.status is RuleStatus.PASS
-    if passed and result.phase is Phase.GENERATE and not result.generated:
-        reason = result.note or "no object was generated"
-        yield f"{_title(one)}: the row has no expected object: {reason}"
-
-
-def _passes(row: ExpectedRow, known: RowIndex, bench: RowContext) -> bool:
-    return all(one.result == "Pass" for one in judge_row(row, known, bench))
 
 
 def _results(observed: Observed) -> Iterator[_CurrentRow]:
@@ -98,10 +89,16 @@ def _now(key: ObjectKey, name: str, response: PolicyResponse, result: RuleResult
     objects: tuple[Json, ...] = tuple(map(unmarked, result.generated))
     if patched:
         objects = tuple(target.object for target in result.targets) or (response.object,)
+    # A derived rule is named by the one that it comes from.
+    name_of_rule, written = result.rule.name, {rule.name for rule in policy.rules}
+    bases = [
+        name_of_rule,
+        *(name_of_rule.removeprefix(p) for p in _AUTOGEN if name_of_rule.startswith(p)),
+    ]
     stem = "".join(one if one in _SAFE else "_" for one in policy.key)[:200]
     row = ExpectedRow(
         policy=policy.key,
-        rule=_written_rule(result.rule.name, {rule.name for rule in policy.rules}),
+        rule=next((one for one in bases if one in written), name_of_rule),
         result=status_of(policy, result),
         resources=(name,),
         specs=(),
@@ -114,12 +111,6 @@ def _now(key: ObjectKey, name: str, response: PolicyResponse, result: RuleResult
         path=(),
     )
     return _CurrentRow(row, key, result, objects)
-
-
-def _written_rule(name: str, written: set[str]) -> str:
-    """Return the rule that a derived one comes from, by its name, or the name itself."""
-    bases = (name.removeprefix(prefix) for prefix in _AUTOGEN if name.startswith(prefix))
-    return name if name in written else next((one for one in bases if one in written), name)
 
 
 def _files(found: Iterable[_CurrentRow]) -> dict[str, tuple[Json, ...]]:
