@@ -6,8 +6,8 @@ from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json
 from kyvsim.load.chainsaw import chainsaw_schemas
 from kyvsim.load.configuration import KIND, VERSION, baseline_schema
-from kyvsim.load.json_schema import json_schema
 from kyvsim.load.scenario import scenario_schemas
+from kyvsim.load.structure import json_schema
 from kyvsim.load.values import cli_schemas
 from kyvsim.model.diagnostic import likely, listed
 from kyvsim.schema.kinds import native_schemas, written_names, written_schema
@@ -40,7 +40,10 @@ def schema_of(name: str) -> Json:
     """
     known = known_schemas()
     if name in known:
-        return _typed(json_schema(known[name], name), name)
+        schema = json_schema(known[name], name)
+        api_version, _, kind = name.rpartition("/")
+        said = {"apiVersion": {"const": api_version}, "kind": {"const": kind}}
+        return {**schema, "properties": {**schema.get("properties", {}), **said}}
     usual = {_group(one): one for one in known if one.rpartition("/")[2] == name}
     if len(usual) == 1:
         return schema_of(next(iter(usual.values())))
@@ -52,10 +55,3 @@ def schema_of(name: str) -> Json:
 
 def _group(name: str) -> str:
     return split_api_version(name.rpartition("/")[0])[0]
-
-
-def _typed(schema: Json, name: str) -> Json:
-    """Return a schema that says which apiVersion and kind a file has."""
-    api_version, _, kind = name.rpartition("/")
-    said = {"apiVersion": {"const": api_version}, "kind": {"const": kind}}
-    return {**schema, "properties": {**schema.get("properties", {}), **said}}

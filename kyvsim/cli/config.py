@@ -30,7 +30,7 @@ from kyvsim.cli.settings import (
     words_of,
 )
 from kyvsim.cli.streams import write_out
-from kyvsim.load.json_schema import DIALECT
+from kyvsim.load.structure import DIALECT
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.report.log_commands import JSON
 from kyvsim.report.style import safe_line

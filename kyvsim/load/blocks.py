@@ -4,7 +4,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -20,7 +20,6 @@ from kyvsim.load.documents import (
 from kyvsim.load.files import LARGEST, STDIN, STDIN_NAME, TOO_LARGE, Source, decode, without_waiting
 from kyvsim.load.recognise import helm_template
 from kyvsim.load.resources import LoadedText, resources_among
-from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Document
 from kyvsim.yaml.cuts import Reader, Span, cut_bytes
 from kyvsim.yaml.lines import NeedsFullParser
@@ -28,6 +27,8 @@ from kyvsim.yaml.list_items import Frame, read_items
 from kyvsim.yaml.text import normal_text
 
 # Resource files as blocks of bytes that are read when their turn comes: nobody holds the whole.
+
+_CHANGED = "the file has changed since it was cut"
 
 
 class Origin(NamedTuple):
@@ -84,24 +85,18 @@ def cut_files(files: Iterable[Origin], size: int, kinds: Iterable[str]) -> Itera
 
     Raises OSError where a file cannot be read any more, or a block is larger than what is read.
     """
-    told = _kind_filter(kinds)
-    for one in files:
-        with _opened(one) as read:
-            for span in cut_bytes(read, one.length, size, _is_framed):
-                yield FileBlock(one, span, told(read(span.start, span.end - span.start)))
-
-
-def _kind_filter(kinds: Iterable[str]) -> Callable[[bytes], bool]:
-    """Return the test whether a text may have an object of some kinds."""
     words = tuple(kind.encode("utf-8", "surrogatepass") for kind in kinds)
     names = b"|".join(map(re.escape, words))
     entry = re.compile(rb'kind"?: *["\']?(?:%b)\b' % names)
     # Most texts have none of the words, which is found much quicker.
-    return lambda text: any(word in text for word in words) and entry.search(text) is not None
-
-
-def _is_framed(frame: Frame) -> bool:
-    return is_list({**frame.envelope, "items": [{}]})
+    for one in files:
+        with _opened(one) as read:
+            for span in cut_bytes(
+                read, one.length, size, lambda frame: is_list({**frame.envelope, "items": [{}]})
+            ):
+                text = read(span.start, span.end - span.start)
+                mentions = any(word in text for word in words) and bool(entry.search(text))
+                yield FileBlock(one, span, mentions)
 
 
 def source_of(block: FileBlock) -> Source:
@@ -123,7 +118,7 @@ def _opened(origin: Origin) -> Iterator[Reader]:
     with open(origin.path, "rb", buffering=0, opener=without_waiting) as file:
         found = os.fstat(file.fileno())
         if (found.st_size, _mark(found)) != (origin.length, origin.mark):
-            raise _changed(origin)
+            raise OSError(errno.ESTALE, _CHANGED, origin.name)
 
         def read(start: int, size: int) -> bytes:
             if size > LARGEST:
@@ -131,14 +126,10 @@ def _opened(origin: Origin) -> Iterator[Reader]:
             file.seek(start)
             data = file.read(size)
             if len(data) < min(size, origin.length - start):
-                raise _changed(origin)
+                raise OSError(errno.ESTALE, _CHANGED, origin.name)
             return data
 
         yield read
-
-
-def _changed(origin: Origin) -> OSError:
-    return OSError(errno.ESTALE, "the file has changed since it was cut", origin.name)
 
 
 # Resources of one block of a file.
@@ -155,16 +146,13 @@ def load_block(block: FileBlock, kinds: KindTable) -> LoadedText:
     """
     try:
         source = source_of(block)
-        found = tuple(_documents(source, block.span.frame))
+        if block.span.frame is None:
+            found = tuple(parse_documents(source, AS_RESOURCES))
+        else:
+            found = tuple(_items(source, block.span.frame))
     except (OSError, ValueError, RecursionError, NeedsFullParser) as error:
         raise Indivisible from error
     return resources_among(found, kinds)
-
-
-def _documents(source: Source, frame: Frame | None) -> Iterable[Document | Diagnostic]:
-    if frame is None:
-        return parse_documents(source, AS_RESOURCES)
-    return _items(source, frame)
 
 
 def _items(source: Source, frame: Frame) -> Iterator[Document]:

@@ -179,23 +179,19 @@ def read_configuration(file: str) -> tuple[ChainsawConfiguration | None, tuple[D
     if len(documents) != 1:
         text = f"one Configuration is wanted here, these are {len(documents)} documents"
         return None, (*remarks, Diagnostic("KV063", Severity.ERROR, text, Location(file)))
-    try:
-        return _load(documents[0])
-    except UnusableError as error:
-        return None, (*remarks, *error.problems)
-
-
-def _load(document: Document) -> tuple[ChainsawConfiguration, tuple[Diagnostic, ...]]:
-    kind = sniff(document.data)
+    kind = sniff(documents[0].data)
     if kind not in _KINDS:
         text = f"a chainsaw Configuration is wanted here, this is `{kind}`"
-        place = document.locate(("kind",))
-        raise UnusableError(Diagnostic("KV063", Severity.ERROR, text, place))
-    reading = reading_of(document)
-    spec = reading.data["spec"]
-    found = _earlier(reading, spec) if kind == _EARLIER else _later(reading, spec)
-    timeouts = WITHOUT_CONFIGURATION.timeouts._replace(**timeouts_in(spec))
-    return found._replace(timeouts=timeouts), tuple(_unread(reading))
+        place = documents[0].locate(("kind",))
+        return None, (*remarks, Diagnostic("KV063", Severity.ERROR, text, place))
+    try:
+        reading = reading_of(documents[0])
+        spec = reading.data["spec"]
+        found = _earlier(reading, spec) if kind == _EARLIER else _later(reading, spec)
+        timeouts = WITHOUT_CONFIGURATION.timeouts._replace(**timeouts_in(spec))
+        return found._replace(timeouts=timeouts), tuple(_unread(reading))
+    except UnusableError as error:
+        return None, (*remarks, *error.problems)
 
 
 def _earlier(reading: ChainsawReading, spec: Mapping[str, Json]) -> ChainsawConfiguration:
@@ -240,11 +236,7 @@ def _grace(data: Mapping[str, Json]) -> float | None:
 def _unread(reading: ChainsawReading) -> Iterator[Diagnostic]:
     """Yield a warning for each field that would choose other tests than those that run here."""
     spec = reading.data["spec"]
-    holders: tuple[tuple[Path, Json], ...] = (
-        (("spec",), spec),
-        (("spec", "discovery"), spec.get("discovery", {})),
-    )
-    for path, holder in holders:
+    for path, holder in ((("spec",), spec), (("spec", "discovery"), spec.get("discovery", {}))):
         for name in _CHOOSING:
             if holder.get(name):
                 text = f"`{name}` is not read: all tests of the folders given run"
@@ -305,17 +297,6 @@ def load_test(
         place = document.locate(("kind",))
         raise UnusableError(Diagnostic("KV061", Severity.ERROR, text, place))
     reading = reading_of(document)
-    test = _test(reading, configuration)
-    scenarios = reading.data["spec"].get("scenarios", ())
-    if not scenarios:
-        return (test,)
-    return tuple(
-        test._replace(scenario=number, bindings=(*bindings_in(one), *test.bindings))
-        for number, one in enumerate(scenarios, 1)
-    )
-
-
-def _test(reading: ChainsawReading, configuration: ChainsawConfiguration) -> ChainsawTest:
     spec = reading.data["spec"]
     if not spec["steps"]:
         raise reading.problem("KV062", "a test without a step tests nothing", ("spec", "steps"))
@@ -325,7 +306,7 @@ def _test(reading: ChainsawReading, configuration: ChainsawConfiguration) -> Cha
         foreign = foreign or foreign_language(text_field(spec, "namespaceTemplateCompiler"))
     grace = spec.get("forceTerminationGracePeriod")
     delay = spec.get("delayBeforeCleanup")
-    return ChainsawTest(
+    test = ChainsawTest(
         name=text_field(metadata(reading.data), "name"),
         folder=os.path.dirname(reading.document.file),
         namespace=text_field(spec, "namespace") or configuration.namespace,
@@ -346,6 +327,12 @@ def _test(reading: ChainsawReading, configuration: ChainsawConfiguration) -> Cha
         delay=configuration.delay if delay is None else seconds(delay),
         grace_period=configuration.grace_period if grace is None else seconds(grace),
     )
+    scenarios = reading.data["spec"].get("scenarios", ())
+    each = [
+        test._replace(scenario=number, bindings=(*bindings_in(one), *test.bindings))
+        for number, one in enumerate(scenarios, 1)
+    ]
+    return tuple(each) or (test,)
 
 
 def named_files(test: ChainsawTest) -> Iterator[str]:
@@ -387,7 +374,6 @@ def _step(
 
 
 def _used(reading: ChainsawReading, step: ChainsawStep, path: Path, foreign: str) -> ChainsawStep:
-    """Return a step with the blocks of the template that it uses."""
     given = reading.data["spec"]["steps"][path[-1]]
     inner = _template(reading, given["use"]["template"], (*path, "use", "template"))
     spec = inner.data["spec"]
@@ -422,9 +408,8 @@ def _template(reading: ChainsawReading, name: str, path: Path) -> ChainsawReadin
         raise reading.problem("KV066", text, path)
     if not os.path.exists(real):
         raise reading.problem("KV061", f"template `{name}`: there is no such file", path)
-    documents, remarks = (
-        read_documents((place,), None, STRICT) if os.path.isfile(real) else ((), ())
-    )
+    files = (place,) if os.path.isfile(real) else ()
+    documents, remarks = read_documents(files, None, STRICT)
     inside = is_inside(real, project_of(folder, folder))
     for remark in remarks if inside else ():
         if remark.severity is Severity.ERROR:

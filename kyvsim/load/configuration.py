@@ -1,5 +1,6 @@
 """A project's own files: its configuration and its baseline."""
 
+import contextlib
 import os
 import re
 import stat
@@ -47,8 +48,10 @@ def project_files() -> tuple[str, ...]:
         own, project = os.path.join(folder, _USUAL_NAME), os.path.join(folder, _PROJECT)
         # What is there and is not a file is reported when it is read.
         found = [own] if os.path.lexists(own) else []
-        if _has_our_table(project):
-            found.append(project)
+        if os.path.isfile(project):
+            with contextlib.suppress(OSError), open(project, "rb") as file:
+                if ".".join(_TABLE).encode() in file.read():
+                    found.append(project)
         if found:
             return tuple(os.path.relpath(one) for one in found)
         folder, last = os.path.dirname(folder), folder
@@ -119,17 +122,6 @@ def _lets_others_write(facts: os.stat_result, groups: set[int]) -> bool:
     return bool(facts.st_mode & stat.S_IWOTH or of_group)
 
 
-def _has_our_table(project: str) -> bool:
-    """Return whether a file may have our table: to be sure it is read with a library."""
-    if not os.path.isfile(project):
-        return False
-    try:
-        with open(project, "rb") as file:
-            return ".".join(_TABLE).encode() in file.read()
-    except OSError:
-        return False
-
-
 class Configuration(NamedTuple):
     """What a configuration says, as it is written."""
 
@@ -190,7 +182,15 @@ def _from_toml(file: str) -> Found:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        return None, (_malformed(file, text, str(error)),)
+        message = str(error)
+        what, _, where = message.rpartition(" (at ")
+        found = re.fullmatch(r"line (\d+), column (\d+)\)", where)
+        if found is not None:
+            line, column = int(found[1]), int(found[2])
+        else:  # the end of the document
+            line, column = text.count("\n") + 1, len(text) - text.rfind("\n")
+        malformed = _unusable(f"cannot be read: {what or message}", Location(file, line, column))
+        return None, (malformed,)
     except ValueError as error:  # a number of more digits than Python reads
         return None, (_unusable(f"cannot be read: {error}", Location(file)),)
     except RecursionError:
@@ -203,19 +203,7 @@ def _from_toml(file: str) -> Found:
     return Configuration(file, data, lambda path: _in_toml(file, text, path)), ()
 
 
-def _malformed(file: str, text: str, message: str) -> Diagnostic:
-    """Return the error that a text is not TOML, at the place with which the message ends."""
-    what, _, where = message.rpartition(" (at ")
-    found = re.fullmatch(r"line (\d+), column (\d+)\)", where)
-    if found is not None:
-        line, column = int(found[1]), int(found[2])
-    else:  # the end of the document
-        line, column = text.count("\n") + 1, len(text) - text.rfind("\n")
-    return _unusable(f"cannot be read: {what or message}", Location(file, line, column))
-
-
 def _deepest(text: str) -> tuple[int, int]:
-    """Return the line and column where brackets are first nested too deep."""
     depth = 0
     for place, one in enumerate(text):
         depth += (one in "[{") - (one in "]}")
@@ -267,7 +255,16 @@ def load_baseline(document: Document) -> tuple[Baseline | None, tuple[Diagnostic
         return None, diagnostics(document, problems[:1])
     entries: dict[KnownFailure, BaselineEntry] = {}
     for index, one in enumerate(data["failures"]):
-        failure, place = _failure(one), document.locate(("failures", index))
+        names = ("apiVersion", "kind", "namespace", "name")
+        path, place = text_field(one, "path"), document.locate(("failures", index))
+        failure = KnownFailure(
+            policy=one["policy"],
+            rule=text_field(one, "rule"),
+            object=ObjectKey(*(text_field(one["resource"], name) for name in names)),
+            result=one["result"],
+            path=path,
+            message="" if path else text_field(one, "message"),
+        )
         if failure in entries:
             line = entries[failure].place.line
             text = f"this failure stands in line {line} already: one entry has a `count`"
@@ -287,21 +284,3 @@ def _otherwise(document: Document) -> str:
     named = f"version `{version}`" if version else "no version"
     way_out = "`kyvsim apply --write-baseline FILE` writes it anew"
     return f"this baseline is of {named}, and kyvsim reads `{VERSION}`: {way_out}"
-
-
-def _failure(entry: Json) -> KnownFailure:
-    key = ObjectKey(
-        *(
-            text_field(entry["resource"], name)
-            for name in ("apiVersion", "kind", "namespace", "name")
-        )
-    )
-    path = text_field(entry, "path")
-    return KnownFailure(
-        policy=entry["policy"],
-        rule=text_field(entry, "rule"),
-        object=key,
-        result=entry["result"],
-        path=path,
-        message="" if path else text_field(entry, "message"),
-    )

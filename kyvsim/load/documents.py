@@ -251,12 +251,13 @@ def parse_documents(source: Source, typing: Typing = AS_WRITTEN) -> Iterator[Doc
                 )
                 index += 1
             continue
-        for found in _read_chunk(source, chunk, typing):
-            if isinstance(found, Diagnostic):
-                yield found
-                continue
-            yield found._replace(number=index)
-            index += 1
+        for parsed in _parse_chunk(source, chunk, typing):
+            for found in (parsed,) if isinstance(parsed, Diagnostic) else _expand(parsed):
+                if isinstance(found, Diagnostic):
+                    yield found
+                    continue
+                yield found._replace(number=index)
+                index += 1
 
 
 def _plain(chunk: DocumentText, typing: Typing) -> list[tuple[Json, TextRange, bool]] | None:
@@ -281,16 +282,6 @@ def _plain(chunk: DocumentText, typing: Typing) -> list[tuple[Json, TextRange, b
         return None if any(holds_others(data) for data, _, _ in found) else found
     data = read_text(text, floats=typing.floats)
     return None if data is None or holds_others(data) else [(data, chunk.excerpt(), True)]
-
-
-def _read_chunk(
-    source: Source, chunk: DocumentText, typing: Typing
-) -> Iterator[Document | Diagnostic]:
-    for found in _parse_chunk(source, chunk, typing):
-        if isinstance(found, Diagnostic):
-            yield found
-        else:
-            yield from _expand(found)
 
 
 def _parse_chunk(
@@ -329,7 +320,6 @@ def _parse_chunk(
 
 
 def _lost(name: str, chunk: DocumentText) -> Diagnostic | None:
-    """Return the remark on a chunk of which Kubernetes reads nothing."""
     place = Location(name, chunk.line, 1)
     if chunk.bad_separator:
         shown = chunk.bad_separator.strip()
@@ -400,30 +390,23 @@ def _expand(document: Document) -> Iterator[Document | Diagnostic]:
             continue
         items, place = data.get("items"), (*prefix, "items")
         if items.__class__ is not list or not items:
-            yield _list_problem(document, data, place)
+            is_empty = items.__class__ is list
+            severity = Severity.WARNING if is_empty else Severity.ERROR
+            text = f"`items` of a {data['kind']} must be a list: nothing of it is read"
+            if is_empty:
+                text = f"the {data['kind']} is empty: there is nothing in it"
+            yield Diagnostic("KV027", severity, text, document.locate(place))
             continue
         listed = [(item, (*place, n)) for n, item in enumerate(items)]
-        yield from (_item_problem(document, where) for item, where in listed if not _is_map(item))
+        for index, (item, where) in enumerate(listed):
+            if not _is_map(item):
+                text = f"item {index} of the list is no object: it is not read"
+                yield Diagnostic("KV027", Severity.ERROR, text, document.locate(where))
         pending.extend((typed(item, data), where) for item, where in listed[::-1] if _is_map(item))
 
 
 def _is_map(item: Json) -> bool:
     return item.__class__ is dict
-
-
-def _list_problem(document: Document, data: Json, place: Path) -> Diagnostic:
-    """Return the remark on a list without items, which is a fault where they are no list."""
-    kind, items = data["kind"], data.get("items")
-    if items.__class__ is list:
-        text = f"the {kind} is empty: there is nothing in it"
-        return Diagnostic("KV027", Severity.WARNING, text, document.locate(place))
-    text = f"`items` of a {kind} must be a list: nothing of it is read"
-    return Diagnostic("KV027", Severity.ERROR, text, document.locate(place))
-
-
-def _item_problem(document: Document, place: Path) -> Diagnostic:
-    text = f"item {place[-1]} of the list is no object: it is not read"
-    return Diagnostic("KV027", Severity.ERROR, text, document.locate(place))
 
 
 def typed(item: Json, parent: Json) -> Json:

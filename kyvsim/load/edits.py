@@ -67,7 +67,14 @@ def edits_of(text: str, changes: Iterable[TextChange]) -> tuple[Edit, ...]:
     for one, other in pairwise(pieces):
         if one.end > other.start or one.start == other.start:
             raise NoEditError("two changes meet in one place")
-    return tuple(_edit(read, one) for one in pieces)
+    return tuple(
+        Edit(
+            *_position(read, one.start),
+            *_position(read, one.end),
+            one.new.replace("\n", read.new_line),
+        )
+        for one in pieces
+    )
 
 
 def with_edits(text: str, edits: Iterable[Edit]) -> str:
@@ -82,11 +89,6 @@ def with_edits(text: str, edits: Iterable[Edit]) -> str:
         parts += (text[done : starts[one.line - 1] + one.column - 1], one.text)
         done = starts[one.end_line - 1] + one.end_column - 1
     return "".join((*parts, text[done:]))
-
-
-def _edit(read: _Text, piece: _Piece) -> Edit:
-    new = piece.new if read.new_line == "\n" else piece.new.replace("\n", read.new_line)
-    return Edit(*_position(read, piece.start), *_position(read, piece.end), new)
 
 
 def _position(read: _Text, offset: int) -> tuple[int, int]:
@@ -163,12 +165,6 @@ def _block(read: _Text, one: TextChange) -> MappingNode:
     return node
 
 
-def _in_lines(found: _MapEntry) -> _MapEntry:
-    if found.holder.flow_style:
-        raise NoEditError("the map is written in brackets")
-    return found
-
-
 def _end(node: Node) -> int:
     """Return the offset after the last character of a node, without what follows it."""
     while isinstance(node, CollectionNode) and not node.flow_style and node.value:
@@ -193,7 +189,6 @@ def _line_end(text: str, offset: int) -> int:
 
 
 def _scalar(node: Node, text: str, new: str) -> _Piece:
-    """Return a scalar with another text between its quotes."""
     if not isinstance(node, ScalarNode) or node.style in {"|", ">"} or "\n" in new:
         raise NoEditError("the value is no word")
     start, end = node.start_mark.index, node.end_mark.index
@@ -213,7 +208,9 @@ def _new_key(read: _Text, one: TextChange) -> Iterator[_Piece]:
 
 
 def _new_entry(read: _Text, one: TextChange) -> Iterator[_Piece]:
-    found = _in_lines(_entry(read, one))
+    found = _entry(read, one)
+    if found.holder.flow_style:
+        raise NoEditError("the map is written in brackets")
     if isinstance(found.value, ScalarNode) and found.value.style in {"|", ">"}:
         raise NoEditError("the value is a text in several lines")
     column = found.key.start_mark.column
@@ -222,7 +219,9 @@ def _new_entry(read: _Text, one: TextChange) -> Iterator[_Piece]:
 
 
 def _without(read: _Text, one: TextChange) -> Iterator[_Piece]:
-    found = _in_lines(_entry(read, one))
+    found = _entry(read, one)
+    if found.holder.flow_style:
+        raise NoEditError("the map is written in brackets")
     keys = [key for key, _ in found.holder.value]
     if len(keys) == 1:
         raise NoEditError("nothing would be left of the map")

@@ -25,11 +25,6 @@ from kyvsim.load.folders import (
 from kyvsim.model.diagnostic import Diagnostic, Severity, nearest
 from kyvsim.model.source import FileState, Fingerprint, Location
 
-# Paths, folders, globs and standard input to texts, in a stable order.
-#
-# Codes: KV001 path missing, KV002 no YAML file there, KV004 no regular file, KV005 not UTF-8,
-# KV065 more than is read.
-
 # Paths that are no file: patterns, and words on what is missing.
 #
 # Apart from files.py because what it needs is slow to import and seldom wanted.
@@ -50,7 +45,11 @@ def find(pattern: str, on_error: _OnError) -> list[str]:
     parts = [part for part in pattern.split(os.path.sep) if part]
     found = sorted(dict.fromkeys(_expand(root, parts, on_error)))
     folders = tuple(os.path.join(one, "") for one in found if os.path.isdir(one))
-    return [one for one in found if not _is_below(one, folders)]
+    return [
+        one
+        for one in found
+        if not any(one.startswith(above) and one != above.rstrip(os.path.sep) for above in folders)
+    ]
 
 
 def may_find(pattern: str, place: str) -> bool:
@@ -63,12 +62,7 @@ def may_find(pattern: str, place: str) -> bool:
     return glob.has_magic(pattern) and any(fnmatch.fnmatchcase(place, one) for one in found)
 
 
-def _is_below(path: str, folders: tuple[str, ...]) -> bool:
-    return any(path.startswith(one) and path != one.rstrip(os.path.sep) for one in folders)
-
-
 def _expand(base: str, parts: list[str], on_error: _OnError) -> Iterator[str]:
-    """Yield the paths below a folder that fit the parts of a pattern."""
     if not parts:
         yield base
         return
@@ -314,7 +308,14 @@ def _read_file(path: str) -> Source | Diagnostic:
 def decode(name: str, data: bytes) -> Source | Diagnostic:
     """Return bytes as the text of an input, or what is wrong with them."""
     if data.startswith((_GZIP, _ZIP)):
-        return _error("KV005", _archive(name, data), Location(name))
+        advice = "the text is compressed with gzip: unpack it (`gunzip`) and pass what it holds"
+        if name.endswith(".tgz"):
+            advice = (
+                "the file is a compressed archive: unpack it, a Helm chart with `helm template`"
+            )
+        elif data.startswith(_ZIP):
+            advice = "the file is a zip archive: unpack it and pass the files"
+        return _error("KV005", advice, Location(name))
     if data.startswith(_UTF16_MARKS):
         return _error("KV005", "the text is UTF-16: only UTF-8 is read", Location(name))
     # Not "utf-8-sig": that decoder is a module of its own, which says of errors where they are
@@ -329,15 +330,6 @@ def decode(name: str, data: bytes) -> Source | Diagnostic:
         return _error(
             "KV005", f"the text is not UTF-8: byte 0x{error.object[error.start]:02x}", place
         )
-
-
-def _archive(name: str, data: bytes) -> str:
-    """Return what to do with a compressed file."""
-    if name.endswith(".tgz"):
-        return "the file is a compressed archive: unpack it, a Helm chart with `helm template`"
-    if data.startswith(_ZIP):
-        return "the file is a zip archive: unpack it and pass the files"
-    return "the text is compressed with gzip: unpack it (`gunzip`) and pass what it holds"
 
 
 # What is at a path before it is read, to see later whether it has changed.
@@ -356,7 +348,9 @@ def _marks(path: str, walking: Walking) -> Iterator[FileState]:
     try:
         state = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
-        yield from _marks_of_pattern(path, walking)
+        # Reading the files reports what cannot be looked at.
+        for found in find(path, lambda _folder, _error: None):
+            yield from _marks(found, walking)
         return
     except (OSError, ValueError):
         return
@@ -375,12 +369,3 @@ def _ignore_files(folder: str, walking: Walking) -> Iterator[str]:
         yield from (os.path.join(above, IGNORE_FILE) for above in folders_above(folder))
         found = walk(folder, walking, IGNORE_FILE)
         yield from (file for file in found if isinstance(file, str))
-
-
-def _ignore(path: str, error: OSError) -> None:
-    """Do nothing: reading the files reports it."""
-
-
-def _marks_of_pattern(path: str, walking: Walking) -> Iterator[FileState]:
-    for found in find(path, _ignore):
-        yield from _marks(found, walking)

@@ -249,7 +249,6 @@ def walk(path: str, walking: Walking = USUAL, name: str = "") -> Iterator[str | 
 
 
 def _walked(path: str, real: str, same: _FolderWalk) -> Iterator[list[str | Diagnostic]]:
-    """Yield what is found in a folder and in each below it, one folder after the other."""
     above = tuple(patterns_above(path)) if same.ignore_files else ()
     yield [one for one in above if isinstance(one, Diagnostic)]
     pending = [_Folder(path, real, tuple(one for one in above if isinstance(one, Patterns)))]
@@ -291,7 +290,12 @@ def _read_folder(
         yield from (one for one in own if isinstance(one, Diagnostic))
         patterns = (*patterns, *(one for one in own if isinstance(one, Patterns)))
     folders = [one for one in entries if is_folder(one)]
-    files = [one for one in entries if not is_folder(one) and _is_included(one.name, same)]
+    files = [
+        one
+        for one in entries
+        if not is_folder(one)
+        and (one.name == same.name if same.name else is_manifest_name(one.name))
+    ]
     for entry in files:
         yield _reason(entry, (*patterns, *same.given), same) or entry.path
     is_chart = not same.name and any(one.name == "Chart.yaml" for one in files)
@@ -301,15 +305,16 @@ def _read_folder(
             yield reason
         elif is_chart and entry.name in _OF_CHARTS:
             if entry.name == "templates":
-                yield _chart(entry.path, folder.path)
+                output = f"the output of `helm template {folder.path}`"
+                text = f"templates of a Helm chart are no manifests: pass {output}"
+                place = Location(entry.path)
+                yield Diagnostic("KV024", Severity.ERROR, text, place, folded="chart")
         elif entry.name not in _OF_VERSION_CONTROL:
             real = _real_path(folder, entry)
-            if _is_new(real, entry.name, same):
+            # What is hidden and holds no manifest is not worth a word, nor a look.
+            if real not in same.seen and (same.name or not entry.name.startswith(".")):
                 yield _Folder(entry.path, real, patterns)
-
-
-def _is_included(name: str, same: _FolderWalk) -> bool:
-    return name == same.name if same.name else is_manifest_name(name)
+            same.seen.add(real)
 
 
 def _real_path(folder: _Folder, entry: os.DirEntry[str]) -> str:
@@ -322,19 +327,9 @@ def _real_path(folder: _Folder, entry: os.DirEntry[str]) -> str:
     return os.path.join(folder.real, entry.name)
 
 
-def _is_new(real: str, name: str, same: _FolderWalk) -> bool:
-    """Return whether a folder is met for the first time, and remember it."""
-    if real in same.seen:
-        return False
-    same.seen.add(real)
-    # What is hidden and holds no manifest is not worth a word, nor a look.
-    return bool(same.name) or not name.startswith(".")
-
-
 def _reason(
     entry: os.DirEntry[str], patterns: tuple[Patterns, ...], same: _FolderWalk
 ) -> Diagnostic | None:
-    """Return why a file or folder is not read, None where it is."""
     of_folder = is_folder(entry)
     origin = ignored_by(entry.path, patterns, is_folder=of_folder)
     if origin:
@@ -347,12 +342,4 @@ def _reason(
 
 
 def _has_files(folder: str) -> bool:
-    """Return whether there is a YAML or JSON file in or below a folder."""
     return any(is_manifest_name(name) for _, _, names in os.walk(folder) for name in names)
-
-
-def _chart(templates: str, folder: str) -> Diagnostic:
-    text = (
-        f"templates of a Helm chart are no manifests: pass the output of `helm template {folder}`"
-    )
-    return Diagnostic("KV024", Severity.ERROR, text, Location(templates), folded="chart")

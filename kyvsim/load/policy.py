@@ -1,6 +1,7 @@
 """Policies and PolicyExceptions from documents: recognised, checked, with defaults filled in."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from kyvsim.kubernetes.discovery import is_builtin, lies_in_namespace, split_api_version
@@ -8,7 +9,7 @@ from kyvsim.kubernetes.go_time import parse_rfc3339
 from kyvsim.kubernetes.objects import Json, labels, metadata, text_field
 from kyvsim.kubernetes.quantities import SECOND
 from kyvsim.load.recognise import is_related, may_mean_policy_group, way_out
-from kyvsim.load.structure import check, diagnostics
+from kyvsim.load.structure import Problem, check, diagnostics, not_one_of, show_path
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.policy import (
     Binding,
@@ -22,6 +23,7 @@ from kyvsim.model.policy import (
 )
 from kyvsim.model.ports import fault_text
 from kyvsim.model.source import Document
+from kyvsim.schema.findings import BrokenRule, broken_rules
 from kyvsim.schema.kinds import (
     NATIVE_GROUP,
     POLICY_GROUPS,
@@ -56,7 +58,11 @@ def load_policies(
             if is_binding(item.data):
                 continue
             if is_shared_data(item.data):
-                remarks.extend(_shape_problems(item))
+                schema = _schema_of(sniff(item.data))
+                if schema is None:
+                    remarks.append(_wrong_kind(item))
+                else:
+                    remarks += diagnostics(item, check(schema, item.data)[1])
                 continue
             placed, ignored = _placed(item)
             policy, problems = _load_policy(placed, readers)
@@ -81,7 +87,16 @@ def load_bindings(
             data, problems = check(native_schemas()[sniff(placed.data)], placed.data)
             remarks += [*ignored, *diagnostics(placed, problems)]
             if not problems:
-                found.append(_binding(data, placed))
+                spec = data["spec"]
+                binding = Binding(
+                    kind=data["kind"],
+                    name=metadata(data)["name"],
+                    policy=spec["policyName"],
+                    match=spec.get("matchResources"),
+                    parameters=spec.get("paramRef"),
+                    document=placed,
+                )
+                found.append(binding)
     return tuple(found), tuple(remarks)
 
 
@@ -114,29 +129,10 @@ def _placed(document: Document) -> tuple[Document, tuple[Diagnostic, ...]]:
     return cleared, (Diagnostic("KV227", Severity.WARNING, text, place),)
 
 
-def _binding(data: Json, document: Document) -> Binding:
-    spec = data["spec"]
-    return Binding(
-        kind=data["kind"],
-        name=metadata(data)["name"],
-        policy=spec["policyName"],
-        match=spec.get("matchResources"),
-        parameters=spec.get("paramRef"),
-        document=document,
-    )
-
-
 def is_shared_data(data: Json) -> bool:
     """Return whether data is a GlobalContextEntry: objects for rules to look at, not a policy."""
     group = split_api_version(text_field(data, "apiVersion"))[0]
     return (group, text_field(data, "kind")) == (RULES_GROUP, "GlobalContextEntry")
-
-
-def _shape_problems(document: Document) -> tuple[Diagnostic, ...]:
-    schema = _schema_of(sniff(document.data))
-    if schema is None:
-        return (_wrong_kind(document),)
-    return diagnostics(document, check(schema, document.data)[1])
 
 
 def sniff(data: Json) -> str:
@@ -178,7 +174,6 @@ def _load_policy(
 
 
 def _key_of(name: str) -> tuple[str, str]:
-    """Return group and kind of an apiVersion/kind."""
     api_version, _, kind = name.rpartition("/")
     return api_version.partition("/")[0], kind
 
@@ -191,7 +186,6 @@ def _schema_of(name: str) -> SchemaNode | None:
 
 
 def _unsupported(document: Document, readers: PolicyReaders) -> Diagnostic:
-    """Return why a document is no policy that can be evaluated."""
     api_version, kind = (text_field(document.data, name) for name in ("apiVersion", "kind"))
     if is_exception(document.data):
         text = "a policy exception among policies is not used: give its file with --exception"
@@ -257,40 +251,31 @@ def load_exceptions(
         if problems:
             continue
         if for_rules:
-            rules.append(_build(data, document))
+            spec = data["spec"]
+            exception = PolicyException(
+                name=text_field(metadata(data), "name"),
+                namespace=text_field(metadata(data), "namespace"),
+                exceptions=tuple(
+                    ExceptedRules(entry["policyName"], tuple(entry["ruleNames"]))
+                    for entry in spec["exceptions"]
+                ),
+                match=spec["match"],
+                conditions=spec.get("conditions"),
+                pod_security=tuple(spec.get("podSecurity", ())),
+                document=document,
+            )
+            rules.append(exception)
             continue
         policies.append(_build_for_policies(data, document))
     return Exceptions(tuple(rules), tuple(policies)), tuple(remarks)
 
 
-def _build(data: Json, document: Document) -> PolicyException:
-    spec = data["spec"]
-    return PolicyException(
-        name=text_field(metadata(data), "name"),
-        namespace=text_field(metadata(data), "namespace"),
-        exceptions=tuple(
-            ExceptedRules(entry["policyName"], tuple(entry["ruleNames"]))
-            for entry in spec["exceptions"]
-        ),
-        match=spec["match"],
-        conditions=spec.get("conditions"),
-        pod_security=tuple(spec.get("podSecurity", ())),
-        document=document,
-    )
-
-
-def _end_of(expires: str | None) -> datetime | None:
-    """Return when an exception ends, None for never."""
-    if not expires:
-        return None
-
-    seconds = parse_rfc3339(expires).nanoseconds / SECOND
-    return datetime.fromtimestamp(min(max(seconds, _FIRST_SECOND), _LAST_SECOND), UTC)
-
-
 def _build_for_policies(data: Json, document: Document) -> CelException:
-    """Return an exception for policies in CEL."""
     spec, priority = data["spec"], labels(data).get(_PRIORITY, "")
+    end = None
+    if spec.get("expiresAt"):
+        seconds = parse_rfc3339(spec["expiresAt"]).nanoseconds / SECOND
+        end = datetime.fromtimestamp(min(max(seconds, _FIRST_SECOND), _LAST_SECOND), UTC)
     return CelException(
         name=text_field(metadata(data), "name"),
         namespace=text_field(metadata(data), "namespace"),
@@ -300,6 +285,40 @@ def _build_for_policies(data: Json, document: Document) -> CelException:
         values=tuple(spec.get("allowedValues", ())),
         passes=spec["reportResult"] == "pass",
         priority=max(int(priority), 0) if priority.removeprefix("-").isdecimal() else 0,
-        expires=_end_of(spec.get("expiresAt")),
+        expires=end,
         document=document,
     )
+
+
+# The whole shape of a document: all that Kyverno's definitions say of its kind.
+
+_EITHER = re.compile(
+    r"\(has\(self\.(\w+)\) && !has\(self\.(\w+)\)\) \|\| "
+    r"\(!has\(self\.\1\) && has\(self\.\2\)\)"
+)
+"""The rule that exactly one of two fields is given."""
+
+
+def has_known_shape(document: Document) -> bool:
+    """Return whether the document is of a kind with a CRD, evaluated by kyvsim or not."""
+    return is_written(sniff(document.data))
+
+
+def shape_diagnostics(document: Document) -> tuple[Diagnostic, ...]:
+    """Return where a document of a known kind does not fit; each place once."""
+    problems = _problems(document.data, written_schema(sniff(document.data)))
+    return diagnostics(document, dict.fromkeys(problems))
+
+
+def _problems(data: Json, schema: SchemaNode) -> Iterator[Problem]:
+    filled, problems = check(schema, data)
+    yield from problems
+    for broken in broken_rules(filled, None, schema):
+        yield _worded_rule(broken)
+
+
+def _worded_rule(broken: BrokenRule) -> Problem:
+    either = _EITHER.fullmatch(broken.rule)
+    if either:
+        return not_one_of(broken.path, either.groups())
+    return Problem("KV017", broken.path, f"`{show_path(broken.path)}`: {broken.message}")

@@ -76,17 +76,8 @@ class Changes(NamedTuple):
 
 
 _STORAGE = frozenset(
-    {
-        "core.autocrlf",
-        "core.checkstat",
-        "core.eol",
-        "core.filemode",
-        "core.ignorecase",
-        "core.longpaths",
-        "core.precomposeunicode",
-        "core.symlinks",
-        "core.trustctime",
-    }
+    {"core.autocrlf", "core.checkstat", "core.eol", "core.filemode", "core.ignorecase"}
+    | {"core.longpaths", "core.precomposeunicode", "core.symlinks", "core.trustctime"}
 )
 """Settings of a repository that say how its files are stored; none of them names a program."""
 _SWITCHED_OFF = (
@@ -111,7 +102,32 @@ def changes_since(ref: str) -> Changes:
     top = os.path.realpath(_one("rev-parse", "--show-toplevel"))
     shared = _one("merge-base", "--end-of-options", "HEAD", ref)
     with scratch_folder(tempfile.gettempdir()) as folder:
-        _prepare(folder)
+        os.mkdir(os.path.join(folder, "refs"))
+        os.mkdir(os.path.join(folder, "info"))
+        settings = {
+            "core.repositoryformatversion": "1",
+            "extensions.objectformat": _one("rev-parse", "--show-object-format"),
+            **dict(_storage_settings()),
+        }
+        _write(os.path.join(folder, "HEAD"), "ref: refs/heads/none\n")
+        _write(os.path.join(folder, "config"), "".join(_config_lines(settings)))
+        index = _path_of("index")
+        own = os.path.dirname(index)
+        copies = {index: "index"}
+        # A split index has its larger part in files beside it.
+        copies |= {os.path.join(own, one): one for one in _names_in(own, "sharedindex.")}
+        copies |= {_path_of(f"info/{one}"): os.path.join("info", one) for one in _INFO}
+        for source, name in copies.items():
+            if os.path.isfile(source):
+                copy = os.path.join(folder, name)
+                try:
+                    shutil.copyfile(source, copy)
+                    # git reads files that were changed within the second in which the index was
+                    # written, as their size and time may be those that it has noted: by this time.
+                    status = os.stat(source)
+                    os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
+                except OSError as error:
+                    raise ChangesError(f"{source} cannot be read: {error.strerror}") from None
         here = _RepositoryPaths(
             top,
             (
@@ -142,36 +158,6 @@ class _RepositoryPaths(NamedTuple):
 _REPOSITORY = _RepositoryPaths()
 
 
-def _prepare(folder: str) -> None:
-    """Make a folder what git takes for the inside of a repository, with the index of this one."""
-    os.mkdir(os.path.join(folder, "refs"))
-    os.mkdir(os.path.join(folder, "info"))
-    settings = {
-        "core.repositoryformatversion": "1",
-        "extensions.objectformat": _one("rev-parse", "--show-object-format"),
-        **dict(_storage_settings()),
-    }
-    _write(os.path.join(folder, "HEAD"), "ref: refs/heads/none\n")
-    _write(os.path.join(folder, "config"), "".join(_config_lines(settings)))
-    index = _path_of("index")
-    own = os.path.dirname(index)
-    copies = {index: "index"}
-    # A split index has its larger part in files beside it.
-    copies |= {os.path.join(own, one): one for one in _names_in(own, "sharedindex.")}
-    copies |= {_path_of(f"info/{one}"): os.path.join("info", one) for one in _INFO}
-    for source, name in copies.items():
-        if os.path.isfile(source):
-            copy = os.path.join(folder, name)
-            try:
-                shutil.copyfile(source, copy)
-                # git reads files that were changed within the second in which the index was
-                # written, as their size and time may be those that it has noted: by this time.
-                status = os.stat(source)
-                os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
-            except OSError as error:
-                raise ChangesError(f"{source} cannot be read: {error.strerror}") from None
-
-
 def _clear_flags(place: _RepositoryPaths) -> None:
     """Clear the flags by which git takes a file for unchanged without a look at it.
 
@@ -200,7 +186,6 @@ def _write(path: str, text: str) -> None:
 
 
 def _storage_settings() -> Iterator[tuple[str, str]]:
-    """Yield the settings of this repository that say how its files are stored."""
     for one in _lines(_REPOSITORY, "config", "--local", "--no-includes", "-z", "--list"):
         name, _, value = one.partition("\n")
         if name.lower() in _STORAGE:
@@ -219,7 +204,6 @@ def _path_of(part: str) -> str:
 
 
 def _one(*arguments: str) -> str:
-    """Return the one line that git prints in this repository."""
     return _changed_output(_REPOSITORY, arguments).removesuffix("\n")
 
 
@@ -243,14 +227,11 @@ def _changed_output(place: _RepositoryPaths, arguments: tuple[str, ...], given: 
     )
     if done.returncode:
         said = os.fsdecode(done.stderr).strip().splitlines()
-        raise ChangesError(said[0] if said else _without_words(arguments, done.returncode))
+        text = f"git {arguments[0]} ended with status {done.returncode}"
+        if arguments[0] == "merge-base" and done.returncode == 1:
+            text = "shares no commit with the branch at hand"
+        raise ChangesError(said[0] if said else text)
     return os.fsdecode(done.stdout)
-
-
-def _without_words(arguments: tuple[str, ...], status: int) -> str:
-    if arguments[0] == "merge-base" and status == 1:
-        return "shares no commit with the branch at hand"
-    return f"git {arguments[0]} ended with status {status}"
 
 
 # Manifests that other programs make: charts and kustomizations, rendered.
@@ -288,7 +269,11 @@ def rendered_chart(chart: str, values: Iterable[str]) -> Iterator[Source]:
         yield Source(f"{HELM}:{chart}", parts[0])
     for template, part in zip(parts[1::2], parts[2::2], strict=True):
         line = lines.get(template, 1)
-        yield Source(f"{HELM}:{_template_file(chart, template)}", part, line=line)
+        _, sign, inside = template.partition("/")
+        file = template
+        if sign and os.path.isdir(chart):
+            file = os.path.normpath(os.path.join(chart, inside))
+        yield Source(f"{HELM}:{file}", part, line=line)
         lines[template] = line + part.count("\n")
 
 
@@ -298,14 +283,6 @@ def rendered_kustomization(folder: str) -> Iterator[Source]:
     text = _rendered_output(("kustomize", "kubectl"), (_as_argument(folder),))
     files = (os.path.normpath(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
     yield Source(f"{KUSTOMIZE}:{next(filter(os.path.isfile, files), folder)}", text)
-
-
-def _template_file(chart: str, template: str) -> str:
-    """Return the file of a template, which begins with the name that the chart gives itself."""
-    _, sign, inside = template.partition("/")
-    if not (sign and os.path.isdir(chart)):
-        return template
-    return os.path.normpath(os.path.join(chart, inside))
 
 
 def _find(path: str, what: str) -> None:
@@ -326,34 +303,27 @@ _WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def _rendered_output(programs: Sequence[str], arguments: Sequence[str]) -> str:
-    """Return what the first of some programs that is there prints."""
     places = {one: program_on_path(one) for one in programs}
     found, place = next(((one, at) for one, at in places.items() if at), ("", None))
     if place is None:
         raise RenderError(f"no program that renders it is on the PATH: {' or '.join(programs)}")
     words = (*_WORDS[found], *arguments)
     told = " ".join((found, *words))
-    done = _run((place, *words), told)
-    if done.status:
-        said = " ".join(os.fsdecode(done.said).split()) or "it says nothing"
-        raise RenderError(f"{told}: {_ending(done.status)}: {said}")
+    status, printed, errors = _run((place, *words), told)
+    if status:
+        said = " ".join(os.fsdecode(errors).split()) or "it says nothing"
+        ending = f"exit status {status}" if status > 0 else f"ended by signal {-status}"
+        raise RenderError(f"{told}: {ending}: {said}")
     try:
-        return done.printed.decode("utf-8")
+        return printed.decode("utf-8")
     except UnicodeDecodeError:
         raise RenderError(f"{told}: what it prints is not UTF-8") from None
 
 
-class _CompletedProgram(NamedTuple):
-    """How a program ended; a negative status is the signal that ended it."""
+def _run(called: Sequence[str], told: str) -> tuple[int, bytes, bytes]:
+    """Run a program; return its status (negative for a signal), what it printed and its errors.
 
-    status: int
-    printed: bytes
-    said: bytes
-    """On standard error."""
-
-
-def _run(called: Sequence[str], told: str) -> _CompletedProgram:
-    """Run a program, for so long and as long as it prints so much; raise RenderError beyond that.
+    It may take so long, and print so much; raises RenderError beyond that.
 
     It prints into files, so that nothing waits for what it began and left behind, and these are
     ended with it: it has a group of its own.
@@ -378,7 +348,7 @@ def _run(called: Sequence[str], told: str) -> _CompletedProgram:
             process.wait()
         printed.seek(0)
         said.seek(0)
-        return _CompletedProgram(process.returncode, printed.read(), said.read(_SAID))
+        return process.returncode, printed.read(), said.read(_SAID)
 
 
 def _watch(process: subprocess.Popen[bytes], files: Sequence[IO[bytes]], told: str) -> None:
@@ -393,7 +363,3 @@ def _watch(process: subprocess.Popen[bytes], files: Sequence[IO[bytes]], told: s
             return
         if time.monotonic() > end:
             raise RenderError(f"{told}: not done after {_SECONDS} s")
-
-
-def _ending(status: int) -> str:
-    return f"exit status {status}" if status > 0 else f"ended by signal {-status}"

@@ -224,20 +224,17 @@ def may_mean_policy_group(group: str) -> bool:
 def _has_rules(data: Json) -> bool:
     """Return whether there are rules as Kyverno's policies have them: others have rules, too."""
     rules = _in_spec(data, "rules")
-    return rules.__class__ is list and any(map(_is_rule, rules))
+    for rule in rules if rules.__class__ is list else ():
+        match: Json = rule.get("match") if is_mapping(rule) else None
+        selects = is_mapping(match) and not _SELECTIONS.isdisjoint(match)
+        if selects or (is_mapping(rule) and not RULE_BODIES.isdisjoint(rule)):
+            return True
+    return False
 
 
 def _in_spec(data: Json, name: str) -> Json:
     spec: Json = data.get("spec") if is_mapping(data) else None
     return spec.get(name) if is_mapping(spec) else None
-
-
-def _is_rule(rule: Json) -> bool:
-    if not is_mapping(rule):
-        return False
-    match = rule.get("match")
-    selects = is_mapping(match) and not _SELECTIONS.isdisjoint(match)
-    return selects or not RULE_BODIES.isdisjoint(rule)
 
 
 _WRITTEN = "Kyverno writes such objects itself"
@@ -272,7 +269,10 @@ def way_out(document: Document) -> str:
     if is_definition(data):
         return ": give it with --crd-path"
     if not {"apiVersion", "kind"} & (data.keys() if is_mapping(data) else {"kind"}):
-        return ": it looks like the values of a Helm chart" if _is_values_file(document) else ""
+        # Values of Helm charts are in files that are called so.
+        is_named = os.path.basename(document.file).lower().startswith("values")
+        is_values = is_named and is_mapping(data) and not _has_rules(data)
+        return ": it looks like the values of a Helm chart" if is_values else ""
     does = what_reads(data)
     return f": {does}" if does else ""
 
@@ -282,12 +282,6 @@ def what_reads(data: Json) -> str:
     version, kind = text_field(data, "apiVersion"), text_field(data, "kind")
     found = (does for start, of, does in _READERS if of in {"", kind} and version.startswith(start))
     return next(found, "")
-
-
-def _is_values_file(document: Document) -> bool:
-    """Return whether a mapping is in a file that is called as values of Helm charts are."""
-    name = os.path.basename(document.file).lower()
-    return is_mapping(document.data) and name.startswith("values") and not _has_rules(document.data)
 
 
 # Files that were given in the place of others, recognised by what they hold.

@@ -87,17 +87,11 @@ def partition_by_kind(
                     document.folder, f", but {what_it_is(document)}{way_out(document)}"
                 )
             said += _kustomized(document, wanted)
-    said += [
-        _nothing(folder, wanted, hints.get(folder, ""))
-        for folder, hit in hits.items()
-        if needed and not hit
-    ]
+    for folder, hit in hits.items():
+        if needed and not hit:
+            text = f"there is no {wanted.noun} in this folder{hints.get(folder, '')}"
+            said.append(Diagnostic("KV026", Severity.ERROR, text, Location(folder)))
     return tuple(kept), tuple(said)
-
-
-def _nothing(folder: str, wanted: InputKind, hint: str) -> Diagnostic:
-    text = f"there is no {wanted.noun} in this folder{hint}"
-    return Diagnostic("KV026", Severity.ERROR, text, Location(folder))
 
 
 def _kustomized(document: Document, wanted: InputKind) -> tuple[Diagnostic, ...]:
@@ -230,18 +224,17 @@ def complete(data: Json, kinds: KindTable) -> Json:
 def completed(document: Document, kinds: KindTable) -> Document:
     """Return the document of a resource that is complete, itself where nothing is missing."""
     data = document.data
-    found = data if _has_no_namespace(document, kinds) else _with_namespace(data, kinds)
+    found = data
+    if (
+        document.review is None
+        or text_field(document.review, "namespace")
+        or is_builtin(split_api_version(data["apiVersion"])[0], data["kind"])
+        or (split_api_version(data["apiVersion"])[0], data["kind"]) in kinds
+    ):
+        found = _with_namespace(data, kinds)
     if not document.has_no_null_maps:
         found = _without_null_maps(found)
     return document if found is data else document._replace(data=found)
-
-
-def _has_no_namespace(document: Document, kinds: KindTable) -> bool:
-    """Return whether a review of an unknown kind says that the object is in no namespace."""
-    if document.review is None or text_field(document.review, "namespace"):
-        return False
-    group, kind = split_api_version(document.data["apiVersion"])[0], document.data["kind"]
-    return not is_builtin(group, kind) and (group, kind) not in kinds
 
 
 def _with_namespace(data: Json, kinds: KindTable) -> Json:
@@ -272,7 +265,6 @@ def _maps(root: Json) -> Iterator[dict[str, Json]]:
 
 
 def _null_maps(node: dict[str, Json]) -> list[str]:
-    """Return the fields that must be maps and are null."""
     if MAP_FIELDS.isdisjoint(node):
         return []
     return [field for field in MAP_FIELDS if field in node and node[field] is None]
@@ -304,27 +296,21 @@ def load_definitions(
     documents, remarks = read_documents(paths, stdin, AS_WRITTEN, walking)
     kept, aside = partition_by_kind(documents, DEFINITIONS)
     definitions = tuple(one for one in kept if is_definition(one.data))
-    problems = (*_without(kept), *_of_no_kind(definitions))
-    return definitions, (*remarks, *aside, *problems)
-
-
-def _without(documents: tuple[Document, ...]) -> Iterator[Diagnostic]:
-    """Yield KV075 for each file that holds something else only."""
+    problems: list[Diagnostic] = []
     first: dict[str, Document] = {}
-    for one in documents:
+    for one in kept:
         first.setdefault(one.file, one)
-    some = {one.file for one in documents if is_definition(one.data)}
+    with_definition = {one.file for one in definitions}
     for file, one in first.items():
-        if file not in some:
+        if file not in with_definition:
             text = f"there is no CustomResourceDefinition in this file, but {what_it_is(one)}"
-            yield Diagnostic("KV075", Severity.ERROR, text, one.locate(()))
-
-
-def _of_no_kind(definitions: tuple[Document, ...]) -> Iterator[Diagnostic]:
+            problems.append(Diagnostic("KV075", Severity.ERROR, text, one.locate(())))
     for one in definitions:
         if not crd_kinds((one.data,)):
             text = "the definition defines no kind: `spec.names.kind` is missing"
-            yield Diagnostic("KV076", Severity.ERROR, text, one.locate(("spec", "names")))
+            place = one.locate(("spec", "names"))
+            problems.append(Diagnostic("KV076", Severity.ERROR, text, place))
+    return definitions, (*remarks, *aside, *problems)
 
 
 # Files with payloads: one map each, in JSON or YAML.

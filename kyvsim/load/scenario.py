@@ -1,7 +1,7 @@
 """Scenario files and installations of Kyverno, with everything that they name."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from types import MappingProxyType
@@ -15,7 +15,6 @@ from kyvsim.load.resources import objects_among
 from kyvsim.load.structure import check, diagnostics, load_schemas, not_one_of
 from kyvsim.load.values import named_user
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
-from kyvsim.model.request import UserInfo
 from kyvsim.model.simulation import (
     BY_NAME,
     OF_REQUESTS,
@@ -214,17 +213,6 @@ def load_scenario(document: Document) -> tuple[Scenario | None, tuple[Diagnostic
     if problems:
         return None, diagnostics(document, problems)
     reading = _ScenarioReading(document, [])
-    scenario = _build(reading, data)
-    failed = any(one.severity is Severity.ERROR for one in reading.problems)
-    return (None if failed else scenario), tuple(reading.problems)
-
-
-def seconds_of(text: str) -> float:
-    """Return the seconds of a duration such as `1m30s`, 0 where it is none."""
-    return (parse_duration(text) or 0) / SECOND
-
-
-def _build(reading: _ScenarioReading, data: Mapping[str, Json]) -> Scenario:
     file = reading.document.file
     stem = os.path.splitext(os.path.basename(file))[0]
     expected = (
@@ -234,7 +222,7 @@ def _build(reading: _ScenarioReading, data: Mapping[str, Json]) -> Scenario:
     steps = (
         _step(reading, entry, ("steps", index)) for index, entry in enumerate(data.get("steps", ()))
     )
-    return Scenario(
+    scenario = Scenario(
         name=data.get("name") or stem,
         description=data.get("description", ""),
         settings=_settings(reading, data.get("settings", {})),
@@ -245,19 +233,31 @@ def _build(reading: _ScenarioReading, data: Mapping[str, Json]) -> Scenario:
         expected=tuple(expected),
         fail_on=data.get("hazards", {}).get("failOn", ""),
     )
+    failed = any(one.severity is Severity.ERROR for one in reading.problems)
+    return (None if failed else scenario), tuple(reading.problems)
+
+
+def seconds_of(text: str) -> float:
+    """Return the seconds of a duration such as `1m30s`, 0 where it is none."""
+    return (parse_duration(text) or 0) / SECOND
 
 
 def _settings(reading: _ScenarioReading, data: Mapping[str, Json]) -> ScenarioSettings:
     usual = ScenarioSettings()
     actors = data.get("actors", {})
-    start = data.get("start")
+    start, name = data.get("start"), data.get("install")
+    installation = None
+    if name is not None:
+        beside = os.path.normpath(os.path.join(os.path.dirname(reading.document.file), name))
+        installation, problems = load_installation(name if name in BY_NAME else beside)
+        reading.problems.extend(problems)
     return ScenarioSettings(
         model=data.get("model", usual.model),
         seed=int(data.get("seed", usual.seed)),
         start=datetime.fromisoformat(start) if start else None,
         horizon=seconds_of(data["horizon"]) if "horizon" in data else usual.horizon,
         pace=seconds_of(data["pace"]) if "pace" in data else usual.pace,
-        installation=_installation(reading, data["install"]) if "install" in data else None,
+        installation=installation,
         exceptions=data.get("exceptions", usual.exceptions),
         latency=tuple((name, seconds_of(text)) for name, text in data.get("latency", {}).items()),
         workloads=actors.get("workloads", usual.workloads),
@@ -266,24 +266,19 @@ def _settings(reading: _ScenarioReading, data: Mapping[str, Json]) -> ScenarioSe
     )
 
 
-def _installation(reading: _ScenarioReading, name: str) -> Installation | None:
-    beside = os.path.join(os.path.dirname(reading.document.file), name)
-    found, problems = load_installation(name if name in BY_NAME else os.path.normpath(beside))
-    reading.problems.extend(problems)
-    return found
-
-
 def _step(reading: _ScenarioReading, data: Mapping[str, Json], path: Path) -> ScenarioStep:
     verbs = [verb for verb in Verb if verb in data]
     if len(verbs) > 1 or (not verbs and "expect" not in data):
         problem = not_one_of(path, Verb)
         reading.problems.extend(diagnostics(reading.document, [problem]))
-    verb = verbs[0] if verbs else None
+    verb, user = verbs[0] if verbs else None, data.get("as")
+    if user.__class__ is str:
+        user = {"name": user}
     step = ScenarioStep(
         verb,
         reading.document.locate(path),
         name=data.get("name", ""),
-        user=_user(data.get("as")),
+        user=None if user is None else named_user(user["name"], user.get("groups", ())),
         expected=tuple(_outcomes(reading, data.get("expect", []), (*path, "expect"), verb)),
     )
     if verb is None:
@@ -293,9 +288,9 @@ def _step(reading: _ScenarioReading, data: Mapping[str, Json], path: Path) -> Sc
         return step._replace(objects=_objects(reading, given, place))
     if verb is Verb.PATCH:
         form = "merge" if "merge" in given else "json"
-        return step._replace(
-            target=_key(given), patch=Patch(form, given[form], given.get("subresource", ""))
-        )
+        names = (given["apiVersion"], given["kind"], given.get("namespace", ""), given["name"])
+        patch = Patch(form, given[form], given.get("subresource", ""))
+        return step._replace(target=ObjectKey(*names), patch=patch)
     if verb is Verb.WAIT:
         return step._replace(seconds=seconds_of(given))
     return step._replace(controller=given)
@@ -323,18 +318,6 @@ def _expected(reading: _ScenarioReading, entry: Mapping[str, Json], path: Path) 
     return Expected(demand, entry[demand], within, reading.document.locate(path))
 
 
-def _user(data: Json) -> UserInfo | None:
-    if data is None:
-        return None
-    if data.__class__ is str:
-        return named_user(data)
-    return named_user(data["name"], data.get("groups", ()))
-
-
-def _key(data: Mapping[str, Json]) -> ObjectKey:
-    return ObjectKey(data["apiVersion"], data["kind"], data.get("namespace", ""), data["name"])
-
-
 def _objects(
     reading: _ScenarioReading, data: Json, path: Path, typing: Typing = AS_WRITTEN
 ) -> tuple[Document, ...]:
@@ -344,31 +327,25 @@ def _objects(
     for index, entry in enumerate(data if several else [data]):
         place = (*path, index) if several else path
         if entry.__class__ is str:
-            found += _read(reading, entry, place, typing)
+            folder = os.path.dirname(reading.document.file)
+            path_there = os.path.normpath(os.path.join(folder, entry))
+            documents, remarks = read_documents((path_there,), None, typing)
+            missing = [one for one in remarks if one.code == "KV001"]
+            if missing:
+                _complain(reading, f"`{entry}`: {missing[0].message}", place)
+            reading.problems.extend([one for one in remarks if one not in missing])
+            found += documents
         elif entry is not None:
-            found.append(reading.document.within(place, _whole_reference(entry)))
+            obj = entry
+            if "metadata" not in entry and "name" in entry:
+                # `delete` may name an object without `metadata`.
+                names = {name: entry[name] for name in ("namespace", "name") if name in entry}
+                kind = {name: entry[name] for name in ("apiVersion", "kind")}
+                obj = {**kind, "metadata": names}
+            found.append(reading.document.within(place, obj))
     objects, problems = objects_among(found)
     reading.problems.extend(problems)
     return objects
-
-
-def _read(reading: _ScenarioReading, name: str, path: Path, typing: Typing) -> Sequence[Document]:
-    folder = os.path.dirname(reading.document.file)
-    path_there = os.path.normpath(os.path.join(folder, name))
-    documents, remarks = read_documents((path_there,), None, typing)
-    missing = [one for one in remarks if one.code == "KV001"]
-    if missing:
-        _complain(reading, f"`{name}`: {missing[0].message}", path)
-    reading.problems.extend([one for one in remarks if one not in missing])
-    return documents
-
-
-def _whole_reference(entry: Mapping[str, Json]) -> Json:
-    """Return an object; one of `delete` names its object without `metadata`."""
-    if "metadata" in entry or "name" not in entry:
-        return entry
-    names = {name: entry[name] for name in ("namespace", "name") if name in entry}
-    return {"apiVersion": entry["apiVersion"], "kind": entry["kind"], "metadata": names}
 
 
 def _complain(reading: _ScenarioReading, text: str, path: Path) -> None:

@@ -5,16 +5,16 @@ of the choices, KV015 a field that is missing, KV016 a value out of its bounds, 
 not go together or fit no form.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.package_data import read_table
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.source import Document, Path
 from kyvsim.schema.findings import SchemaFinding, duplicates, findings_as_written
-from kyvsim.schema.node import TYPE_NAMES, SchemaNode, completed, schemas_of
+from kyvsim.schema.node import TYPE_NAMES, SchemaNode, SchemaRef, completed, schemas_of
 
 
 class Problem(NamedTuple):
@@ -73,114 +73,166 @@ def show_path(path: Path) -> str:
 
 def worded(finding: SchemaFinding) -> Problem:
     """Return in our words what does not fit."""
-    return _WORDS.get(finding.word, _otherwise)(finding, show_path(finding.path))
+    code, text = _WORDS.get(finding.word, _OTHER)
+    return Problem(code, finding.path, text(finding, show_path(finding.path)))
 
 
 def not_one_of(path: Path, names: Iterable[str]) -> Problem:
     """Return that the mapping at `path` has none or too many of some fields."""
-    listed = ", ".join(f"`{name}`" for name in names)
-    return Problem("KV017", path, f"`{show_path(path)}` must have exactly one of {listed}")
+    return Problem("KV017", path, _exactly_one(show_path(path), names))
 
 
-def _unknown(finding: SchemaFinding, shown: str) -> Problem:
-    hint = likely(str(finding.path[-1]), finding.limit)
-    return Problem("KV012", finding.path, f"unknown field `{shown}`{hint}")
+def _exactly_one(shown: str, names: Iterable[str]) -> str:
+    return f"`{shown}` must have exactly one of {', '.join(f'`{name}`' for name in names)}"
 
 
-def _type(finding: SchemaFinding, shown: str) -> Problem:
-    wanted = " or ".join(_TYPES[one] for one in finding.limit)
-    found = _TYPES[TYPE_NAMES[finding.value.__class__]]
-    return Problem("KV013", finding.path, f"`{shown}` must be {wanted}, not {found}")
+def _type(finding: SchemaFinding, shown: str) -> str:
+    expected = " or ".join(_TYPES[one] for one in finding.limit)
+    actual = _TYPES[TYPE_NAMES[finding.value.__class__]]
+    return f"`{shown}` must be {expected}, not {actual}"
 
 
-def _choice(finding: SchemaFinding, shown: str) -> Problem:
+def _choice(finding: SchemaFinding, shown: str) -> str:
     listed = ", ".join(f"`{value}`" for value in finding.limit)
-    text = f"`{shown}` must be one of {listed}, not `{finding.value}`"
-    return Problem("KV014", finding.path, text)
+    return f"`{shown}` must be one of {listed}, not `{finding.value}`"
 
 
-def _required(finding: SchemaFinding, _: str) -> Problem:
-    name = show_path((*finding.path, finding.limit))
-    return Problem("KV015", finding.path, f"`{name}` is required")
-
-
-def _key(finding: SchemaFinding, _: str) -> Problem:
+def _key(finding: SchemaFinding, _: str) -> str:
     *above, key = finding.path
-    text = f"`{key}` is no valid key in `{show_path(tuple(above))}`"
-    return Problem("KV016", finding.path, text)
+    return f"`{key}` is no valid key in `{show_path(tuple(above))}`"
 
 
-def _pattern(finding: SchemaFinding, shown: str) -> Problem:
-    text = f"`{shown}`: `{finding.value}` does not fit `{finding.limit}`"
-    return Problem("KV016", finding.path, text)
-
-
-def _format(finding: SchemaFinding, shown: str) -> Problem:
-    return Problem("KV016", finding.path, f"`{shown}`: `{finding.value}` is no {finding.limit}")
-
-
-def _least(finding: SchemaFinding, shown: str) -> Problem:
-    return Problem("KV016", finding.path, f"`{shown}` must be at least {finding.limit}")
-
-
-def _too_long(finding: SchemaFinding, shown: str) -> Problem:
-    size = len(finding.value)
-    text = f"`{shown}` has {size} characters, more than the {finding.limit} allowed"
-    return Problem("KV016", finding.path, text)
-
-
-def _too_short(finding: SchemaFinding, shown: str) -> Problem:
-    return Problem("KV016", finding.path, f"`{shown}` must not be empty")
-
-
-def _too_few(finding: SchemaFinding, shown: str) -> Problem:
+def _too_few(finding: SchemaFinding, shown: str) -> str:
     noun = "item" if finding.limit == 1 else "items"
-    text = f"`{shown}` must have at least {finding.limit} {noun}, not {len(finding.value)}"
-    return Problem("KV016", finding.path, text)
+    return f"`{shown}` must have at least {finding.limit} {noun}, not {len(finding.value)}"
 
 
-def _duplicate(finding: SchemaFinding, _: str) -> Problem:
+def _duplicate(finding: SchemaFinding, shown: str) -> str:
     own = finding.value
     key = next(iter(own.values()), None) if own.__class__ is dict else own
-    text = f"`{show_path(finding.path)}` repeats `{key}`"
-    return Problem("KV016", finding.path, text)
+    return f"`{shown}` repeats `{key}`"
 
 
-def _one_of(finding: SchemaFinding, shown: str) -> Problem:
+def _one_of(finding: SchemaFinding, shown: str) -> str:
     if all(choice.keys() == {"required"} for choice in finding.limit):
-        names = [name for choice in finding.limit for name in choice["required"]]
-        return not_one_of(finding.path, names)
-    return Problem("KV017", finding.path, f"`{shown}` fits none of the forms allowed")
+        return _exactly_one(
+            shown, [name for choice in finding.limit for name in choice["required"]]
+        )
+    return f"`{shown}` fits none of the forms allowed"
 
 
-def _not(finding: SchemaFinding, shown: str) -> Problem:
-    names = finding.limit.get("required", ())
+def _not(finding: SchemaFinding, shown: str) -> str:
     if finding.limit.keys() != {"required"}:
-        return _otherwise(finding, shown)
-    listed = " and ".join(f"`{name}`" for name in names)
-    return Problem("KV017", finding.path, f"`{shown}` must not have both {listed}")
+        return _OTHER[1](finding, shown)
+    listed = " and ".join(f"`{name}`" for name in finding.limit["required"])
+    return f"`{shown}` must not have both {listed}"
 
 
-def _otherwise(finding: SchemaFinding, shown: str) -> Problem:
-    return Problem("KV017", finding.path, f"`{shown}` does not fit `{finding.word}`")
-
-
-_WORDS: Mapping[str, Callable[[SchemaFinding, str], Problem]] = MappingProxyType(
+_OTHER: tuple[str, Callable[[SchemaFinding, str], str]] = (
+    "KV017",
+    lambda one, shown: f"`{shown}` does not fit `{one.word}`",
+)
+_WORDS: Mapping[str, tuple[str, Callable[[SchemaFinding, str], str]]] = MappingProxyType(
     {
-        "unknown": _unknown,
-        "type": _type,
-        "enum": _choice,
-        "required": _required,
-        "propertyNames": _key,
-        "pattern": _pattern,
-        "format": _format,
-        "minimum": _least,
-        "maxLength": _too_long,
-        "minLength": _too_short,
-        "minItems": _too_few,
-        "duplicate": _duplicate,
-        "oneOf": _one_of,
-        "anyOf": _one_of,
-        "not": _not,
+        "unknown": (
+            "KV012",
+            lambda one, shown: f"unknown field `{shown}`{likely(str(one.path[-1]), one.limit)}",
+        ),
+        "type": ("KV013", _type),
+        "enum": ("KV014", _choice),
+        "required": (
+            "KV015",
+            lambda one, _: f"`{show_path((*one.path, one.limit))}` is required",
+        ),
+        "propertyNames": ("KV016", _key),
+        "pattern": (
+            "KV016",
+            lambda one, shown: f"`{shown}`: `{one.value}` does not fit `{one.limit}`",
+        ),
+        "format": ("KV016", lambda one, shown: f"`{shown}`: `{one.value}` is no {one.limit}"),
+        "minimum": ("KV016", lambda one, shown: f"`{shown}` must be at least {one.limit}"),
+        "maxLength": (
+            "KV016",
+            lambda one, shown: (
+                f"`{shown}` has {len(one.value)} characters, more than the {one.limit} allowed"
+            ),
+        ),
+        "minLength": ("KV016", lambda _, shown: f"`{shown}` must not be empty"),
+        "minItems": ("KV016", _too_few),
+        "duplicate": ("KV016", _duplicate),
+        "oneOf": ("KV017", _one_of),
+        "anyOf": ("KV017", _one_of),
+        "not": ("KV017", _not),
     }
 )
+"""The code of a finding and its text, by the word of the schema."""
+
+
+# Our structural schemas as JSON Schema, which editors complete and check by.
+
+DIALECT: Final = "http://json-schema.org/draft-07/schema#"
+"""What all our schemas are written in: editors know it best."""
+_KEPT = (
+    *("type", "description", "default", "enum", "pattern", "required"),
+    *("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"),
+)
+_COMBINED = ("anyOf", "oneOf", "allOf", "not")
+"""These hold no names of schemas, in ours."""
+_REFERENCE = "#/definitions/"
+
+
+def json_schema(schema: SchemaNode, title: str) -> Json:
+    """Return a schema as JSON Schema (draft 07), with the named ones that it leads to."""
+    known = schema.named.table
+    root = _converted(schema.words, known)
+    definitions: dict[str, Json] = {}
+    pending = [*_references(root)]
+    while pending:
+        name = pending.pop()
+        if name not in definitions:
+            definitions[name] = _converted(known[name], known)
+            pending += _references(definitions[name])
+    in_order = {name: definitions[name] for name in known if name in definitions}
+    return {"$schema": DIALECT, "title": title, **root, "definitions": in_order}
+
+
+def _references(converted: Json) -> Iterator[str]:
+    if isinstance(converted, dict):
+        reference = converted.get("$ref")
+        if isinstance(reference, str):
+            yield reference.removeprefix(_REFERENCE)
+        for one in converted.values():
+            yield from _references(one)
+    elif isinstance(converted, list):
+        for one in converted:
+            yield from _references(one)
+
+
+def _converted(ref: SchemaRef, known: Mapping[str, Json]) -> Json:
+    if isinstance(ref, str):
+        return {"$ref": f"{_REFERENCE}{ref}"} if ref in known else {"type": ref}
+    found = {name: ref[name] for name in _KEPT if name in ref}
+    if ref.get("nullable") and "type" in found:
+        found["type"] = [found["type"], "null"]
+    if "form" in ref:
+        found["pattern"] = f"^({ref['form']})$"
+    if "either" in ref:
+        found["anyOf"] = [_converted(one, known) for one in ref["either"]]
+    if "items" in ref:
+        found["items"] = _converted(ref["items"], known)
+    if ref.get("type") == "object":
+        found |= _members(ref, known)
+    return {**found, **{name: ref[name] for name in _COMBINED if name in ref}}
+
+
+def _members(ref: Mapping[str, Json], known: Mapping[str, Json]) -> Json:
+    properties = ref.get("properties") or {}
+    further = ref.get("additionalProperties")
+    found: dict[str, Json] = {}
+    if properties:
+        found["properties"] = {name: _converted(one, known) for name, one in properties.items()}
+    if isinstance(further, str | Mapping):
+        found["additionalProperties"] = _converted(further, known)
+    elif further is not True and "x-kubernetes-preserve-unknown-fields" not in ref:
+        found["additionalProperties"] = False
+    return found

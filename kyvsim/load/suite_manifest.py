@@ -54,21 +54,18 @@ def old_fields(document: Document) -> tuple[Diagnostic, ...]:
 def in_todays_names(document: Document) -> Document:
     """Return a manifest whose rows have today's fields, so that the rest of it can be checked."""
     data = document.data
-    renamed = {index: _renamed(row) for index, row in _rows(data)}
-    if all(row is data["results"][index] for index, row in renamed.items()):
+    renamed: dict[int, Json] = {}
+    for index, row in _rows(data):
+        names = {old: new for old, new in _ROW if old in row and new not in row}
+        if names:
+            renamed[index] = {
+                names.get(key, key): [value] if names.get(key) == "resources" else value
+                for key, value in row.items()
+            }
+    if not renamed:
         return document
     rows = [renamed.get(index, row) for index, row in enumerate(data["results"])]
     return document._replace(data={**data, "results": rows})
-
-
-def _renamed(row: Json) -> Json:
-    names = {old: new for old, new in _ROW if old in row and new not in row}
-    if not names:
-        return row
-    return {
-        names.get(key, key): [value] if names.get(key) == "resources" else value
-        for key, value in row.items()
-    }
 
 
 def todays_form(document: Document) -> Fix | None:
@@ -85,7 +82,6 @@ def _rows(data: Json) -> Iterator[tuple[int, Json]]:
 
 
 def _head(document: Document) -> Iterator[TextChange]:
-    """Yield what gives it type and metadata."""
     data = document.data
     kind = "" if text_field(data, "kind") else "kind: Test"
     version = "" if text_field(data, "apiVersion") else f"apiVersion: {API_VERSION}"
@@ -105,7 +101,6 @@ def _head(document: Document) -> Iterator[TextChange]:
 
 
 def _is_malformed(text: str) -> bool:
-    """Return whether a text may need quotes."""
     return not (text[0].isalpha() and text.replace("-", "").replace("_", "").isalnum())
 
 
@@ -114,15 +109,13 @@ def _todays_rows(document: Document) -> Iterator[TextChange]:
         path: Path = ("results", index)
         for old, new in _ROW:
             if old in row and new not in row:
-                yield _todays_field(document, (*path, old), row[old], new)
-
-
-def _todays_field(document: Document, path: Path, value: Json, name: str) -> TextChange:
-    if name != "resources":
-        return change(document, ChangeKind.KEY, path, name)
-    plain = value.__class__ is str and not _is_malformed(value)
-    text = f"{name}:\n- {value if plain else json.dumps(value)}"
-    return change(document, ChangeKind.ENTRY, path, text)
+                if new != "resources":
+                    yield change(document, ChangeKind.KEY, (*path, old), new)
+                    continue
+                value = row[old]
+                plain = value.__class__ is str and not _is_malformed(value)
+                text = f"{new}:\n- {value if plain else json.dumps(value)}"
+                yield change(document, ChangeKind.ENTRY, (*path, old), text)
 
 
 # Test manifests (`kyverno-test.yaml`): found in folders, loaded strictly.
@@ -154,8 +147,9 @@ def find_manifests(
     found = tuple(walk(path, walking, file_name))
     files = [os.path.normpath(one) for one in found if isinstance(one, str)]
     files.sort(key=lambda file: file.split(os.sep))
+    remarks = (one for one in found if not isinstance(one, str))
     return tuple(files), tuple(
-        map(_as_of_manifests, (one for one in found if not isinstance(one, str)))
+        one._replace(code="KV041") if one.code == "KV003" else one for one in remarks
     )
 
 
@@ -173,10 +167,6 @@ def what_is_there(folder: str, walking: Walking = USUAL) -> str:
             if looks_like_object(one.data):
                 return ", but resources: `kyvsim apply POLICY --resource PATH` evaluates them"
     return ""
-
-
-def _as_of_manifests(remark: Diagnostic) -> Diagnostic:
-    return remark._replace(code="KV041") if remark.code == "KV003" else remark
 
 
 def read_manifests(file: str) -> tuple[tuple[Manifest, ...], tuple[Diagnostic, ...]]:
@@ -213,14 +203,7 @@ def load_test_manifest(
         remarks = (*old_fields(document), *remarks)
     if remarks:
         return None, (*told, *remarks)
-    return _build(data, spelled), (
-        *told,
-        *_type_problem(data, spelled),
-        *_row_problems(data, spelled),
-    )
 
-
-def _build(data: Json, document: Document) -> Manifest:
     def paths(name: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(data.get(name, ())))
 
@@ -228,8 +211,8 @@ def _build(data: Json, document: Document) -> Manifest:
         alone = data.get("jsonPayload", "") if name == "jsonPayloads" else ""
         return paths(name) or ((alone,) if alone else ())
 
-    return Manifest(
-        document=document._replace(data=data),
+    manifest = Manifest(
+        document=spelled._replace(data=data),
         policies=paths("policies"),
         resources=paths("resources"),
         targets=paths("targetResources"),
@@ -242,6 +225,17 @@ def _build(data: Json, document: Document) -> Manifest:
         payloads=tuple((mode, path) for mode, name in _PAYLOADS for path in payloads(name)),
         rows=tuple(_row(entry, index) for index, entry in enumerate(data.get("results", ()))),
     )
+    problems = list(told)
+    if (data["apiVersion"], data["kind"]) != (API_VERSION, "Test"):
+        text = f"{data['kind']} ({data['apiVersion']}) is read as Test ({API_VERSION})"
+        place, fix = spelled.locate(("apiVersion",)), todays_form(spelled)
+        problems.append(Diagnostic("KV042", Severity.WARNING, text, place, fix=fix))
+    for index, entry in enumerate(data.get("results", ())):
+        if entry.get("operation") and entry.get("isDeletingPolicy"):
+            text = "`operation` has no meaning for a deleting policy"
+            place = spelled.locate(("results", index, "operation"))
+            problems.append(Diagnostic("KV042", Severity.ERROR, text, place))
+    return manifest, tuple(problems)
 
 
 def _row(entry: Mapping[str, Json], index: int) -> ExpectedRow:
@@ -268,21 +262,6 @@ def _spec(spec: Mapping[str, Json]) -> ResourceSpec:
     api_version = "/".join(filter(None, (spec.get("group", ""), spec.get("version", ""))))
     kind, namespace, name = (spec.get(field, "") for field in ("kind", "namespace", "name"))
     return ResourceSpec(api_version, kind, namespace, name)
-
-
-def _type_problem(data: Json, document: Document) -> Iterator[Diagnostic]:
-    if (data["apiVersion"], data["kind"]) != ("cli.kyverno.io/v1alpha1", "Test"):
-        text = f"{data['kind']} ({data['apiVersion']}) is read as Test (cli.kyverno.io/v1alpha1)"
-        place = document.locate(("apiVersion",))
-        yield Diagnostic("KV042", Severity.WARNING, text, place, fix=todays_form(document))
-
-
-def _row_problems(data: Json, document: Document) -> Iterator[Diagnostic]:
-    for index, entry in enumerate(data.get("results", ())):
-        if entry.get("operation") and entry.get("isDeletingPolicy"):
-            text = "`operation` has no meaning for a deleting policy"
-            place = document.locate(("results", index, "operation"))
-            yield Diagnostic("KV042", Severity.ERROR, text, place)
 
 
 def _in_known_spelling(document: Document) -> tuple[Document, tuple[Diagnostic, ...]]:

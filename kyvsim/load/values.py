@@ -37,30 +37,29 @@ def load_image_data(section: Json) -> Mapping[str, ImageData]:
     One with a tag stands under its digest as well, for the rules after the one that put it there.
     """
     images = {name: _image(entry) for name, entry in (section or {}).items()}
-    pinned = {_pinned(name, image.digest): image for name, image in images.items() if image.digest}
+    pinned = {}
+    for name, image in images.items():
+        repository, _, last = name.partition("@")[0].rpartition("/")
+        if image.digest:
+            pinned[f"{repository}/{last.partition(':')[0]}@{image.digest}"] = image
     return MappingProxyType({**pinned, **images})
-
-
-def _pinned(name: str, digest: str) -> str:
-    repository, _, last = name.partition("@")[0].rpartition("/")
-    return f"{repository}/{last.partition(':')[0]}@{digest}"
 
 
 def _image(entry: Json) -> ImageData:
     signatures, attestations = entry.get("signatures"), entry.get("attestations")
+    if attestations is not None:
+        attestations = tuple(
+            Attestation(one["type"], one.get("predicate"), _signatures(one.get("signatures") or ()))
+            for one in attestations
+        )
     return ImageData(
         digest=entry.get("digest") or "",
         signatures=None if signatures is None else _signatures(signatures),
-        attestations=None if attestations is None else tuple(map(_attestation, attestations)),
+        attestations=attestations,
         manifest=entry.get("manifest"),
         manifest_list=entry.get("manifestList"),
         config=entry.get("configData"),
     )
-
-
-def _attestation(entry: Json) -> Attestation:
-    signatures = _signatures(entry.get("signatures") or ())
-    return Attestation(entry["type"], entry.get("predicate"), signatures)
 
 
 def _signatures(entries: Json) -> tuple[Signature, ...]:
@@ -244,7 +243,6 @@ def _named(data: Json) -> Iterator[ValuesEntry]:
 
 
 def _entries(data: Json, member: str) -> Iterator[tuple[str, Json]]:
-    """Yield policy name and entry of each policy's `member` list."""
     for policy in data.get("policies", ()):
         for entry in policy.get(member, ()):
             yield policy["name"], entry
@@ -293,14 +291,12 @@ def _subresources(
             path = ("subresources", index, "subresource")
             remarks.append(Diagnostic("KV032", Severity.ERROR, text, document.locate(path)))
             continue
-        found.append(
-            Subresource(parts[1], _kind(entry["subresource"]), _kind(entry["parentResource"]))
+        own, parent = (
+            KindKey(*(text_field(entry[holder], field) for field in ("group", "version", "kind")))
+            for holder in ("subresource", "parentResource")
         )
+        found.append(Subresource(parts[1], own, parent))
     return tuple(found), tuple(remarks)
-
-
-def _kind(data: Json) -> KindKey:
-    return KindKey(text_field(data, "group"), text_field(data, "version"), text_field(data, "kind"))
 
 
 # Who sends the requests: user info files, and users that are named.

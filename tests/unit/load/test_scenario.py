@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 from kyvsim.load.documents import STRICT, read_documents
-from kyvsim.load.json_schema import json_schema
 from kyvsim.load.scenario import (
     SCENARIO,
     is_scenario,
@@ -16,6 +15,7 @@ from kyvsim.load.scenario import (
     load_scenario,
     scenario_schemas,
 )
+from kyvsim.load.structure import json_schema
 from kyvsim.model.simulation import Demand, Verb
 
 ROOT = Path(__file__).parents[3]
