@@ -18,8 +18,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kyvsim.api.inline_inputs import Typed
 from kyvsim.model.diagnostic import likely, listed
-from kyvsim.playground.evaluator import VIEWS, Evaluator, NoAnswerError, PageQuery
-from kyvsim.playground.pages import PlaygroundExample, playground
+from kyvsim.playground.evaluator import (
+    VIEWS,
+    Evaluator,
+    NoAnswerError,
+    PageQuery,
+    PlaygroundExample,
+    playground,
+)
 
 MOST: Final = 1 << 20
 """How many bytes a question may have."""
@@ -84,23 +90,19 @@ def _for_own_pages(served: ASGIApp, hosts: frozenset[str]) -> ASGIApp:
             answering = _refused(403, f"not served for the host {host or 'without a name'}")
         elif origin is not None and origin.lower() not in origins:
             answering = _refused(403, f"not served for pages of {origin}")
-        await answering(scope, receive, _with_headers(send))
+
+        async def sending(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name.lower().encode(), value.encode()) for name, value in _HEADERS]
+                message["headers"] = [*message.get("headers", ()), *own]
+            await send(message)
+
+        await answering(scope, receive, sending)
 
     return answered
 
 
-def _with_headers(send: Send) -> Send:
-    async def sending(message: Any) -> None:
-        if message["type"] == "http.response.start":
-            own = [(name.lower().encode(), value.encode()) for name, value in _HEADERS]
-            message["headers"] = [*message.get("headers", ()), *own]
-        await send(message)
-
-    return sending
-
-
 def _refused(status: int, text: str) -> Response:
-    """Return the answer to a question that is refused."""
     return _json({"error": text}, status)
 
 

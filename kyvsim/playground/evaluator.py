@@ -8,17 +8,94 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from kyvsim.api.apply import render_run
 from kyvsim.api.explain import explained_run
 from kyvsim.api.inline_inputs import Typed, explain_typed, simulate_typed
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.ports import fault_text
-from kyvsim.playground.pages import PageUpdate, reasons, timeline, verdicts
+from kyvsim.model.simulation import Simulation
+from kyvsim.report.explain import object_part
+from kyvsim.report.page import ending_of, fragment, page
+from kyvsim.report.run import Lists, Run
+from kyvsim.report.run_html import streaming_page, values_of
+from kyvsim.report.style import RenderOptions
+from kyvsim.report.timeline_html import columns
+from kyvsim.report.timeline_html import values_of as timeline_values
+from kyvsim.report.timeline_rows import SimulationTerms, TimelineOptions, simulation_ending
+
+# The page in which policies are tried, and what it shows of them: parts of the other pages.
+
+
+class PlaygroundExample(NamedTuple):
+    """Texts to begin with."""
+
+    title: str
+    texts: dict[str, str]
+    """By the names of the page's editors."""
+
+
+class PageUpdate(NamedTuple):
+    """What takes the place of the answer before."""
+
+    html: str
+    style: str = ""
+    """What it needs besides the page's own style."""
+
+
+_LOOK = RenderOptions(detailed=True)
+
+
+def playground(editors: Sequence[tuple[str, str]], examples: Iterable[PlaygroundExample]) -> str:
+    """Return the page; `editors` are names of texts with what they are for."""
+    return "".join(
+        page(
+            "playground.html",
+            style=("timeline.css", "playground.css"),
+            script=("playground.js",),
+            asks=True,
+            editors=editors,
+            examples=tuple(examples),
+        )
+    )
+
+
+def verdicts(run: Run) -> PageUpdate:
+    """Return what policies found, changed and generated, and why."""
+    parts = streaming_page(run, _LOOK, lambda lists: _verdicts(run, lists))
+    return PageUpdate("".join(piece for _, piece in render_run(run, (parts,))))
+
+
+def _verdicts(run: Run, lists: Lists) -> Iterator[str]:
+    yield fragment("playground_verdicts.html", **values_of(run, _LOOK, lists))
+
+
+def reasons(run: Run, objects: Iterable[ObjectExplanation]) -> PageUpdate:
+    """Return each step of each rule, on each object."""
+    found = tuple(object_part(one) for one in objects)
+    return PageUpdate(
+        fragment("playground_reasons.html", objects=found, remarks=run.all_diagnostics())
+    )
+
+
+def timeline(simulation: Simulation | None, remarks: Sequence[Diagnostic]) -> PageUpdate:
+    """Return what happens on a simulated cluster; None where nothing could be played."""
+    ending = ending_of(simulation_ending(simulation, SimulationTerms(tuple(remarks))))
+    values: dict[str, Any] = {"simulation": None}
+    style = ""
+    if simulation is not None:
+        values = timeline_values(simulation, TimelineOptions())
+        style = columns(len(values["lanes"].names))
+    html = fragment("playground_timeline.html", remarks=remarks, ending=ending, **values)
+    return PageUpdate(html, style)
+
 
 # A sandbox: the process opens no files, connections or other processes.
 #
@@ -65,7 +142,10 @@ def confine() -> None:
 
     def watch(event: str, arguments: Sequence[Any]) -> None:
         if event == "open":
-            allowed = not _writes(arguments) and _is_within(arguments[0], readable)
+            mode, flags = arguments[1], arguments[2]
+            by_mode = isinstance(mode, str) and bool(set(mode) & set("wax+"))
+            writes = by_mode or (isinstance(flags, int) and bool(flags & _WRITING))
+            allowed = not writes and _is_within(arguments[0], readable)
         elif event in _LISTING:
             allowed = _is_within(arguments[0], (*readable, beside), also_itself=True)
         else:
@@ -74,12 +154,6 @@ def confine() -> None:
             raise PermissionError(1, "nothing but what is typed is read")
 
     sys.addaudithook(watch)
-
-
-def _writes(arguments: Sequence[Any]) -> bool:
-    mode, flags = arguments[1], arguments[2]
-    by_mode = isinstance(mode, str) and bool(set(mode) & set("wax+"))
-    return by_mode or (isinstance(flags, int) and bool(flags & _WRITING))
 
 
 def _is_within(path: object, folders: Sequence[str], *, also_itself: bool = False) -> bool:
@@ -221,27 +295,18 @@ def _end(worker: _Worker) -> None:
 
 
 def _work(connection: Connection, calls: int) -> None:
-    """Answer queries until the connection is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.setrecursionlimit(calls)
-    _limit_memory()
+    if _CAN_LIMIT:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     confine()
     with contextlib.suppress(EOFError, OSError):
         connection.send(True)
         while True:
             query = connection.recv()
-            connection.send(_answered(query))
-
-
-def _answered(query: PageQuery) -> PageUpdate | str:
-    try:
-        return answer(query)
-    except Exception as error:  # noqa: BLE001 — INVARIANT: what is typed ends no process
-        return fault_text(error)
-
-
-def _limit_memory() -> None:
-    if not _CAN_LIMIT:
-        return
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+            try:
+                result: PageUpdate | str = answer(query)
+            except Exception as error:  # noqa: BLE001 — INVARIANT: what is typed ends no process
+                result = fault_text(error)
+            connection.send(result)

@@ -43,7 +43,7 @@ def server(
         log_level="critical",
         lifespan="off",
         ws="none",
-        http=_limited(limits),
+        http=type("_LimitedProtocol", (_LimitedProtocol,), {"limits": limits}),
         loop="asyncio",
         server_header=False,
         timeout_graceful_shutdown=1,
@@ -113,8 +113,3 @@ class _LimitedProtocol(H11Protocol):
     def _end(self) -> None:
         if not self.transport.is_closing():
             self.transport.abort()
-
-
-def _limited(limits: ConnectionLimits) -> type[H11Protocol]:
-    """Return the protocol with other limits: uvicorn takes a class."""
-    return type("_LimitedProtocol", (_LimitedProtocol,), {"limits": limits})

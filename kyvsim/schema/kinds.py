@@ -217,13 +217,11 @@ def written_names() -> tuple[str, ...]:
         f"{group}/{version}/{kind}"
         for group in POLICY_GROUPS
         for kind in kyverno_facts()["kinds"][group]
-        for version in sorted(_versions(group, kind), key=lambda one: _is_stored(group, kind, one))
+        for version in sorted(
+            _versions(group, kind), key=lambda one: "stored" in _versions(group, kind)[one]
+        )
         if kind not in _NOT_WRITTEN
     )
-
-
-def _is_stored(group: str, kind: str, version: str) -> bool:
-    return "stored" in _versions(group, kind)[version]
 
 
 # The kinds that come with Kyverno: their names and versions; and the schemas of given kinds.

@@ -65,7 +65,6 @@ class NamedSchemas:
 
     @cached_property
     def _texts(self) -> Mapping[str, frozenset[str]]:
-        """Return the keys and texts of each schema, by its name."""
         return {name: frozenset(texts_in(words)) for name, words in self.table.items()}
 
 
@@ -95,8 +94,12 @@ class SchemaNode:
         """The schema of the names of fields."""
         self.choices = tuple(map(named.node, words.get("either") or ()))
         """The schemas of which one counts, () where it is this one."""
-        self.types = self._types()
+        self.types: tuple[str, ...] = (words["type"],) if words.get("type") else ()
         """The types that a value may have, () for any."""
+        if self.choices:
+            self.types = tuple(name for one in self.choices for name in one.types)
+        elif words.get("x-kubernetes-int-or-string"):
+            self.types = ("integer", "string")
         self.classes = _classes(self.types)
         """Those of loaded data."""
         bare = not self.choices and words.keys() <= _ABOUT_TYPES
@@ -153,14 +156,6 @@ class SchemaNode:
     def _inner(self, word: str) -> "SchemaNode | None":
         ref = self.words.get(word)
         return None if ref is None or ref.__class__ is bool else self.named.node(ref)
-
-    def _types(self) -> tuple[str, ...]:
-        if self.choices:
-            return tuple(name for one in self.choices for name in one.types)
-        if self.words.get("x-kubernetes-int-or-string"):
-            return ("integer", "string")
-        own = self.words.get("type")
-        return (own,) if own else ()
 
     @cached_property
     def combined(self) -> "Mapping[str, tuple[SchemaNode, ...]]":
@@ -233,7 +228,10 @@ def _shaped(schema: SchemaNode, data: Json, *, prune: bool) -> Json:
 
 
 def _list(items: SchemaNode, data: list[Json], *, prune: bool) -> Json:
-    shaped = [_shaped(items, _given(items, item), prune=prune) for item in data]
+    shaped = [
+        _shaped(items, items.default if item is None and not items.nullable else item, prune=prune)
+        for item in data
+    ]
     return data if all(map(is_, shaped, data)) else shaped
 
 
@@ -262,8 +260,3 @@ def _mapping(schema: SchemaNode, data: dict[str, Json], *, prune: bool) -> Json:
             kept[name] = value if child is None else _shaped(child, value, prune=prune)
             changed = True
     return kept if changed else data
-
-
-def _given(schema: SchemaNode, value: Json) -> Json:
-    """Return a value, or the default in place of a null that is not allowed."""
-    return schema.default if value is None and not schema.nullable else value

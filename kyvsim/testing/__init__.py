@@ -4,12 +4,19 @@ Names are loaded when first requested: pytest imports this package with its plug
 """
 
 import importlib
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kyvsim.testing.effects import Effect, UnusableInputError, Verdict, apply_policies, verdicts
-    from kyvsim.testing.golden import golden_difference, golden_text, write_golden
+    from kyvsim.testing.effects import (
+        Effect,
+        UnusableInputError,
+        Verdict,
+        apply_policies,
+        golden_difference,
+        golden_text,
+        verdicts,
+        write_golden,
+    )
 
 __all__ = [
     "Effect",
@@ -22,22 +29,9 @@ __all__ = [
     "write_golden",
 ]
 
-_HOMES = MappingProxyType(
-    {
-        "Effect": "effects",
-        "UnusableInputError": "effects",
-        "Verdict": "effects",
-        "apply_policies": "effects",
-        "golden_difference": "golden",
-        "golden_text": "golden",
-        "verdicts": "effects",
-        "write_golden": "golden",
-    }
-)
-
 
 def __getattr__(name: str) -> Any:
-    """Return a public name from the module that has it."""
-    if name not in _HOMES:
+    """Return a public name from the module that has them."""
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module(f"{__name__}.effects"), name)

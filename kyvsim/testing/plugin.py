@@ -85,16 +85,16 @@ def assert_golden(request: pytest.FixtureRequest) -> AssertGolden:
         __tracebackhide__ = True
         # Slow to import, and not wanted where pytest only has the plugin by chance.
         from kyvsim.report.log_commands import log_safe  # noqa: PLC0415 — see above
-        from kyvsim.testing import golden  # noqa: PLC0415 — see above
+        from kyvsim.testing import golden_difference, write_golden  # noqa: PLC0415 — see above
 
         file = request.path.parent / path
         found = tuple(effects)
         is_new = not file.exists()
-        difference = golden.golden_difference(found, file)
+        difference = golden_difference(found, file)
         if not difference:
             return
         if request.config.getoption(_OPTION):
-            golden.write_golden(found, file)
+            write_golden(found, file)
             request.node.stash.setdefault(_UPDATED, []).append(str(path))
             shown = f"{path}: new" if is_new else log_safe(f"{path}:\n{difference}")
             request.node.add_report_section("call", "golden file", shown)

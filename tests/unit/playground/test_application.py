@@ -18,7 +18,7 @@ pytest.importorskip("uvicorn", reason="the extra `playground` is not installed")
 
 from kyvsim.playground import serving
 from kyvsim.playground.application import ConnectionLimits
-from kyvsim.playground.pages import PageUpdate
+from kyvsim.playground.evaluator import PageUpdate
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "kyvsim/playground/examples"

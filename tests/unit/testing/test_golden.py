@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.testing import Effect, Verdict, golden_difference, golden_text, write_golden
-from kyvsim.testing.golden import text_difference
+from kyvsim.testing.effects import text_difference
 from kyvsim.yaml.text import load_one
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "ä"}}
