@@ -1,8 +1,7 @@
 """`apply`: load → compile → one engine run for each resource."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from kyvsim.api.explain_rows import compile_explain
 from kyvsim.api.inputs import (
@@ -33,23 +32,17 @@ from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import (
     EngineResponse,
     KnownFailure,
-    Phase,
     PolicyResponse,
     RefusalCount,
-    RuleResult,
     RuleStatus,
     Stage,
 )
-from kyvsim.model.source import Document, Path
+from kyvsim.model.source import Document
 from kyvsim.model.tracing import Tracer
-from kyvsim.report.baseline import (
-    BaselineMatches,
-    FailureMarker,
-    stale_remarks,
-)
+from kyvsim.report.baseline import BaselineMatches, FailureMarker, stale_remarks
 from kyvsim.report.failure_reasons import Explain, FailureExplanation
 from kyvsim.report.results import Row
-from kyvsim.report.run import BeginDocument, RenderedRun, ResultCounts, Run, StreamingDocument
+from kyvsim.report.run import BeginDocument, ResultCounts, Run, StreamingDocument
 from kyvsim.report.style import RenderOptions
 
 # Runs that are judged by a baseline, or become one.
@@ -107,24 +100,22 @@ _SHOWN = 3
 
 def schedules_of(policies: Iterable[Policy], clock: Clock) -> tuple[Schedule, ...]:
     """Return the schedules of the policies that delete among `policies`, as seen now."""
-    deleting = [policy for policy in policies if policy.facts.schedule is not None]
-    if not deleting:
-        return ()
-    now = clock.now()
-    return tuple(_schedule(policy, now) for policy in deleting)
+    found: list[Schedule] = []
+    for policy in policies:
+        if policy.facts.schedule is None:
+            continue
+        from kyvsim.kubernetes.cron import next_times  # noqa: PLC0415 — few policies have a schedule
 
-
-def _schedule(policy: Policy, now: datetime) -> Schedule:
-    from kyvsim.kubernetes.cron import next_times  # noqa: PLC0415 — few policies have a schedule
-
-    text = policy.facts.schedule or ""
-    try:
-        due = tuple(next_times(text, now, _SHOWN))
-    except ValueError as error:
-        return Schedule(
-            policy.kind, policy.key, text, problem=f"kyvsim can't read the schedule: {error}"
-        )
-    return Schedule(policy.kind, policy.key, text, due, "" if due else "it is never due again")
+        schedule = Schedule(policy.kind, policy.key, policy.facts.schedule)
+        try:
+            due = tuple(next_times(policy.facts.schedule, clock.now(), _SHOWN))
+        except ValueError as error:
+            problem = f"kyvsim can't read the schedule: {error}"
+        else:
+            problem = "" if due else "it is never due again"
+            schedule = schedule._replace(due=due)
+        found.append(schedule._replace(problem=problem))
+    return tuple(found)
 
 
 # `apply`: load → compile → one engine run for each resource.
@@ -173,7 +164,12 @@ def render_run(run: Run, documents: Sequence[StreamingDocument]) -> Iterator[tup
         for piece in one.head():
             yield index, piece
     begun = [False] * len(documents)
-    for index, text in _joined(run.rendered, documents) if run.rendered else _rows(run, documents):
+    rows = [*enumerate(one.row for one in documents)]
+    pieces = ((index, row(response)) for response in run.responses for index, row in rows)
+    if run.rendered:
+        pairs = enumerate(zip(run.rendered.pieces, documents, strict=True))
+        pieces = ((index, piece) for index, (some, one) in pairs for piece in one.joined(some))
+    for index, text in pieces:
         if begun[index]:
             yield index, text
         elif text:
@@ -184,29 +180,10 @@ def render_run(run: Run, documents: Sequence[StreamingDocument]) -> Iterator[tup
             yield index, piece
 
 
-def _rows(run: Run, documents: Sequence[StreamingDocument]) -> Iterator[tuple[int, str]]:
-    rows = [*enumerate(one.row for one in documents)]
-    for response in run.responses:
-        for index, row in rows:
-            yield index, row(response)
-
-
-def _joined(
-    rendered: RenderedRun, documents: Sequence[StreamingDocument]
-) -> Iterator[tuple[int, str]]:
-    for index, (pieces, one) in enumerate(zip(rendered.pieces, documents, strict=True)):
-        for piece in one.joined(pieces):
-            yield index, piece
-
-
 def render_document(begin: BeginDocument, run: Run, options: RenderOptions) -> Iterator[str]:
     """Yield one document of a run as a whole, a piece at a time."""
     for _, piece in render_run(run, (begin(run, options),)):
         yield piece
-
-
-_Explained: TypeAlias = tuple[tuple[str, str, str, Path], tuple[Phase, RuleStatus, str]]
-"""A result of a response: its rule, and what it says."""
 
 
 def explaining(
@@ -219,7 +196,7 @@ def explaining(
     """
     ask: list[Explain] = []
     last: list[EngineResponse] = []
-    known: dict[_Explained, tuple[FailureExplanation, ...]] = {}
+    known: dict[tuple[object, ...], tuple[FailureExplanation, ...]] = {}
 
     def explain(response: EngineResponse, row: Row) -> tuple[FailureExplanation, ...]:
         if not ask:
@@ -230,10 +207,8 @@ def explaining(
             last[:] = [response]
             known.clear()
         policy, result = row.policy, row.result
-        key = (
-            (policy.kind, policy.key, result.rule.name, result.rule.path),
-            (result.phase, result.status, result.message),
-        )
+        rule = (policy.kind, policy.key, result.rule.name, result.rule.path)
+        key = (*rule, result.phase, result.status, result.message)
         if key not in known:
             known[key] = ask[0](response, row)
         return known[key]
@@ -299,7 +274,20 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
     # Partial reports of a fleet are summed up behind all else, so these come last in every run.
     unfit = warnings_of(sample.refused)
     said = (*read.diagnostics, *refused)
-    given = _given(read, inputs, sample, said)
+    others = objects_of((*read.targets, *read.shared_data))
+    given = LintInputs(
+        policies=read.policies,
+        resources=sample.objects,
+        number=sample.number,
+        derive=derived_rules,
+        others=(*others, *read.definitions, *read.parameters),
+        exceptions=read.exceptions.rules,
+        cel_exceptions=read.exceptions.policies,
+        bindings=read.bindings,
+        values=read.values,
+        sound=not any(one.severity is Severity.ERROR for one in said),
+        modes=frozenset(dict(inputs.payloads)),
+    )
     return Run(
         policies=sound,
         resource_count=sample.number + len(read.payloads),
@@ -316,28 +304,6 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
         checks_idempotence=inputs.check_idempotent,
         applied=not read.unusable,
         final_checks=lambda matched: _final_checks(matched, given, sound, inputs),
-    )
-
-
-def _given(
-    read: ReadInputs,
-    inputs: ApplyInputs,
-    sample: Sample,
-    said: tuple[Diagnostic, ...],
-) -> LintInputs:
-    others = objects_of((*read.targets, *read.shared_data))
-    return LintInputs(
-        policies=read.policies,
-        resources=sample.objects,
-        number=sample.number,
-        derive=derived_rules,
-        others=(*others, *read.definitions, *read.parameters),
-        exceptions=read.exceptions.rules,
-        cel_exceptions=read.exceptions.policies,
-        bindings=read.bindings,
-        values=read.values,
-        sound=not any(one.severity is Severity.ERROR for one in said),
-        modes=frozenset(dict(inputs.payloads)),
     )
 
 
@@ -385,17 +351,14 @@ def _request(document: Document, read: ReadInputs, inputs: ApplyInputs) -> Admis
     operation = inputs.what_if.operation
     old = read.old_objects.get(old_key(obj)) if read.old_objects else None
     if document.review is not None:
-        return reviewed(created, _supposed(document.review, operation, old))
-    if operation is None:
-        return created if old is None else request_of(created, Operation.UPDATE, old)
-    return request_of(created, operation, old)
-
-
-def _supposed(review: Json, operation: Operation | None, old: Json) -> Json:
-    """Return a review with the operation and the old object that are supposed, if any are."""
-    if operation is None:
-        return review
-    return {**review, "operation": operation.value, **({} if old is None else {"oldObject": old})}
+        review = document.review
+        if operation is not None:
+            supposed = {} if old is None else {"oldObject": old}
+            review = {**review, "operation": operation.value, **supposed}
+        return reviewed(created, review)
+    if operation is None and old is None:
+        return created
+    return request_of(created, operation or Operation.UPDATE, old)
 
 
 def world_of(read: ReadInputs, cluster: ClusterView | None = None) -> World:
@@ -416,19 +379,17 @@ def _second_run(
     policies: PolicySet, request: AdmissionRequest, world: World, first: EngineResponse
 ) -> tuple[PolicyResponse, ...]:
     """Return what changes the object again, or ends in an error that the first run had not."""
-    known = {_place(answer, result) for answer in first.responses for result in _errors(answer)}
+    known = {
+        (answer.policy.key, result.rule.name)
+        for answer in first.responses
+        for result in answer.results
+        if result.status is RuleStatus.ERROR
+    }
     found: list[PolicyResponse] = []
     for answer in evaluate(policies, request, world, (Stage.MUTATE, Stage.CEL_MUTATE)).responses:
-        new = tuple(result for result in _errors(answer) if _place(answer, result) not in known)
+        kept = [one for one in answer.results if one.status is not RuleStatus.ERROR]
+        errors = (one for one in answer.results if one.status is RuleStatus.ERROR)
+        new = [one for one in errors if (answer.policy.key, one.rule.name) not in known]
         if answer.changed or new:
-            kept = tuple(one for one in answer.results if one.status is not RuleStatus.ERROR)
             found.append(answer._replace(results=(*kept, *new)))
     return tuple(found)
-
-
-def _errors(answer: PolicyResponse) -> Iterator[RuleResult]:
-    return (result for result in answer.results if result.status is RuleStatus.ERROR)
-
-
-def _place(answer: PolicyResponse, result: RuleResult) -> tuple[str, str]:
-    return answer.policy.key, result.rule.name

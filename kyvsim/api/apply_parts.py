@@ -28,8 +28,7 @@ from kyvsim.report.run import DocumentSet, NotStreamable, ResultCounts, Run, Str
 # Parts of the resources of a run, each read, evaluated and rendered by itself, block by block.
 #
 # A part is any number of blocks, which are held in memory one at a time. It gives pieces of the
-# output and a PartResult with what the run needs besides. Joined in the order of their parts,
-# these
+# output and a PartResult with what the run needs besides. Joined in the order of their parts, these
 # are the output of the whole run; where they would not be, NotStreamable is raised.
 
 ALONE: Final = frozenset({Phase.VALIDATE, Phase.MUTATE})
@@ -97,31 +96,49 @@ class PartResult(NamedTuple):
     """What an API server refuses of the resources."""
 
 
-class _Seen:
-    """What is found in the blocks of a part while their resources stream by."""
+class Sum:
+    """What is known of a part besides its text, or of several in the order of their addition."""
 
-    __slots__ = ("_names", "examples", "files", "problems", "refused", "remarks", "resources")
-
-    def __init__(self, names: frozenset[str], refused: RefusedObjects) -> None:
-        self._names = names
-        self.refused = refused
+    def __init__(self, *, audit_warn: bool, is_final: bool = True) -> None:
+        self.refused = RefusedObjects(is_final=is_final)
         self.remarks: list[Diagnostic] = []
         self.problems: list[Diagnostic] = []
         self.resources = 0
         self.examples: dict[Example, None] = {}
         self.files: dict[str, None] = {}
+        self.result_counts = ResultCounts(audit_warn=audit_warn)
+        self.lists: dict[tuple[int, str], None] = {}
 
-    def add(self, file: str, found: LoadedText) -> None:
+    def add_block(self, file: str, found: LoadedText, names: frozenset[str]) -> None:
+        """Take in the resources of a block; `names` are those that something else leads to."""
         self.remarks += found.remarks
         self.problems += found.problems
         self.resources += len(found.resources)
         self.refused.add(found.resources)
         for one in found.resources:
-            name = text_field(metadata(one.data), "name") if self._names else ""
-            shown = name if name in self._names else ""
+            name = text_field(metadata(one.data), "name") if names else ""
+            shown = name if name in names else ""
             self.examples[one.data["apiVersion"], one.data["kind"], shown] = None
         if any(found):
             self.files[file] = None
+
+    def add(self, partial: PartResult) -> None:
+        """Take in the next part."""
+        self.remarks += partial.remarks
+        self.problems += partial.problems
+        self.resources += partial.resources
+        self.examples |= dict.fromkeys(partial.examples)
+        self.files |= dict.fromkeys(partial.files)
+        self.result_counts.add(partial.result_counts)
+        self.lists |= dict.fromkeys(partial.lists)
+        self.refused.merge(partial.refused)
+
+    def objects(self) -> tuple[Json, ...]:
+        """Return an object for each example."""
+        return tuple(
+            {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
+            for version, kind, name in self.examples
+        )
 
 
 def shared_among(
@@ -171,15 +188,16 @@ def compile_render_part(work: PartWork) -> RenderPart:
     documents = work.documents.begin(work.run._replace(is_part=True, explain=explain))
 
     def render_part(part: Iterable[FileBlock], sink: Sink) -> PartResult:
-        seen = _Seen(names, RefusedObjects(is_final=not work.compiled.policies.mutates))
-        counts = ResultCounts(audit_warn=work.inputs.audit_warn)
+        is_final = not work.compiled.policies.mutates
+        seen = Sum(audit_warn=work.inputs.audit_warn, is_final=is_final)
+        counts = seen.result_counts
         marker = failure_marker(work.inputs, work.read, counts)
-        filled: dict[tuple[int, str], None] = {}
-        for response in counted_responses(_responses(work, part, seen, cluster), counts, marker):
+        responses = _responses(work, part, (seen, names), cluster)
+        for response in counted_responses(responses, counts, marker):
             for number, one in enumerate(documents):
-                _write(number, one.row(response), one, sink, filled)
+                _write(number, one.row(response), one, sink, seen.lists)
         for number, one in enumerate(documents):
-            _write(number, one.counted(), one, sink, filled)
+            _write(number, one.counted(), one, sink, seen.lists)
         return PartResult(
             remarks=tuple(seen.remarks),
             problems=tuple(seen.problems),
@@ -187,7 +205,7 @@ def compile_render_part(work: PartWork) -> RenderPart:
             examples=tuple(seen.examples),
             files=tuple(seen.files),
             result_counts=counts.closed(),
-            lists=tuple(filled),
+            lists=tuple(seen.lists),
             refused=seen.refused.found,
         )
 
@@ -212,13 +230,16 @@ def _write(
 
 
 def _responses(
-    work: PartWork, part: Iterable[FileBlock], seen: _Seen, cluster: RecordingView
+    work: PartWork,
+    part: Iterable[FileBlock],
+    seen: tuple[Sum, frozenset[str]],
+    cluster: RecordingView,
 ) -> Iterator[EngineResponse]:
     """Yield the responses to the resources of a part; only those of one block are in memory."""
     table = crd_kinds(work.read.definitions)
     for block in part:
         found = _loaded(block, table)
-        seen.add(block.origin.name, found)
+        seen[0].add_block(block.origin.name, found, seen[1])
         if not block.mentions and any(one.data["kind"] in work.kinds for one in found.resources):
             raise NotStreamable(f"{block.origin.name} can only be read as a whole")
         read = work.read._replace(resources=found.resources)
@@ -273,52 +294,8 @@ def alone(responses: Iterable[EngineResponse], cluster: RecordingView) -> Iterat
             raise NeedsMoreObjects(frozenset(cluster.queried))
         yield response
     if cluster.queried:
-        raise NeedsMoreObjects(
-            frozenset(cluster.queried)
-        )  # for objects of which there is no response
-
-
-class Sum:
-    """What partials say together, in the order in which they are added."""
-
-    __slots__ = (
-        "examples",
-        "files",
-        "lists",
-        "problems",
-        "refused",
-        "remarks",
-        "resources",
-        "result_counts",
-    )
-
-    def __init__(self, *, audit_warn: bool) -> None:
-        self.refused = RefusedObjects(is_final=True)
-        self.remarks: list[Diagnostic] = []
-        self.problems: list[Diagnostic] = []
-        self.resources = 0
-        self.examples: dict[Example, None] = {}
-        self.files: set[str] = set()
-        self.result_counts = ResultCounts(audit_warn=audit_warn)
-        self.lists: dict[tuple[int, str], None] = {}
-
-    def add(self, partial: PartResult) -> None:
-        """Take in the next one."""
-        self.remarks += partial.remarks
-        self.problems += partial.problems
-        self.resources += partial.resources
-        self.examples |= dict.fromkeys(partial.examples)
-        self.files.update(partial.files)
-        self.result_counts.add(partial.result_counts)
-        self.lists |= dict.fromkeys(partial.lists)
-        self.refused.merge(partial.refused)
-
-    def objects(self) -> tuple[Json, ...]:
-        """Return an object for each example."""
-        return tuple(
-            {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
-            for version, kind, name in self.examples
-        )
+        # For objects of which there is no response.
+        raise NeedsMoreObjects(frozenset(cluster.queried))
 
 
 # The output of a part in an unnamed file: its text, what follows on it, and its PartResult.
@@ -422,19 +399,11 @@ def _label(number: int, name: str) -> str:
 # Parts told by several processes, which are forked when the policies are compiled.
 #
 # Each writes what it tells of a part to a file without a name, so that nothing stays behind
-# whichever
-# process is killed.
+# whichever process is killed.
 
 
-class _Own(NamedTuple):
-    """What a process has for all parts that it tells."""
-
-    render_part: RenderPart
-    parts: Sequence[Part]
-    texts: Sequence[PartText]
-
-
-_OWN: ContextVar[_Own] = ContextVar("own")
+_OWN: ContextVar[tuple[RenderPart, Sequence[Part], Sequence[PartText]]] = ContextVar("own")
+"""What a process has for all parts that it renders."""
 
 
 def rendered_by_processes(
@@ -457,8 +426,7 @@ def rendered_by_processes(
 
 
 def _begin(work: PartWork, parts: Sequence[Part], texts: Sequence[PartText]) -> None:
-    """Make a forked process ready."""
-    _OWN.set(_Own(compile_render_part(work), parts, texts))
+    _OWN.set((compile_render_part(work), parts, texts))
 
 
 def _do(number: int) -> None:

@@ -59,7 +59,6 @@ def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | N
     Where a rule asks for objects of some kind, all is begun again with these at hand.
     """
     try:
-        _check_inputs(inputs)
         return _in_rounds(inputs, stdin, how)
     except NotStreamable as whole:
         if reason := str(whole):
@@ -70,7 +69,19 @@ def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | N
 
 
 def _in_rounds(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | None:
-    """Return what `open_streamed` does; raises NotStreamable and OSError."""
+    what_if = inputs.what_if
+    given = {
+        "--target-resource": inputs.targets,
+        "payloads": inputs.payloads,
+        "--old-resource": what_if.old_resources,
+        "--namespace-labels": what_if.namespace_labels,
+        "--exceptions-with-resources": inputs.exceptions_with_resources,
+        "--changed": inputs.unchanged is not None,
+        "--skip-others": inputs.walking.as_found,
+    }
+    for name, value in given.items():
+        if value:
+            raise NotStreamable(f"{name} may concern all resources")
     known = _LookedUp(SHARED, ())
     for _ in range(_ROUNDS):
         try:
@@ -115,7 +126,13 @@ def _open(inputs: ApplyInputs, stdin: bytes | None, how: How, looked_up: _Looked
     Raises NeedsMoreObjects.
     """
     kinds = looked_up.kinds
-    blocks = _blocks(inputs, stdin, how.jobs, kinds)
+    files = origins(inputs.resources, stdin)
+    if files is None:
+        return None
+    size = _BLOCK
+    if how.jobs > 1:
+        size = min(size, sum(one.length for one in files) // (how.jobs * _PARTS_EACH))
+    blocks = tuple(cut_files(files, max(size, 1), kinds))
     known = sum(block.mentions for block in blocks)
     if len(blocks) < 2:
         return None
@@ -130,46 +147,9 @@ def _open(inputs: ApplyInputs, stdin: bytes | None, how: How, looked_up: _Looked
         return None  # errors are told of it
     if read.shared_data:
         raise NotStreamable("what a GlobalContextEntry keeps may be in any part")
-    work = PartWork(
-        inputs=inputs,
-        read=read,
-        kinds=kinds,
-        shared=shared,
-        compiled=compiled,
-        run=run_of(compiled, inputs, read, Sample((), 0)),
-        documents=how.documents,
-    )
+    run = run_of(compiled, inputs, read, Sample((), 0))
+    work = PartWork(inputs, read, kinds, shared, compiled, run, how.documents)
     return _rendered(work, blocks, how)
-
-
-def _blocks(
-    inputs: ApplyInputs, stdin: bytes | None, jobs: int, kinds: frozenset[str]
-) -> tuple[FileBlock, ...]:
-    """Return the blocks of all resources; none where some are not in files that are named."""
-    files = origins(inputs.resources, stdin)
-    if files is None:
-        return ()
-    size = _BLOCK
-    if jobs > 1:
-        size = min(size, sum(one.length for one in files) // (jobs * _PARTS_EACH))
-    return tuple(cut_files(files, max(size, 1), kinds))
-
-
-def _check_inputs(inputs: ApplyInputs) -> None:
-    """Raise NotStreamable where an input may concern all resources, or is an object."""
-    what_if = inputs.what_if
-    given = {
-        "--target-resource": inputs.targets,
-        "payloads": inputs.payloads,
-        "--old-resource": what_if.old_resources,
-        "--namespace-labels": what_if.namespace_labels,
-        "--exceptions-with-resources": inputs.exceptions_with_resources,
-        "--changed": inputs.unchanged is not None,
-        "--skip-others": inputs.walking.as_found,
-    }
-    for name, value in given.items():
-        if value:
-            raise NotStreamable(f"{name} may concern all resources")
 
 
 def phases_of(compiled: Compiled) -> frozenset[Phase]:
@@ -196,20 +176,27 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: How) -> Run | 
     found = Sum(audit_warn=work.inputs.audit_warn)
     for text in texts:
         found.add(text.partial())
-    if {block.origin.name for block in blocks} - found.files:
+    if {block.origin.name for block in blocks} - found.files.keys():
         return None  # there is a file without documents, which is told
     if found.result_counts.met and not found.result_counts.met.is_certain(work.read.baseline):
         raise NotStreamable("failures of the baseline can only be told apart together")
-    return _run(work, found)._replace(rendered=_put_together(texts, found, how.documents.formats))
-
-
-def _put_together(texts: tuple[PartText, ...], found: Sum, formats: int) -> RenderedRun:
-    numbers = range(formats)
+    numbers = range(how.documents.formats)
     pieces = [_pieces(number, texts) for number in numbers]
     lists: list[dict[str, _Entries]] = [{} for _ in numbers]
     for number, name in found.lists:
         lists[number][name] = _Entries(number, name, texts)
-    return RenderedRun(pieces, lists)
+    put_together = RenderedRun(pieces, lists)
+    read = work.read
+    place = read.before_resources
+    said = (*found.remarks, *found.problems)
+    read = read._replace(diagnostics=(*read.diagnostics[:place], *said, *read.diagnostics[place:]))
+    objects = (*objects_of(work.shared), *found.objects())
+    sample = Sample(objects, found.resources, found.refused.found)
+    run = run_of(work.compiled, work.inputs, read, sample)
+    run = run._replace(result_counts=found.result_counts)
+    if has_baseline(work.inputs):
+        run = with_baseline(run, work.inputs, read)
+    return run._replace(rendered=put_together)
 
 
 def _pieces(number: int, texts: tuple[PartText, ...]) -> Iterator[str]:
@@ -245,18 +232,3 @@ def _parts(blocks: Sequence[FileBlock], jobs: int) -> Iterator[Part]:
             part, filled = [], 0
     if part:
         yield part
-
-
-def _run(work: PartWork, found: Sum) -> Run:
-    """Return the run that the parts make up, without what they tell."""
-    read = work.read
-    place = read.before_resources
-    said = (*found.remarks, *found.problems)
-    read = read._replace(diagnostics=(*read.diagnostics[:place], *said, *read.diagnostics[place:]))
-    objects = (*objects_of(work.shared), *found.objects())
-    sample = Sample(objects, found.resources, found.refused.found)
-    run = run_of(work.compiled, work.inputs, read, sample)
-    run = run._replace(result_counts=found.result_counts)
-    if has_baseline(work.inputs):
-        run = with_baseline(run, work.inputs, read)
-    return run

@@ -83,7 +83,21 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
     system = own_system(inputs.now)
     env = _environment(inputs.kind, system)
     if inputs.kind in REQUEST_KINDS:
-        return _about_request(inputs, env, stdin)
+        mode = PayloadMode(inputs.kind)
+        path: str | Source = inputs.resource
+        if stdin is not None:
+            path = Source("-.json", stdin.decode("utf-8", "replace"))
+        given, remarks = payloads_of([(mode, path)] if path else ())
+        context, further = read_context_file(inputs.context_file)
+        cluster = GivenObjects(context.resources)
+        values = {
+            **MODES[mode].values,
+            "object": MODES[mode].read(given[0].data if given else {}),
+            "variables": {},
+            "resource": resource_access((cluster,), "", []),
+            "http": http_access(ExternalData(cluster), ""),
+        }
+        return CelSession(env, tuple(ordered(env, values)), (*remarks, *further))
     documents, remarks = load_resources((inputs.resource,) if inputs.resource else (), stdin)
     chosen, choice = _chosen(documents, inputs.name)
     context, further = read_context_file(inputs.context_file)
@@ -109,25 +123,6 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
         **(_native_values(request, cluster) if inputs.kind in _NATIVE else {}),
     }
     return CelSession(env, tuple(ordered(env, values)), (*remarks, *choice, *further))
-
-
-def _about_request(inputs: CelInputs, env: Environment, stdin: bytes | None) -> CelSession:
-    """Return the environment of a mode with a request as its object."""
-    mode = PayloadMode(inputs.kind)
-    path: str | Source = inputs.resource
-    if stdin is not None:
-        path = Source("-.json", stdin.decode("utf-8", "replace"))
-    given, remarks = payloads_of([(mode, path)] if path else ())
-    context, further = read_context_file(inputs.context_file)
-    cluster = GivenObjects(context.resources)
-    values = {
-        **MODES[mode].values,
-        "object": MODES[mode].read(given[0].data if given else {}),
-        "variables": {},
-        "resource": resource_access((cluster,), "", []),
-        "http": http_access(ExternalData(cluster), ""),
-    }
-    return CelSession(env, tuple(ordered(env, values)), (*remarks, *further))
 
 
 def _environment(kind: str, system: System) -> Environment:

@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -36,14 +35,6 @@ from kyvsim.simulator.context import SimulationSettings
 _DEFAULT_NAME = "chainsaw-test"
 _FEW = 8
 """So many tests run in one process faster than several processes start."""
-
-
-class _OfFile(NamedTuple):
-    """What came of the tests in a file, what could not be read of it, and what they name."""
-
-    outcomes: tuple[ChainsawOutcome, ...]
-    problems: tuple[Diagnostic, ...]
-    files: frozenset[str]
 
 
 class ChainsawRun(NamedTuple):
@@ -100,10 +91,12 @@ def run_chainsaw(run: ChainsawRun) -> ChainsawReport:
             jobs.setdefault(file, _Job(file, given, configuration, installation.name, values))
     outcomes: list[ChainsawOutcome] = []
     files = {*filter(None, read), *jobs}
-    for one in _run_all(tuple(jobs.values()), run):
-        outcomes += one.outcomes
-        remarks += one.problems
-        files |= one.files
+    processes = run.jobs or (processors() if len(jobs) > _FEW else 1)
+    work = partial(run_file, timeline=run.timeline)
+    for one in each_in_processes(work, tuple(jobs.values()), processes, chunk=2):
+        outcomes += one[0]
+        remarks += one[1]
+        files |= one[2]
     said, left_out = without_left_out(remarks)
     return ChainsawReport(tuple(outcomes), said, left_out, frozenset(files))
 
@@ -127,14 +120,10 @@ def _find(
     return every, without_left_out(problems)[1] if every else problems
 
 
-def _run_all(jobs: tuple[_Job, ...], run: ChainsawRun) -> Iterator[_OfFile]:
-    processes = run.jobs or (processors() if len(jobs) > _FEW else 1)
-    work = partial(run_file, timeline=run.timeline)
-    yield from each_in_processes(work, jobs, processes, chunk=2)
-
-
-def run_file(job: _Job, *, timeline: bool) -> _OfFile:
-    """Return what came of the tests in a file."""
+def run_file(
+    job: _Job, *, timeline: bool
+) -> tuple[list[ChainsawOutcome], tuple[Diagnostic, ...], set[str]]:
+    """Return the outcomes of the tests in a file, what could not be read, and what they name."""
     tests, problems = read_tests(job.file, job.configuration)
     installation = BY_NAME.get(job.install) or Installation(job.install, job.values)
     named = {file for test in tests for file in named_files(test)}
@@ -144,7 +133,7 @@ def run_file(job: _Job, *, timeline: bool) -> _OfFile:
         files = ReachableFiles(test.folder, project)
         outcomes.append(run_one(test, installation, files, timeline=timeline))
         named |= files.used
-    return _OfFile(tuple(outcomes), problems, frozenset(named))
+    return outcomes, problems, named
 
 
 def run_one(

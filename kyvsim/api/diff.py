@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kyvsim.api.apply import open_application
-from kyvsim.api.inputs import ApplyInputs, LoadResources
+from kyvsim.api.inputs import ApplyInputs
 from kyvsim.api.system import own_system
 from kyvsim.load.documents import Loaded
 from kyvsim.load.resources import load_resources
@@ -23,32 +23,25 @@ def open_comparison(
     `words` other messages of the same verdict are a difference, too.
     """
     now = old.now or own_system().clock.now()
-    load = _once(load_resources)
-    before, after = (open_application(one._replace(now=now), stdin, load) for one in (old, new))
+    found: list[Loaded] = []
+
+    def loaded(*given: Any, **named: Any) -> Loaded:
+        if not found:
+            found.append(load_resources(*given, **named))
+        return found[0]
+
+    before, after = (open_application(one._replace(now=now), stdin, loaded) for one in (old, new))
+    names = [
+        ", ".join(str(getattr(path, "name", path)) for path in one.policies) for one in (old, new)
+    ]
     seen = DifferenceCounts()
     return RunComparison(
-        names=(_name(old), _name(new) + (", as supposed" if old.what_if != new.what_if else "")),
+        names=(names[0], names[1] + (", as supposed" if old.what_if != new.what_if else "")),
         old=before,
         new=after,
         resources=_compared(before, after, seen, words=words),
         seen=seen,
     )
-
-
-def _once(load: LoadResources) -> LoadResources:
-    """Return what loads once, and gives the same to all who ask."""
-    found: list[Loaded] = []
-
-    def loaded(*given: Any, **named: Any) -> Loaded:
-        if not found:
-            found.append(load(*given, **named))
-        return found[0]
-
-    return loaded
-
-
-def _name(inputs: ApplyInputs) -> str:
-    return ", ".join(str(getattr(one, "name", one)) for one in inputs.policies)
 
 
 def _compared(

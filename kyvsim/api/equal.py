@@ -37,7 +37,7 @@ from kyvsim.model.comparison import (
     SideReached,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
-from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
+from kyvsim.model.explanation import RuleExplanation
 from kyvsim.model.policy import Binding, Policy, Subject
 from kyvsim.model.request import UserInfo
 from kyvsim.model.result import RuleStatus
@@ -47,8 +47,6 @@ from kyvsim.patch.structured_merge import type_finder
 from kyvsim.report.explain_words import decision, rule_name
 from kyvsim.report.object_text import whole_numbers
 from kyvsim.suite.coverage import PointCounter
-
-# `equal`: two sets of policies → cases of what they mention → the same or not.
 
 # Two sets of policies made ready to be asked the same, and who says what decided in a case.
 
@@ -159,24 +157,19 @@ def why(policies: tuple[Policy, ...], setup: ComparisonSetup) -> DecisionText:
     def decided(case: Case) -> tuple[str, Location | None]:
         response = side.respond(setup.case_world.request(case), case)
         whole = explanation_of(response, recorder.taken(), compiled)
-        rule = _decisive(whole)
+
+        def rank(rule: RuleExplanation) -> int:
+            if any(one.status in _REFUSING for one in rule.results):
+                return 0
+            return 1 if rule.results else 2 if rule.applied else 3
+
+        rule = min(whole.rules, key=rank, default=None)
         if rule is None:
             return "no rule was asked", None
         found = decision(rule, whole)
         return f"{rule_name(rule)}: {found.text}", found.place
 
     return decided
-
-
-def _decisive(whole: ObjectExplanation) -> RuleExplanation | None:
-    """Return the rule that refused, else one that had something to say, else any."""
-
-    def rank(rule: RuleExplanation) -> int:
-        if any(one.status in _REFUSING for one in rule.results):
-            return 0
-        return 1 if rule.results else 2 if rule.applied else 3
-
-    return min(whole.rules, key=rank, default=None)
 
 
 class EqualInputs(NamedTuple):
@@ -243,9 +236,8 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
         # Whatever the cases did not reach is the same on both sides.
         evidence = evidence._replace(answer=Answer.EQUAL, reasons=(), identical=True)
     if unlike:
-        reason = (
-            f"objects of kind {listed(unlike)} differ between old and new, and are not compared"
-        )
+        kinds = listed(unlike)
+        reason = f"objects of kind {kinds} differ between old and new, and are not compared"
         answer = Answer.NOT_COVERED if evidence.answer is Answer.EQUAL else evidence.answer
         evidence = evidence._replace(answer=answer, reasons=(*evidence.reasons, reason))
     return Comparison(evidence, tuple(dict.fromkeys(said)), tried.cases)
@@ -309,19 +301,14 @@ def make_examples(inputs: ApplyInputs, seconds: float, stdin: bytes | None = Non
     found: list[ExampleObject] = []
     missing: list[MissingExample] = []
     for policy in read.policies:
-        own, lacking = _of_policy(policy, setup, seconds)
+        space = setup.space((policy,))
+        pair = setup.pair((policy,), ())
+        budget = SearchBudget(
+            _CASES, seconds, time.process_time, compares=False, patience=_PATIENCE
+        )
+        tried = Search(pair, space, setup.options.kinds, budget).run(setup.given)
+        wanted = tuple(actions(pair.old.points()))
+        own, lacking = examples(wanted, tried, setup.quick_pair((policy,), ()))
         found += own
         missing += lacking
     return Examples(tuple(found), tuple(missing), said, setup.targets)
-
-
-def _of_policy(
-    policy: Policy, setup: ComparisonSetup, seconds: float
-) -> tuple[tuple[ExampleObject, ...], tuple[MissingExample, ...]]:
-    """Return the examples of one policy: it is held against none at all."""
-    space = setup.space((policy,))
-    pair = setup.pair((policy,), ())
-    budget = SearchBudget(_CASES, seconds, time.process_time, compares=False, patience=_PATIENCE)
-    tried = Search(pair, space, setup.options.kinds, budget).run(setup.given)
-    wanted = tuple(actions(pair.old.points()))
-    return examples(wanted, tried, setup.quick_pair((policy,), ()))

@@ -1,6 +1,6 @@
 """`explain` and `simulate --explain`: how rules came to their results on an object."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -130,7 +130,11 @@ def _never_evaluated(
     kind = text_field(response.trigger, "kind")
     asked = {(one.run.policy, one.run.rule.path, one.run.stage) for one in told}
     for policy in policies.policies:
-        for rule in _written_rules(policy).values():
+        # The first form of each rule in each stage: as it is written, if it is compiled.
+        first: dict[tuple[object, object], CompiledRule] = {}
+        for rule in policy.every:
+            first.setdefault((rule.rule.path, rule.stage), rule)
+        for rule in first.values():
             if (policy.policy, rule.rule.path, rule.stage) in asked:
                 continue
             yield RuleExplanation(
@@ -141,14 +145,6 @@ def _never_evaluated(
                 steps=(_index(policy, rule, kind, is_gone=response.object is None),),
                 place=policy.policy.document.locate(rule.rule.path),
             )
-
-
-def _written_rules(policy: CompiledPolicy) -> Mapping[tuple[object, object], CompiledRule]:
-    """Return the first form of each rule in each stage: as it is written, if it is compiled."""
-    found: dict[tuple[object, object], CompiledRule] = {}
-    for rule in policy.every:
-        found.setdefault((rule.rule.path, rule.stage), rule)
-    return found
 
 
 def _index(policy: CompiledPolicy, rule: CompiledRule, kind: str, *, is_gone: bool) -> Step:
@@ -179,7 +175,6 @@ def _index(policy: CompiledPolicy, rule: CompiledRule, kind: str, *, is_gone: bo
 
 
 def _missing(asked: ExplainTarget, compiled: Compiled, read: ReadInputs) -> str:
-    """Return what is said of a rule or an object that is not there, or ""."""
     rules = [(one.policy, rule.rule) for one in compiled.policies.policies for rule in one.every]
     if asked.rule and not any(_names_rule(asked.rule, *one) for one in rules):
         names = {name for one in rules for name in _rule_names(*one)}
@@ -281,7 +276,14 @@ def _inquiry(evaluations: TracedEvaluation, written: _Written) -> EvaluationReco
         trigger, evaluations.object, evaluations.responses, _document_of(trigger, written)
     )
     policies = evaluations.policies or _NO_POLICIES
-    explained = with_places(explanation_of(response, _once(evaluations.rules), policies))
+    found: dict[tuple[Rule, Stage], TracedRule] = {}
+    for one in evaluations.rules:
+        first = found.setdefault((one.run.rule, one.run.stage), one)
+        if first is not one and all(step.kind is StepKind.UNASKED for step in one.steps):
+            whole = first._replace(steps=(*first.steps, *one.steps))
+            found[one.run.rule, one.run.stage] = whole
+    once = tuple(found.values())
+    explained = with_places(explanation_of(response, once, policies))
     return EvaluationRecord(
         time=evaluations.time,
         actor=evaluations.actor,
@@ -291,17 +293,6 @@ def _inquiry(evaluations: TracedEvaluation, written: _Written) -> EvaluationReco
         unheard=evaluations.unheard,
         waiting=evaluations.waiting,
     )
-
-
-def _once(rules: Iterable[TracedRule]) -> tuple[TracedRule, ...]:
-    """Return each rule once: it may be asked again as webhooks are, and passed by in the end."""
-    found: dict[tuple[Rule, Stage], TracedRule] = {}
-    for one in rules:
-        first = found.setdefault((one.run.rule, one.run.stage), one)
-        if first is not one and all(step.kind is StepKind.UNASKED for step in one.steps):
-            whole = first._replace(steps=(*first.steps, *one.steps))
-            found[one.run.rule, one.run.stage] = whole
-    return tuple(found.values())
 
 
 def _named(key: ObjectKey) -> Json:

@@ -1,6 +1,7 @@
 """Explanations of single results for reports: recorded steps, placed in policies and manifests."""
 
 from collections.abc import Callable, Hashable, Iterator
+from itertools import chain
 from operator import is_
 from typing import TypeAlias
 
@@ -96,11 +97,8 @@ def with_places(found: ObjectExplanation) -> ObjectExplanation:
 def object_states(response: EngineResponse) -> tuple[Json, ...]:
     """Return the object of a response in each state in which rules saw it."""
     found: list[Json] = []
-    for one in (
-        *(answer.object for answer in response.responses),
-        response.object,
-        response.trigger,
-    ):
+    states = (answer.object for answer in response.responses)
+    for one in (*states, response.object, response.trigger):
         if one is not None and not any(one is known for known in found):
             found.append(one)
     return tuple(found)
@@ -144,7 +142,14 @@ class Placing:
 
         Without `deep` the steps inside it stay without places.
         """
-        path = self._path(step, base)
+        if step.kind is StepKind.ELEMENT and step.found is not None:
+            path = self._of_value(step.found.data)
+        elif step.path is None or step.rooted:
+            path = step.path
+        elif not step.path and step.kind is StepKind.PATTERN and self._is_whole(step):
+            path = ()
+        else:
+            path = None if base is None else (*base, *step.path)
         inner = path if path is not None else base
         seen_at = None
         if path is not None and self._document is not None:
@@ -177,15 +182,6 @@ class Placing:
     def _has(self, path: Path) -> bool:
         return any(_is_there(obj, path) for obj in self._objects)
 
-    def _path(self, step: Step, base: Path | None) -> Path | None:
-        if step.kind is StepKind.ELEMENT and step.found is not None:
-            return self._of_value(step.found.data)
-        if step.path is None or step.rooted:
-            return step.path
-        if not step.path and step.kind is StepKind.PATTERN and self._is_whole(step):
-            return ()
-        return None if base is None else (*base, *step.path)
-
     def _of_value(self, value: Json) -> Path | None:
         """Return where a part of the object stands, if that can be said."""
         if value.__class__ is not dict and value.__class__ is not list:
@@ -193,15 +189,9 @@ class Placing:
         if not self._parts:
             self._parts = [Parts(obj, self._numbers) for obj in self._objects]
         number = number_of(value, self._numbers)
-        for parts in self._parts:
-            path = parts.path_of(value, number)
-            if path is not None:
-                return path
-        for parts in self._parts:
-            path = parts.only_path_of(number)
-            if path is not None:
-                return path
-        return None
+        exact = (parts.path_of(value, number) for parts in self._parts)
+        equal = (parts.only_path_of(number) for parts in self._parts)
+        return next((path for path in chain(exact, equal) if path is not None), None)
 
 
 def _is_there(value: Json, path: Path) -> bool:
@@ -320,8 +310,7 @@ def _results(run: RuleRun, response: EngineResponse) -> Iterator[RuleResult]:
 # Single results explained: the policy is evaluated once more, on the object that the rule saw.
 #
 # The closures are those of `explain`, so the verdict is the engine's. Only what failed is asked,
-# and
-# only as often as it is shown: a run that passes pays nothing.
+# and only as often as it is shown: a run that passes pays nothing.
 
 _Ask: TypeAlias = Callable[[PolicySet, EngineResponse, Row], EngineResponse | None]
 
@@ -386,7 +375,14 @@ def _compile_evaluate(world: World, payloads: tuple[Payload, ...]) -> _Ask:
             payload = next((one for one in payloads if one.document is response.document), None)
             return evaluate_payload(policies, payload, world) if payload else None
         request, around, given = opened(response, row)
-        return evaluate(policies, request, around, [*_stages(response, row)], given=given)
+        phases = {
+            answer.phase
+            for answer in response.responses
+            if answer.policy is row.policy
+            and any(_is_same(one, row.result) for one in answer.results)
+        }
+        stages = (stage for stage in STAGES if stage.phase in phases)
+        return evaluate(policies, request, around, [*stages], given=given)
 
     return evaluate_again
 
@@ -418,22 +414,11 @@ def _compile_opened(world: World) -> Callable[[EngineResponse, Row], _Opened]:
     return opened
 
 
-def _stages(response: EngineResponse, row: Row) -> Iterator[Stage]:
-    """Yield the stages of the phase in which a row came about, which may not be its own."""
-    phases = {
-        answer.phase
-        for answer in response.responses
-        if answer.policy is row.policy and any(_is_same(one, row.result) for one in answer.results)
-    }
-    return (stage for stage in STAGES if stage.phase in phases)
-
-
 def _is_same(one: RuleResult, other: RuleResult) -> bool:
     return one.rule is other.rule and one.status is other.status and one.path == other.path
 
 
 def _has(found: RuleExplanation, row: Row) -> bool:
-    """Return whether a rule said again what a row says."""
     result = row.result
     return any(
         (one.rule.name, one.rule.path, one.status, one.path)

@@ -5,7 +5,7 @@ policies make use of.
 """
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -105,14 +105,14 @@ def old_objects(
         if key in found:
             said.append(_unused(found[key], "another one follows for"))
         found[key] = one
-    said += [_unused(one, "no resource is the new state of") for one in _others(found, given)]
+    said += [
+        _unused(one, "no resource is the new state of")
+        for key, one in found.items()
+        if key not in given
+    ]
     if found and what_if.operation is Operation.UPDATE:
         said += _without_old([one for one in resources if old_key(one.data) not in found])
     return MappingProxyType({key: one.data for key, one in found.items()}), tuple(said)
-
-
-def _others(found: Mapping[OldKey, Document], given: Collection[OldKey]) -> Iterator[Document]:
-    return (one for key, one in found.items() if key not in given)
 
 
 def _unused(document: Document, why: str) -> Diagnostic:
@@ -145,59 +145,43 @@ def supposed_values(values: Values | None, what_if: WhatIf) -> Values | None:
         labels: dict[str, dict[str, str]] = {}
         for name, key, value in what_if.namespace_labels:
             labels.setdefault(name, {})[key] = value
-        namespaces = {name: _namespace(name, own) for name, own in labels.items()}
+        namespaces: dict[str, Json] = {
+            name: {
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": {"name": name, "labels": own},
+            }
+            for name, own in labels.items()
+        }
         values = values._replace(namespaces=MappingProxyType({**values.namespaces, **namespaces}))
     if values and what_if.operation:
-        own = {"request.operation": what_if.operation.value}
-        values = values._replace(overrides=MappingProxyType({**values.overrides, **own}))
+        operation = {"request.operation": what_if.operation.value}
+        values = values._replace(overrides=MappingProxyType({**values.overrides, **operation}))
     return values
-
-
-def _namespace(name: str, labels: Mapping[str, str]) -> Json:
-    metadata = {"name": name, "labels": dict(labels)}
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
 def supposed_exceptions(
     exceptions: Exceptions, what_if: WhatIf
 ) -> tuple[Exceptions, tuple[Diagnostic, ...]]:
     """Return the exceptions that count, and an error for each name that none of them has."""
-    wanted = what_if.without_exceptions
-    if not wanted:
+    patterns = what_if.without_exceptions
+    if not patterns:
         return exceptions, ()
     every: tuple[PolicyException | CelException, ...] = (*exceptions.rules, *exceptions.policies)
-    names = [name for one in every for name in _names(one)]
-    said = tuple(
-        _not_there(pattern, names)
-        for pattern in wanted
-        if not any(matches(pattern, name) for name in names)
-    )
+    names = [name for one in every for name in (one.name, one.key)]
+    said: list[Diagnostic] = []
+    for pattern in patterns:
+        if not any(matches(pattern, name) for name in names):
+            text = f"`--without-exception {pattern}`: no policy exception is called so"
+            said.append(Diagnostic("KV039", Severity.ERROR, text + likely(pattern, names)))
 
     def counts(one: PolicyException | CelException) -> bool:
-        return not any(matches(pattern, name) for pattern in wanted for name in _names(one))
+        return not any(
+            matches(pattern, name) for pattern in patterns for name in (one.name, one.key)
+        )
 
-    return (
-        Exceptions(
-            tuple(filter(counts, exceptions.rules)), tuple(filter(counts, exceptions.policies))
-        ),
-        said,
-    )
-
-
-def _names(exception: PolicyException | CelException) -> tuple[str, str]:
-    return exception.name, exception.key
-
-
-def _not_there(pattern: str, names: Iterable[str]) -> Diagnostic:
-    hint = likely(pattern, names)
-    text = f"`--without-exception {pattern}`: no policy exception is called so{hint}"
-    return Diagnostic("KV039", Severity.ERROR, text)
-
-
-# What the commands are given, read from files.
-#
-# Codes: KV030 a file with none or several documents where one is wanted, KV035 data that only CEL
-# policies make use of.
+    rules, policies = filter(counts, exceptions.rules), filter(counts, exceptions.policies)
+    return Exceptions(tuple(rules), tuple(policies)), tuple(said)
 
 
 _Read = TypeVar("_Read")
@@ -304,14 +288,18 @@ def read_inputs(
         return found[0]
 
     walking = inputs.walking
-    documents = keep(_strictly(inputs.policies, POLICIES, stdin, walking))
+    documents = keep(read_strictly(inputs.policies, POLICIES, stdin, walking))
     before = len(said)
-    written = keep(_strictly(inputs.exceptions, EXCEPTIONS, stdin, walking))
+    written = keep(read_strictly(inputs.exceptions, EXCEPTIONS, stdin, walking))
     asked = said[before:]
     documents, within = _exceptions_apart(documents, wanted=inputs.exceptions_within_policies)
     shared_by_policies, _ = shared_data_apart(documents)
     policies, bindings = keep(load_policies(documents, READERS)), keep(load_bindings(documents))
-    if not policies and not walking.as_found and not _has_error(said):
+    if (
+        not policies
+        and not walking.as_found
+        and not any(one.severity is Severity.ERROR for one in said)
+    ):
         said.extend(filter(None, (without_policies(documents),)))
     definitions = objects_of(keep(load_definitions(inputs.crd_paths, stdin, walking)))
     earlier = len(without_left_out(said)[0])
@@ -319,10 +307,11 @@ def read_inputs(
     resources, there = _changed_apart(loaded, inputs.unchanged)
     if inputs.exceptions_with_resources:
         written += tuple(one for one in (*resources, *there) if is_exception(one.data))
-    said.extend(misplaced_inputs(documents, resources, _empty_folders(said)))
+    empty = [one.location.file for one in said if one.code == "KV026" and one.location]
+    said.extend(misplaced_inputs(documents, resources, empty))
     before = len(said)
     exceptions = keep(
-        supposed_exceptions(keep(_exceptions_in((*written, *within))), inputs.what_if)
+        supposed_exceptions(keep(load_exceptions((*written, *within))), inputs.what_if)
     )
     asked += said[before:]
     targets, parameters = (
@@ -357,15 +346,6 @@ def read_inputs(
         old_objects=old_by_key,
         baseline=baseline,
     )
-
-
-def _has_error(said: Iterable[Diagnostic]) -> bool:
-    return any(one.severity is Severity.ERROR for one in said)
-
-
-def _empty_folders(said: Iterable[Diagnostic]) -> tuple[str, ...]:
-    """Return the folders in which nothing was found of what they were given for."""
-    return tuple(one.location.file for one in said if one.code == "KV026" and one.location)
 
 
 def _exceptions_apart(
@@ -413,7 +393,7 @@ def shared_data_apart(
     return shared, tuple(one for one in documents if not is_shared_data(one.data))
 
 
-def _strictly(
+def read_strictly(
     paths: tuple[str | Source, ...], wanted: InputKind, stdin: bytes | None, walking: Walking
 ) -> Loaded:
     """Return the documents of a sort, read as policies are."""
@@ -434,19 +414,16 @@ def _read_terms(
     """
     what_if = inputs.what_if
     values, of_values = _read_values(inputs, stdin)
-    user, of_user = _read_user(inputs.userinfo, stdin)
+    user, known = None, None
+    of_user: tuple[Diagnostic, ...] = ()
+    of_known: tuple[Diagnostic, ...] = ()
+    if inputs.userinfo:
+        user, of_user = read_one(inputs.userinfo, "UserInfo", load_userinfo, stdin)
     old, of_old = load_resources(what_if.old_resources, stdin, definitions, walking=inputs.walking)
-    known, of_known = _read_baseline(inputs.baseline, stdin)
+    if inputs.baseline:
+        known, of_known = read_one(inputs.baseline, KIND, load_baseline, stdin)
     found = (supposed_values(values, what_if), what_if.user or user, old, known)
     return found, (*of_values, *of_user, *of_old, *of_known)
-
-
-def _read_baseline(
-    path: str | Source, stdin: bytes | None
-) -> tuple[Baseline | None, tuple[Diagnostic, ...]]:
-    if not path:
-        return None, ()
-    return read_one(path, KIND, load_baseline, stdin)
 
 
 def _read_values(
@@ -460,22 +437,6 @@ def _read_values(
     return read_one(inputs.values_file, "Values", load_values, stdin)
 
 
-def _read_user(
-    path: str | Source, stdin: bytes | None
-) -> tuple[UserInfo | None, tuple[Diagnostic, ...]]:
-    if not path:
-        return None, ()
-    return read_one(path, "UserInfo", load_userinfo, stdin)
-
-
-def _exceptions_in(
-    documents: tuple[Document, ...],
-) -> tuple[Exceptions, tuple[Diagnostic, ...]]:
-    if not documents:
-        return Exceptions(), ()
-    return load_exceptions(documents)
-
-
 def read_one(
     path: str | Source,
     kind: str,
@@ -485,7 +446,7 @@ def read_one(
     """Return what the one document of a kind in a file says; None where no file is named."""
     if not path:
         return None, ()
-    documents, remarks = _read_strictly(path, stdin)
+    documents, remarks = read_documents((path,), stdin, STRICT_FLOATS)
     if len(documents) != 1:
         message = f"a file of kind {kind} holds one document, this one has {len(documents)}"
         place = documents[1].locate(()) if documents else Location(name_of(path))
@@ -498,10 +459,6 @@ def read_one(
 def name_of(path: str | Source) -> str:
     """Return what an input is called."""
     return path.name if isinstance(path, Source) else path
-
-
-def _read_strictly(path: str | Source, stdin: bytes | None) -> Loaded:
-    return read_documents((path,), stdin, STRICT_FLOATS)
 
 
 def _read_context(

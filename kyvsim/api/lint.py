@@ -3,7 +3,7 @@
 import os
 from bisect import bisect, insort
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kyvsim.api.inputs import objects_of
@@ -21,10 +21,17 @@ from kyvsim.load.documents import STRICT, Loaded, read_documents
 from kyvsim.load.edits import NoEditError, edits_of, with_edits
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
-from kyvsim.load.policy import is_exception, load_bindings, load_exceptions, load_policies, sniff
+from kyvsim.load.policy import (
+    has_known_shape,
+    is_exception,
+    load_bindings,
+    load_exceptions,
+    load_policies,
+    shape_diagnostics,
+    sniff,
+)
 from kyvsim.load.recognise import is_mapping, is_test_manifest
 from kyvsim.load.resources import POLICIES, load_definitions, partition_by_kind
-from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.suite_manifest import load_test_manifest
 from kyvsim.model.diagnostic import Diagnostic, Edit, Severity, without_left_out
 from kyvsim.model.source import Document
@@ -155,17 +162,13 @@ _NOT_EVALUATED = frozenset({"KV019"})
 """What `apply` says of kinds that it makes no use of; `lint` checks them all the same."""
 
 
-def _any(_: str) -> bool:
-    return True
-
-
 def lint(
     paths: Iterable[str | Source],
     stdin: bytes | None = None,
     crd_paths: Iterable[str] = (),
     walking: Walking = USUAL,
     *,
-    is_reported: Callable[[str], bool] = _any,
+    is_reported: Callable[[str], bool] = lambda _: True,
 ) -> Findings:
     """Return every remark about the policies and test manifests in `paths`, file by file.
 
@@ -199,9 +202,8 @@ def _findings(
     read: tuple[Source | Diagnostic, ...],
     defined: Loaded,
     walking: Walking,
-    is_reported: Callable[[str], bool] = _any,
+    is_reported: Callable[[str], bool] = lambda _: True,
 ) -> Findings:
-    """Return what is to be said of texts, and of paths that lead to none."""
     sources = tuple(one for one in read if isinstance(one, Source))
     documents, remarks = read_documents(sources, typing=STRICT, walking=walking)
     manifests = tuple(one for one in documents if is_test_manifest(one.data))
@@ -222,7 +224,8 @@ def _findings(
     for document in documents:
         if is_reported(document.file):
             found += _remarks(document, options)
-    found += _of_tests(manifests)
+    for manifest in manifests:
+        found += load_test_manifest(manifest)[1]
     known = tuple(one for one in documents if has_known_shape(one))
     bindings, unfit = load_bindings(documents)
     found += unfit
@@ -252,28 +255,15 @@ def _findings(
         if problem.location not in wrong and not (walking.as_found and problem.code == "KV071"):
             found.append(problem)
     told = _in_order(one for one in found if is_reported(_file_of(one)))
-    checked = sum(_is_looked_at(one) for one in documents if is_reported(one.file))
+    checked = sum(
+        has_known_shape(one) or sniff(one.data) in native_schemas()
+        for one in documents
+        if is_reported(one.file)
+    )
     tests = sum(is_reported(one.file) for one in manifests)
     texts = {one.name: one.text for one in sources}
-    return Findings(_with_edits(told, texts), checked, left_out, texts, tests)
-
-
-def _of_tests(manifests: tuple[Document, ...]) -> Iterator[Diagnostic]:
-    if manifests:
-        for document in manifests:
-            yield from load_test_manifest(document)[1]
-
-
-def _with_edits(told: tuple[Diagnostic, ...], texts: Mapping[str, str]) -> tuple[Diagnostic, ...]:
-    """Return remarks whose fixes tell their edits."""
-    if not any(one.fix for one in told):
-        return told
-
-    return tuple(with_reported_edits(one, texts.get(_file_of(one), "")) for one in told)
-
-
-def _is_looked_at(document: Document) -> bool:
-    return has_known_shape(document) or sniff(document.data) in native_schemas()
+    told = tuple(with_reported_edits(one, texts.get(_file_of(one), "")) for one in told)
+    return Findings(told, checked, left_out, texts, tests)
 
 
 def _remarks(document: Document, options: CompileOptions) -> Iterator[Diagnostic]:
@@ -290,13 +280,13 @@ def _in_order(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return each remark once, by file as first named, then by line and column."""
     once = tuple(dict.fromkeys(found))
     files = {file: index for index, file in reversed([*enumerate(map(_file_of, once))])}
-    return tuple(sorted(once, key=lambda one: (files[_file_of(one)], _position(one))))
+
+    def position(one: Diagnostic) -> tuple[int, int, int, str]:
+        line, column = one.location[1:] if one.location else (0, 0)
+        return files[_file_of(one)], line, column, one.code
+
+    return tuple(sorted(once, key=position))
 
 
 def _file_of(remark: Diagnostic) -> str:
     return remark.location.file if remark.location else ""
-
-
-def _position(remark: Diagnostic) -> tuple[int, int, str]:
-    place = remark.location
-    return (place.line, place.column, remark.code) if place else (0, 0, remark.code)

@@ -24,7 +24,7 @@ from kyvsim.migrate.comments import Comments, comments_of
 from kyvsim.model.comparison import Answer, Evidence, Limit
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.migration import Conversion, ConversionOutcome, Made, Migration
-from kyvsim.model.policy import CelException, Policy, PolicyException
+from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.model.source import Document
 from kyvsim.report.migrate import document_yaml, policy_yaml
 from kyvsim.report.object_text import to_yaml
@@ -52,7 +52,8 @@ def migrate(
     said, left_out = without_left_out((*unread, *remarks, *aside, *problems, *wrong, *refused))
     is_wrong = any(one.severity is Severity.ERROR for one in said)
     if not (chosen or exceptions.rules or is_wrong):
-        said = (*said, _nothing_to_convert())
+        text = "there is nothing to convert: no policy of `kyverno.io`"
+        said = (*said, Diagnostic("KV280", Severity.ERROR, text))
     texts = {one.name: one.text for one in sources}
     pairs = [
         _converted(one, texts.get(one.document.file, ""), exceptions.rules, kind) for one in usable
@@ -67,16 +68,10 @@ def migrate(
 
 
 def _apart(documents: Iterable[Document]) -> tuple[list[Document], list[Document]]:
-    """Return the exceptions among documents, and all others."""
     found: tuple[list[Document], list[Document]] = ([], [])
     for one in documents:
         found[not is_exception(one.data)].append(one)
     return found
-
-
-def _nothing_to_convert() -> Diagnostic:
-    text = "there is nothing to convert: no policy of `kyverno.io`"
-    return Diagnostic("KV280", Severity.ERROR, text)
 
 
 def _clashes(conversions: Iterable[Conversion]) -> Iterator[Diagnostic]:
@@ -103,7 +98,6 @@ def _clashes(conversions: Iterable[Conversion]) -> Iterator[Diagnostic]:
 def _usable(
     policies: Iterable[Policy], kinds: KindTable
 ) -> tuple[list[Policy], tuple[Diagnostic, ...]]:
-    """Return the policies that can be compiled, and what is wrong with the others."""
     usable: list[Policy] = []
     refused: list[Diagnostic] = []
     for one in policies:
@@ -116,18 +110,9 @@ def _usable(
     return usable, tuple(refused)
 
 
-def _errors(
-    policies: Sequence[Policy], exceptions: tuple[CelException, ...]
-) -> tuple[Diagnostic, ...]:
-    options = CompileOptions(own_system(), cel_exceptions=exceptions, simulated=True)
-    _, told = compile_policies(policies, options)
-    return tuple(one for one in told if one.severity is Severity.ERROR)
-
-
 def _converted(
     policy: Policy, source: str, exceptions: Sequence[PolicyException], kind: str
 ) -> tuple[Conversion, str]:
-    """Return what becomes of a policy, and the YAML of what is made of it."""
     conversion = _of_kind(kind, convert(policy, document_yaml, exceptions))
     comments = comments_of(policy.document, [rule.path for rule in policy.rules], source)
     texts: list[str] = []
@@ -173,7 +158,10 @@ def _fault(text: str) -> str:
     excepting, others = _apart(documents)
     exceptions, wrong = load_exceptions(excepting)
     policies, problems = load_policies(others, READERS)
-    found = (*remarks, *wrong, *problems, *_errors(policies, exceptions.policies))
+    options = CompileOptions(own_system(), cel_exceptions=exceptions.policies, simulated=True)
+    _, told = compile_policies(policies, options)
+    errors = tuple(one for one in told if one.severity is Severity.ERROR)
+    found = (*remarks, *wrong, *problems, *errors)
     return next((one.message for one in found if one.severity is Severity.ERROR), "")
 
 
@@ -199,10 +187,7 @@ def _without(conversion: Conversion, made: Made, reason: str, advice: str) -> Co
     rules = list(conversion.rules)
     for index in made.rules:
         rules[index] = rules[index]._replace(
-            outcome=ConversionOutcome.REFUSED,
-            reason=reason,
-            advice=advice,
-            notes=(),
+            outcome=ConversionOutcome.REFUSED, reason=reason, advice=advice, notes=()
         )
     return conversion._replace(rules=tuple(rules))
 
@@ -226,14 +211,7 @@ def with_evidence(migration: Migration, resources: tuple[str, ...], seconds: flo
 
     `resources` are manifests to try, too; `seconds` is how long to make cases of one policy.
     """
-    pairs = list(zip(migration.conversions, migration.texts, strict=True))
-    found = tuple(
-        _evidence(_reported(pair, pairs), resources, seconds)
-        if pair[0].is_whole and pair[1]
-        else None
-        for pair in pairs
-    )
-    return migration._replace(evidence=found)
+    return migration._replace(evidence=tuple(_each_evidence(migration, resources, seconds)))
 
 
 def with_counterexamples(migration: Migration) -> Migration:
@@ -242,15 +220,19 @@ def with_counterexamples(migration: Migration) -> Migration:
     The look goes no further than small objects with few changes: what it does not find is not
     checked. An error on an ordinary object is among the first things that it meets.
     """
-    pairs = list(zip(migration.conversions, migration.texts, strict=True))
-    found = (
-        _evidence(_reported(pair, pairs), (), _BRIEF_SECONDS, _BRIEF_CASES)
-        if pair[0].is_whole and pair[1]
-        else None
-        for pair in pairs
-    )
+    found = _each_evidence(migration, (), _BRIEF_SECONDS, _BRIEF_CASES)
     shown = (one if one and one.answer is Answer.COUNTEREXAMPLE else None for one in found)
     return migration._replace(evidence=tuple(shown))
+
+
+def _each_evidence(
+    migration: Migration, resources: tuple[str, ...], seconds: float, cases: int = 0
+) -> Iterator[Evidence | None]:
+    pairs = list(zip(migration.conversions, migration.texts, strict=True))
+    for pair in pairs:
+        is_compared = pair[0].is_whole and pair[1]
+        told = _reported(pair, pairs)
+        yield _evidence(told, resources, seconds, cases) if is_compared else None
 
 
 _Pair: TypeAlias = tuple[Conversion, str]

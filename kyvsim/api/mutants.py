@@ -32,7 +32,7 @@ from kyvsim.load.suite_manifest import read_manifests
 from kyvsim.model.comparison import Answer, Counterexample
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.policy import Policy
-from kyvsim.model.source import Location, Path, place_in_text
+from kyvsim.model.source import Path, place_in_text
 from kyvsim.model.suite import ExpectedRow, Manifest, Mutants, SurvivingMutant
 from kyvsim.mutation import MutationKind, PolicyChange, mutants_of
 from kyvsim.report.object_text import whole_numbers
@@ -118,24 +118,16 @@ def _trials(test: LoadedTest, ends: float) -> Iterator[Trial]:
         def status(mutant: Mutant, number: int = number) -> MutantStatus:
             if time.monotonic() > ends:
                 return MutantStatus.UNTRIED
-            changed = _with_mutant(test, number, mutant)
-            if changed is None:
+            found = None if mutant.policy is None else compiled_alone(mutant.policy, test.inputs)
+            if found is None:
                 return MutantStatus.REFUSED
-            return (
-                MutantStatus.NOTICED if test.failing(changed) - before else MutantStatus.UNNOTICED
-            )
+            policies = list(sound.policies)
+            policies[number] = found.policies[0]
+            changed = index_policies(policies, test.inputs.options.system.meter)
+            is_noticed = test.failing(changed) - before
+            return MutantStatus.NOTICED if is_noticed else MutantStatus.UNNOTICED
 
         yield Trial(key_of(compiled.policy), tuple(map(status, mutants(compiled.policy))))
-
-
-def _with_mutant(test: LoadedTest, number: int, mutant: Mutant) -> PolicySet | None:
-    """Return the policies of a test with one of them changed; None where it cannot be used."""
-    found = None if mutant.policy is None else compiled_alone(mutant.policy, test.inputs)
-    if found is None:
-        return None
-    policies = list(test.inputs.suite.policies.policies)
-    policies[number] = found.policies[0]
-    return index_policies(policies, test.inputs.options.system.meter)
 
 
 def compiled_alone(policy: Policy, inputs: ManifestInputs) -> PolicySet | None:
@@ -166,29 +158,51 @@ _CASES = 3000
 """How many cases are made at most to tell a mutant from its policy."""
 
 
-class Unnoticed(NamedTuple):
-    """A mutant that no test notices, and a file with a test of its policy."""
-
-    file: str
-    policy: PolicyKey
-    number: int
-    """Which of the policy's mutants it is."""
-
-
 def hole_of(
-    one: Unnoticed, options: Reading, seconds: float, ends: float
+    unnoticed: tuple[str, PolicyKey, int], options: Reading, seconds: float, ends: float
 ) -> SurvivingMutant | None:
     """Return what tests leave open; None where the mutant does what the policy does.
 
+    `unnoticed` is a file with a test of its policy, the policy, and which of its mutants it is.
     No more than some `seconds` are spent, and none after `ends`, on the clock of `time.monotonic`.
     """
-    inputs, policy = next(_tests_of(one, options))
-    mutant = next(mutant for n, mutant in enumerate(mutants(policy)) if n == one.number)
+    file, own, number = unnoticed
+    inputs, policy = next(
+        (test.inputs, compiled.policy)
+        for test in open_tests(file, options)
+        for compiled in test.inputs.suite.policies.policies
+        if key_of(compiled.policy) == own
+    )
+    mutant = next(mutant for n, mutant in enumerate(mutants(policy)) if n == number)
     left = min(seconds, ends - time.monotonic())
-    answer, example = _compared(policy, mutant, _setup(inputs), left)
+    suite = inputs.suite
+    objects = objects_of(suite.resources)
+    context = GivenObjects(suite.context.resources) if suite.context.resources else None
+    world = World(
+        GivenObjects(()),
+        suite.values,
+        context=context,
+        images=suite.context.images,
+        targets=suite.targets,
+    )
+    others = (*objects, *suite.targets, *suite.others)
+    setup = ComparisonSetup(
+        options=inputs.options._replace(system=still_system(datetime.now(UTC))),
+        given=tuple(map(whole_numbers, objects)),
+        case_world=CaseWorld(world, others, ()),
+        user=suite.user or STRANGER,
+    )
+    answer, example = _compared(policy, mutant, setup, left)
     if answer is Answer.EQUAL:
         return None
-    place = _place(policy, mutant)
+    document, change = policy.document, mutant.change
+    if change.offset < 0:
+        place = document.locate(change.path)
+    else:
+        text = document.data
+        for step in change.path:
+            text = text[step]
+        place = place_in_text(document, change.path, text, change.offset)
     return SurvivingMutant(
         policy=policy.key,
         kind=mutant.kind.name,
@@ -199,24 +213,6 @@ def hole_of(
         example=example,
         looked_for=left > 0,
     )
-
-
-def _tests_of(one: Unnoticed, options: Reading) -> Iterator[tuple[ManifestInputs, Policy]]:
-    for test in open_tests(one.file, options):
-        for compiled in test.inputs.suite.policies.policies:
-            if key_of(compiled.policy) == one.policy:
-                yield test.inputs, compiled.policy
-
-
-def _place(policy: Policy, mutant: Mutant) -> Location:
-    """Return where a policy is changed: in a text the character with which the change begins."""
-    document, change = policy.document, mutant.change
-    if change.offset < 0:
-        return document.locate(change.path)
-    text = document.data
-    for step in change.path:
-        text = text[step]
-    return place_in_text(document, change.path, text, change.offset)
 
 
 def _compared(
@@ -236,33 +232,18 @@ def _compared(
     return answer, first_counterexample(tried, bench)
 
 
-def _setup(inputs: ManifestInputs) -> ComparisonSetup:
-    """Return what a test gives its policies: objects, values, exceptions, the user."""
-    suite = inputs.suite
-    objects = objects_of(suite.resources)
-    context = GivenObjects(suite.context.resources) if suite.context.resources else None
-    world = World(
-        GivenObjects(()),
-        suite.values,
-        context=context,
-        images=suite.context.images,
-        targets=suite.targets,
-    )
-    others = (*objects, *suite.targets, *suite.others)
-    return ComparisonSetup(
-        options=inputs.options._replace(system=still_system(datetime.now(UTC))),
-        given=tuple(map(whole_numbers, objects)),
-        case_world=CaseWorld(world, others, ()),
-        user=suite.user or STRANGER,
-    )
-
-
 # `test --mutants`: policies changed a little, and what of it their tests notice.
 #
 # Every manifest runs on every mutant of its policies. What none of them notices is compared with
-# the
-# policy by cases: it does the same, or a small object shows what a test should have.
+# the policy by cases: it does the same, or a small object shows what a test should have.
 
+_ORDER = (
+    MutantStatus.NOTICED,
+    MutantStatus.UNTRIED,
+    MutantStatus.UNNOTICED,
+    MutantStatus.REFUSED,
+)
+"""Which of two statuses counts for a mutant."""
 _SECONDS = 3.0
 """How long a mutant may be compared with its policy, however many there are."""
 
@@ -280,7 +261,7 @@ def try_mutants(run: SuiteRun, seconds: float) -> Mutants:
     found = list(each_in_processes(trying, files, jobs))
     statuses, tests = _together(files, found)
     unnoticed = [
-        Unnoticed(tests[policy], policy, number)
+        (tests[policy], policy, number)
         for policy, own in statuses.items()
         for number, status in enumerate(own)
         if status is MutantStatus.UNNOTICED
@@ -291,7 +272,10 @@ def try_mutants(run: SuiteRun, seconds: float) -> Mutants:
     every = [status for own in statuses.values() for status in own]
     return Mutants(
         noticed=every.count(MutantStatus.NOTICED),
-        holes=tuple(sorted(filter(None, holes), key=_order)),
+        # Those with an example first, all in the order of their places.
+        holes=tuple(
+            sorted(filter(None, holes), key=lambda one: (one.example is None, *one.location))
+        ),
         same=holes.count(None),
         untried=every.count(MutantStatus.UNTRIED),
     )
@@ -307,21 +291,7 @@ def _together(
         for policy, own in trials:
             tests.setdefault(policy, file)
             known = statuses.get(policy, own)
-            statuses[policy] = tuple(map(_either, known, own))
+            # It is enough that one of the tests notices a mutant.
+            pairs = zip(known, own, strict=True)
+            statuses[policy] = tuple(min(pair, key=_ORDER.index) for pair in pairs)
     return statuses, tests
-
-
-def _either(one: MutantStatus, other: MutantStatus) -> MutantStatus:
-    """Return the fate of a mutant after two tests: it is enough that one of them notices."""
-    order = (
-        MutantStatus.NOTICED,
-        MutantStatus.UNTRIED,
-        MutantStatus.UNNOTICED,
-        MutantStatus.REFUSED,
-    )
-    return min(one, other, key=order.index)
-
-
-def _order(hole: SurvivingMutant) -> tuple[bool, str, int, int]:
-    """Put holes with an example first, all in the order of their places."""
-    return hole.example is None, *hole.location

@@ -15,9 +15,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from contextvars import ContextVar
 from multiprocessing.connection import wait
-from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -40,7 +39,8 @@ def process_pool(
     With the end of the block every process ends; what is not done by then is lost.
     """
     others = active()
-    pool = ProcessPoolExecutor(count, _context(), _start, (initializer, arguments))
+    context = multiprocessing.get_context("fork") if can_fork() else None
+    pool = ProcessPoolExecutor(count, context, _start, (initializer, arguments))
     try:
         yield pool
     finally:
@@ -78,22 +78,17 @@ def each_in_processes(
     yield from map(work, items[done:])
 
 
-class _Task(NamedTuple):
-    work: Callable[[Any], Any]
-    items: Sequence[Any]
-
-
-_TASK: ContextVar[_Task] = ContextVar("task")
+_TASK: ContextVar[tuple[Callable[[Any], Any], Sequence[Any]]] = ContextVar("task")
 """What a process of `each_in_processes` works on."""
 
 
 def _begin(work: Callable[[Any], Any], items: Sequence[Any]) -> None:
-    _TASK.set(_Task(work, items))
+    _TASK.set((work, items))
 
 
 def _results(start: int, size: int) -> list[Any]:
-    task = _TASK.get()
-    return [*map(task.work, task.items[start : start + size])]
+    work, items = _TASK.get()
+    return [*map(work, items[start : start + size])]
 
 
 def active() -> frozenset[BaseProcess]:
@@ -118,11 +113,6 @@ def begin_worker() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
-
-
-def _context() -> BaseContext | None:
-    """Return a context that forks if that is safe; None for Python's own choice."""
-    return multiprocessing.get_context("fork") if can_fork() else None
 
 
 def _start(initializer: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:

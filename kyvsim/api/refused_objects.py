@@ -72,16 +72,8 @@ _BYTES: Mapping[tuple[str, str], str] = MappingProxyType(
 _LONGEST_SHOWN = 60
 _WITHOUT_PARTS = frozenset({"apiVersion", "kind", "metadata", "status"})
 _WITH_PODS = frozenset(
-    {
-        "CronJob",
-        "DaemonSet",
-        "Deployment",
-        "Job",
-        "Pod",
-        "ReplicaSet",
-        "ReplicationController",
-        "StatefulSet",
-    }
+    {"CronJob", "DaemonSet", "Deployment", "Job", "Pod"}
+    | {"ReplicaSet", "ReplicationController", "StatefulSet"}
 )
 _PLAIN_NAME = re.compile(r"[a-z]([-a-z0-9]{0,50}[a-z0-9])?")
 _PLAIN_KEY = r"([a-z0-9]([-a-z0-9.]{0,80}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,60}[A-Za-z0-9])?"
@@ -124,11 +116,11 @@ class RefusedObjects:
                 field = ".".join(str(step) for step in fault.path if step.__class__ is not int)
                 key = (object_key(obj).kind, field, fault.what)
                 known = self._found.get(key)
-                self._found[key] = (
-                    known._replace(number=known.number + 1)
-                    if known
-                    else RefusalCount(*key, fault.example, document.locate(fault.path))
-                )
+                if known:
+                    self._found[key] = known._replace(number=known.number + 1)
+                else:
+                    place = document.locate(fault.path)
+                    self._found[key] = RefusalCount(*key, fault.example, place)
 
     def merge(self, others: Iterable[RefusalCount]) -> None:
         """Take in what was found in a later part."""
@@ -154,14 +146,13 @@ def refused_objects(
 
 def warnings_of(found: Iterable[RefusalCount]) -> tuple[Diagnostic, ...]:
     """Return a warning for each cause."""
-    return tuple(map(_warning, found))
-
-
-def _warning(one: RefusalCount) -> Diagnostic:
-    more = f" ({one.number} times)" if one.number > 1 else ""
-    example = f": {one.example}" if one.example else ""
-    text = f"an API server refuses this {one.kind}: `{one.field}` {one.what}{more}{example}"
-    return Diagnostic("KV233", Severity.WARNING, text, one.location)
+    warnings: list[Diagnostic] = []
+    for one in found:
+        more = f" ({one.number} times)" if one.number > 1 else ""
+        example = f": {one.example}" if one.example else ""
+        text = f"an API server refuses this {one.kind}: `{one.field}` {one.what}{more}{example}"
+        warnings.append(Diagnostic("KV233", Severity.WARNING, text, one.location))
+    return tuple(warnings)
 
 
 def _faults_of(document: Document, *, is_final: bool) -> Iterator[_Fault]:
@@ -180,14 +171,10 @@ def _faults_of(document: Document, *, is_final: bool) -> Iterator[_Fault]:
     # Tests often have no more than metadata, and an empty specification.
     is_cut_down = not any(value for name, value in obj.items() if name not in _WITHOUT_PARTS)
     if unreadable or not is_final or is_there or is_cut_down:
-        yield from () if _is_plain(obj) else _invalid_metadata(obj)
+        yield from () if _is_plain(obj) else _faults_in(metadata_problems(obj, new=True))
         return
     is_part = is_beside_kustomization(document.file)
     yield from _faults_in(one for one in problems_of(obj) if not (is_part and _REQUIRED in one))
-
-
-def _invalid_metadata(obj: Json) -> Iterator[_Fault]:
-    return _faults_in(metadata_problems(obj, new=True))
 
 
 _REQUIRED = "Required value"
@@ -214,12 +201,9 @@ def _faults_in(problems: Iterable[str]) -> Iterator[_Fault]:
         if re.match(_LEFT_ALONE, text) is None:
             field, _, problem = text.partition(": ")
             what, _, example = problem.partition(": ")
-            yield _Fault(_path_of(field), _PROBLEMS.get(what, what), example)
-
-
-def _path_of(field: str) -> Path:
-    steps = re.findall(r"[^.\[\]]+", field)
-    return tuple(int(step) if step.isdecimal() else step for step in steps)
+            steps = re.findall(r"[^.\[\]]+", field)
+            path = tuple(int(step) if step.isdecimal() else step for step in steps)
+            yield _Fault(path, _PROBLEMS.get(what, what), example)
 
 
 def _is_ordinary(obj: Json) -> bool:
@@ -453,7 +437,9 @@ def _misfits(kind: Type, value: Json, path: Path) -> Iterator[_Fault]:
     else:
         wanted = _expected(kind, found)
         if wanted:
-            yield _Fault(path, f"must be {wanted}, not {_type_name(value)}")
+            name = TYPE_NAMES[value.__class__]
+            type_name = f"{'an' if name[0] in 'aeio' else 'a'} {name}"
+            yield _Fault(path, f"must be {wanted}, not {type_name}")
         elif (
             kind.scalar == UNTYPED
             and not _QUANTITIES.isdisjoint(path[-2:])
@@ -496,11 +482,6 @@ def _shown(value: Json) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
-def _type_name(value: Json) -> str:
-    name = TYPE_NAMES[value.__class__]
-    return f"{'an' if name[0] in 'aeio' else 'a'} {name}"
-
-
 def _of_owners(obj: Json) -> Iterator[_Fault]:
     owners = metadata(obj).get("ownerReferences")
     for index, owner in enumerate(owners if owners.__class__ is list else ()):
@@ -517,15 +498,11 @@ def _of_bytes(obj: Json) -> Iterator[_Fault]:
     field = _BYTES.get((key.api_version, key.kind), "")
     held = obj.get(field)
     for name, value in held.items() if held.__class__ is dict else ():
-        if value.__class__ is str and not _is_base64(value):
+        if value.__class__ is not str:
+            continue
+        try:
+            decode_padded(value)
+        except Base64Error:
             # The value may be a secret: it is not shown.
             hint = " (`stringData` takes plain text)" if key.kind == "Secret" else ""
             yield _Fault((field, name), f"must be base64{hint}")
-
-
-def _is_base64(text: str) -> bool:
-    try:
-        decode_padded(text)
-    except Base64Error:
-        return False
-    return True

@@ -21,7 +21,6 @@ from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.files import Source
 from kyvsim.load.folders import USUAL, Walking
-from kyvsim.load.json_schema import json_schema
 from kyvsim.load.policy import is_exception, load_bindings, load_exceptions, load_policies
 from kyvsim.load.resources import EXCEPTIONS, POLICIES, load_objects, partition_by_kind, unreviewed
 from kyvsim.load.scenario import (
@@ -31,6 +30,7 @@ from kyvsim.load.scenario import (
     load_scenario,
     scenario_schemas,
 )
+from kyvsim.load.structure import json_schema
 from kyvsim.load.values import named_user
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.policy import CelException, Policy, PolicyException, PolicyReaders
@@ -66,11 +66,7 @@ SIMULATED_READERS: PolicyReaders = MappingProxyType(
 _Found = TypeVar("_Found")
 
 
-def _nowhere(_: Json) -> Document | None:
-    return None
-
-
-def readers(written: Callable[[Json], Document | None] = _nowhere) -> Readers:
+def readers(written: Callable[[Json], Document | None] = lambda _: None) -> Readers:
     """Return what reads the policies and exceptions of a simulated cluster.
 
     `written` finds the document that an object was made of, where its places are to be told.
@@ -82,11 +78,21 @@ def readers(written: Callable[[Json], Document | None] = _nowhere) -> Readers:
             return own._replace(data=obj)
         return Document(obj, "", 0, lambda _: Location(""))
 
-    return Readers(
-        lambda obj: _policy(document, obj),
-        _once(lambda obj: _exception(document(obj))),
-        _once(lambda obj: _cel_exception(document(obj))),
-    )
+    def policy(obj: Json) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
+        # What controllers say of a policy is no part of what its author wrote.
+        spec = {name: value for name, value in obj.items() if name != "status"}
+        found, remarks = load_policies([document(spec)], SIMULATED_READERS)
+        return (found[0] if found else None), remarks
+
+    def exception(obj: Json) -> tuple[PolicyException | None, tuple[Diagnostic, ...]]:
+        found, remarks = load_exceptions([document(obj)])
+        return next(iter(found.rules), None), remarks
+
+    def cel_exception(obj: Json) -> tuple[CelException | None, tuple[Diagnostic, ...]]:
+        found, remarks = load_exceptions([document(obj)])
+        return next(iter(found.policies), None), remarks
+
+    return Readers(policy, _once(exception), _once(cel_exception))
 
 
 def _once(read: Callable[[Json], _Found]) -> Callable[[Json], _Found]:
@@ -100,25 +106,6 @@ def _once(read: Callable[[Json], _Found]) -> Callable[[Json], _Found]:
         return known[key][1]
 
     return remembered
-
-
-def _policy(
-    document: Callable[[Json], Document], obj: Json
-) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
-    # What controllers say of a policy is no part of what its author wrote.
-    written = {name: value for name, value in obj.items() if name != "status"}
-    found, remarks = load_policies([document(written)], SIMULATED_READERS)
-    return (found[0] if found else None), remarks
-
-
-def _exception(document: Document) -> tuple[PolicyException | None, tuple[Diagnostic, ...]]:
-    found, remarks = load_exceptions([document])
-    return (found.rules[0] if found.rules else None), remarks
-
-
-def _cel_exception(document: Document) -> tuple[CelException | None, tuple[Diagnostic, ...]]:
-    found, remarks = load_exceptions([document])
-    return (found.policies[0] if found.policies else None), remarks
 
 
 # A scenario in other orders of its steps, played by several processes ahead of time.
@@ -172,18 +159,15 @@ class _Ahead:
         try:
             for one in (directions, *following) if following else ():
                 if one not in self._begun:
-                    self._begun[one] = self._workers().submit(played, self._scenario, one)
+                    if self._pool is None:
+                        self._pool = self._closed.enter_context(process_pool(self._jobs))
+                    self._begun[one] = self._pool.submit(played, self._scenario, one)
             if directions in self._begun:
                 return self._begun.pop(directions).result()
         except BrokenProcessPool:
             self._broken = True
             self._begun.clear()
         return played(self._scenario, directions)
-
-    def _workers(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            self._pool = self._closed.enter_context(process_pool(self._jobs))
-        return self._pool
 
 
 # `simulate`: policies, resources or a scenario → a simulated cluster → what becomes of them.
@@ -297,35 +281,27 @@ def _simulated(inputs: SimulateInputs, stdin: bytes | None, watched: Watched) ->
     _, excepted = load_exceptions(scenario.exceptions)
     told = (*told, *(one for some in unsound.values() for one in some), *excepted)
     told = (*told, *_uncounted(scenario))
-    simulation = _played(_with_policies_only(scenario), inputs, watched)
+    kept = (one for one in scenario.policies if _is_policy(one.data))
+    exceptions = (one for one in scenario.exceptions if _is_of_kyverno(one.data))
+    sound = scenario._replace(policies=tuple(kept), exceptions=tuple(exceptions))
+    limit = inputs.interleavings
+    if inputs.explain:
+        tracer = tracer_for(inputs.explain)
+        simulation = play(sound, readers(written_in(sound)), tracer=tracer)
+        simulation = with_inquiries(simulation, tracer, inputs.explain, sound)
+    elif limit == 1:
+        simulation = play(sound, readers())
+    else:
+        with player(sound, inputs.jobs or processors()) as play_order:
+            orders = explore(play_order, limit, sound.settings.seed)
+            simulation = with_interleavings(interleavings_of(watched(orders)))
     # What a look at the file has told says more of a refusal than the cluster does.
     known = {place for place, remarks in unsound.items() if _has_error(remarks)}
     told = (*told, *(one for one in simulation.diagnostics if one.location not in known))
-    return Simulated(simulation, told, scenario.fail_on, left_out, _files_of(scenario))
-
-
-def _files_of(scenario: Scenario) -> frozenset[str]:
     steps = (one for step in scenario.steps for one in step.objects)
     given = (*scenario.objects, *scenario.policies, *scenario.exceptions, *steps)
-    return frozenset(one.file for one in given)
-
-
-def _played(scenario: Scenario, inputs: SimulateInputs, watched: Watched) -> Simulation:
-    limit = inputs.interleavings
-    if inputs.explain:
-        return _explained(scenario, inputs.explain)
-    if limit == 1:
-        return play(scenario, readers())
-
-    with player(scenario, inputs.jobs or processors()) as play_order:
-        orders = explore(play_order, limit, scenario.settings.seed)
-        return with_interleavings(interleavings_of(watched(orders)))
-
-
-def _explained(scenario: Scenario, name: str) -> Simulation:
-    tracer = tracer_for(name)
-    simulation = play(scenario, readers(written_in(scenario)), tracer=tracer)
-    return with_inquiries(simulation, tracer, name, scenario)
+    files = frozenset(one.file for one in given)
+    return Simulated(simulation, told, scenario.fail_on, left_out, files)
 
 
 def _named_scenario(
@@ -352,7 +328,6 @@ def _named_scenario(
 def _plain_scenario(
     inputs: SimulateInputs, documents: tuple[Document, ...], stdin: bytes | None
 ) -> tuple[Scenario, tuple[Diagnostic, ...]]:
-    """Return the scenario in which resources are created one after the other."""
     walking = inputs.walking
     policies, aside = partition_by_kind(documents, POLICIES)
     resources, remarks = load_objects(inputs.resources, stdin, walking=walking)
@@ -423,13 +398,6 @@ def _uncounted(scenario: Scenario) -> tuple[Diagnostic, ...]:
     )
     place = exceptions[0].locate(())
     return (Diagnostic("KV055", Severity.WARNING, text, place),)
-
-
-def _with_policies_only(scenario: Scenario) -> Scenario:
-    """Return a scenario without what stands among its policies and is none of any kind."""
-    kept = (one for one in scenario.policies if _is_policy(one.data))
-    exceptions = (one for one in scenario.exceptions if _is_of_kyverno(one.data))
-    return scenario._replace(policies=tuple(kept), exceptions=tuple(exceptions))
 
 
 def _is_policy(obj: Json) -> bool:

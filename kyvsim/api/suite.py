@@ -1,8 +1,8 @@
 """`test`: runs the tests of manifests, alone or each as a case, and finds reasons of failures."""
 
 import os
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
@@ -68,7 +68,7 @@ def compile_suite_reasons(inputs: ManifestInputs) -> FindReasons:
 
 # `test`: manifests found, run and checked, each by itself and several at a time.
 #
-# Codes: KV049 a folder without manifests.
+# Codes: KV049 a folder without manifests, KV074 a selector that chooses none of the rows.
 
 _FEW = 50
 """So many manifests run in one process faster than several processes start."""
@@ -120,7 +120,11 @@ def run_tests(
     outcomes = tuple(chain.from_iterable(watching(coming, len(files)) if watching else coming))
     points = (point for one in outcomes for point in one.points)
     coverage = together(points, os.path.realpath) if run.options.coverage else None
-    return suite_outcome(outcomes, (*said, *_nothing_selected(outcomes)), coverage)
+    passed_over = [name for one in outcomes for name in one.passed_over]
+    if passed_over and not any(one.rows for one in outcomes):
+        text = f"--test-case-selector chooses no row: there are rows for {listed(passed_over)}"
+        said = (*said, Diagnostic("KV074", Severity.WARNING, text))
+    return suite_outcome(outcomes, said, coverage)
 
 
 def suite_outcome(
@@ -131,14 +135,6 @@ def suite_outcome(
     """Return what came of all manifests, with what was said of their paths."""
     remarks, left_out = without_left_out(said)
     return SuiteOutcome(outcomes, remarks, coverage, left_out=left_out)
-
-
-def _nothing_selected(outcomes: tuple[ManifestOutcome, ...]) -> Iterator[Diagnostic]:
-    """Yield KV074: a selector that chooses none of the rows."""
-    passed_over = [name for one in outcomes for name in one.passed_over]
-    if passed_over and not any(one.rows for one in outcomes):
-        text = f"--test-case-selector chooses no row: there are rows for {listed(passed_over)}"
-        yield Diagnostic("KV074", Severity.WARNING, text)
 
 
 def find_files(run: SuiteRun) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
@@ -182,7 +178,15 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     """Return what came of one manifest: its policies compiled once, every row checked."""
     rows = chosen_rows(manifest, options)
     if not rows:
-        return _without_rows(manifest, options)
+        # Where it has none its policies are there to be reached all the same.
+        file = manifest.document.file
+        if manifest.rows:
+            passed_over = tuple(row.policy for row in manifest.rows)
+            return ManifestOutcome(file, (), (), passed_over=passed_over)
+        unreached = CoverageRecorder(())
+        if options.coverage:
+            read_test(manifest, (), unreached.listen, options.walking)
+        return ManifestOutcome(file, (), (no_rows(manifest),), points=unreached.points())
     recorder = CoverageRecorder(rows) if options.coverage else None
     listen = recorder.listen if recorder else None
     inputs = read_test(manifest, rows, listen, options.walking, stamped=options.stamped)
@@ -209,25 +213,7 @@ def chosen_rows(manifest: Manifest, options: Reading) -> tuple[ExpectedRow, ...]
     return tuple(row for row in narrowed if row is not None)
 
 
-def _without_rows(manifest: Manifest, options: Reading) -> ManifestOutcome:
-    """Return what is to be said of a manifest of which no row is checked.
-
-    Where it has none its policies are there to be reached all the same.
-    """
-    file = manifest.document.file
-    if manifest.rows:
-        return ManifestOutcome(file, (), (), passed_over=tuple(row.policy for row in manifest.rows))
-    recorder = CoverageRecorder(())
-    if options.coverage:
-        read_test(manifest, (), recorder.listen, options.walking)
-    return ManifestOutcome(file, (), (no_rows(manifest),), points=recorder.points())
-
-
-def bench_of(
-    manifest: Manifest,
-    inputs: ManifestInputs,
-    begin: OnRun | None = None,
-) -> RowContext:
+def bench_of(manifest: Manifest, inputs: ManifestInputs, begin: OnRun | None = None) -> RowContext:
     """Return what the rows of a manifest are checked against: its policies are evaluated here."""
     operations = (row.operation for row in manifest.rows if row.operation)
     observed = observe(inputs.suite, operations, begin)
@@ -334,3 +320,93 @@ def _one_by_one(row: ExpectedRow) -> Iterator[ExpectedRow]:
         yield row._replace(resources=(name,), specs=())
     for spec in row.specs:
         yield row._replace(resources=(), specs=(spec,))
+
+
+# `test --watch`: manifests run again when something that they depend on has changed.
+
+INTERVAL = 0.5
+"""Seconds between two looks at the files."""
+SETTLING = 0.1
+"""Seconds from the first sign of a change to the run: editors save in several steps."""
+
+
+class Round(NamedTuple):
+    """What came of one run of all that had changed, and how everything stands after it."""
+
+    fresh: SuiteOutcome
+    """The manifests that have just run, and what is new about the paths."""
+    whole: SuiteOutcome
+    gone: tuple[str, ...] = ()
+    """Files of manifests that are no longer there."""
+
+
+class _Standing(NamedTuple):
+    """What came of each file when it ran last."""
+
+    outcomes: Mapping[str, tuple[ManifestOutcome, ...]]
+    said: tuple[Diagnostic, ...]
+
+
+class _Changes(NamedTuple):
+    """What differs from how things stand."""
+
+    files: tuple[str, ...]
+    """All files of manifests that there are now."""
+    said: tuple[Diagnostic, ...]
+    stale: tuple[str, ...]
+    gone: tuple[str, ...]
+    any: bool
+
+
+def watch_tests(run: SuiteRun, sleep: Callable[[float], None]) -> Iterator[Round]:
+    """Yield a round of everything, then one whenever something has changed; this never ends.
+
+    Between two looks `sleep` is called with seconds. A change during a run counts: what lay at a
+    path is noted before it is read.
+    """
+    run = run._replace(options=run.options._replace(stamped=True))
+    standing = _Standing({}, ())
+    changes = _changes(run, standing)
+    while True:
+        fresh = dict(zip(changes.stale, run_files(changes.stale, run), strict=True))
+        outcomes = {file: fresh.get(file) or standing.outcomes[file] for file in changes.files}
+        news = () if changes.said == standing.said else changes.said
+        standing = _Standing(outcomes, changes.said)
+        yield Round(_joined(fresh, news), _joined(outcomes, changes.said), changes.gone)
+        changes = _wait(run, standing, sleep)
+
+
+def _wait(run: SuiteRun, standing: _Standing, sleep: Callable[[float], None]) -> _Changes:
+    """Return what has changed, once something has; what is taken back at once does not count."""
+    while True:
+        sleep(INTERVAL)
+        if _changes(run, standing).any:
+            sleep(SETTLING)
+            changes = _changes(run, standing)
+            if changes.any:
+                return changes
+
+
+def _changes(run: SuiteRun, standing: _Standing) -> _Changes:
+    files, said = find_files(run)
+    walking = run.options.walking
+    # Manifests share inputs: each is looked at once.
+    look = cache(lambda path: fingerprint(path, walking))
+
+    def is_stale(file: str) -> bool:
+        outcomes = standing.outcomes.get(file)
+        if outcomes is None:
+            return True
+        return any(look(found.path) != found for one in outcomes for found in one.inputs)
+
+    stale = tuple(file for file in files if is_stale(file))
+    there = frozenset(files)
+    gone = tuple(file for file in standing.outcomes if file not in there)
+    changed = bool(stale or gone) or said != standing.said
+    return _Changes(files, said, stale, gone, changed)
+
+
+def _joined(
+    outcomes: Mapping[str, tuple[ManifestOutcome, ...]], said: tuple[Diagnostic, ...]
+) -> SuiteOutcome:
+    return suite_outcome(tuple(chain.from_iterable(outcomes.values())), said)

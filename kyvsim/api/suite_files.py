@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.suite_inputs import read_test
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, text_field
+from kyvsim.kubernetes.objects import Json, object_key, text_field
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -15,8 +15,8 @@ from kyvsim.model.suite import Golden, Manifest, ManifestOutcome, SuiteOutcome
 from kyvsim.report.object_text import to_yaml
 from kyvsim.report.results import title
 from kyvsim.suite.compare import ExpectedFile, Files, expected_by_file, same
-from kyvsim.suite.run import SuiteInputs, observe
-from kyvsim.suite.scaffold import Scaffold, row_data, scaffold
+from kyvsim.suite.run import observe
+from kyvsim.suite.scaffold import row_data, scaffold
 from kyvsim.yaml.text import DocumentText, load_first, split_chunks
 
 # `test --update`: the texts that files of expected objects should have; nothing is written.
@@ -94,17 +94,37 @@ def updated(path: str, wanted: ExpectedFile) -> tuple[str, tuple[str, ...]]:
     changed: list[str] = []
     done = 0
     for chunk, start in _placed_chunks(text):
-        found = _only_object(chunk, frozenset(pending))
+        documents, remarks = load_resources((Source("", chunk.text),))
+        if remarks:
+            raise UpdateError(f"it cannot be read: {remarks[0].message}")
+        objects = [document.data for document in documents]
+        if len(objects) == 1 and text_field(load_first(chunk.text).data, "kind") == text_field(
+            objects[0], "kind"
+        ):
+            found = objects[0]
+        else:
+            if not frozenset(pending).isdisjoint(map(object_key, objects)):
+                raise UpdateError("an expected object stands in a list, which is not taken apart")
+            found = None
         obj = None if found is None else pending.pop(object_key(found), None)
         if obj is None or same(obj, found):
             continue
-        pieces += [text[done:start], _heading(chunk.text), to_yaml(obj)]
+        lines = chunk.text.split("\n")
+        end = next(
+            (n for n, line in enumerate(lines) if line.strip() and line.lstrip()[0] != "#"), 0
+        )
+        heading = "".join(f"{line}\n" for line in lines[:end])
+        pieces += [text[done:start], heading, to_yaml(obj)]
         done = start + len(chunk.text)
         changed.append(title(obj))
     pieces.append(text[done:])
     whole = "".join(pieces)
     for obj in pending.values():
-        whole = _appended(whole, obj)
+        if not whole.strip():
+            whole = to_yaml(obj)
+        else:
+            lead = "" if whole.endswith("\n") else "\n"
+            whole = f"{whole}{lead}---\n{to_yaml(obj)}"
         changed.append(title(obj))
     return whole.replace("\n", line_end), tuple(changed)
 
@@ -136,35 +156,6 @@ def _placed_chunks(text: str) -> list[tuple[DocumentText, int]]:
     if any(chunk.bad_separator for chunk in chunks):
         raise UpdateError("a line of it begins with --- and goes on")
     return [(chunk, starts[chunk.line - 1]) for chunk in chunks]
-
-
-def _only_object(chunk: DocumentText, wanted: frozenset[ObjectKey]) -> Json:
-    """Return the object of a document as tests read it; None for a list of others."""
-    documents, remarks = load_resources((Source("", chunk.text),))
-    if remarks:
-        raise UpdateError(f"it cannot be read: {remarks[0].message}")
-    objects = [document.data for document in documents]
-    if len(objects) == 1 and text_field(load_first(chunk.text).data, "kind") == text_field(
-        objects[0], "kind"
-    ):
-        return objects[0]
-    if not wanted.isdisjoint(map(object_key, objects)):
-        raise UpdateError("an expected object stands in a list, which is not taken apart")
-    return None
-
-
-def _heading(text: str) -> str:
-    """Return the comments and empty lines before a document's first line."""
-    lines = text.split("\n")
-    end = next((n for n, line in enumerate(lines) if line.strip() and line.lstrip()[0] != "#"), 0)
-    return "".join(f"{line}\n" for line in lines[:end])
-
-
-def _appended(text: str, obj: Json) -> str:
-    if not text.strip():
-        return to_yaml(obj)
-    lead = "" if text.endswith("\n") else "\n"
-    return f"{text}{lead}---\n{to_yaml(obj)}"
 
 
 # `test --create`: a manifest and its files for what policies do now; nothing is written.
@@ -199,26 +190,8 @@ class Created(NamedTuple):
 
 def create_test(creation: Creation) -> Created:
     """Return a manifest whose rows say what the policies do with the resources now."""
-    inputs = read_test(_manifest(creation), ())
-    result = Created((), 0, (), inputs.diagnostics)
-    if inputs.unusable or result.unusable:
-        return result
-    found = scaffold(inputs.suite, observe(inputs.suite, ()), _reread)
-    if not found.rows:
-        return result._replace(remarks=found.remarks)
-    texts = {name: _stream(objects) for name, objects in found.files.items()}
-    texts[creation.file_name] = to_yaml(_manifest_data(creation, inputs.suite, found))
-    files = tuple(
-        FileText(os.path.join(creation.folder, name), text, creation.folder)
-        for name, text in texts.items()
-    )
-    return result._replace(files=files, row_count=found.row_count, remarks=found.remarks)
-
-
-def _manifest(creation: Creation) -> Manifest:
-    """Return a manifest without rows, as one in that folder would name the inputs."""
     file = os.path.join(creation.folder, creation.file_name)
-    return Manifest(
+    manifest = Manifest(
         document=Document({}, file, 0, lambda _path: Location(file)),
         policies=_relative(creation.policies, creation.folder),
         resources=_relative(creation.resources, creation.folder),
@@ -232,18 +205,18 @@ def _manifest(creation: Creation) -> Manifest:
         payloads=(),
         rows=(),
     )
-
-
-def _relative(paths: Iterable[str], folder: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(os.path.relpath(path, folder or ".") for path in paths))
-
-
-def _manifest_data(creation: Creation, inputs: SuiteInputs, found: Scaffold) -> Json:
-    """Return the manifest; it names the files read, so that what is written is not among them."""
-    policies = (one.policy.document.file for one in inputs.policies.policies)
-    resources = (one.file for one in inputs.resources)
+    inputs = read_test(manifest, ())
+    result = Created((), 0, (), inputs.diagnostics)
+    if inputs.unusable or result.unusable:
+        return result
+    found = scaffold(inputs.suite, observe(inputs.suite, ()), _reread)
+    if not found.rows:
+        return result._replace(remarks=found.remarks)
+    texts = {name: _stream(objects) for name, objects in found.files.items()}
+    policies = (one.policy.document.file for one in inputs.suite.policies.policies)
+    resources = (one.file for one in inputs.suite.resources)
     targets = _listed(creation.targets, creation.folder)
-    return {
+    manifest_data = {
         "apiVersion": "cli.kyverno.io/v1alpha1",
         "kind": "Test",
         "metadata": {"name": os.path.basename(os.path.abspath(creation.folder)) or "test"},
@@ -252,6 +225,16 @@ def _manifest_data(creation: Creation, inputs: SuiteInputs, found: Scaffold) -> 
         **({"targetResources": targets} if targets else {}),
         "results": [row_data(row) for row in found.rows],
     }
+    texts[creation.file_name] = to_yaml(manifest_data)
+    files = tuple(
+        FileText(os.path.join(creation.folder, name), text, creation.folder)
+        for name, text in texts.items()
+    )
+    return result._replace(files=files, row_count=found.row_count, remarks=found.remarks)
+
+
+def _relative(paths: Iterable[str], folder: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(os.path.relpath(path, folder or ".") for path in paths))
 
 
 def _listed(paths: Iterable[str], folder: str) -> list[str]:
@@ -263,7 +246,6 @@ def _stream(objects: Iterable[Json]) -> str:
 
 
 def _reread(files: Mapping[str, tuple[Json, ...]]) -> Files:
-    """Return objects as a test reads them from their files."""
     return {
         name: objects_of(load_resources((Source(name, _stream(objects)),))[0])
         for name, objects in files.items()

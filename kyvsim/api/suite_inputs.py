@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from kyvsim.api.inputs import objects_of, payloads_of, read_one, shared_data_apart
+from kyvsim.api.inputs import objects_of, payloads_of, read_one, read_strictly, shared_data_apart
 from kyvsim.api.refused_objects import refused_objects
 from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions, PolicySet
@@ -16,7 +16,7 @@ from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
 from kyvsim.languages import READERS, compile_policies, derived_rules
 from kyvsim.lint.check import LintInputs
 from kyvsim.lint.runs import run_warnings
-from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
+from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, read_documents
 from kyvsim.load.files import fingerprint
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.policy import load_bindings, load_exceptions, load_policies
@@ -26,7 +26,6 @@ from kyvsim.load.resources import (
     InputKind,
     load_definitions,
     load_resources,
-    partition_by_kind,
     unreviewed,
 )
 from kyvsim.load.structure import check, diagnostics
@@ -38,7 +37,7 @@ from kyvsim.load.values import (
     read_context_file,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
-from kyvsim.model.policy import Binding, Exceptions, Policy, Rule
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import NO_MOCKS, Mocks, Payload, PayloadMode, Values
 from kyvsim.model.source import Document, Fingerprint, Location
 from kyvsim.model.suite import ExpectedRow, Manifest
@@ -99,6 +98,10 @@ class _Reader:
         inside = path.startswith(f"{folder}{os.sep}")
         return (folder, path[len(folder) + 1 :]) if inside else ("", path)
 
+    def strictly(self, names: Sequence[str], wanted: InputKind) -> tuple[Document, ...]:
+        """Return the documents of a sort, read as policies are."""
+        return self.keep(read_strictly(self.paths(names), wanted, None, self.walking))
+
     def path(self, name: str) -> str:
         """Return the path of an entry that may be empty."""
         return self.paths((name,))[0] if name else ""
@@ -121,19 +124,26 @@ def read_test(
     values = _read_values(manifest, reader)
     user = reader.keep(read_one(reader.path(manifest.userinfo), "UserInfo", load_userinfo))
     unusable = _has_error(reader)
-    documents = reader.keep(_strictly(manifest.policies, POLICIES, reader))
+    documents = reader.strictly(manifest.policies, POLICIES)
     policies = reader.keep(load_policies(documents, READERS))
     bindings = reader.keep(load_bindings(documents))
     shared = objects_of(shared_data_apart(documents)[0])
-    written = reader.keep(_strictly(manifest.exceptions, EXCEPTIONS, reader))
+    written = reader.strictly(manifest.exceptions, EXCEPTIONS)
     exceptions = reader.keep(load_exceptions(written))
     cluster, definitions = _read_cluster(manifest, reader)
     resources = _read_resources(manifest, definitions, reader)
     objects = objects_of(resources)
     targets, params = (_as_written(names, reader) for names in (manifest.targets, manifest.params))
     context = reader.keep(read_context_file(reader.path(manifest.context)))
-    options = _options(exceptions, (*definitions, *objects), params, bindings)
-    options = options._replace(coverage_sink=coverage_sink)
+    options = CompileOptions(
+        own_system(),
+        exceptions.rules,
+        cel_exceptions=exceptions.policies,
+        kinds=crd_kinds((*definitions, *objects)),
+        bindings=bindings,
+        parameters=params,
+        coverage_sink=coverage_sink,
+    )
     compiled, problems = compile_policies(policies, options)
     reader.said += problems
     suite = SuiteInputs(
@@ -161,8 +171,13 @@ def read_test(
     )
     reader.said += (*run_warnings(given), *_wrong_flags(manifest, policies))
     reader.said += refused_objects(resources, is_final=not compiled.mutates)
-    reader.said += (lost := [_lost(document) for document in lost_namespaces(suite)])
-    files = _read_files(rows, reader)
+    lost = lost_namespaces(suite)
+    for one in lost:
+        namespace = object_key(one.data).namespace
+        text = f"the cluster resources have no Namespace `{namespace}`, which this resource is in"
+        reader.said.append(Diagnostic("KV046", Severity.ERROR, text, one.locate(())))
+    expected = (name for row in rows for name in (row.patched, *row.generated) if name)
+    files = {name: _read_expected(reader.path(name)) for name in dict.fromkeys(expected)}
     said, left_out = without_left_out(reader.said)
     refused, unread = _outcasts(documents, policies, compiled)
     return ManifestInputs(
@@ -190,22 +205,6 @@ def _rules_of(compiled: PolicySet) -> Callable[[Policy], Iterable[Rule]]:
     return rules
 
 
-def _options(
-    exceptions: Exceptions,
-    objects: Iterable[Json],
-    params: Iterable[Json],
-    bindings: tuple[Binding, ...],
-) -> CompileOptions:
-    return CompileOptions(
-        own_system(),
-        exceptions.rules,
-        cel_exceptions=exceptions.policies,
-        kinds=crd_kinds(objects),
-        bindings=bindings,
-        parameters=tuple(params),
-    )
-
-
 def _read_resources(
     manifest: Manifest, definitions: tuple[Json, ...], reader: _Reader
 ) -> tuple[Document, ...]:
@@ -213,7 +212,11 @@ def _read_resources(
     found = reader.keep(load_resources(paths, None, definitions, walking=reader.walking))
     reader.said += unreviewed(found)
     resources, doubles = without_duplicates(found)
-    reader.said += map(_double, doubles)
+    for one in doubles:
+        key = object_key(one.data)
+        shown = "/".join(part for part in (key.kind, key.namespace, key.name) if part)
+        text = f"{shown} is there a second time: the first one counts"
+        reader.said.append(Diagnostic("KV043", Severity.WARNING, text, one.locate(())))
     return resources
 
 
@@ -260,38 +263,15 @@ def _has_error(reader: _Reader) -> bool:
     return any(one.severity is Severity.ERROR for one in reader.said)
 
 
-def _strictly(names: Sequence[str], wanted: InputKind, reader: _Reader) -> Loaded:
-    """Return the documents of a sort, read as policies are."""
-    if not names:
-        return (), ()
-    documents, remarks = read_documents(reader.paths(names), None, STRICT, reader.walking)
-    kept, aside = partition_by_kind(documents, wanted)
-    return kept, (*remarks, *aside)
-
-
 def _name(document: Document) -> str:
     return text_field(metadata(document.data), "name")
 
 
 def _reason(document: Document, said: Iterable[Diagnostic]) -> str:
-    """Return what was said first about a document."""
     start = document.locate(())
     places = ((one.location, one.message) for one in said if one.location)
     own = (text for place, text in places if place.file == start.file and place.line >= start.line)
     return next(own, "the policy is invalid")
-
-
-def _double(document: Document) -> Diagnostic:
-    key = object_key(document.data)
-    shown = "/".join(part for part in (key.kind, key.namespace, key.name) if part)
-    text = f"{shown} is there a second time: the first one counts"
-    return Diagnostic("KV043", Severity.WARNING, text, document.locate(()))
-
-
-def _lost(document: Document) -> Diagnostic:
-    namespace = object_key(document.data).namespace
-    text = f"the cluster resources have no Namespace `{namespace}`, which this resource is in"
-    return Diagnostic("KV046", Severity.ERROR, text, document.locate(()))
 
 
 def _as_written(names: Sequence[str], reader: _Reader) -> tuple[Json, ...]:
@@ -359,12 +339,6 @@ def _clone_sources(
         if paths:
             found[policy.key] = objects_of(reader.keep(load_resources(paths)))
     return found
-
-
-def _read_files(rows: tuple[ExpectedRow, ...], reader: _Reader) -> Files:
-    """Return the objects that rows expect, by the name of their file, or why there are none."""
-    names = dict.fromkeys(name for row in rows for name in (row.patched, *row.generated) if name)
-    return {name: _read_expected(reader.path(name)) for name in names}
 
 
 def _read_expected(path: str) -> tuple[Json, ...] | str:

@@ -10,9 +10,8 @@ from kyvsim.languages import READERS, derived_rules
 from kyvsim.load.documents import STRICT, STRICT_FLOATS, parse_documents, read_documents
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
-from kyvsim.load.policy import load_policies, sniff
+from kyvsim.load.policy import has_known_shape, load_policies, sniff
 from kyvsim.load.recognise import is_test_manifest
-from kyvsim.load.shape import has_known_shape
 from kyvsim.load.structure import check, diagnostics
 from kyvsim.model.diagnostic import Diagnostic, strictly
 from kyvsim.model.source import Document
@@ -104,15 +103,11 @@ def _of_forms(source: Source) -> Iterator[Diagnostic]:
     documents, _ = read_documents((source,), None, STRICT_FLOATS)
     for document in documents:
         name = sniff(document.data)
-        if _has_other_form(document, name):
+        is_native = name.startswith("admissionregistration.k8s.io/")
+        is_linted = has_known_shape(document) or is_native or is_test_manifest(document.data)
+        has_other_form = name in known_schemas() and not is_linted
+        if has_other_form:
             yield from diagnostics(document, check(known_schemas()[name], document.data)[1])
-
-
-def _has_other_form(document: Document, name: str) -> bool:
-    """Return whether a document has a form that `lint` does not look at."""
-    is_native = name.startswith("admissionregistration.k8s.io/")
-    is_linted = has_known_shape(document) or is_native or is_test_manifest(document.data)
-    return name in known_schemas() and not is_linted
 
 
 class ReportedRule(NamedTuple):

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import click
 
 from kyvsim.api.mutants import try_mutants
-from kyvsim.api.suite import Outcomes, Reading, SuiteRun, run_tests
+from kyvsim.api.suite import Outcomes, Reading, Round, SuiteRun, run_tests, watch_tests
 from kyvsim.api.suite_files import Created, Creation, create_test, plan_updates
-from kyvsim.api.suite_watch import Round, watch_tests
 from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.exit_status import OK, UNUSABLE, Interrupted

@@ -28,10 +28,13 @@ from kyvsim.fleet.work import (
     Assignment,
     ClusterGrouping,
     ItemOutcome,
+    Ready,
     WorkItem,
+    are_shared,
     assigned,
     clusters_of,
     evaluate,
+    made_ready,
     planned,
     whole,
 )

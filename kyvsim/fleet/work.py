@@ -14,26 +14,24 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from kyvsim import __version__
-from kyvsim.api.inputs import ApplyInputs
-from kyvsim.api.portable_inputs import (
-    PartEvaluation,
-    Ready,
-    carried,
-    evaluated_alone,
-    evaluated_among,
-    evaluation_scope,
-    kinds_shown,
-    made_ready,
-    opened,
-    refusals_among,
-)
+from kyvsim.api.apply import Compiled, compiled_for, explaining, responses_of
+from kyvsim.api.apply_parts import SHARED, NeedsMoreObjects, alone
+from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs, shared_data_apart
+from kyvsim.api.refused_objects import RefusedObjects
+from kyvsim.engine.cluster_views import GivenObjects, view_of_part, view_of_whole
 from kyvsim.fleet import OtherVersionError, ReadError
 from kyvsim.fleet.files import InputFile, is_packed, read_piece
 from kyvsim.fleet.partials import lines_of
-from kyvsim.load.resources import LoadedText
+from kyvsim.kubernetes.discovery import crd_kinds
+from kyvsim.kubernetes.objects import Json
+from kyvsim.load.documents import AS_RESOURCES, parse_documents
+from kyvsim.load.files import Source, decode, read_sources
+from kyvsim.load.resources import LoadedText, resources_among
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Head, Partial, ReportRow
-from kyvsim.model.source import Location
+from kyvsim.model.result import EngineResponse
+from kyvsim.model.source import Document, Location
+from kyvsim.report.failure_reasons import Explain
 from kyvsim.report.fleet import NamespaceCounts, compile_report_rows
 from kyvsim.report.run import NotStreamable, ResultCounts
 
@@ -128,6 +126,46 @@ def clusters_of(items: Iterable[WorkItem]) -> dict[str, tuple[InputFile, ...]]:
 # They are sent pickled, as a part of tasks, which are pickled, too.
 
 
+class Ready(NamedTuple):
+    """Policies, ready to be evaluated on any objects."""
+
+    inputs: ApplyInputs
+    read: ReadInputs
+    compiled: Compiled
+
+
+def carried(inputs: ApplyInputs, stdin: bytes | None) -> ApplyInputs:
+    """Return inputs that are read nowhere: their files are texts, and they have no resources.
+
+    What cannot be read is left out: who asks reads the inputs, too, and tells it.
+    """
+
+    def texts(*paths: str | Source) -> tuple[Source, ...]:
+        found = read_sources(paths, stdin, inputs.walking)
+        return tuple(one for one in found if isinstance(one, Source))
+
+    def text(path: str | Source) -> str | Source:
+        return next(iter(texts(path)), "") if path else ""
+
+    return inputs._replace(
+        policies=texts(*inputs.policies),
+        resources=(),
+        targets=texts(*inputs.targets),
+        exceptions=texts(*inputs.exceptions),
+        values_file=text(inputs.values_file),
+        userinfo=text(inputs.userinfo),
+        context_file=text(inputs.context_file),
+        crd_paths=texts(*inputs.crd_paths),
+        parameters=texts(*inputs.parameters),
+    )
+
+
+def made_ready(inputs: ApplyInputs, stdin: bytes | None = None) -> Ready:
+    """Return the policies of inputs without resources, read and compiled."""
+    read = read_inputs(inputs._replace(resources=()), stdin)
+    return Ready(inputs, read, compiled_for(inputs, read))
+
+
 class Assignment(NamedTuple):
     """Policies and options that can travel."""
 
@@ -177,6 +215,11 @@ class ItemOutcome(NamedTuple):
     """Whether rules look at objects that the item has not: there is no verdict then."""
 
 
+def are_shared(objects: Iterable[Json]) -> bool:
+    """Return whether some objects make a difference for others without being asked for."""
+    return any(one["kind"] in SHARED for one in objects)
+
+
 def evaluate(assignment: Assignment, item: WorkItem) -> ItemOutcome:
     """Return the reports on an item; they depend on nothing but the two arguments and the files.
 
@@ -189,31 +232,43 @@ def evaluate(assignment: Assignment, item: WorkItem) -> ItemOutcome:
         head, found = _opened(assignment, ready, item, item.files[0])
         if found is None:
             return ItemOutcome((Partial(head),))
-        try:
-            evaluation = evaluated_alone(ready, found.resources)
-            return ItemOutcome((_report((assignment, ready), head, found, evaluation),))
-        except NotStreamable:
+        if are_shared(one.data for one in found.resources):
             return ItemOutcome((), asked=True)
+        read, view = ready.read._replace(resources=found.resources), view_of_part()
+        responses = responses_of(ready.compiled.policies, read, ready.inputs, view)
+        explain = explaining(ready.inputs, read, view)
+        try:
+            partial = _report(
+                assignment, ready, head, found.resources, alone(responses, view), explain
+            )
+        except (NeedsMoreObjects, NotStreamable):
+            return ItemOutcome((), asked=True)
+        return ItemOutcome((partial,))
 
 
 def _together(assignment: Assignment, ready: Ready, item: WorkItem) -> Iterator[Partial]:
     """Yield the reports on all files of a cluster, whose objects rules may read."""
     heads = [_opened(assignment, ready, item, file) for file in item.files]
     documents = tuple(one for _, found in heads if found for one in found.resources)
-    around = evaluation_scope(ready, documents)
+    everything = objects_of((*documents, *ready.read.targets, *ready.read.shared_data))
+    compiled = ready.compiled
+    if crd_kinds(everything):
+        compiled = compiled_for(ready.inputs, ready.read._replace(resources=documents))
+    view = view_of_whole(GivenObjects(everything, ready.read.definitions))
     for head, found in heads:
         if found is None:
             yield Partial(head)
-        else:
-            evaluation = evaluated_among(ready, around, found.resources)
-            partial = _report((assignment, ready), head, found, evaluation)
-            yield partial._replace(head=partial.head._replace(asked=bool(around.view.queried)))
+            continue
+        read = ready.read._replace(resources=shared_data_apart(found.resources)[1])
+        responses = responses_of(compiled.policies, read, ready.inputs, view)
+        explain = explaining(ready.inputs, read, view)
+        partial = _report(assignment, ready, head, found.resources, responses, explain)
+        yield partial._replace(head=partial.head._replace(asked=bool(view.queried)))
 
 
 def _opened(
     assignment: Assignment, ready: Ready, item: WorkItem, file: InputFile
 ) -> tuple[Head, LoadedText | None]:
-    """Return the head of a file or a piece, and its objects if it is readable."""
     head = item.head(file, assignment.digest)
     try:
         data = read_piece(file, head.first, head.last)
@@ -221,43 +276,60 @@ def _opened(
         problem = Diagnostic("KV080", Severity.ERROR, str(error), Location(file.name))
         return head._replace(remarks=(problem,), failed=True), None
     head = head._replace(lines=data.count(b"\n"))
-    found = opened(ready, file.name, data)
-    if isinstance(found, Diagnostic):
-        return head._replace(remarks=(found,), refused=True), None
+    source = decode(file.name, data)
+    if isinstance(source, Diagnostic):
+        return head._replace(remarks=(source,), refused=True), None
+    kinds = crd_kinds(ready.read.definitions)
+    found = resources_among(parse_documents(source, AS_RESOURCES), kinds)
     ended = any(one.code == _ENDS for one in found.remarks)
     return head._replace(remarks=found.remarks, problems=found.problems, ended=ended), found
 
 
 def _report(
-    asked: tuple[Assignment, Ready],
+    assignment: Assignment,
+    ready: Ready,
     head: Head,
-    found: LoadedText,
-    evaluation: PartEvaluation,
+    documents: tuple[Document, ...],
+    responses: Iterator[EngineResponse],
+    explain: Explain,
 ) -> Partial:
     """Return the report on objects; raises NotStreamable where the responses do."""
-    assignment, ready = asked
     audit_warn = ready.inputs.audit_warn
     result_counts = ResultCounts(audit_warn=audit_warn)
     tally = NamespaceCounts(audit_warn=audit_warn)
     rows_of = compile_report_rows(
-        head.cluster, evaluation.explain, audit_warn=audit_warn, everything=assignment.everything
+        head.cluster, explain, audit_warn=audit_warn, everything=assignment.everything
     )
 
     def rows() -> Iterator[ReportRow]:
-        for number, response in enumerate(evaluation.responses):
+        for number, response in enumerate(responses):
             result_counts.add_response(response)
             tally.add_response(response)
             yield from rows_of(number, response)
 
     lines = lines_of(rows())
-    return Partial(
-        head._replace(
-            resources=tally.resources,
-            unmatched=result_counts.unmatched,
-            unchecked=result_counts.unchecked,
-            counts=tally.counts(),
-            objects=kinds_shown(found.resources),
-            refusals=refusals_among(ready, found.resources),
-        ),
-        lines,
+    refused = RefusedObjects(is_final=not ready.compiled.policies.mutates)
+    refused.add(documents)
+    head = head._replace(
+        resources=tally.resources,
+        unmatched=result_counts.unmatched,
+        unchecked=result_counts.unchecked,
+        counts=tally.counts(),
+        objects=_kinds_shown(documents),
+        refusals=refused.found,
     )
+    return Partial(head, lines)
+
+
+def _kinds_shown(documents: tuple[Document, ...]) -> tuple[Json, ...]:
+    """Return what tells the kinds of objects, each once: those that they have, and define."""
+    found: dict[tuple[str, str], Json] = {}
+    defined: list[Json] = []
+    for one in documents:
+        api_version, kind = one.data["apiVersion"], one.data["kind"]
+        found.setdefault((api_version, kind), {"apiVersion": api_version, "kind": kind})
+        if kind == "CustomResourceDefinition" and crd_kinds((one.data,)):
+            spec = one.data["spec"]
+            kept = {name: spec[name] for name in ("group", "names", "scope") if name in spec}
+            defined.append({"apiVersion": api_version, "kind": kind, "spec": kept})
+    return (*found.values(), *defined)

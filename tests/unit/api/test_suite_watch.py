@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api import suite_inputs
-from kyvsim.api.suite import Reading, SuiteRun, run_tests
-from kyvsim.api.suite_watch import INTERVAL, SETTLING, watch_tests
+from kyvsim.api.suite import INTERVAL, SETTLING, Reading, SuiteRun, run_tests, watch_tests
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
 WHOLE_FOLDERS = ("answers", "cluster", "existing", "generate", "mutate", "operations", "team")

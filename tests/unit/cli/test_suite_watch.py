@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.api.suite_watch import INTERVAL
+from kyvsim.api.suite import INTERVAL
 from kyvsim.cli import suite as suite_command
 from kyvsim.cli.suite import Clock
 
