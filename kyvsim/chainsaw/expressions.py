@@ -246,7 +246,15 @@ def _check(tree: Json, value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
                 wanted = evaluate_expression(expression, value, at.bindings, at.evaluate)
             elif not expression.foreach and not expression.binding:
                 wanted = expression.text
-        if not _equal(wanted, value, at):
+        if wanted is None or value is None:
+            equal = wanted is value
+        else:
+            kinds = {wanted.__class__, value.__class__}
+            if len(kinds) == 1 or kinds == set(_NUMBERS):
+                equal = bool(wanted == value)
+            else:
+                raise HardError(f"{at.path}: {_kind(wanted)} and {_kind(value)} cannot be compared")
+        if not equal:
             yield TreeMismatch(at.path, f"is {_shown(value)}, but should be {_shown(wanted)}")
 
 
@@ -298,16 +306,6 @@ def _check_list(tree: list[Json], value: Json, at: _TreePlace) -> Iterator[TreeM
         return
     for index, (wanted, member) in enumerate(zip(tree, value, strict=True)):
         yield from _check(wanted, member, at.item(str(index)))
-
-
-def _equal(wanted: Json, value: Json, at: _TreePlace) -> bool:
-    """Return whether two values are equal; raise HardError where they cannot be compared."""
-    if wanted is None or value is None:
-        return wanted is value
-    kinds = {wanted.__class__, value.__class__}
-    if len(kinds) == 1 or kinds == set(_NUMBERS):
-        return bool(wanted == value)
-    raise HardError(f"{at.path}: {_kind(wanted)} and {_kind(value)} cannot be compared")
 
 
 def _kind(value: Json) -> str:

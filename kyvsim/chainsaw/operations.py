@@ -150,7 +150,6 @@ def _update(situation: Situation, obj: Json, dry_run: bool) -> Sent:
 
 
 def _with_version(client: Client, obj: Json) -> Json:
-    """Return an object with the resourceVersion of the stored one, if there is one."""
     now = client.get(*object_key(obj))
     if now is None:
         return obj
@@ -503,7 +502,6 @@ def _judged(situation: Situation, spec: Mapping[str, Json], result: Result) -> M
 
 
 def _mentions(value: Json, name: str) -> bool:
-    """Return whether some text inside of a value has a name in it."""
     pending = [value]
     for one in pending:
         if one.__class__ is dict:

@@ -113,7 +113,6 @@ def _shortened(message: str) -> str:
 
 
 def _open_namespace(situation: Situation) -> list[ObjectKey]:
-    """Make the namespace of a test; return what was not there before."""
     session = situation.session
     if session.client.get(*_NAMESPACE, session.namespace) is not None:
         return []

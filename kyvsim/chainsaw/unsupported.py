@@ -133,30 +133,14 @@ _WRITTEN_ELSEWHERE = MappingProxyType(
 _INSTALLED = frozenset({"kyverno", "kube-system", "kube-node-lease"})
 """Namespaces in which there is more in a cluster than here."""
 _OF_INSTALLATIONS = frozenset(
-    {
-        ("", "Endpoints"),
-        ("", "Pod"),
-        ("", "Secret"),
-        ("", "Service"),
-        ("apps", "DaemonSet"),
-        ("apps", "Deployment"),
-        ("apps", "ReplicaSet"),
-        ("batch", "CronJob"),
-        ("batch", "Job"),
-    }
+    {("", kind) for kind in ("Endpoints", "Pod", "Secret", "Service")}
+    | {("apps", kind) for kind in ("DaemonSet", "Deployment", "ReplicaSet")}
+    | {("batch", kind) for kind in ("CronJob", "Job")}
 )
 _FILLED_IN = frozenset(
-    {
-        ("", "Namespace"),
-        ("", "Node"),
-        ("", "Pod"),
-        ("apps", "DaemonSet"),
-        ("apps", "Deployment"),
-        ("apps", "ReplicaSet"),
-        ("apps", "StatefulSet"),
-        ("batch", "CronJob"),
-        ("batch", "Job"),
-    }
+    {("", kind) for kind in ("Namespace", "Node", "Pod")}
+    | {("apps", kind) for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")}
+    | {("batch", kind) for kind in ("CronJob", "Job")}
 )
 """Kinds of Kubernetes' own whose status is written here."""
 

@@ -46,27 +46,13 @@ class YamlEntry(NamedTuple):
         return len(self.path) == 4 and self.path[:2] == ("spec", "rules") and self.name == "name"
 
 
-class _OutlineLevel(NamedTuple):
-    """A possible parent of later lines."""
-
-    column: int
-    part: str | int
-
-
-class StructurePosition(NamedTuple):
-    """A position in the structure: what is typed there belongs to `path`."""
-
-    document: int
-    path: Path
-
-
 def entries(text: str) -> tuple[YamlEntry, ...]:
     """Return the entries of all documents of a text, in order."""
     return tuple(_OutlineReader().read(text.split("\n")))
 
 
-def place_at(text: str, line: int, column: int) -> StructurePosition:
-    """Return the structure position of a line and column.
+def place_at(text: str, line: int, column: int) -> tuple[int, Path]:
+    """Return the document at a line and column, and the path to which belongs what is typed there.
 
     Dashes before it on its line are items of lists.
     """
@@ -80,7 +66,7 @@ def place_at(text: str, line: int, column: int) -> StructurePosition:
     for dash in re.finditer("-", dashes[2] if dashes else ""):
         found.item(indent + dash.start())
     found.close(column if not last.strip() else (dashes.end() if dashes else column))
-    return StructurePosition(found.document, found.path)
+    return found.document, found.path
 
 
 class _OutlineReader:
@@ -90,13 +76,14 @@ class _OutlineReader:
 
     def __init__(self) -> None:
         self.document = 0
-        self._levels: list[_OutlineLevel] = []
+        self._levels: list[tuple[int, str | int]] = []
+        """The columns and parts of the possible parents of later lines."""
         self._block = -1  # lines that are indented more than this are text
 
     @property
     def path(self) -> Path:
         """The way to what is open."""
-        return tuple(level.part for level in self._levels)
+        return tuple(part for _, part in self._levels)
 
     def read(self, lines: Sequence[str]) -> Iterator[YamlEntry]:
         """Yield the entries of lines."""
@@ -131,7 +118,7 @@ class _OutlineReader:
                 yield self._entry(number, column, value, start)
             return
         self.close(column)
-        self._levels.append(_OutlineLevel(column, found["key"].strip("\"'")))
+        self._levels.append((column, found["key"].strip("\"'")))
         value = found["value"] or ""
         if _BLOCK.match(value):
             self._block = column
@@ -152,20 +139,20 @@ class _OutlineReader:
 
     def close(self, column: int) -> None:
         """Leave what does not hold a key at a column."""
-        while self._levels and self._levels[-1].column >= column:
+        while self._levels and self._levels[-1][0] >= column:
             self._levels.pop()
 
     def item(self, column: int) -> None:
         """Enter the next item of a list whose dashes are at a column."""
         index = 0
-        while self._levels and self._levels[-1].column >= column:
-            last = self._levels[-1]
-            if last.column == column and isinstance(last.part, str):
+        while self._levels and self._levels[-1][0] >= column:
+            own, part = self._levels[-1]
+            if own == column and isinstance(part, str):
                 break  # a list may start at the column of its key
-            if last.column == column and isinstance(last.part, int):
-                index = last.part + 1
+            if own == column and isinstance(part, int):
+                index = part + 1
             self._levels.pop()
-        self._levels.append(_OutlineLevel(column, index))
+        self._levels.append((column, index))
 
 
 # A document's text and its entries.
@@ -218,17 +205,20 @@ class YamlText(NamedTuple):
         """Return the structure of a position."""
         lines = self.text.split("\n")
         before = lines[line][:column] if line < len(lines) else ""
-        place = place_at(self.text, line, len(before))
+        document, path = place_at(self.text, line, len(before))
         own = _KEY.match(before)
-        path = (*place.path, own["key"].strip("\"'")) if own else place.path
+        if own:
+            path = (*path, own["key"].strip("\"'"))
         above = self._text_above(line, len(before) - len(before.lstrip()))
         if above is not None:
             path, own = above.path, _KEY.match("key: x")
+        found = _TYPED.match(before[::-1])
+        last_word = found[0][::-1] if found else ""
         return EditPosition(
-            document=place.document,
+            document=document,
             path=path,
             in_value=own is not None,
-            typed=_last_word(before),
+            typed=last_word,
             before=before,
             line=line,
             column=len(before),
@@ -240,12 +230,6 @@ class YamlText(NamedTuple):
         if last and last[-1].value[:1] in {"|", ">"} and last[-1].column < indent:
             return last[-1]
         return None
-
-
-def _last_word(before: str) -> str:
-    """Return the word with which a text ends; looked for from there, since a line may be long."""
-    found = _TYPED.match(before[::-1])
-    return found[0][::-1] if found else ""
 
 
 def read_text(text: str) -> YamlText:

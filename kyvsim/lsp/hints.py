@@ -80,13 +80,11 @@ def about(kind: str, path: Path) -> str:
             lines.append(f"default: `{node.default}`")
         if node.properties:
             lines.append("fields: " + ", ".join(f"`{one}`" for one in sorted(node.properties)))
-    if path and any(path[-1] in _required(one) for one in schema_at(kind, path[:-1])):
+    if path and any(
+        path[-1] in (one.words.get("required") or ()) for one in schema_at(kind, path[:-1])
+    ):
         lines.append("It has to be there.")
     return "\n\n".join(lines)
-
-
-def _required(node: SchemaNode) -> tuple[str, ...]:
-    return tuple(node.words.get("required") or ())
 
 
 def offers_at(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
@@ -105,20 +103,16 @@ def offers_at(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
         yield from (Offer(one, "string", insert=f"{one}: ", is_key=True)
                     for one in ("apiVersion", "kind") if one not in there)  # fmt: skip
     for node in nodes:
-        required = _required(node)
+        required = node.words.get("required") or ()
         for name in node.properties:
             if name not in there:
                 inner = node.child(name)
                 detail = type_text(inner) if inner else "any"
                 must = ", required" if name in required else ""
-                yield Offer(name, f"{detail}{must}", insert=_written(name, inner), is_key=True)
+                is_nested = inner is not None and bool({"object", "array"} & {*inner.types})
+                written = f"{name}:" if is_nested else f"{name}: "
+                yield Offer(name, f"{detail}{must}", insert=written, is_key=True)
         yield from _choices_of(node)
-
-
-def _written(name: str, node: SchemaNode | None) -> str:
-    """Return a key with what surely follows on its line."""
-    is_nested = node is not None and bool({"object", "array"} & {*node.types})
-    return f"{name}:" if is_nested else f"{name}: "
 
 
 def _values(text: YamlText, cursor: EditPosition, kind: str) -> Iterator[Offer]:
@@ -225,7 +219,6 @@ def cel_kind(kind: str) -> str:
 
 @lru_cache(maxsize=_MOST)
 def _cel_names(kind: str) -> Mapping[str, Offer]:
-    """Return variables and functions of a kind of policy by name."""
     found = {name: Offer(name, kind_) for name, kind_ in variables(kind).items()}
     for name, ways in signatures(kind):
         found.setdefault(name, Offer(name, ways[0], "\n\n".join(f"`{one}`" for one in ways)))

@@ -37,12 +37,7 @@ def _named(entries: list[YamlEntry]) -> Iterator[lsp.DocumentSymbol]:
     for one in entries:
         is_result = one.path[:1] == ("results",) and one.name == "rule" and len(one.path) == 3
         if (one.names_rule or is_result) and one.value:
-            yield lsp.DocumentSymbol(
-                name=one.value,
-                kind=lsp.SymbolKind.Method,
-                range=_at(one),
-                selection_range=_at(one),
-            )
+            yield lsp.DocumentSymbol(one.value, lsp.SymbolKind.Method, _at(one), _at(one))
 
 
 def _at(entry: YamlEntry) -> lsp.Range:
@@ -85,7 +80,13 @@ def named_by(text: YamlText, entry: YamlEntry) -> NamedTarget:
     if kind.startswith("cli.kyverno.io/"):
         return _of_test(text, entry, where, value)
     if kind.endswith("/PolicyException"):
-        return _of_exception(text, entry, where, value)
+        if where[-1] == "policyName" or (where[-1] == "name" and "policyRefs" in where):
+            return NamedTarget(policy=value)
+        if "ruleNames" in where:
+            at = entry.path.index("ruleNames")
+            policy = text.value(entry.document, *entry.path[:at], "policyName")
+            return NamedTarget(policy=policy, rule=value)
+        return NamedTarget()
     if kind.endswith(_OF_BINDINGS) and where[-1] == "policyName":
         return NamedTarget(policy=value)
     return NamedTarget(file=value) if kind.startswith(_OF_FILES) else NamedTarget()
@@ -106,16 +107,6 @@ def _of_test(text: YamlText, entry: YamlEntry, where: list[str], value: str) -> 
             NamedTarget(policy=above, rule=value) if "rules" in where else NamedTarget(policy=value)
         )
     return NamedTarget(file=value)
-
-
-def _of_exception(text: YamlText, entry: YamlEntry, where: list[str], value: str) -> NamedTarget:
-    if where[-1] == "policyName" or (where[-1] == "name" and "policyRefs" in where):
-        return NamedTarget(policy=value)
-    if "ruleNames" in where:
-        at = entry.path.index("ruleNames")
-        policy = text.value(entry.document, *entry.path[:at], "policyName")
-        return NamedTarget(policy=policy, rule=value)
-    return NamedTarget()
 
 
 class DefinitionContext(NamedTuple):
@@ -142,11 +133,21 @@ def spots_of(
     files = around.files if named.policy else _resources(text, around)
     for file, source in files.items() if wanted else ():
         if wanted in source.text:
-            yield from _in(read_text(source.text), file, named)
+            text = read_text(source.text)
+            for document in sorted({one.document for one in text.entries}):
+                path = ("metadata", "name")
+                name = next((one for one in text.of(document) if one.path == path), None)
+                if name is None or name.value != (named.policy or named.object):
+                    continue
+                kind = text.value(document, "kind")
+                if named.policy and not kind.endswith("Policy"):
+                    continue
+                rule = _rule(text.of(document), named.rule) if named.rule else None
+                found = rule or name
+                yield SourceRange(file, found.line, found.value_column, len(found.value))
 
 
 def _resources(text: YamlText, around: DefinitionContext) -> Mapping[str, Source]:
-    """Return the files with resources that a test manifest names."""
     paths = (one.value for one in text.entries if one.path[:1] == ("resources",))
     places = [_beside(around.file, one) for one in paths if one]
     found = {place: around.read(place) for place in places}
@@ -157,27 +158,9 @@ def _beside(file: str, path: str) -> str:
     return os.path.realpath(os.path.join(os.path.dirname(file), path))
 
 
-def _in(text: YamlText, file: str, named: NamedTarget) -> Iterator[SourceRange]:
-    """Yield the locations of a name in a document."""
-    for document in sorted({one.document for one in text.entries}):
-        name = _entry(text.of(document), ("metadata", "name"))
-        if name is None or name.value != (named.policy or named.object):
-            continue
-        kind = text.value(document, "kind")
-        if named.policy and not kind.endswith("Policy"):
-            continue
-        rule = _rule(text.of(document), named.rule) if named.rule else None
-        found = rule or name
-        yield SourceRange(file, found.line, found.value_column, len(found.value))
-
-
 def _rule(entries: Iterable[YamlEntry], name: str) -> YamlEntry | None:
     """Return where a rule has its name: that of which it is derived, if it is."""
     written = name.removeprefix("autogen-").removeprefix("cronjob-")
     rules = [one for one in entries if one.names_rule]
     exact = (one for one in rules if one.value == name)
     return next(exact, next((one for one in rules if one.value == written), None))
-
-
-def _entry(entries: Iterable[YamlEntry], path: tuple[str, ...]) -> YamlEntry | None:
-    return next((one for one in entries if one.path == path), None)

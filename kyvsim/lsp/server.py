@@ -44,8 +44,6 @@ def serve(settle: Callable[[], ProjectSettings]) -> None:
 
 
 def _follow(server: LanguageServer, session: EditorSession) -> None:
-    """Register the handlers of events of files."""
-
     @server.feature(lsp.INITIALIZED)
     async def begin(_: lsp.InitializedParams) -> None:
         await session.begin()
@@ -87,8 +85,6 @@ def _follow(server: LanguageServer, session: EditorSession) -> None:
 
 
 def _answer(server: LanguageServer, session: EditorSession) -> None:
-    """Register the handlers of requests about a document."""
-
     @server.feature(
         lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[*_TRIGGERS])
     )

@@ -181,7 +181,6 @@ class EditorSession:
         return (one for one in paths if one and os.path.isdir(one))
 
     def _publish_settings(self, remarks: tuple[Diagnostic, ...]) -> None:
-        """Publish the diagnostics of the configuration."""
         files = {os.path.realpath(one.location.file) for one in remarks if one.location}
         for file in files | self._told:
             own = [
@@ -289,5 +288,4 @@ def _edit(one: Edit) -> lsp.TextEdit:
 
 
 def _meet(first: lsp.Range, second: lsp.Range) -> bool:
-    """Return whether two ranges have a line in common."""
     return first.start.line <= second.end.line and second.start.line <= first.end.line

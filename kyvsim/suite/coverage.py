@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from kyvsim.kubernetes.objects import ObjectKey, object_key
 from kyvsim.model.source import Path
@@ -26,26 +26,19 @@ _RuleName: TypeAlias = tuple[str, str]
 """The key of a policy and the name of a rule, as written or as derived."""
 
 
-class _Record(NamedTuple):
-    """A point, and how often each of its outcomes came up."""
-
-    place: PolicyPlace
-    outcomes: tuple[str, ...]
-    times: list[int]
-
-
 class PointCounter:
     """Counts how often each outcome of each point came up."""
 
     def __init__(self) -> None:
-        self._records: dict[_Key, _Record] = {}
+        self._records: dict[_Key, tuple[PolicyPlace, tuple[str, ...], list[int]]] = {}
+        """The places of points, their outcomes, and how often each of these came up."""
 
     def times(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> list[int]:
         """Take notice of a point; return how often each outcome came up, to count on."""
         document = place.document
         key = (document.file, document.number, (*place.root, *place.inside), kind)
-        fresh = _Record(place, outcomes, [0] * len(outcomes))
-        return self._records.setdefault(key, fresh).times
+        fresh = (place, outcomes, [0] * len(outcomes))
+        return self._records.setdefault(key, fresh)[2]
 
     def listen(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> Seen:
         """Take notice of a point; return what counts its outcomes whenever they come up."""

@@ -170,12 +170,10 @@ def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None 
 def _sources_of(
     obj: Json, clone_sources: Mapping[str, tuple[Json, ...]]
 ) -> Callable[[str], ClusterView]:
-    """Return what gives generate rules of a policy the objects that they may copy."""
     return lambda key: GivenObjects((obj, *clone_sources.get(key, ())))
 
 
 def _payload_key(payload: Payload) -> ObjectKey:
-    """Return the key of a payload among the resources."""
     return ObjectKey("", "", payload.folder, payload.name)
 
 

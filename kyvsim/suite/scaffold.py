@@ -64,9 +64,11 @@ def scaffold(
         else:
             remarks.append(f"{_title(one)}: left out, since a row cannot say {one.row.result}")
     heard = {one.row.policy for one in every}
-    for policy in (one.policy.key for one in inputs.policies.policies):
-        if policy not in heard:
-            remarks.append(f"{policy}: no row, since it says nothing of these resources")
+    remarks += [
+        f"{one.policy.key}: no row, since it says nothing of these resources"
+        for one in inputs.policies.policies
+        if one.policy.key not in heard
+    ]
     rows = _grouped(kept)
     count = sum(sum(1 for _ in judge_row(row, known, bench)) for row in rows)
     return Scaffold(rows, _files(kept), tuple(dict.fromkeys(remarks)), count)

@@ -8,7 +8,6 @@ from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import (
     KubectlCall,
     KubectlError,
-    NamedKind,
     chosen,
     failure,
     named_objects,
@@ -40,7 +39,12 @@ def get(call: KubectlCall) -> Result:
     status = 1 if printed else 0
     output = given.value("output")
     if not found and not printed and not single and not output:
-        return Result(0, (Printed(STDERR, _nothing(call, named_objects(call, given.words)[0][0])),))
+        namespace = call.key(named_objects(call, given.words)[0][0], "").namespace
+        if call.invocation.holds("all-namespaces") or not namespace:
+            nothing = "No resources found\n"
+        else:
+            nothing = f"No resources found in {namespace} namespace.\n"
+        return Result(0, (Printed(STDERR, nothing),))
     if single and not found:
         return Result(status, tuple(printed))
     shown = (
@@ -53,13 +57,6 @@ def get(call: KubectlCall) -> Result:
     except JsonPathError as error:
         return complaint(f"error: {error}\n")
     return Result(status, (*printed, Printed(STDOUT, text)))
-
-
-def _nothing(call: KubectlCall, kind: NamedKind) -> str:
-    namespace = call.key(kind, "").namespace
-    if call.invocation.holds("all-namespaces") or not namespace:
-        return "No resources found\n"
-    return f"No resources found in {namespace} namespace.\n"
 
 
 def _shown(call: KubectlCall, shown: Json, found: list[Json]) -> str:

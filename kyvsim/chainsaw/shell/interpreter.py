@@ -477,7 +477,6 @@ def _is_only_arguments(word: Word) -> bool:
 
 
 def _is_arguments(part: Part) -> bool:
-    """Return whether a part is `"$@"`, a field for each argument."""
     return isinstance(part, VariablePart) and part.name == "@" and part.quoted
 
 

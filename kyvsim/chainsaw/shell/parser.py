@@ -188,7 +188,6 @@ class _Lexer:
         return ShellToken("<<")
 
     def _bodies(self, found: list[ShellToken]) -> None:
-        """Read the here-documents of the line that has just ended."""
         for place, end, expands in self.waiting:
             lines: list[str] = []
             stripped = end.startswith("-")
@@ -409,7 +408,6 @@ class _ShellParser:
             self.at += 1
 
     def _skip_separator(self) -> None:
-        """Take one `;` and any line ends."""
         if self._operator() == ";":
             self.at += 1
         self._skip_lines()

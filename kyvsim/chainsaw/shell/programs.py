@@ -269,7 +269,6 @@ def _grep(call: ProgramCall) -> Result:
 
 
 def _grep_arguments(call: ProgramCall) -> tuple[str, list[str]]:
-    """Return the flags of grep, and its other arguments."""
     flags = ""
     words: list[str] = []
     rest = iter(call.arguments)
@@ -286,7 +285,6 @@ def _grep_arguments(call: ProgramCall) -> tuple[str, list[str]]:
 
 
 def _lines(call: ProgramCall, text: str) -> list[str]:
-    """Return the lines of a text, without their ends."""
     call.usage.step(text.count("\n"))
     lines = text.split("\n")
     return lines if lines[-1] else lines[:-1]
