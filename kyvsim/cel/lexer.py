@@ -60,7 +60,8 @@ def tokenize(text: str) -> tuple[list[Token], list[Issue]]:
         found = _TOKEN.match(text, at)
         if found is None:
             piece = _unknown(text, at)
-            issues.append(Issue(at, f"Syntax error: token recognition error at: '{_shown(piece)}'"))
+            shown = piece.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+            issues.append(Issue(at, f"Syntax error: token recognition error at: '{shown}'"))
             at += len(piece)
             continue
         kind = found.lastgroup or ""
@@ -79,10 +80,6 @@ def _unknown(text: str, at: int) -> str:
         return unended[0]
     # A sign of two characters that is cut short takes the one that spoils it along.
     return text[at : at + 2] if text[at] in "=&|" else text[at]
-
-
-def _shown(piece: str) -> str:
-    return piece.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
 
 
 # What the texts of number and string tokens stand for.

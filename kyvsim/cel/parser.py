@@ -1,15 +1,27 @@
 """Tokens to a tree, with macros expanded; the syntax errors are those of upstream's parser."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import count
 from types import MappingProxyType
 
 from kyvsim.cel import lexer
 from kyvsim.cel.errors import Issue
 from kyvsim.cel.lexer import Token, tokenize
-from kyvsim.cel.macros import MacroError, NodeFactory, expand
-from kyvsim.cel.nodes import ListLiteral, MapEntry, MapLiteral, Node, StructField, dotted_name
-from kyvsim.cel.nodes import StructLiteral as Struct
+from kyvsim.cel.macros import Ids, MacroError, expand
+from kyvsim.cel.nodes import (
+    Call,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapEntry,
+    MapLiteral,
+    Node,
+    Select,
+    StructField,
+    StructLiteral,
+    dotted_name,
+)
 
 # A place in a list of tokens, and what upstream's parser says of tokens that do not fit there.
 #
@@ -84,13 +96,6 @@ class TokenCursor:
         text = f"Syntax error: extraneous input '{token.text}' expecting {expected}"
         self.issues.append(Issue(token.at, text))
 
-    def close(self, sign: str) -> None:
-        """Take the sign that ends a list or map."""
-        if self.peek() == sign:
-            self.take()
-        else:
-            self.unexpected(f"{{'{sign}', ','}}")
-
     def expect_end(self) -> None:
         """Fail where tokens are left."""
         if self.here.kind == "end":
@@ -121,27 +126,17 @@ class TokenCursor:
 _MAX_SIZE = 100_000
 _MAX_DEPTH = 250
 _RESERVED = frozenset(
-    {
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    }
+    """
+    as break const continue else for function if import let loop package namespace return var void
+    while
+    """.split()  # noqa: SIM905 — a list of words
 )
-_RELATIONS = frozenset({"<", "<=", ">=", ">", "==", "!=", "in"})
+_LEVELS = (
+    frozenset({"<", "<=", ">=", ">", "==", "!=", "in"}),
+    frozenset({"+", "-"}),
+    frozenset({"*", "/", "%"}),
+)
+"""The operators on two operands, those that bind less tightly first."""
 _NAMES = MappingProxyType(
     {sign: f"_{sign}_" for sign in ("<", "<=", ">=", ">", "==", "!=", *"*/%+-", "&&", "||")}
     | {"in": "@in"}
@@ -201,8 +196,11 @@ class _CelParser:
 
     def __init__(self, cursor: TokenCursor, macros: frozenset[str]) -> None:
         self.cursor = cursor
-        self.make = NodeFactory()
+        self.ids: Ids = count(1)
         self.macros = macros
+
+    def call(self, at: int, function: str, *arguments: Node) -> Call:
+        return Call(next(self.ids), at, function, None, arguments)
 
     def expression(self) -> Node:
         self.cursor.depth += 1
@@ -213,7 +211,7 @@ class _CelParser:
             at = self.cursor.take().at
             chosen = self.logical("||")
             self.cursor.expect(":", missing=False)
-            node = self.make.call(at, "_?_:_", node, chosen, self.expression())
+            node = self.call(at, "_?_:_", node, chosen, self.expression())
         self.cursor.depth -= 1
         return node
 
@@ -224,45 +222,33 @@ class _CelParser:
         while self.cursor.peek() == sign:
             self.cursor.take()
             operands.append(self.operand_of(sign))
-        return self.make.call(at, _NAMES[sign], *operands) if len(operands) > 1 else operands[0]
+        return self.call(at, _NAMES[sign], *operands) if len(operands) > 1 else operands[0]
 
     def operand_of(self, sign: str) -> Node:
-        return self.logical("&&") if sign == "||" else self.relation()
+        return self.logical("&&") if sign == "||" else self.binary(0)
 
-    def relation(self) -> Node:
-        node = self.sum()
-        while self.cursor.peek() in _RELATIONS:
+    def binary(self, level: int) -> Node:
+        """Parse operands joined by the operators of a level, from left to right."""
+        if level == len(_LEVELS):
+            return self.unary()
+        node = self.binary(level + 1)
+        while self.cursor.peek() in _LEVELS[level]:
             token = self.cursor.take()
-            node = self.make.call(token.at, _NAMES[token.text], node, self.sum())
-        return node
-
-    def sum(self) -> Node:
-        node = self.product()
-        while self.cursor.peek() in {"+", "-"}:
-            token = self.cursor.take()
-            node = self.make.call(token.at, _NAMES[token.text], node, self.product())
-        return node
-
-    def product(self) -> Node:
-        node = self.unary()
-        while self.cursor.peek() in {"*", "/", "%"}:
-            token = self.cursor.take()
-            node = self.make.call(token.at, _NAMES[token.text], node, self.unary())
+            node = self.call(token.at, _NAMES[token.text], node, self.binary(level + 1))
         return node
 
     def unary(self) -> Node:
         sign, at = self.cursor.peek(), self.cursor.here.at
         if sign not in {"!", "-"}:
             return self.member()
-        count = 0
-        while self.cursor.peek() == sign and not (sign == "-" and self.starts_number()):
+        signs = 0
+        while self.cursor.peek() == sign:
+            if sign == "-" and self.cursor.following.kind in {"int", "double"}:
+                break
             self.cursor.take()
-            count += 1
+            signs += 1
         node = self.member()
-        return self.make.call(at, f"{sign}_", node) if count % 2 else node
-
-    def starts_number(self) -> bool:
-        return self.cursor.following.kind in {"int", "double"}
+        return self.call(at, f"{sign}_", node) if signs % 2 else node
 
     def member(self) -> Node:
         node = self.primary()
@@ -281,12 +267,13 @@ class _CelParser:
         dot = self.cursor.take()
         if self.cursor.peek() == "?":
             self.cursor.take()
-            return self.make.select(dot.at, operand, self.field(optional=True), optional=True)
+            field = self.field(optional=True)
+            return Select(next(self.ids), dot.at, operand, field, optional=True)
         if self.cursor.here.kind == "name" and self.cursor.following.text == "(":
             name = self.cursor.take().text
             opening = self.cursor.take()
             return self.expand(opening.at, name, operand, self.arguments())
-        return self.make.select(dot.at, operand, self.field(optional=False))
+        return Select(next(self.ids), dot.at, operand, self.field(optional=False))
 
     def field(self, *, optional: bool) -> str:
         token = self.cursor.here
@@ -312,7 +299,7 @@ class _CelParser:
             self.cursor.unwanted(_INDEX)
         key = self.expression()
         self.cursor.expect("]")
-        return self.make.call(opening.at, "_[?_]" if optional else "_[_]", operand, key)
+        return self.call(opening.at, "_[?_]" if optional else "_[_]", operand, key)
 
     def arguments(self) -> tuple[Node, ...]:
         if self.cursor.peek() == ")":
@@ -356,85 +343,79 @@ class _CelParser:
         if text == "-":
             token = self.cursor.take()
             text = f"-{token.text}"
-        if token.kind == "sign":
-            return self.make.literal(at, _CONSTANTS[text])
+        value: object = None
         try:
-            return self.make.literal(at, _READERS[token.kind](text))
+            value = _CONSTANTS[text] if token.kind == "sign" else _READERS[token.kind](text)
         except ValueError as error:
             self.cursor.issues.append(Issue(at, str(error)))
-            return self.make.literal(at, None)
+        return Literal(next(self.ids), at, value)
 
     def name(self, dot: str) -> Node:
         token = self.cursor.take()
         if token.text in _RESERVED:
             self.cursor.fail(Issue(token.at, f"reserved identifier: {token.text}"))
         if self.cursor.peek() != "(":
-            return self.make.ident(token.at, dot + token.text)
+            return Ident(next(self.ids), token.at, dot + token.text)
         opening = self.cursor.take()
         return self.expand(opening.at, dot + token.text, None, self.arguments())
 
     def expand(
         self, at: int, function: str, target: Node | None, arguments: tuple[Node, ...]
     ) -> Node:
-        call = self.make.full_call(at, function, target, arguments)
+        call = Call(next(self.ids), at, function, target, arguments)
         try:
-            return expand(self.make, call, self.macros)
+            return expand(self.ids, call, self.macros)
         except MacroError as error:
             self.cursor.issues.append(Issue(error.at, str(error)))
             return call
+
+    def parts(self, end: str) -> Iterator[bool]:
+        """Go to each part of a list or map; yield whether it is marked as optional."""
+        while self.cursor.peek() != end:
+            optional = self.cursor.peek() == "?"
+            if optional:
+                self.cursor.take()
+            yield optional
+            if self.cursor.peek() != ",":
+                break
+            self.cursor.take()
+        if self.cursor.peek() != end:
+            self.cursor.unexpected(f"{{'{end}', ','}}")
+        self.cursor.take()
 
     def list_literal(self) -> ListLiteral:
         at = self.cursor.take().at
         elements: list[Node] = []
         optional: set[int] = set()
         self.take_lonely_comma("]")
-        while self.cursor.peek() != "]":
-            if self.cursor.peek() == "?":
-                self.cursor.take()
+        for is_optional in self.parts("]"):
+            if is_optional:
                 optional.add(len(elements))
             elements.append(self.expression())
-            if self.cursor.peek() != ",":
-                break
-            self.cursor.take()
-        self.cursor.close("]")
-        return self.make.list_literal(at, tuple(elements), frozenset(optional))
+        return ListLiteral(next(self.ids), at, tuple(elements), frozenset(optional))
 
     def map_literal(self) -> MapLiteral:
         at = self.cursor.take().at
         entries: list[MapEntry] = []
         self.take_lonely_comma("}")
-        while self.cursor.peek() != "}":
-            optional = self.cursor.peek() == "?"
-            if optional:
-                self.cursor.take()
+        for optional in self.parts("}"):
             key = self.expression()
             colon = self.cursor.here.at
             self.cursor.expect(":")
             entries.append(MapEntry(colon, key, self.expression(), optional))
-            if self.cursor.peek() != ",":
-                break
-            self.cursor.take()
-        self.cursor.close("}")
-        return self.make.map_literal(at, tuple(entries))
+        return MapLiteral(next(self.ids), at, tuple(entries))
 
     def take_lonely_comma(self, end: str) -> None:
         """Pass over the comma that an empty list or map may hold."""
         if self.cursor.peek() == "," and self.cursor.following.text == end:
             self.cursor.take()
 
-    def struct(self, name: str) -> Struct:
+    def struct(self, name: str) -> StructLiteral:
         at = self.cursor.take().at
         fields: list[StructField] = []
-        while self.cursor.peek() != "}":
-            optional = self.cursor.peek() == "?"
-            if optional:
-                self.cursor.take()
+        for optional in self.parts("}"):
             field = self.field(optional=True)
             colon = self.cursor.here.at
             self.cursor.expect(":")
             fields.append(StructField(colon, field, self.expression(), optional))
-            if self.cursor.peek() != ",":
-                break
-            self.cursor.take()
-        self.cursor.close("}")
-        return self.make.struct(at, name, tuple(fields))
+        return StructLiteral(next(self.ids), at, name, tuple(fields))
