@@ -286,21 +286,25 @@ def _called(
     if function.guarded:
         fault = _fault(function)
         if len(fitting) > 1:
-            run = _dispatch(function, len(arguments), classes, fault)
+            count = len(arguments)
+            ways = [
+                (_guards(one, classes), one.run)
+                for one in function.overloads
+                if len(one.arguments) == count
+            ]
+
+            def run(*given: Any) -> Any:
+                for guards, one in ways:
+                    if all(
+                        guard is None or guard(value)
+                        for guard, value in zip(guards, given, strict=True)
+                    ):
+                        return one(*given)
+                raise fault(*given)
+
         else:
             call = _guarded_call(fitting[0], arguments, classes, fault)
             return _costly(call, fitting[0].cost) if fitting[0].cost > 1 else call
-    return _plain_call(run, arguments)
-
-
-def _fault(function: FunctionDecl) -> Fault:
-    if function.fault:
-        return lambda *_: CelError(function.fault)
-    name = function.name
-    return lambda *given: no_such_overload(name, *map(values.type_name, given))
-
-
-def _plain_call(run: Callable[..., Any], arguments: tuple[Run, ...]) -> Run:
     if len(arguments) == 1:
         (only,) = arguments
         return lambda frame: run(only(frame))
@@ -308,6 +312,13 @@ def _plain_call(run: Callable[..., Any], arguments: tuple[Run, ...]) -> Run:
         first, second = arguments
         return lambda frame: run(first(frame), second(frame))
     return lambda frame: run(*[one(frame) for one in arguments])
+
+
+def _fault(function: FunctionDecl) -> Fault:
+    if function.fault:
+        return lambda *_: CelError(function.fault)
+    name = function.name
+    return lambda *given: no_such_overload(name, *map(values.type_name, given))
 
 
 def _guarded_call(
@@ -365,26 +376,6 @@ def _class_guarded_binary(
     return call
 
 
-def _dispatch(
-    function: FunctionDecl, count: int, classes: Mapping[str, type], fault: Fault
-) -> Callable[..., Any]:
-    ways = [
-        (_guards(one, classes), one.run)
-        for one in function.overloads
-        if len(one.arguments) == count
-    ]
-
-    def run(*given: Any) -> Any:
-        for guards, one in ways:
-            if all(
-                guard is None or guard(value) for guard, value in zip(guards, given, strict=True)
-            ):
-                return one(*given)
-        raise fault(*given)
-
-    return run
-
-
 def _guards(overload: Overload, classes: Mapping[str, type]) -> tuple[Guard | None, ...]:
     return tuple(_guard(kind, classes) for kind in overload.arguments)
 
@@ -394,19 +385,16 @@ def _guard(kind: CelType, classes: Mapping[str, type]) -> Guard | None:
     if kind.kind in {"dyn", "parameter"}:
         return None
     if kind.kind == "list":
-        return _list_guard(_guard(kind.parameters[0], classes))
+        element = _guard(kind.parameters[0], classes)
+        if element is None:
+            return lambda value: isinstance(value, list)
+        return lambda value: isinstance(value, list) and (not value or element(value[0]))
     if kind.kind == "map":
         return _map_guard(*(_guard(one, classes) for one in kind.parameters))
     if classes.get(kind.name) is values.Message:
         return lambda value: value.__class__ is values.Message and value.cel_type == kind
     wanted = _plain_class(kind, classes)
     return lambda value: value.__class__ is wanted
-
-
-def _list_guard(element: Guard | None) -> Guard:
-    if element is None:
-        return lambda value: isinstance(value, list)
-    return lambda value: isinstance(value, list) and (not value or element(value[0]))
 
 
 def _map_guard(key: Guard | None, value: Guard | None) -> Guard:

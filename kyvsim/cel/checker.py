@@ -39,8 +39,6 @@ from kyvsim.cel.types import (
 from kyvsim.cel.values import runtime_type
 from kyvsim.kubernetes.regexes import RegexError, compile_regex
 
-# Type checking: the types of an expression's nodes, and errors that show without evaluating it.
-
 # The types of an expression's parts; faults that show without evaluating it.
 #
 # Source of the rules: upstream cel-go checker/checker.go. Loops are checked as what upstream
@@ -108,9 +106,6 @@ class _Checker:
     def report(self, at: int, message: str) -> CelType:
         self.checked.issues.append(Issue(at, message))
         return ERROR
-
-    def literal(self, node: Literal) -> CelType:
-        return runtime_type(node.value)
 
     def ident(self, node: Ident) -> CelType:
         found = self.lookup(node.name)
@@ -226,10 +221,8 @@ class _Checker:
         return self.report(at, f"found no matching overload for '{name}' applied to '{shown}'")
 
     def logic(self, node: Call, given: list[CelType]) -> CelType:
-        ok = [
-            self.expects_bool(argument.at, kind)
-            for argument, kind in zip(node.arguments, given, strict=True)
-        ]
+        parts = zip(node.arguments, given, strict=True)
+        ok = [self.expects_bool(argument.at, kind) for argument, kind in parts]
         return types.BOOL if all(ok) else ERROR
 
     def expects_bool(self, at: int, kind: CelType) -> bool:
@@ -354,7 +347,7 @@ def _signature(given: list[CelType], member: bool) -> str:
 
 _VISITORS: MappingProxyType[type, Callable[[_Checker, Any], CelType]] = MappingProxyType(
     {
-        Literal: _Checker.literal,
+        Literal: lambda _, node: runtime_type(node.value),
         Ident: _Checker.ident,
         Select: _Checker.select,
         Call: _Checker.call,
@@ -366,29 +359,11 @@ _VISITORS: MappingProxyType[type, Callable[[_Checker, Any], CelType]] = MappingP
     }
 )
 
-# Checks of constants: durations, timestamps, patterns, lists of mixed types, calls of `format`.
-
 # Calls of `format` whose text and arguments are written out.
 #
 # Source of the rules: upstream cel-go ext/formatting.go (stringFormatChecker) and
 # ext/formatting_v2.go (stringFormatCheckerV2).
 
-_PRINTED = frozenset(
-    {
-        "list",
-        "map",
-        "int",
-        "uint",
-        "double",
-        "bool",
-        "string",
-        "timestamp",
-        "bytes",
-        "duration",
-        "type",
-        "null",
-    }
-)
 _WHOLE = frozenset({"int", "uint"})
 _TAKES = MappingProxyType(
     {
@@ -402,6 +377,11 @@ _TAKES = MappingProxyType(
     }
 )
 _NUMBERS = _WHOLE | {"double"}
+_PRINTED = (
+    _NUMBERS
+    | {"string", "bytes", "bool", "null", "type", "timestamp", "duration"}
+    | {"list", "map"}
+)
 
 
 class _Clauses(NamedTuple):
@@ -478,12 +458,14 @@ def _check_argument(argument: Node, letter: str, checked: Checked, clauses: _Cla
 # Source of the rules: upstream cel-go cel/validator.go, ext/formatting.go.
 
 
-def _timestamp(value: str | int) -> object:
-    return text_to_timestamp(value) if isinstance(value, str) else int_to_timestamp(value)
-
-
 _CHECKS: MappingProxyType[str, Callable[..., object]] = MappingProxyType(
-    {"duration": text_to_duration, "timestamp": _timestamp, "matches": compile_regex}
+    {
+        "duration": text_to_duration,
+        "timestamp": lambda value: (
+            text_to_timestamp(value) if isinstance(value, str) else int_to_timestamp(value)
+        ),
+        "matches": compile_regex,
+    }
 )
 
 

@@ -50,7 +50,15 @@ def path(slot: int, fields: tuple[str, ...]) -> Run:
     if len(fields) == 1:
         return _field(slot, fields[0], slowly)
     if len(fields) == 2:
-        return _field_of_field(slot, fields, slowly)
+        first, second = fields
+
+        def run(frame: list[Any]) -> Any:
+            try:
+                return frame[slot][first][second]
+            except (KeyError, TypeError):
+                return slowly(frame)
+
+        return run
 
     def many(frame: list[Any]) -> Any:
         value = frame[slot]
@@ -68,18 +76,6 @@ def _field(slot: int, field: str, slowly: Run) -> Run:
     def run(frame: list[Any]) -> Any:
         try:
             return frame[slot][field]
-        except (KeyError, TypeError):
-            return slowly(frame)
-
-    return run
-
-
-def _field_of_field(slot: int, fields: tuple[str, ...], slowly: Run) -> Run:
-    first, second = fields
-
-    def run(frame: list[Any]) -> Any:
-        try:
-            return frame[slot][first][second]
         except (KeyError, TypeError):
             return slowly(frame)
 
@@ -145,7 +141,16 @@ def equal_to_constant(left: Run, value: Any, *, negated: bool) -> Run:
     """Return `left == value` or `left != value`."""
     kind = value.__class__
     if kind is str:
-        return _equal_to_text(left, value, negated=negated)
+
+        def run(frame: list[Any]) -> bool:
+            found = left(frame)
+            if found == value:
+                return not negated
+            if found.__class__ in _SIZED and not len(found):
+                frame[0] += 1  # as upstream, nothing is compared with what is empty
+            return negated or equated(found, value)
+
+        return run
     if kind is int and abs(value) < _MAX_EXACT:
 
         def compare(frame: list[Any]) -> bool:
@@ -160,18 +165,6 @@ def equal_to_constant(left: Run, value: Any, *, negated: bool) -> Run:
             return lambda frame: left(frame) is not value
         return lambda frame: left(frame) is value
     return lambda frame: equals(left(frame), value) is not negated
-
-
-def _equal_to_text(left: Run, value: str, *, negated: bool) -> Run:
-    def run(frame: list[Any]) -> bool:
-        found = left(frame)
-        if found == value:
-            return not negated
-        if found.__class__ in _SIZED and not len(found):
-            frame[0] += 1  # as upstream, nothing is compared with what is empty
-        return negated or equated(found, value)
-
-    return run
 
 
 def in_constant(item: Run, among: list[Any]) -> Run:

@@ -48,7 +48,7 @@ from kyvsim.cel.nodes import (
     StructLiteral,
     has_loops,
 )
-from kyvsim.cel.types import CelType, unwrap_optional
+from kyvsim.cel.types import unwrap_optional
 from kyvsim.cel.values import MadeList
 from kyvsim.kubernetes.regexes import RegexError
 
@@ -72,9 +72,6 @@ def is_held_optional(node: Node, checked: Checked) -> bool:
 
 def _is_optional(node: Node, checked: Checked) -> bool:
     return unwrap_optional(checked.types[node.id])[1]
-
-
-# Tree → closures over a frame: the steps left, the variables, then the names of loops.
 
 
 class CompiledNode(NamedTuple):
@@ -153,22 +150,21 @@ class _Lowering:
     def run(self, node: Node) -> Run:
         return self.lower(node).run
 
-    def literal(self, node: Literal) -> CompiledNode:
-        return constant(node.value)
-
-    def ident(self, node: Ident) -> CompiledNode:
-        return self.variable(node.name)
-
     def variable(self, name: str) -> CompiledNode:
         slot = self.names.get(name) or self.names.get(name.removeprefix("."))
         if slot is None:
-            return constant(_type_value(name.removeprefix(".")))
+            kind = TYPE_NAMES[name.removeprefix(".")].parameters[0]
+            return constant(kind._replace(parameters=()))
         if slot in self.lazy:
             return CompiledNode(self.lazy[slot])
         if slot <= len(self.env.variables):
             known = self.env.variables[slot - 1][0]
             if known in self.env.unbound:
-                return CompiledNode(_unbound(known))
+
+                def run(_: list[Any]) -> Any:
+                    raise CelError(f"no such attribute(s): {known}")
+
+                return CompiledNode(run)
             self.reads.add(known)
         return CompiledNode(lambda frame: frame[slot], slot=slot)
 
@@ -262,6 +258,8 @@ class _Lowering:
         operand, key = self.selectable(node.arguments[0]), self.lower(node.arguments[1])
         if key.constant:
             operators.check_qualifier(key.value, constant=True)
+        if node.function == "_[?_]":
+            return CompiledNode(indexed_if_present(operand.run, key.run))
         if key.constant and key.value.__class__ is str:
             if operand.slot:
                 fields = (*operand.fields, key.value)
@@ -269,21 +267,20 @@ class _Lowering:
             return CompiledNode(selected(operand.run, key.value))
         return CompiledNode(indexed(operand.run, key.run))
 
-    def optional_index(self, node: Call) -> CompiledNode:
-        operand, key = self.selectable(node.arguments[0]), self.lower(node.arguments[1])
-        if key.constant:
-            operators.check_qualifier(key.value, constant=True)
-        return CompiledNode(indexed_if_present(operand.run, key.run))
-
     def or_value(self, node: Call) -> CompiledNode:
         target, default = node.arguments[0], self.lower(node.arguments[1])
         fields: list[str] = []
         while isinstance(target, Select) and target.optional:
             fields.insert(0, target.field)
             target = target.operand
-        if fields:
-            return CompiledNode(_field_or(self.selectable(target).run, tuple(fields), default))
-        return CompiledNode(closures.lenient_value_or_default(self.run(target), default.run))
+        if not fields:
+            return CompiledNode(closures.lenient_value_or_default(self.run(target), default.run))
+        base = self.selectable(target).run
+        if default.constant:
+            run = closures.field_or_constant(base, tuple(fields), default.value)
+        else:
+            run = closures.field_or_default(base, tuple(fields), default.run)
+        return CompiledNode(run)
 
     def list_literal(self, node: ListLiteral) -> CompiledNode:
         codes = [self.lower(one) for one in node.elements]
@@ -338,32 +335,8 @@ class _Lowering:
         result = self.run(node.result) if node.result is not None else always
         self.names = outer
         second = slots[1] if len(slots) > 1 else 0
-        parts = LoopParts(
-            source=source,
-            slot=slots[0],
-            second=second,
-            test=test,
-            result=result,
-            steps=round_steps(node, self.checked),
-        )
+        parts = LoopParts(source, slots[0], second, test, result, round_steps(node, self.checked))
         return CompiledNode(_LOOPS[node.kind](parts, node.test is not None))
-
-
-def _field_or(base: Run, fields: tuple[str, ...], default: CompiledNode) -> Run:
-    if default.constant:
-        return closures.field_or_constant(base, fields, default.value)
-    return closures.field_or_default(base, fields, default.run)
-
-
-def _unbound(name: str) -> Run:
-    def run(_: list[Any]) -> Any:
-        raise CelError(f"no such attribute(s): {name}")
-
-    return run
-
-
-def _type_value(name: str) -> CelType:
-    return TYPE_NAMES[name].parameters[0]._replace(parameters=())
 
 
 _OPERATORS: MappingProxyType[str, Callable[[_Lowering, Call], CompiledNode]] = MappingProxyType(
@@ -375,14 +348,14 @@ _OPERATORS: MappingProxyType[str, Callable[[_Lowering, Call], CompiledNode]] = M
         "_!=_": _Lowering.equality,
         "@in": _Lowering.membership,
         "_[_]": _Lowering.index,
-        "_[?_]": _Lowering.optional_index,
+        "_[?_]": _Lowering.index,
         OR_VALUE: _Lowering.or_value,
     }
 )
 _LOWERERS: MappingProxyType[type, Callable[[_Lowering, Any], CompiledNode]] = MappingProxyType(
     {
-        Literal: _Lowering.literal,
-        Ident: _Lowering.ident,
+        Literal: lambda _, node: constant(node.value),
+        Ident: lambda lowering, node: lowering.variable(node.name),
         Select: _Lowering.select,
         Call: _Lowering.call,
         ListLiteral: _Lowering.list_literal,

@@ -9,7 +9,7 @@ from typing import Any
 
 from kyvsim.cel import types
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.operators import checked_timestamp, checked_uint
+from kyvsim.cel.operators import checked_timestamp
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import (
     Duration,
@@ -112,19 +112,9 @@ def uint_to_int(number: UInt) -> int:
     return int(number)
 
 
-def int_to_uint(number: int) -> UInt:
-    """Return the int as a uint."""
-    return checked_uint(number)
-
-
 def int_to_timestamp(seconds: int) -> Timestamp:
     """Return the point in time so many seconds after 1970."""
     return checked_timestamp(seconds * 1_000_000_000)
-
-
-def timestamp_to_int(value: Timestamp) -> int:
-    """Return the whole seconds since 1970."""
-    return value.nanoseconds // 1_000_000_000
 
 
 def bytes_to_text(value: bytes) -> str:

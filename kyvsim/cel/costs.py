@@ -73,18 +73,6 @@ def _traversed(given: Sequence[Any]) -> int:
     return _tenth(size_of(given[0]))
 
 
-def _traversed_twice(given: Sequence[Any]) -> int:
-    return ceil(size_of(given[0]) * 2 * 0.1)
-
-
-def _second_traversed(given: Sequence[Any]) -> int:
-    return _tenth(size_of(given[1]))
-
-
-def _traversed_if_text(given: Sequence[Any]) -> int:
-    return _traversed(given) if isinstance(given[0], (str, bytes)) else 1
-
-
 def _elements(given: Sequence[Any]) -> int:
     """Return the cost of a walk over a list, or over the texts in it."""
     waiting, found = [given[0]], 0
@@ -102,10 +90,6 @@ def _elements(given: Sequence[Any]) -> int:
 def _matched(given: Sequence[Any]) -> int:
     text, pattern = size_of(given[0]), size_of(given[1])
     return _tenth(1 + text) * ceil(pattern * 0.25)
-
-
-def _contained(given: Sequence[Any]) -> int:
-    return _tenth(size_of(given[0])) * _tenth(size_of(given[1]))
 
 
 def _joined(given: Sequence[Any]) -> int:
@@ -151,10 +135,6 @@ def equality_cost(left: Any, right: Any) -> int:
     return _tenth(min(size_of(left), size_of(right)))
 
 
-def _compared(times: int) -> _Before:
-    return lambda given: 1 + times * size_of(given[0]) * size_of(given[1])
-
-
 def _self_compared(place: int) -> _Before:
     """Return the cost of a list whose elements are compared with one another."""
 
@@ -184,32 +164,12 @@ def _shown(given: Sequence[Any]) -> int:
     return _traversed(given)
 
 
-def _marshalled(given: Sequence[Any]) -> int:
-    return 1 + sum(map(bulk_of, given)) // 1000
-
-
 def _costs_made(_: Sequence[Any], result: Any) -> int:
     return size_of(result) + _NEW_LIST
 
 
 def _searched(given: Sequence[Any]) -> float:
     return (size_of(given[0]) + 1) * 0.1 * (size_of(given[1]) + 1) * 0.25
-
-
-def _extracted(given: Sequence[Any]) -> int:
-    return ceil(2 + _searched(given))
-
-
-def _extracted_all(given: Sequence[Any], result: Any) -> int:
-    return ceil(_NEW_LIST + _searched(given) + size_of(result))
-
-
-def _replaced_by_pattern(given: Sequence[Any], result: Any) -> int:
-    return int(1 + _searched(given) + size_of(result))
-
-
-def _coded(given: Sequence[Any]) -> int:
-    return 1 + _traversed(given)
 
 
 def _network_searched(given: Sequence[Any]) -> int:
@@ -224,15 +184,6 @@ def _network_compared(given: Sequence[Any]) -> int:
     return _network_searched(given) + _tenth(size) + 1
 
 
-def _validated(given: Sequence[Any]) -> int:
-    pattern = getattr(given[0], "pattern_size", 0)
-    return _tenth(1 + size_of(given[1])) * ceil(pattern * 0.25)
-
-
-def _extreme(given: Sequence[Any]) -> int:
-    return 1 + len(given[0]) if isinstance(given[0], list) else 1
-
-
 _NEW_LIST = 11
 """A call and a new list."""
 FREE_SIZE = 500
@@ -243,49 +194,51 @@ BEFORE: Mapping[str, _Before] = MappingProxyType(
     {
         "_+_": _added,
         **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _ordered),
-        **dict.fromkeys(("startsWith", "endsWith"), _second_traversed),
+        **dict.fromkeys(("startsWith", "endsWith"), lambda given: _tenth(size_of(given[1]))),
         "replace": _replaced,
         "join": _joined,
-        "split": _traversed_twice,
         **dict.fromkeys(
             (
-                *(
-                    "lowerAscii",
-                    "upperAscii",
-                    "substring",
-                    "trim",
-                    "url",
-                    "jsonpatch.escapeKey",
-                    "strings.quote",
-                ),
-                *("cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"),
+                *("lowerAscii", "upperAscii", "substring", "trim", "strings.quote", "url"),
+                *("jsonpatch.escapeKey", "cidr", "isIP", "isCIDR"),
+                *("quantity", "isQuantity", "semver", "isSemver"),
             ),
             _traversed,
         ),
-        "ip.isCanonical": _traversed_twice,
-        **dict.fromkeys(("base64.encode", "base64.decode"), _coded),
+        **dict.fromkeys(
+            ("split", "ip.isCanonical"), lambda given: ceil(size_of(given[0]) * 2 * 0.1)
+        ),
+        **dict.fromkeys(("base64.encode", "base64.decode"), lambda given: 1 + _traversed(given)),
         "containsIP": _network_searched,
         "containsCIDR": _network_compared,
-        "validate": _validated,
-        **dict.fromkeys(("bytes", "ip"), _traversed_if_text),
+        "validate": lambda given: (
+            _tenth(1 + size_of(given[1])) * ceil(getattr(given[0], "pattern_size", 0) * 0.25)
+        ),
+        **dict.fromkeys(
+            ("bytes", "ip"),
+            lambda given: _traversed(given) if isinstance(given[0], (str, bytes)) else 1,
+        ),
         "string": lambda given: _traversed(given) if given[0].__class__ is bytes else 1,
-        "matches": _matched,
-        "contains": _contained,
-        "find": _matched,
-        "findAll": _matched,
-        "sets.contains": _compared(1),
-        "sets.intersects": _compared(1),
-        "sets.equivalent": _compared(2),
+        "contains": lambda given: _traversed(given) * _tenth(size_of(given[1])),
+        **dict.fromkeys(("matches", "find", "findAll"), _matched),
+        **dict.fromkeys(
+            ("sets.contains", "sets.intersects"),
+            lambda given: 1 + size_of(given[0]) * size_of(given[1]),
+        ),
+        "sets.equivalent": lambda given: 1 + 2 * size_of(given[0]) * size_of(given[1]),
         **dict.fromkeys(("sum", "max", "min", "isSorted", "indexOf", "lastIndexOf"), _elements),
         "sort": _self_compared(0),
         "distinct": _self_compared(0),
         "@sortByAssociatedKeys": _self_compared(1),
         "flatten": _flattened,
         "lists.range": _counted,
-        **dict.fromkeys(("math.@min", "math.@max"), _extreme),
+        **dict.fromkeys(
+            ("math.@min", "math.@max"),
+            lambda given: 1 + len(given[0]) if isinstance(given[0], list) else 1,
+        ),
         "format": _shown,
-        "regex.extract": _extracted,
-        "marshal": _marshalled,
+        "regex.extract": lambda given: ceil(2 + _searched(given)),
+        "marshal": lambda given: 1 + sum(map(bulk_of, given)) // 1000,
     }
 )
 """What is known of a call before it runs, by the function's name."""
@@ -293,8 +246,10 @@ AFTER: Mapping[str, _After] = MappingProxyType(
     {
         "slice": _costs_made,
         "reverse": _costs_made,
-        "regex.extractAll": _extracted_all,
-        "regex.replace": _replaced_by_pattern,
+        "regex.extractAll": lambda given, result: ceil(
+            _NEW_LIST + _searched(given) + size_of(result)
+        ),
+        "regex.replace": lambda given, result: int(1 + _searched(given) + size_of(result)),
     }
 )
 """What shows in the result."""
@@ -396,20 +351,13 @@ def _of_call(node: Call, checked: Checked) -> int:
         if node.function in {"_==_", "_!=_"}:
             own = comparison_steps(node.arguments[1]) or 0
             return own + sum(steps(one, checked) for one in node.arguments)
-        if node.function == "@in":
-            return _membership(node, checked)
+        if node.function == "@in":  # a list that is constant costs nothing
+            return sum(steps(one, checked) for one in node.arguments)
     elif node.function in {"or", "orValue"} and node.target is not None:
         return steps(node.target, checked)
     is_member = checked.overloads[node.id][1][0].member
     parts = (node.target, *node.arguments) if node.target and is_member else node.arguments
     return (not calls_by_weight(node, checked)) + sum(steps(one, checked) for one in parts)
-
-
-def _membership(node: Call, checked: Checked) -> int:
-    item, among = node.arguments
-    if isinstance(among, ListLiteral) and is_constant(among, checked):
-        return steps(item, checked)
-    return steps(item, checked) + steps(among, checked)
 
 
 def _of_attribute(node: Node, checked: Checked) -> int:

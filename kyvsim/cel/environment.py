@@ -6,10 +6,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kyvsim.cel import types
+from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import CelType
 from kyvsim.model.ports import CEL_STEPS
-
-# What an expression may use: variables, libraries of functions, macros.
 
 CALL_LIMIT = 1_000_000
 """The steps that one expression may take. upstream: k8s.io/apiserver/pkg/apis/cel/config.go"""
@@ -140,19 +139,9 @@ def environment(libraries: tuple[Library, ...]) -> Environment:
 
 _PART = re.compile(r"[A-Za-z_.][A-Za-z0-9_.]*|[<>,]")
 _KNOWN = MappingProxyType(
-    {
-        "any": types.ANY,
-        "dyn": types.DYN,
-        "bool": types.BOOL,
-        "int": types.INT,
-        "uint": types.UINT,
-        "double": types.DOUBLE,
-        "string": types.STRING,
-        "bytes": types.BYTES,
-        "duration": types.DURATION,
-        "timestamp": types.TIMESTAMP,
-        "null": types.NULL,
-    }
+    {types.show(one): one for one in (types.ANY, types.DYN, types.BOOL, types.INT, types.UINT)}
+    | {types.show(one): one for one in (types.DOUBLE, types.STRING, types.BYTES, types.NULL)}
+    | {types.show(one): one for one in (types.DURATION, types.TIMESTAMP)}
 )
 _NESTED: MappingProxyType[str, Callable[..., CelType]] = MappingProxyType(
     {
@@ -183,6 +172,19 @@ def member_and_global(signature: str, run: Callable[..., Any]) -> tuple[Overload
     first, result = signature.removeprefix("(").split(") -> ")
     target, *rest = _split(first)
     return way(signature, run), way(f"{target}.({', '.join(rest)}) -> {result}", run)
+
+
+def succeeds(run: Callable[..., object]) -> Callable[..., bool]:
+    """Return a test whether `run` raises no CelError."""
+
+    def test(*given: Any) -> bool:
+        try:
+            run(*given)
+        except CelError:
+            return False
+        return True
+
+    return test
 
 
 def read_type(text: str) -> CelType:

@@ -1,9 +1,8 @@
 """Errors of expressions, compiling and evaluating them, shown at their place in the source text."""
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import NamedTuple
-
-# What can go wrong with an expression: when it is compiled, when it is evaluated.
 
 
 class Issue(NamedTuple):
@@ -57,15 +56,12 @@ _MAX_SHOWN = 100
 def describe(text: str, issues: Iterable[Issue]) -> str:
     """Return the issues in the order of their places, each with its line and a mark below it."""
     lines = text.split("\n")
-    placed = sorted(((_place(lines, issue.at), issue.message) for issue in issues), key=_by_place)
+    placed = [(_place(lines, issue.at), issue.message) for issue in issues]
+    placed.sort(key=itemgetter(0))
     shown = [_show(lines, place, message) for place, message in placed[:_MAX_SHOWN]]
     if len(placed) > _MAX_SHOWN:
         shown.append(f"{len(placed) - _MAX_SHOWN} more errors were truncated")
     return "\n".join(shown)
-
-
-def _by_place(entry: tuple[tuple[int, int], str]) -> tuple[int, int]:
-    return entry[0]
 
 
 def _place(lines: list[str], at: int) -> tuple[int, int]:

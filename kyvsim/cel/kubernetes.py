@@ -53,9 +53,11 @@ _FIELDS = MappingProxyType(
 
 def typed_fields() -> Mapping[str, Mapping[str, CelType]]:
     """Return the fields of the typed objects of a request, by the names of their types."""
-    return {
-        name: MappingProxyType(dict(map(_field, text.split()))) for name, text in _FIELDS.items()
-    }
+    found: dict[str, Mapping[str, CelType]] = {}
+    for type_name, text in _FIELDS.items():
+        fields = (one.split("=") for one in text.split())
+        found[type_name] = MappingProxyType({name: read_type(kind) for name, kind in fields})
+    return found
 
 
 @lru_cache(maxsize=8)
@@ -83,11 +85,6 @@ def kubernetes_environment(
         fields=MappingProxyType(typed_fields()),
         per_step=_BUDGET // UNCHANGED.rule,
     )
-
-
-def _field(text: str) -> tuple[str, CelType]:
-    name, _, kind = text.partition("=")
-    return name, read_type(kind)
 
 
 _BUDGET = 10_000_000

@@ -63,7 +63,22 @@ class Program(NamedTuple):
         """Return the value as other expressions see it; raises as `evaluate` does."""
         frame = [self.limit, *values, *[None] * (self.slots - 1 - len(values))]
         if self.meter is not None and _VARIABLES in self.reads:
-            return self._around(frame, self.meter)
+            meter = self.meter
+            counted = self.limit
+
+            def count() -> None:
+                nonlocal counted
+                before, counted = counted, frame[0]
+                self._settle(before, counted)
+
+            if meter.open:
+                meter.open[-1]()
+            meter.open.append(count)
+            try:
+                return self.run(frame)
+            finally:
+                meter.open.pop()
+                count()
         try:
             found = self.run(frame)
         except CelError:
@@ -72,24 +87,6 @@ class Program(NamedTuple):
         if frame[0] < self.limit - _MANY:
             self._settle(self.limit, frame[0])
         return found
-
-    def _around(self, frame: list[Any], meter: Meter) -> Any:
-        """Return the value where others are evaluated on the way: what it took is counted first."""
-        counted = self.limit
-
-        def count() -> None:
-            nonlocal counted
-            before, counted = counted, frame[0]
-            self._settle(before, counted)
-
-        if meter.open:
-            meter.open[-1]()
-        meter.open.append(count)
-        try:
-            return self.run(frame)
-        finally:
-            meter.open.pop()
-            count()
 
     def _settle(self, before: int, left: int) -> None:
         """Count the steps that were taken; raises BudgetError where they are more than may be."""

@@ -17,12 +17,10 @@ from kyvsim.kubernetes.go_text import format_float, quote
 #
 # Source of the rules: upstream cel-go ext/formatting.go, for strings of version 2.
 
-_STRING_FORMAT_DEFAULT_PRECISION = 6
+_DEFAULT_PRECISION = 6
 _MAX_PRECISION_DIGITS = 5
-_STRING_FORMAT_INTS = frozenset({int, UInt})
-_STRING_FORMAT_PRINTED = frozenset(
-    {int, UInt, float, bool, str, Timestamp, bytes, Duration, CelType}
-)
+_INTS = frozenset({int, UInt})
+_PRINTED = frozenset({int, UInt, float, bool, str, Timestamp, bytes, Duration, CelType})
 _NOT_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
 
 WANTED = MappingProxyType(
@@ -38,15 +36,6 @@ WANTED = MappingProxyType(
         "o": "octal clause can only be used on integers",
     }
 )
-
-
-def format_text(text: str, arguments: list[Any]) -> str:
-    """Return the text with its clauses filled in."""
-    return fill(
-        text,
-        len(arguments),
-        lambda place, *clause: _string_format_clause(arguments[place], *clause),
-    )
 
 
 def fill(text: str, count: int, clause: Callable[[int, str, int | None], str]) -> str:
@@ -101,50 +90,44 @@ def _read_clause(text: str, at: int) -> tuple[str, int | None, int]:
     return letter, precision, at + 1
 
 
-def _string_format_clause(value: Any, letter: str, precision: int | None) -> str:
-    kind = value.__class__
+def _clause(value: Any, letter: str, precision: int | None) -> str:
     if letter == "s":
-        return _string_format_string(value)
+        return _shown(value)
     if letter in "fe":
-        return _double(
-            value, letter, _STRING_FORMAT_DEFAULT_PRECISION if precision is None else precision
-        )
+        return _double(value, letter, _DEFAULT_PRECISION if precision is None else precision)
+    return _digits(value, letter, WANTED)
+
+
+def _digits(value: Any, letter: str, wanted: Mapping[str, str]) -> str:
+    """Return what the clauses for whole numbers make of a value in all versions."""
+    kind = value.__class__
     if letter == "b" and kind is bool:
         return "1" if value else "0"
-    if kind in _STRING_FORMAT_INTS:
+    if letter in "dbxXo" and kind in _INTS:
         return format(int(value), letter)
     if letter in "xX" and kind in {str, bytes}:
         found = (value.encode() if kind is str else value).hex()
         return str(found.upper() if letter == "X" else found)
-    raise unfit(letter, type_name(value))
+    raise CelError(f"{wanted[letter]}, was given {type_name(value)}")
 
 
-def unfit(letter: str, kind: str) -> CelError:
-    """Return the error for an argument of a type that a clause does not take."""
-    return CelError(f"{WANTED[letter]}, was given {kind}")
-
-
-def _string_format_string(value: Any) -> str:
+def _shown(value: Any) -> str:
     kind = value.__class__
     if isinstance(value, list):
         return f"[{', '.join(map(_quoted, value))}]"
     if isinstance(value, dict):
-        return _map(value)
+        for key in value:
+            if key.__class__ not in {str, bool, int, UInt}:
+                raise CelError(f"no formatting function for map key of type {type_name(key)}")
+        pairs = sorted((_quoted(key), _quoted(value)) for key, value in value.items())
+        return f"{{{', '.join(f'{key}:{value}' for key, value in pairs)}}}"
     if value is None:
         return "null"
     if kind is CelType:
         return str(value)
-    if kind in _STRING_FORMAT_PRINTED:
+    if kind in _PRINTED:
         return to_text(value)
-    raise unfit("s", type_name(value))
-
-
-def _map(found: dict[Any, Any]) -> str:
-    for key in found:
-        if key.__class__ not in {str, bool, int, UInt}:
-            raise CelError(f"no formatting function for map key of type {type_name(key)}")
-    pairs = sorted((_quoted(key), _quoted(value)) for key, value in found.items())
-    return f"{{{', '.join(f'{key}:{value}' for key, value in pairs)}}}"
+    raise CelError(f"{WANTED['s']}, was given {type_name(value)}")
 
 
 def _quoted(value: Any) -> str:
@@ -162,15 +145,15 @@ def _quoted(value: Any) -> str:
         return f"timestamp({quote(to_text(value))})"
     if kind is Duration:
         return f"duration({quote(to_text(value))})"
-    if isinstance(value, (list, dict)) or value is None or kind in _STRING_FORMAT_PRINTED:
-        return _string_format_string(value)
+    if isinstance(value, (list, dict)) or value is None or kind in _PRINTED:
+        return _shown(value)
     raise CelError(f"no formatting function for {runtime_type(value).name}")
 
 
 def _double(value: Any, letter: str, precision: int) -> str:
     kind = value.__class__
     if kind is not float and not (kind is str and value in _NOT_NUMBERS):
-        raise unfit(letter, type_name(value))
+        raise CelError(f"{WANTED[letter]}, was given {type_name(value)}")
     number = text_to_double(value) if kind is str else value
     if math.isnan(number):
         return "NaN"
@@ -184,7 +167,7 @@ def _scientific(number: float, precision: int) -> str:
 
     As upstream, what is written as precision is the least width of the whole.
     """
-    digits, _, exponent = f"{number:.{_STRING_FORMAT_DEFAULT_PRECISION}e}".partition("e")
+    digits, _, exponent = f"{number:.{_DEFAULT_PRECISION}e}".partition("e")
     sign = "-" if exponent[0] == "-" else ""
     raised = "".join(_SUPERSCRIPTS[char] for char in f"{sign}{exponent[1:]}")
     return f"{digits}\u00d710{raised}".rjust(precision)
@@ -196,13 +179,10 @@ _SUPERSCRIPTS = MappingProxyType(dict(zip("-0123456789", "⁻⁰¹²³⁴⁵⁶�
 #
 # Source of the rules: upstream cel-go ext/formatting_v2.go, for strings of version 4 and later.
 
-_STRING_FORMAT_LATEST_DEFAULT_PRECISION = 6
-_STRING_FORMAT_LATEST_INTS = frozenset({int, UInt})
-_STRING_FORMAT_LATEST_PRINTED = frozenset({bool, str, Timestamp, bytes, Duration, CelType})
+_LATEST_PRINTED = frozenset({bool, str, Timestamp, bytes, Duration, CelType})
 WANTED_LATEST: Mapping[str, str] = MappingProxyType(
     {
-        "s": "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, "
-        "types, durations, and timestamps",
+        **WANTED,
         "d": "decimal clause can only be used on ints, uints, and doubles",
         "f": "fixed-point clause can only be used on ints, uints, and doubles",
         "e": "scientific clause can only be used on ints, uints, and doubles",
@@ -214,60 +194,37 @@ WANTED_LATEST: Mapping[str, str] = MappingProxyType(
 )
 
 
-def format_latest(text: str, arguments: list[Any]) -> str:
-    """Return the text with its clauses filled in."""
-    return fill(
-        text,
-        len(arguments),
-        lambda place, *clause: _string_format_latest_clause(arguments[place], *clause),
-    )
-
-
-def _string_format_latest_clause(value: Any, letter: str, precision: int | None) -> str:
+def _latest_clause(value: Any, letter: str, precision: int | None) -> str:
     kind = value.__class__
     if letter == "s":
-        return _string_format_latest_string(value)
-    if letter in "fe" and kind in {*_STRING_FORMAT_LATEST_INTS, float}:
-        number = _special(float(value))
-        return number or f"{float(value):.{_precision(precision)}{letter}}"
+        return _shown_by_latest(value)
+    if letter in "fe" and (kind is float or kind in _INTS):
+        digits = _DEFAULT_PRECISION if precision is None else precision
+        return _special(float(value)) or f"{float(value):.{digits}{letter}}"
     if letter == "d" and kind is float:
         return _number(value)
-    if letter == "b" and kind is bool:
-        return "1" if value else "0"
-    if letter in "dbxXo" and kind in _STRING_FORMAT_LATEST_INTS:
-        return format(int(value), letter)
-    if letter in "xX" and kind in {str, bytes}:
-        found = (value.encode() if kind is str else value).hex()
-        return str(found.upper() if letter == "X" else found)
-    raise CelError(f"{WANTED_LATEST[letter]}, was given {type_name(value)}")
+    return _digits(value, letter, WANTED_LATEST)
 
 
-def _precision(given: int | None) -> int:
-    return _STRING_FORMAT_LATEST_DEFAULT_PRECISION if given is None else given
-
-
-def _string_format_latest_string(value: Any) -> str:
+def _shown_by_latest(value: Any) -> str:
     kind = value.__class__
     if isinstance(value, list):
-        return f"[{', '.join(map(_string_format_latest_string, value))}]"
+        return f"[{', '.join(map(_shown_by_latest, value))}]"
     if isinstance(value, dict):
         pairs = sorted(
-            (
-                (_string_format_latest_string(key), _string_format_latest_string(one))
-                for key, one in value.items()
-            ),
+            ((_shown_by_latest(key), _shown_by_latest(one)) for key, one in value.items()),
             key=itemgetter(0),
         )
         return f"{{{', '.join(f'{key}: {one}' for key, one in pairs)}}}"
     if value is None:
         return "null"
-    if kind in _STRING_FORMAT_LATEST_INTS:
+    if kind in _INTS:
         return str(int(value))
     if kind is float:
         return _number(value)
     if kind is CelType:
         return str(value.name)
-    if kind in _STRING_FORMAT_LATEST_PRINTED:
+    if kind in _LATEST_PRINTED:
         return to_text(value)
     raise CelError(f"{WANTED_LATEST['s']}, was given {type_name(value)}")
 
@@ -280,3 +237,14 @@ def _special(value: float) -> str:
     if math.isnan(value):
         return "NaN"
     return "" if math.isfinite(value) else f"{'-' if value < 0 else ''}Infinity"
+
+
+def _formatter(clause: Callable[..., str]) -> Callable[[str, list[Any]], str]:
+    """Return a function that fills in the clauses of a text."""
+    return lambda text, arguments: fill(
+        text, len(arguments), lambda place, *parts: clause(arguments[place], *parts)
+    )
+
+
+format_text = _formatter(_clause)
+format_latest = _formatter(_latest_clause)

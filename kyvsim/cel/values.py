@@ -13,7 +13,8 @@ from kyvsim.kubernetes.quantities import format_duration
 # Values of expressions that Python has no type for, and what type a value is of.
 #
 # `int` is CEL's int, `float` its double; `str`, `bytes`, `bool`, `None`, `list` and `dict` are
-# what they look like. Libraries add classes with a `cel_type`.
+# what they look like. Libraries add classes with a `cel_type`, and with `only_own_kind` where `==`
+# fails for values of other kinds.
 
 
 class UInt(int):
@@ -144,14 +145,8 @@ def type_name(value: Any) -> str:
 
 def class_of(kind: CelType) -> type | None:
     """Return the Python class of the values of a type, or None where there is no single one."""
-    return next(
-        (
-            cls
-            for cls, known in _TYPES.items()
-            if known.kind == kind.kind and known.name == kind.name
-        ),
-        None,
-    )
+    # What parameters a type has makes no difference.
+    return next((cls for cls, known in _TYPES.items() if known[:2] == kind[:2]), None)
 
 
 # Values as error messages show them, the way Go prints them.

@@ -164,14 +164,12 @@ def _list_to_map(
             raise CelError(
                 "the passed key name cannot be handled as a string in the key object list"
             )
-        made[key] = _values(value_object).get(value_field)
+        if isinstance(value_object, dict) and any(key.__class__ is not str for key in value_object):
+            raise CelError(
+                "object cannot be handled as a map string to any in the value object list"
+            )
+        made[key] = _fields(value_object).get(value_field)
     return made
-
-
-def _values(value: Any) -> Mapping[Any, Any]:
-    if isinstance(value, dict) and any(key.__class__ is not str for key in value):
-        raise CelError("object cannot be handled as a map string to any in the value object list")
-    return _fields(value)
 
 
 def _fields(value: Any) -> Mapping[Any, Any]:

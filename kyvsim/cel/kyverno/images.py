@@ -31,30 +31,16 @@ class Image(NamedTuple):
     path: str
     tag: str = ""
     digest: str = ""
+    hides_type: bool = True
+    """Whether `type()` fails for it, as upstream."""
+    only_own_kind: bool = True
+    go_type: str = "image.Image"
+    """Its name in upstream's code, which some messages show."""
+    cel_type: CelType = _IMAGES_TYPE
 
     def __str__(self) -> str:
         """Return the reference as it was given."""
         return self.text
-
-    @property
-    def hides_type(self) -> bool:
-        """Whether `type()` fails for it, as upstream."""
-        return True
-
-    @property
-    def only_own_kind(self) -> bool:
-        """Whether `==` fails for values of other kinds."""
-        return True
-
-    @property
-    def go_type(self) -> str:
-        """Its name in upstream's code, which some messages show."""
-        return "image.Image"
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return _IMAGES_TYPE
 
     @property
     def repository(self) -> str:
@@ -146,11 +132,7 @@ class ImageDataAccess(NamedTuple):
 
     data_of: Callable[[str], Any]
     """Takes a reference as it is written; returns None where nothing is known of it."""
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return _IMAGE_DATA_TYPE
+    cel_type: CelType = _IMAGE_DATA_TYPE
 
 
 def _get(access: ImageDataAccess, reference: str) -> Any:
@@ -182,16 +164,8 @@ class Attestor(NamedTuple):
     """One of a policy's attestors, as a value of expressions."""
 
     name: str
-
-    @property
-    def only_own_kind(self) -> bool:
-        """Return True: another type is neither equal to it nor different."""
-        return True
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return opaque("v1beta1.Attestor")
+    only_own_kind: bool = True
+    cel_type: CelType = opaque("v1beta1.Attestor")
 
 
 class ImageFacts(NamedTuple):

@@ -26,11 +26,7 @@ class GroupVersionResource(NamedTuple):
 
     api_version: str
     resource: str
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return _RESOURCE
+    cel_type: CelType = _RESOURCE
 
 
 class ResourceAccess(NamedTuple):
@@ -47,11 +43,7 @@ class ResourceAccess(NamedTuple):
 
     None where there is no cluster: upstream's stand-in for one panics then (fake_context.go).
     """
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return _RESOURCES_TYPE
+    cel_type: CelType = _RESOURCES_TYPE
 
 
 def _resources_get(access: ResourceAccess, api_version: str, resource: str, *place: str) -> Any:
@@ -153,11 +145,7 @@ class GlobalContextAccess(NamedTuple):
     data_of: Callable[[str, str], Any]
     """Takes the name of an entry and of a projection, "" for none; raises LookupError with the
     reason where a known entry cannot answer; of an unknown one nothing is known (None)."""
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return _GLOBAL_CONTEXT_TYPE
+    cel_type: CelType = _GLOBAL_CONTEXT_TYPE
 
 
 def _global_context_get(access: GlobalContextAccess, name: str, projection: str = "") -> Any:
@@ -196,11 +184,7 @@ class Generator(NamedTuple):
     """Takes a namespace and objects as plain data; raises ValueError with the reason."""
     namespace: str = ""
     """Of the policy, where it is namespaced."""
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return _GENERATOR_TYPE
+    cel_type: CelType = _GENERATOR_TYPE
 
 
 def _apply(generator: Generator, namespace: str, objects: list[Any], *, argument: int = 2) -> bool:
@@ -246,11 +230,7 @@ class HttpAccess(NamedTuple):
 
     answer_of: Callable[[str, str], Any]
     """Takes method and URL; raises LookupError with the reason where no answer is given."""
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return _TYPE
+    cel_type: CelType = _TYPE
 
 
 def _answer(access: HttpAccess, method: str, url: str) -> Any:

@@ -115,9 +115,18 @@ class MessageTypes(NamedTuple):
         if kind.kind == "struct":
             return self.read(kind.name, value, path)
         if kind.kind == "list":
-            return self._list(kind, value, path)
+            if value.__class__ is not list:
+                raise MessageError(path, "this has to be a list")
+            return [
+                self._read(kind.parameters[0], one, (*path, at)) for at, one in enumerate(value)
+            ]
         if kind.kind == "map":
-            return self._map(kind, value, path)
+            if value.__class__ is not dict:
+                raise MessageError(path, "this has to be a map")
+            inner = kind.parameters[1]
+            if inner == types.DYN:
+                return dict(value)
+            return {key: self._read(inner, one, (*path, key)) for key, one in value.items()}
         reader = _READERS.get(kind.kind)
         if reader is None:
             raise MessageError(path, "kyvsim cannot read such values")
@@ -125,19 +134,6 @@ class MessageTypes(NamedTuple):
             return reader(value)
         except (ValueError, TypeError, binascii.Error, CelError):
             raise MessageError(path, f"this has to be {_SHOWN[kind.kind]}") from None
-
-    def _list(self, kind: CelType, value: Json, path: Path) -> list[Any]:
-        if value.__class__ is not list:
-            raise MessageError(path, "this has to be a list")
-        return [self._read(kind.parameters[0], one, (*path, at)) for at, one in enumerate(value)]
-
-    def _map(self, kind: CelType, value: Json, path: Path) -> dict[str, Any]:
-        if value.__class__ is not dict:
-            raise MessageError(path, "this has to be a map")
-        inner = kind.parameters[1]
-        if inner == types.DYN:
-            return dict(value)
-        return {key: self._read(inner, one, (*path, key)) for key, one in value.items()}
 
 
 def _camel(name: str) -> str:

@@ -46,11 +46,7 @@ class Authorizer(NamedTuple):
     """Who is asked."""
 
     asked: AccessQuery = AccessQuery()
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return AUTHORIZER
+    cel_type: CelType = AUTHORIZER
 
 
 class PathCheck(NamedTuple):
@@ -58,11 +54,7 @@ class PathCheck(NamedTuple):
 
     asked: AccessQuery
     attributes: Mapping[str, str] = _NOTHING
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return PATH_CHECK
+    cel_type: CelType = PATH_CHECK
 
 
 class GroupCheck(NamedTuple):
@@ -70,11 +62,7 @@ class GroupCheck(NamedTuple):
 
     asked: AccessQuery
     group: str = ""
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return GROUP_CHECK
+    cel_type: CelType = GROUP_CHECK
 
 
 class ResourceCheck(NamedTuple):
@@ -82,11 +70,7 @@ class ResourceCheck(NamedTuple):
 
     asked: AccessQuery
     attributes: Mapping[str, str] = _NOTHING
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return RESOURCE_CHECK
+    cel_type: CelType = RESOURCE_CHECK
 
 
 class AccessDecision(NamedTuple):
@@ -95,11 +79,7 @@ class AccessDecision(NamedTuple):
     error: str = ""
     allowed: bool = False
     reason: str = ""
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return DECISION
+    cel_type: CelType = DECISION
 
 
 def _path(asking: Authorizer, path: str) -> PathCheck:

@@ -6,7 +6,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.cel.environment import Library, function, way
+from kyvsim.cel.environment import Library, function, succeeds, way
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import CelType, struct
 from kyvsim.cel.values import NONE, Optional, TextList
@@ -23,6 +23,7 @@ from kyvsim.kubernetes.semver import Version, read_version
 # Source of the rules: upstream k8s.io/apiserver pkg/cel/library/quantity.go.
 
 _QUANTITIES_TYPE = struct("kubernetes.Quantity")
+_Q = _QUANTITIES_TYPE.name
 _MAX_INT = (1 << 63) - 1
 
 
@@ -32,6 +33,8 @@ class CelQuantity(NamedTuple):
     amount: quantities.Quantity
     computed: bool = False
     """Whether it is a sum or difference: nothing equals one, on the right of `==`, upstream."""
+    only_own_kind: bool = True
+    cel_type: CelType = _QUANTITIES_TYPE
 
     def __eq__(self, other: object) -> bool:
         """Return whether both are the same amount."""
@@ -40,16 +43,6 @@ class CelQuantity(NamedTuple):
     def __hash__(self) -> int:
         """Return the same for the same amount."""
         return hash(self.amount)
-
-    @property
-    def only_own_kind(self) -> bool:
-        """Whether `==` fails for values of other kinds."""
-        return True
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return _QUANTITIES_TYPE
 
     def __str__(self) -> str:
         """Return the quantity in its canonical form."""
@@ -61,10 +54,6 @@ def _quantity(text: str) -> CelQuantity:
     if found is None:
         raise CelError(quantity_problem(text))
     return CelQuantity(found)
-
-
-def _is_quantity(text: str) -> bool:
-    return parse_quantity(text) is not None
 
 
 def _whole(value: CelQuantity) -> int | None:
@@ -97,55 +86,52 @@ def _quantities_compare(left: CelQuantity, right: CelQuantity) -> int:
     return (order > 0) - (order < 0)
 
 
-def _sign(value: CelQuantity) -> int:
-    return (value.amount.mantissa > 0) - (value.amount.mantissa < 0)
-
-
-def _of_int(number: int) -> quantities.Quantity:
-    return quantities.Quantity(number, 0, quantities.DECIMAL_EXPONENT)
-
-
 def _computed(
-    compute: Callable[[quantities.Quantity], quantities.Quantity], other: quantities.Quantity
+    compute: Callable[[quantities.Quantity], quantities.Quantity], other: CelQuantity | int
 ) -> CelQuantity:
+    if isinstance(other, CelQuantity):
+        amount = other.amount
+    else:
+        amount = quantities.Quantity(other, 0, quantities.DECIMAL_EXPONENT)
     try:
-        return CelQuantity(compute(other), computed=True)
+        return CelQuantity(compute(amount), computed=True)
     except OverflowError as error:
         raise CelError(str(error)) from None
-
-
-def _q(signature: str) -> str:
-    return signature.replace("Q", _QUANTITIES_TYPE.name)
 
 
 QUANTITIES = Library(
     "quantity",
     (
-        function("quantity", way(_q("(string) -> Q"), _quantity)),
-        function("isQuantity", way("(string) -> bool", _is_quantity)),
-        function("isInteger", way(_q("Q.() -> bool"), lambda value: _whole(value) is not None)),
-        function("asInteger", way(_q("Q.() -> int"), _as_integer)),
+        function("quantity", way(f"(string) -> {_Q}", _quantity)),
+        function(
+            "isQuantity", way("(string) -> bool", lambda text: parse_quantity(text) is not None)
+        ),
+        function("isInteger", way(f"{_Q}.() -> bool", lambda value: _whole(value) is not None)),
+        function("asInteger", way(f"{_Q}.() -> int", _as_integer)),
         function(
             "asApproximateFloat",
-            way(_q("Q.() -> double"), lambda value: value.amount.approximate()),
-        ),
-        function("sign", way(_q("(Q) -> int"), _sign)),
-        function(
-            "isLessThan", way(_q("Q.(Q) -> bool"), lambda a, b: _quantities_compare(a, b) < 0)
+            way(f"{_Q}.() -> double", lambda value: value.amount.approximate()),
         ),
         function(
-            "isGreaterThan", way(_q("Q.(Q) -> bool"), lambda a, b: _quantities_compare(a, b) > 0)
+            "sign",
+            way(f"({_Q}) -> int", lambda a: (a.amount.mantissa > 0) - (a.amount.mantissa < 0)),
         ),
-        function("compareTo", way(_q("Q.(Q) -> int"), _quantities_compare)),
+        function(
+            "isLessThan", way(f"{_Q}.({_Q}) -> bool", lambda a, b: _quantities_compare(a, b) < 0)
+        ),
+        function(
+            "isGreaterThan", way(f"{_Q}.({_Q}) -> bool", lambda a, b: _quantities_compare(a, b) > 0)
+        ),
+        function("compareTo", way(f"{_Q}.({_Q}) -> int", _quantities_compare)),
         function(
             "add",
-            way(_q("Q.(Q) -> Q"), lambda a, b: _computed(a.amount.plus, b.amount)),
-            way(_q("Q.(int) -> Q"), lambda a, number: _computed(a.amount.plus, _of_int(number))),
+            way(f"{_Q}.({_Q}) -> {_Q}", lambda a, b: _computed(a.amount.plus, b)),
+            way(f"{_Q}.(int) -> {_Q}", lambda a, b: _computed(a.amount.plus, b)),
         ),
         function(
             "sub",
-            way(_q("Q.(Q) -> Q"), lambda a, b: _computed(a.amount.minus, b.amount)),
-            way(_q("Q.(int) -> Q"), lambda a, number: _computed(a.amount.minus, _of_int(number))),
+            way(f"{_Q}.({_Q}) -> {_Q}", lambda a, b: _computed(a.amount.minus, b)),
+            way(f"{_Q}.(int) -> {_Q}", lambda a, b: _computed(a.amount.minus, b)),
         ),
     ),
     types=((CelQuantity, _QUANTITIES_TYPE),),
@@ -156,6 +142,7 @@ QUANTITIES = Library(
 # Source of the rules: upstream k8s.io/apiserver pkg/cel/library/semverlib.go, version 1.
 
 _SEMVERS_TYPE = struct("kubernetes.Semver")
+_S = _SEMVERS_TYPE.name
 
 
 class Semver(NamedTuple):
@@ -163,16 +150,8 @@ class Semver(NamedTuple):
 
     version: Version
     text: str
-
-    @property
-    def only_own_kind(self) -> bool:
-        """Whether `==` fails for values of other kinds."""
-        return True
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return _SEMVERS_TYPE
+    only_own_kind: bool = True
+    cel_type: CelType = _SEMVERS_TYPE
 
     def __str__(self) -> str:
         """Return the version as it is written."""
@@ -193,14 +172,6 @@ def _semver(text: str, normalize: bool = False) -> Semver:
         return Semver(read_version(whole), whole)
     except ValueError as error:
         raise CelError(str(error)) from None
-
-
-def _is_semver(text: str, normalize: bool = False) -> bool:
-    try:
-        _semver(text, normalize)
-    except CelError:
-        return False
-    return True
 
 
 def _normalized(text: str) -> str:
@@ -224,31 +195,29 @@ def _semvers_compare(left: Semver, right: Semver) -> int:
     return (left.version > right.version) - (left.version < right.version)
 
 
-def _s(signature: str) -> str:
-    return signature.replace("S", _SEMVERS_TYPE.name)
-
-
 SEMVERS = Library(
     "semver",
     (
         function(
             "semver",
-            way(_s("(string) -> S"), _semver),
-            way(_s("(string, bool) -> S"), _semver),
+            way(f"(string) -> {_S}", _semver),
+            way(f"(string, bool) -> {_S}", _semver),
         ),
         function(
             "isSemver",
-            way("(string) -> bool", _is_semver),
-            way("(string, bool) -> bool", _is_semver),
+            way("(string) -> bool", succeeds(_semver)),
+            way("(string, bool) -> bool", succeeds(_semver)),
         ),
-        function("major", way(_s("S.() -> int"), lambda value: value.version.major)),
-        function("minor", way(_s("S.() -> int"), lambda value: value.version.minor)),
-        function("patch", way(_s("S.() -> int"), lambda value: value.version.patch)),
-        function("isLessThan", way(_s("S.(S) -> bool"), lambda a, b: _semvers_compare(a, b) < 0)),
+        function("major", way(f"{_S}.() -> int", lambda value: value.version.major)),
+        function("minor", way(f"{_S}.() -> int", lambda value: value.version.minor)),
+        function("patch", way(f"{_S}.() -> int", lambda value: value.version.patch)),
         function(
-            "isGreaterThan", way(_s("S.(S) -> bool"), lambda a, b: _semvers_compare(a, b) > 0)
+            "isLessThan", way(f"{_S}.({_S}) -> bool", lambda a, b: _semvers_compare(a, b) < 0)
         ),
-        function("compareTo", way(_s("S.(S) -> int"), _semvers_compare)),
+        function(
+            "isGreaterThan", way(f"{_S}.({_S}) -> bool", lambda a, b: _semvers_compare(a, b) > 0)
+        ),
+        function("compareTo", way(f"{_S}.({_S}) -> int", _semvers_compare)),
     ),
     types=((Semver, _SEMVERS_TYPE),),
 )
@@ -258,22 +227,15 @@ SEMVERS = Library(
 # Source of the rules: upstream k8s.io/apiserver pkg/cel/library/urls.go, over Go's net/url.
 
 _URLS_TYPE = struct("kubernetes.URL")
+_U = _URLS_TYPE.name
 
 
 class Url(NamedTuple):
     """A URL as a value of expressions."""
 
     parts: GoUrl
-
-    @property
-    def only_own_kind(self) -> bool:
-        """Whether `==` fails for values of other kinds."""
-        return True
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return _URLS_TYPE
+    only_own_kind: bool = True
+    cel_type: CelType = _URLS_TYPE
 
 
 def _url(text: str) -> Url:
@@ -292,24 +254,20 @@ def _is_url(text: str) -> bool:
     return True
 
 
-def _u(signature: str) -> str:
-    return signature.replace("U", _URLS_TYPE.name)
-
-
 URLS = Library(
     "url",
     (
-        function("url", way(_u("(string) -> U"), _url)),
+        function("url", way(f"(string) -> {_U}", _url)),
         function("isURL", way("(string) -> bool", _is_url)),
-        function("getScheme", way(_u("U.() -> string"), lambda url: url.parts.scheme)),
-        function("getHost", way(_u("U.() -> string"), lambda url: url.parts.host)),
-        function("getHostname", way(_u("U.() -> string"), lambda url: url.parts.hostname)),
-        function("getPort", way(_u("U.() -> string"), lambda url: url.parts.port)),
-        function("getEscapedPath", way(_u("U.() -> string"), lambda url: url.parts.escaped_path)),
+        function("getScheme", way(f"{_U}.() -> string", lambda url: url.parts.scheme)),
+        function("getHost", way(f"{_U}.() -> string", lambda url: url.parts.host)),
+        function("getHostname", way(f"{_U}.() -> string", lambda url: url.parts.hostname)),
+        function("getPort", way(f"{_U}.() -> string", lambda url: url.parts.port)),
+        function("getEscapedPath", way(f"{_U}.() -> string", lambda url: url.parts.escaped_path)),
         function(
             "getQuery",
             way(
-                _u("U.() -> map<string, list<string>>"),
+                f"{_U}.() -> map<string, list<string>>",
                 lambda url: {name: TextList(one) for name, one in url.parts.query().items()},
             ),
         ),
@@ -328,16 +286,8 @@ class NamedFormat(NamedTuple):
     """A format as a value of expressions."""
 
     name: str
-
-    @property
-    def only_own_kind(self) -> bool:
-        """Whether `==` fails for values of other kinds."""
-        return True
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return _FORMATS_TYPE
+    only_own_kind: bool = True
+    cel_type: CelType = _FORMATS_TYPE
 
     @property
     def pattern_size(self) -> int:

@@ -35,7 +35,8 @@ def _slice(values: list[Any], start: int, end: int) -> list[Any]:
 def _flatten(values: Any, *levels: Any) -> list[Any]:
     if not isinstance(values, list) or any(one.__class__ is not int for one in levels):
         given = ", ".join(map(type_name, levels))
-        raise CelError(f"no such overload: {_whole_type(values)}.flatten({given})")
+        kind = "map(dyn, dyn)" if type_name(values) == "map" else type_name(values)
+        raise CelError(f"no such overload: {kind}.flatten({given})")
     return _flattened(values, *levels)
 
 
@@ -49,11 +50,6 @@ def _flattened(values: list[Any], depth: int = 1) -> list[Any]:
         else:
             made.append(one)
     return made
-
-
-def _whole_type(value: Any) -> str:
-    name = type_name(value)
-    return f"{name}(dyn, dyn)" if name == "map" else name
 
 
 def _range(count: int) -> list[int]:
@@ -221,19 +217,17 @@ def _contains(values: list[Any], part: list[Any]) -> bool:
     return all(contains(one, values) for one in part)
 
 
-def _equivalent(left: list[Any], right: list[Any]) -> bool:
-    return _contains(left, right) and _contains(right, left)
-
-
-def _intersects(left: list[Any], right: list[Any]) -> bool:
-    return any(contains(one, right) for one in left)
-
-
 SETS = Library(
     "sets",
     (
         function("sets.contains", way("(list<T>, list<T>) -> bool", _contains)),
-        function("sets.equivalent", way("(list<T>, list<T>) -> bool", _equivalent)),
-        function("sets.intersects", way("(list<T>, list<T>) -> bool", _intersects)),
+        function(
+            "sets.equivalent",
+            way("(list<T>, list<T>) -> bool", lambda a, b: _contains(a, b) and _contains(b, a)),
+        ),
+        function(
+            "sets.intersects",
+            way("(list<T>, list<T>) -> bool", lambda a, b: any(contains(one, b) for one in a)),
+        ),
     ),
 )

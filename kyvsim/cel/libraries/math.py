@@ -84,10 +84,6 @@ def _sign_of_double(number: float) -> float:
     return float((number > 0) - (number < 0))
 
 
-def _root(number: float) -> float:
-    return math.sqrt(number) if number >= 0 else math.nan
-
-
 def _signed(number: int) -> int:
     """Return the int64 of these 64 bits."""
     bits = number % _WORD
@@ -146,7 +142,13 @@ MATH = Library(
             way("(int) -> int", lambda number: (number > 0) - (number < 0)),
             way("(uint) -> uint", lambda number: UInt(number > 0)),
         ),
-        function("math.sqrt", *(way(f"({kind}) -> double", _root) for kind in _NUMERIC)),
+        function(
+            "math.sqrt",
+            *(
+                way(f"({kind}) -> double", lambda a: math.sqrt(a) if a >= 0 else math.nan)
+                for kind in _NUMERIC
+            ),
+        ),
         _bits_of_pair("bitAnd", lambda left, right: left & right),
         _bits_of_pair("bitOr", lambda left, right: left | right),
         _bits_of_pair("bitXor", lambda left, right: left ^ right),

@@ -7,14 +7,14 @@ import re
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.cel.environment import Library, function, way
+from kyvsim.cel.environment import Library, function, succeeds, way
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.kubernetes.go_text import quote
 
 _Address: TypeAlias = IPv4Address | IPv6Address
-_IP = opaque("net.IP")
-_CIDR = opaque("net.CIDR")
+_IP_TYPE = opaque("net.IP")
+_CIDR_TYPE = opaque("net.CIDR")
 _HEX_DIGITS = "0123456789abcdefABCDEF"
 _LAST_FIELD = 3
 _GROUPS = 8
@@ -27,16 +27,8 @@ class Ip(NamedTuple):
     """An address as a value of expressions."""
 
     address: _Address
-
-    @property
-    def only_own_kind(self) -> bool:
-        """Whether `==` fails for values of other kinds."""
-        return True
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return _IP
+    only_own_kind: bool = True
+    cel_type: CelType = _IP_TYPE
 
     def __str__(self) -> str:
         """Return the address in its shortest form."""
@@ -48,16 +40,8 @@ class Cidr(NamedTuple):
 
     address: _Address
     bits: int
-
-    @property
-    def only_own_kind(self) -> bool:
-        """Whether `==` fails for values of other kinds."""
-        return True
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return _CIDR
+    only_own_kind: bool = True
+    cel_type: CelType = _CIDR_TYPE
 
     def __str__(self) -> str:
         """Return the address and its bits, as `10.0.0.0/8`."""
@@ -167,22 +151,6 @@ def _problem_of_embedded(rest: str, groups: int, *, shortened: bool) -> str:
     return f"{problem} (at {quote(rest)})"
 
 
-def _ip(text: str) -> Ip:
-    return Ip(_address(text))
-
-
-def _is_ip(text: str) -> bool:
-    try:
-        _address(text)
-    except CelError:
-        return False
-    return True
-
-
-def _is_canonical(text: str) -> bool:
-    return str(_address(text)) == text
-
-
 def _is_global_unicast(ip: Ip) -> bool:
     address = ip.address
     if address.version == 4 and (address.is_unspecified or int(address) == (1 << 32) - 1):
@@ -222,14 +190,6 @@ def _cidr(text: str) -> Cidr:
     return Cidr(found, int(bits))
 
 
-def _is_cidr(text: str) -> bool:
-    try:
-        _cidr(text)
-    except CelError:
-        return False
-    return True
-
-
 def _masked(cidr: Cidr) -> Cidr:
     hidden = cidr.address.max_prefixlen - cidr.bits
     number = int(cidr.address) >> hidden << hidden
@@ -254,41 +214,41 @@ def _holds_network(cidr: Cidr, other: Cidr) -> bool:
     return cidr.bits <= other.bits and _holds(cidr, other.address)
 
 
-def _n(signature: str) -> str:
-    return signature.replace("IP", _IP.name).replace("NET", _CIDR.name)
-
+_IP, _NET = _IP_TYPE.name, _CIDR_TYPE.name
 
 NETWORKS = Library(
     "net",
     (
-        function("ip", way(_n("(string) -> IP"), _ip)),
-        function("family", way(_n("IP.() -> int"), lambda ip: ip.address.version)),
-        function("ip.isCanonical", way("(string) -> bool", _is_canonical)),
-        function("isUnspecified", way(_n("IP.() -> bool"), lambda ip: ip.address.is_unspecified)),
-        function("isLoopback", way(_n("IP.() -> bool"), lambda ip: ip.address.is_loopback)),
-        function("isLinkLocalMulticast", way(_n("IP.() -> bool"), _is_link_local_multicast)),
+        function("ip", way(f"(string) -> {_IP}", lambda text: Ip(_address(text)))),
+        function("family", way(f"{_IP}.() -> int", lambda ip: ip.address.version)),
         function(
-            "isLinkLocalUnicast", way(_n("IP.() -> bool"), lambda ip: ip.address.is_link_local)
+            "ip.isCanonical", way("(string) -> bool", lambda text: str(_address(text)) == text)
         ),
-        function("isGlobalUnicast", way(_n("IP.() -> bool"), _is_global_unicast)),
-        function("isIP", way("(string) -> bool", _is_ip)),
-        function("string", way(_n("(IP) -> string"), str)),
-        function("cidr", way(_n("(string) -> NET"), _cidr)),
+        function("isUnspecified", way(f"{_IP}.() -> bool", lambda ip: ip.address.is_unspecified)),
+        function("isLoopback", way(f"{_IP}.() -> bool", lambda ip: ip.address.is_loopback)),
+        function("isLinkLocalMulticast", way(f"{_IP}.() -> bool", _is_link_local_multicast)),
+        function(
+            "isLinkLocalUnicast", way(f"{_IP}.() -> bool", lambda ip: ip.address.is_link_local)
+        ),
+        function("isGlobalUnicast", way(f"{_IP}.() -> bool", _is_global_unicast)),
+        function("isIP", way("(string) -> bool", succeeds(_address))),
+        function("string", way(f"({_IP}) -> string", str)),
+        function("cidr", way(f"(string) -> {_NET}", _cidr)),
         function(
             "containsIP",
-            way(_n("NET.(string) -> bool"), _holds_text),
-            way(_n("NET.(IP) -> bool"), lambda net, ip: _holds(net, ip.address)),
+            way(f"{_NET}.(string) -> bool", _holds_text),
+            way(f"{_NET}.({_IP}) -> bool", lambda net, ip: _holds(net, ip.address)),
         ),
         function(
             "containsCIDR",
-            way(_n("NET.(string) -> bool"), lambda net, text: _holds_network(net, _cidr(text))),
-            way(_n("NET.(NET) -> bool"), _holds_network),
+            way(f"{_NET}.(string) -> bool", lambda net, text: _holds_network(net, _cidr(text))),
+            way(f"{_NET}.({_NET}) -> bool", _holds_network),
         ),
-        function("ip", way(_n("NET.() -> IP"), lambda net: Ip(net.address))),
-        function("prefixLength", way(_n("NET.() -> int"), lambda net: net.bits)),
-        function("masked", way(_n("NET.() -> NET"), _masked)),
-        function("isCIDR", way("(string) -> bool", _is_cidr)),
-        function("string", way(_n("(NET) -> string"), str)),
+        function("ip", way(f"{_NET}.() -> {_IP}", lambda net: Ip(net.address))),
+        function("prefixLength", way(f"{_NET}.() -> int", lambda net: net.bits)),
+        function("masked", way(f"{_NET}.() -> {_NET}", _masked)),
+        function("isCIDR", way("(string) -> bool", succeeds(_cidr))),
+        function("string", way(f"({_NET}) -> string", str)),
     ),
-    types=((Ip, _IP), (Cidr, _CIDR)),
+    types=((Ip, _IP_TYPE), (Cidr, _CIDR_TYPE)),
 )

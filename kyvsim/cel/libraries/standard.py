@@ -28,8 +28,6 @@ from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.go_time import Time, from_clock
 from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
 
-# The language's own functions: operators, sizes, conversions, strings, times and durations.
-
 # Libraries that bring nothing but macros.
 #
 # Source of the rules: upstream cel-go ext/bindings.go, ext/protos.go
@@ -52,7 +50,7 @@ def _operator(name: str, run: Callable[..., Any], *signatures: str) -> FunctionD
     return FunctionDecl(name, ways, guarded=False)
 
 
-def _operators_same(kinds: tuple[str, ...]) -> tuple[str, ...]:
+def _each_alike(kinds: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"({kind}, {kind}) -> {kind}" for kind in kinds)
 
 
@@ -63,16 +61,20 @@ def _ordered(name: str, run: Callable[..., Any]) -> FunctionDecl:
     return _operator(name, run, *(f"({one}, {other}) -> bool" for one, other in pairs))
 
 
-def _standard_never(*_: Any) -> Any:  # pragma: no cover — closures take these
+def _same(value: Any) -> Any:
+    return value
+
+
+def _never(*_: Any) -> Any:  # pragma: no cover — closures take these
     raise AssertionError
 
 
 OPERATORS = Library(
     "operators",
     (
-        _operator("_&&_", _standard_never, "(bool, bool) -> bool"),
-        _operator("_||_", _standard_never, "(bool, bool) -> bool"),
-        _operator("_?_:_", _standard_never, "(bool, A, A) -> A"),
+        _operator("_&&_", _never, "(bool, bool) -> bool"),
+        _operator("_||_", _never, "(bool, bool) -> bool"),
+        _operator("_?_:_", _never, "(bool, A, A) -> A"),
         _operator("!_", operators.invert, "(bool) -> bool"),
         _operator("_==_", operators.equals, "(A, A) -> bool"),
         _operator("_!=_", operators.differs, "(A, A) -> bool"),
@@ -89,9 +91,9 @@ OPERATORS = Library(
             "(string, string) -> string",
             "(uint, uint) -> uint",
         ),
-        _operator("_/_", operators.divide, *_operators_same(("double", "int", "uint"))),
-        _operator("_%_", operators.modulo, *_operators_same(("int", "uint"))),
-        _operator("_*_", operators.multiply, *_operators_same(("double", "int", "uint"))),
+        _operator("_/_", operators.divide, *_each_alike(("double", "int", "uint"))),
+        _operator("_%_", operators.modulo, *_each_alike(("int", "uint"))),
+        _operator("_*_", operators.multiply, *_each_alike(("double", "int", "uint"))),
         _operator("-_", operators.negate, "(double) -> double", "(int) -> int"),
         _operator(
             "_-_",
@@ -135,23 +137,14 @@ def _size(value: Any) -> int:
     raise CelError("no such overload: size")
 
 
-def _standard_same(value: Any) -> Any:
-    return value
-
-
 def _matches(text: Any, pattern: Any) -> bool:
     if text.__class__ is not str or pattern.__class__ is not str:
-        raise _no_match(text)
+        known = text.__class__ in {str, Duration, Timestamp}
+        raise no_such_overload() if known else CelError("no such overload: matches")
     try:
         return is_found(compile_regex(pattern), text)
     except RegexError as error:
         raise CelError(str(error)) from None
-
-
-def _no_match(text: Any) -> CelError:
-    if text.__class__ in {str, Duration, Timestamp}:
-        return no_such_overload()
-    return CelError("no such overload: matches")
 
 
 def _matches_constant(text: Run, pattern: Any) -> Run:
@@ -169,20 +162,11 @@ def _matches_constant(text: Run, pattern: Any) -> Run:
     return run
 
 
-def _text_test(name: str, run: Callable[[str, str], bool]) -> FunctionDecl:
-    ways = (way("string.(string) -> bool", run),)
-    return FunctionDecl(name, ways, fault="no such overload")
-
-
 def _type(value: Any) -> CelType:
     found = runtime_type(value)
     if getattr(value, "hides_type", False):
         raise CelError(f"type conversion error from '{found}' to 'type'")
     return found
-
-
-def _contains(text: str, part: str) -> bool:
-    return part in text
 
 
 _MATCHES = tuple(
@@ -202,67 +186,59 @@ STANDARD = Library(
             ),
             guarded=False,
         ),
-        function(
-            "bool", way("(bool) -> bool", _standard_same), way("(string) -> bool", to.text_to_bool)
-        ),
-        function(
-            "bytes", way("(bytes) -> bytes", _standard_same), way("(string) -> bytes", str.encode)
-        ),
+        function("bool", way("(bool) -> bool", _same), way("(string) -> bool", to.text_to_bool)),
+        function("bytes", way("(bytes) -> bytes", _same), way("(string) -> bytes", str.encode)),
         function(
             "double",
-            way("(double) -> double", _standard_same),
+            way("(double) -> double", _same),
             way("(int) -> double", float),
             way("(string) -> double", to.text_to_double),
             way("(uint) -> double", float),
         ),
         function(
             "duration",
-            way("(duration) -> duration", _standard_same),
+            way("(duration) -> duration", _same),
             way("(string) -> duration", to.text_to_duration),
         ),
-        function("dyn", way("(A) -> dyn", _standard_same)),
+        function("dyn", way("(A) -> dyn", _same)),
         function(
             "int",
-            way("(int) -> int", _standard_same),
+            way("(int) -> int", _same),
             way("(double) -> int", to.double_to_int),
             way("(duration) -> int", lambda value: value.nanoseconds),
             way("(string) -> int", to.text_to_int),
-            way("(timestamp) -> int", to.timestamp_to_int),
+            way("(timestamp) -> int", lambda value: value.nanoseconds // _SECOND),
             way("(uint) -> int", to.uint_to_int),
         ),
         function(
             "string",
             *(
                 way(f"({kind}) -> string", to.to_text)
-                for kind in (
-                    "string",
-                    "bool",
-                    "bytes",
-                    "double",
-                    "duration",
-                    "int",
-                    "timestamp",
-                    "uint",
-                )
+                for kind in ("string", "bool", "bytes", *_NUMBERS, "duration", "timestamp")
             ),
         ),
         function(
             "timestamp",
-            way("(timestamp) -> timestamp", _standard_same),
+            way("(timestamp) -> timestamp", _same),
             way("(int) -> timestamp", to.int_to_timestamp),
             way("(string) -> timestamp", to.text_to_timestamp),
         ),
         function("type", way("(A) -> type<A>", _type)),
         function(
             "uint",
-            way("(uint) -> uint", _standard_same),
+            way("(uint) -> uint", _same),
             way("(double) -> uint", to.double_to_uint),
-            way("(int) -> uint", to.int_to_uint),
+            way("(int) -> uint", operators.checked_uint),
             way("(string) -> uint", to.text_to_uint),
         ),
-        _text_test("contains", _contains),
-        _text_test("endsWith", str.endswith),
-        _text_test("startsWith", str.startswith),
+        *(
+            FunctionDecl(name, (way("string.(string) -> bool", run),), fault="no such overload")
+            for name, run in (
+                ("contains", str.__contains__),
+                ("endsWith", str.endswith),
+                ("startsWith", str.startswith),
+            )
+        ),
         FunctionDecl("matches", _MATCHES, guarded=False),
     ),
 )
@@ -385,23 +361,11 @@ def _value(found: Optional) -> Any:
     return found.value
 
 
-def _first(values: list[Any]) -> Optional:
-    return _of(values[0]) if values else NONE
-
-
-def _last(values: list[Any]) -> Optional:
-    return _of(values[-1]) if values else NONE
-
-
 def _unwrap(values: list[Any]) -> list[Any]:
     for one in values:
         if one.__class__ is not Optional:
             raise CelError(f"value {show_value(one)} is not optional")
     return MadeList([one.value for one in values if one.present])
-
-
-def _optionals_never(*_: Any) -> Any:  # pragma: no cover — closures take these
-    raise AssertionError
 
 
 OPTIONALS = Library(
@@ -412,8 +376,8 @@ OPTIONALS = Library(
         function("optional.none", way("() -> optional<V>", lambda: NONE)),
         function("value", way("optional<V>.() -> V", _value)),
         function("hasValue", way("optional<V>.() -> bool", lambda found: found.present)),
-        function("or", way("optional<V>.(optional<V>) -> optional<V>", _optionals_never)),
-        function("orValue", way("optional<V>.(V) -> V", _optionals_never)),
+        function("or", way("optional<V>.(optional<V>) -> optional<V>", _never)),
+        function("orValue", way("optional<V>.(V) -> V", _never)),
         FunctionDecl(
             "_[?_]",
             (
@@ -423,8 +387,8 @@ OPTIONALS = Library(
                 way("(optional<map<K, V>>, K) -> optional<V>", index_if_present),
             ),
         ),
-        function("first", way("list<V>.() -> optional<V>", _first)),
-        function("last", way("list<V>.() -> optional<V>", _last)),
+        function("first", way("list<V>.() -> optional<V>", lambda v: _of(v[0]) if v else NONE)),
+        function("last", way("list<V>.() -> optional<V>", lambda v: _of(v[-1]) if v else NONE)),
         function("optional.unwrap", way("(list<optional<V>>) -> list<V>", _unwrap)),
         function("unwrapOpt", way("list<optional<V>>.() -> list<V>", _unwrap)),
     ),
@@ -433,7 +397,7 @@ OPTIONALS = Library(
 
 LENIENT_OR_VALUE = Library(
     "lenient_or_value",
-    (function(OR_VALUE, way("(dyn, dyn) -> dyn", _optionals_never)),),
+    (function(OR_VALUE, way("(dyn, dyn) -> dyn", _never)),),
     macros="lenient_or_value",
 )
 """`orValue` on what is not optional. upstream: pkg/cel/compiler/env.go"""

@@ -1,7 +1,7 @@
 """Functions on strings, counted in characters; Base64; regular expressions."""
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -13,8 +13,6 @@ from kyvsim.cel.string_format import format_latest, format_text
 from kyvsim.cel.values import NONE, Optional, TextList, show_value
 from kyvsim.kubernetes.go_text import Base64Error, decode_padded, decode_unpadded, quote
 from kyvsim.kubernetes.regexes import RegexError, as_bytes, compile_regex, each_match
-
-# Functions on strings, counted in characters, and Base64.
 
 # Functions on strings, counted in characters.
 #
@@ -64,10 +62,6 @@ def _last_index_of_up_to(text: str, part: str, start: int) -> int:
     return text.rfind(part, 0, start + len(part))
 
 
-def _strings_replace(text: str, old: str, new: str, count: int = -1) -> str:
-    return text.replace(old, new, max(count, -1))
-
-
 def _split(text: str, separator: str, count: int = -1) -> TextList:
     if count == 0:
         return TextList()
@@ -100,14 +94,6 @@ def _join(texts: list[Any], separator: str = "") -> str:
     return separator.join(texts)
 
 
-def _quote(text: str) -> str:
-    return f'"{text.translate(_ESCAPES)}"'
-
-
-def _translated(table: MappingProxyType[int, int]) -> Callable[[str], str]:
-    return lambda text: text.translate(table)
-
-
 STRINGS = Library(
     "strings",
     (
@@ -122,12 +108,15 @@ STRINGS = Library(
             way("string.(string) -> int", _last_index_of),
             way("string.(string, int) -> int", _last_index_of_up_to),
         ),
-        function("lowerAscii", way("string.() -> string", _translated(_LOWER))),
-        function("upperAscii", way("string.() -> string", _translated(_UPPER))),
+        function("lowerAscii", way("string.() -> string", lambda text: text.translate(_LOWER))),
+        function("upperAscii", way("string.() -> string", lambda text: text.translate(_UPPER))),
         function(
             "replace",
-            way("string.(string, string) -> string", _strings_replace),
-            way("string.(string, string, int) -> string", _strings_replace),
+            way("string.(string, string) -> string", str.replace),
+            way(
+                "string.(string, string, int) -> string",
+                lambda text, old, new, count: text.replace(old, new, max(count, -1)),
+            ),
         ),
         function(
             "split",
@@ -141,7 +130,9 @@ STRINGS = Library(
         ),
         function("trim", way("string.() -> string", lambda text: text.strip(_GO_SPACE))),
         function("format", way("string.(list<dyn>) -> string", format_text)),
-        function("strings.quote", way("(string) -> string", _quote)),
+        function(
+            "strings.quote", way("(string) -> string", lambda text: f'"{text.translate(_ESCAPES)}"')
+        ),
         function(
             "join",
             way("list<string>.() -> string", _join),
@@ -176,19 +167,15 @@ def _decode(text: str) -> bytes:
         raise CelError(str(error)) from None
 
 
-def _encode(data: bytes) -> str:
-    return base64.b64encode(data).decode()
-
-
 ENCODERS = Library(
     "encoders",
     (
         function("base64.decode", way("(string) -> bytes", _decode)),
-        function("base64.encode", way("(bytes) -> string", _encode)),
+        function(
+            "base64.encode", way("(bytes) -> string", lambda data: base64.b64encode(data).decode())
+        ),
     ),
 )
-
-# Functions that find, replace and extract what a regular expression matches.
 
 # Parts of a text that a pattern matches.
 #
@@ -200,10 +187,6 @@ def _regex_compile(pattern: str) -> Any:
         return compile_regex(pattern)
     except RegexError as error:
         raise CelError(f"Illegal regex: {error}") from None
-
-
-def _find(text: str, pattern: str) -> str:
-    return _first(_regex_compile(pattern), text)
 
 
 def _first(pattern: Any, text: str) -> str:
@@ -247,7 +230,13 @@ def _text(value: Any) -> str:
 REGEX = Library(
     "regex",
     (
-        function("find", way("string.(string) -> string", _find)._replace(optimize=_find_constant)),
+        function(
+            "find",
+            way(
+                "string.(string) -> string",
+                lambda text, pattern: _first(_regex_compile(pattern), text),
+            )._replace(optimize=_find_constant),
+        ),
         function(
             "findAll",
             way("string.(string) -> list<string>", _find_all)._replace(optimize=_find_all_constant),
