@@ -143,7 +143,9 @@ def _steps(tree: Tree) -> Iterator[PathStep]:
         yield from _optional(_fields(right))
     elif kind == "multi_select_list" and all(child["type"] == "field" for child in children):
         yield Lists(tuple(child["value"] for child in children))
-    elif kind == "function_expression" and _is_keys(tree):
+    elif kind == "function_expression" and (
+        tree["value"] == "keys" and [one["type"] for one in tree["children"]] == ["current"]
+    ):
         yield Spread.KEYS
     else:
         raise _NoWayError
@@ -155,10 +157,6 @@ def _fields(tree: Tree) -> Iterator[PathStep]:
         if not isinstance(step, FieldStep) and step is not Spread.KEYS:
             raise _NoWayError
         yield step
-
-
-def _is_keys(tree: Tree) -> bool:
-    return tree["value"] == "keys" and [one["type"] for one in tree["children"]] == ["current"]
 
 
 def _optional(steps: Iterator[PathStep]) -> Iterator[PathStep]:

@@ -41,7 +41,12 @@ def call(name: str, function: Function | None, arguments: tuple[Run, ...], syste
         return _failing_call(arguments, f"unknown function: {name}")
     code, meter = _bound(function, system), system.meter
     if not function.arguments:
-        return _dropping(arguments, code)
+
+        def run(value: Json) -> Json:
+            _argument_values(arguments, value)
+            return code()
+
+        return run
     if function.variadic:
         if len(arguments) < len(function.arguments):
             return _failing_call(arguments, "Invalid arity.")
@@ -97,14 +102,6 @@ def _failing_call(arguments: tuple[Run, ...], message: str) -> Run:
     def run(value: Json) -> Json:
         _argument_values(arguments, value)
         raise QueryError(message)
-
-    return run
-
-
-def _dropping(arguments: tuple[Run, ...], code: Callable[..., Json]) -> Run:
-    def run(value: Json) -> Json:
-        _argument_values(arguments, value)
-        return code()
 
     return run
 

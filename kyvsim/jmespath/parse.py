@@ -82,7 +82,12 @@ def tokenize(expression: str, *, bindings: bool = False) -> list[Token]:
     while position < end:
         found = _TOKEN.match(expression, position)
         if found is None or (found.lastgroup == "variable" and not bindings):
-            _reject_character(expression, position)
+            character = expression[position]
+            if character in _QUOTES:
+                message, position = f"Unclosed delimiter: {character}", len(expression)
+            else:
+                message = f"Unknown char: {character!a}"
+            raise QuerySyntaxError(f"SyntaxError: {message}", expression, position)
         text, kind = found[0], str(found.lastgroup)
         if kind != "blank":
             tokens.append(_token(kind, text, expression, position))
@@ -108,15 +113,6 @@ def _token(kind: str, text: str, expression: str, start: int) -> Token:
     else:
         name, value = "tQuotedIdentifier", json_value(text, expression, start)
     return {"type": kind, "value": value, "start": start, "name": name}
-
-
-def _reject_character(expression: str, position: int) -> NoReturn:
-    character = expression[position]
-    if character in _QUOTES:
-        message, position = f"Unclosed delimiter: {character}", len(expression)
-    else:
-        message = f"Unknown char: {character!a}"
-    raise QuerySyntaxError(f"SyntaxError: {message}", expression, position)
 
 
 def json_value(text: str, expression: str, start: int) -> Json:

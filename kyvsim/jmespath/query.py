@@ -41,24 +41,17 @@ def names_in(text: str) -> frozenset[str]:
             continue
         dotted = text.startswith(".", found.start() - 1) if found.start() else False
         if "_" in run or "-" in run:
-            starts = [at for at in range(len(run)) if _starts_name(run, at, dotted=dotted)]
-            ends = [at for at in range(1, len(run) + 1) if _ends_name(run, at)]
+            # A name ends at a word boundary: letter, digit or underscore on exactly one side.
+            is_word = [*(char != "-" for char in run), False]
+            starts = [at for at in range(1, len(run)) if run[at - 1] in "-_"]
+            if not dotted:
+                starts.append(0)
+            ends = [at for at in range(1, len(run) + 1) if is_word[at - 1] != is_word[at]]
             names.update([run[start:end] for start in starts for end in ends if start < end])
         elif not dotted:
             names.add(run)
     names.update(found[0] for found in _QUOTED.finditer(text) if len(found[0]) <= _LONGEST_NAME)
     return frozenset(names)
-
-
-def _starts_name(run: str, at: int, *, dotted: bool) -> bool:
-    if at == 0:
-        return not dotted
-    return run[at - 1] in "-_"
-
-
-def _ends_name(run: str, at: int) -> bool:
-    """A word boundary: letter, digit or underscore on exactly one side."""
-    return (run[at - 1] != "-") != (at < len(run) and run[at] != "-")
 
 
 class Query(NamedTuple):
@@ -116,7 +109,12 @@ def compile_query(text: str, system: System, on_node: NodeHook | None = None) ->
     tree = parse(text, with_spans=on_node is not None)
     context = LoweringContext(function_named, system)
     if on_node:
-        context = context._replace(on_node=_hooked(on_node))
+
+        def hooked(tree: Tree, run: Run) -> Run:
+            span = tree.get("span")
+            return on_node(span, run) if span and tree["type"] not in _PLAIN else run
+
+        context = context._replace(on_node=hooked)
     try:
         run = lower(tree, context)
     except RecursionError:
@@ -131,14 +129,6 @@ def compile_query(text: str, system: System, on_node: NodeHook | None = None) ->
         return found
 
     return Query(text, names_in(text), evaluate)
-
-
-def _hooked(on_node: NodeHook) -> Callable[[Tree, Run], Run]:
-    def hooked(tree: Tree, run: Run) -> Run:
-        span = tree.get("span")
-        return on_node(span, run) if span and tree["type"] not in _PLAIN else run
-
-    return hooked
 
 
 # Expressions with bindings: `$name` at any depth, and a missing field is null.

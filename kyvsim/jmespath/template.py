@@ -93,7 +93,10 @@ def show(variable: Variable, value: Json, path: str, meter: Meter) -> str:
 
 def fill_value(value: Json, path: str, filling: Filling, nested: int = 0) -> Json:
     """Return a value with the variables in its texts and keys filled in; shared if it has none."""
-    if value.__class__ is not str and not _is_short(value):
+    # A short list of texts and numbers is not worth counting.
+    if value.__class__ is not str and not (
+        value.__class__ is list and len(value) <= FEW and _HOLDERS.isdisjoint(map(type, value))
+    ):
         filling.system.meter.weigh(value)
     if is_plain(value):
         return value
@@ -111,11 +114,6 @@ def fill_value(value: Json, path: str, filling: Filling, nested: int = 0) -> Jso
         new_key = checked_key(key, fill_text(key, path, filling)) if "{{" in key else key
         filled_map[new_key] = fill_value(item, join(path, key), filling, nested)
     return filled_map
-
-
-def _is_short(value: Json) -> bool:
-    """Return whether a value is a short list of texts and numbers: it is not worth counting."""
-    return value.__class__ is list and len(value) <= FEW and _HOLDERS.isdisjoint(map(type, value))
 
 
 def join(path: str, key: str) -> str:
@@ -319,26 +317,22 @@ def _part(data: Json, path: str, system: System) -> _RenderedPart:
     if kind is dict:
         return _map(data, path, system)
     if kind is list:
-        return _list(data, path, system)
+        parts = [_part(item, f"{path}/{place}", system) for place, item in enumerate(data)]
+        values = [part.value for part in parts]
+        if all(new is old for new, old in zip(values, data, strict=True)):
+            values = data
+        renders = [(place, part.render) for place, part in enumerate(parts) if part.render]
+        if not renders:
+            return _RenderedPart(values)
+
+        def render(scope: RuleScope) -> Json:
+            filled = list(values)
+            for place, fill in renders:
+                filled[place] = fill(scope)
+            return filled
+
+        return _RenderedPart(values, render, frozenset().union(*(part.names for part in parts)))
     return _RenderedPart(data)
-
-
-def _list(data: list[Json], path: str, system: System) -> _RenderedPart:
-    parts = [_part(item, f"{path}/{place}", system) for place, item in enumerate(data)]
-    values = [part.value for part in parts]
-    if all(new is old for new, old in zip(values, data, strict=True)):
-        values = data
-    renders = [(place, part.render) for place, part in enumerate(parts) if part.render]
-    if not renders:
-        return _RenderedPart(values)
-
-    def render(scope: RuleScope) -> Json:
-        filled = list(values)
-        for place, fill in renders:
-            filled[place] = fill(scope)
-        return filled
-
-    return _RenderedPart(values, render, frozenset().union(*(part.names for part in parts)))
 
 
 def _map(data: dict[str, Json], path: str, system: System) -> _RenderedPart:
@@ -391,27 +385,24 @@ def _text(
     ]
     names = frozenset().union(*(resolver.names for resolver in resolvers))
     if variables[0].text == text:
-        return _RenderedPart(text, _whole(resolvers[0], path, system), names)
+        resolve = resolvers[0].resolve
+
+        def render(scope: RuleScope) -> Json:
+            value = resolve(scope, path)
+            kind = value.__class__
+            return (
+                fill_value(value, path, start(scope, system))
+                if kind is dict or kind is list
+                else value
+            )
+
+        return _RenderedPart(text, render, names)
     pieces = plain_pieces(text, variables)
     if any("{{" in piece for piece in pieces):
         return _RenderedPart(text, lambda scope: fill_text(text, path, start(scope, system)), names)
     return _RenderedPart(
         text, _joined(pieces, list(zip(variables, resolvers, strict=True)), path, system), names
     )
-
-
-def _whole(resolver: Resolver, path: str, system: System) -> Render:
-    """Render a text that is one variable: the value itself, whatever its type."""
-    resolve = resolver.resolve
-
-    def render(scope: RuleScope) -> Json:
-        value = resolve(scope, path)
-        kind = value.__class__
-        return (
-            fill_value(value, path, start(scope, system)) if kind is dict or kind is list else value
-        )
-
-    return render
 
 
 def _joined(

@@ -134,7 +134,13 @@ def divide(left: Json, right: Json) -> Json:
     """Return a quotient: a number for operands of one type, else the dividend's type."""
     one, other = _operand("divide", left), _operand("divide", right)
     if isinstance(other, float):
-        return _divide_by_number(one, other)
+        if not other:
+            raise _zero("divide")
+        if isinstance(one, Quantity):
+            return _text("divide", one.divided_by, _number_text(other))
+        if isinstance(one, int):
+            return _duration_text(_seconds(one) / other)
+        return one / other
     if isinstance(one, Quantity) and isinstance(other, Quantity):
         divisor = other.approximate()
         if not divisor:
@@ -145,16 +151,6 @@ def divide(left: Json, right: Json) -> Json:
             raise _zero("divide")
         return _seconds(one) / _seconds(other)
     raise _mismatch("divide")
-
-
-def _divide_by_number(dividend: _Operand, divisor: float) -> Json:
-    if not divisor:
-        raise _zero("divide")
-    if isinstance(dividend, Quantity):
-        return _text("divide", dividend.divided_by, _number_text(divisor))
-    if isinstance(dividend, int):
-        return _duration_text(_seconds(dividend) / divisor)
-    return dividend / divisor
 
 
 def modulo(left: Json, right: Json) -> Json:
