@@ -164,7 +164,11 @@ def _merge(dest: Json, origin: Json, known: MergeField | None) -> Json:
     if kind_of(dest) != kind_of(origin):
         raise wrong_kind(kind_of(dest), origin)
     if dest.__class__ is not list:
-        return _merge_scalars(dest, origin)
+        if same(dest, origin):
+            return dest
+        # The node keeps the quotes of the text that it replaces.
+        new = text(origin) if dest.__class__ is str else origin
+        return dest if same(dest, new) else new
     if known is None or known.keys is None:
         return dest if same(dest, origin) else origin
     directive, origin = list_directive(origin)
@@ -175,14 +179,6 @@ def _merge(dest: Json, origin: Json, known: MergeField | None) -> Json:
     else:
         merged = merge_keyed(dest, origin, known.keys, _joiner(known))
     return dest if same(merged, dest) else merged
-
-
-def _merge_scalars(dest: Json, origin: Json) -> Json:
-    if same(dest, origin):
-        return dest
-    # The node keeps the quotes of the text that it replaces.
-    new = text(origin) if dest.__class__ is str else origin
-    return dest if same(dest, new) else new
 
 
 def _merge_maps(dest: Json, origin: Json, known: MergeField | None) -> Json:
@@ -437,7 +433,9 @@ class ElementMerges:
         """Take what became of an object with two elements; False where it is not understood."""
         if after is part:
             return True
-        found = _at(after, self._path)
+        found = after
+        for step in self._path:
+            found = found.get(step) if found.__class__ is dict else None
         if self._items is None or found.__class__ is not list or len(found) != 2:
             return False
         one, second = found
@@ -480,12 +478,6 @@ def _name_of(element: Json, key: str) -> str:
     if name.__class__ is not str or not fits_itself_only(name) or has_anchors(element, GLOBAL):
         return ""
     return str(name)
-
-
-def _at(value: Json, path: _Path) -> Json:
-    for step in path:
-        value = value.get(step) if value.__class__ is dict else None
-    return value
 
 
 def _with_list(value: Json, path: _Path, items: list[Json]) -> Json:

@@ -359,17 +359,6 @@ def _key_of(event: Event, source: str, anchors: Anchors) -> Json:
     return key_text(resolved)
 
 
-def _value_fallback(event: Event, source: str, anchors: Anchors, *, floats: bool) -> Json:
-    """Return the value of a scalar that may have a tag or an anchor, and record the anchor."""
-    resolved = _resolve_fallback(event, source)
-    value = json_value(resolved)
-    if floats and value.__class__ is int:
-        value = float(value)
-    if event.anchor:
-        anchors.add_scalar(event.anchor, value, resolved)
-    return value
-
-
 def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls would halve its speed
     events: Iterator[Event], source: str, *, floats: bool, keys: Keys
 ) -> Json:
@@ -409,7 +398,12 @@ def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls woul
         if kind is ScalarEvent:
             decoded += 1
             if has_odd and not _is_plain(event, source):
-                value = _value_fallback(event, source, anchors, floats=floats)
+                resolved = _resolve_fallback(event, source)
+                value = json_value(resolved)
+                if floats and value.__class__ is int:
+                    value = float(value)
+                if event.anchor:
+                    anchors.add_scalar(event.anchor, value, resolved)
             else:
                 value = value_of(event.value) if event.implicit[0] else event.value
         elif kind is MappingStartEvent or kind is SequenceStartEvent:

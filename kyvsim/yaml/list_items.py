@@ -305,9 +305,23 @@ _AFTER_ITEMS = re.compile(r"^[^ #\n-]", re.MULTILINE)
 def cut_list(text: str, *, floats: bool = False) -> CutList | None:
     """Return a text of one document cut at the items of the list that it is, or None."""
     try:
-        if not text.lstrip(" \n").startswith("{"):
-            return _cut_yaml(text, floats=floats)
-        return cut_json(text, floats=floats)
+        if text.lstrip(" \n").startswith("{"):
+            return cut_json(text, floats=floats)
+        field = 0 if text.startswith(_ITEMS) else text.find(f"\n{_ITEMS}") + 1
+        first = _FIRST_ITEM.match(text, field) if text.startswith(_ITEMS, field) else None
+        if first is None:
+            return None
+        column, start = len(first[1]), first.start(1)
+        sign = f"\n{first[1]}- "
+        last = text.rfind(sign) + 1
+        after = _AFTER_ITEMS.search(text, last + 1)
+        end = after.start() if after else len(text)
+        envelope = read_fast(f"{text[: first.start()]}items: []\n{text[end:]}", floats=floats)
+        if envelope is None or envelope.get("items") != []:
+            return None
+        line = text.count("\n", 0, start) + 1
+        pieces = _pieces(text, start, end, sign)
+        return CutList(envelope, list(_yaml_items(text, pieces, (column, line), floats=floats)))
     except (ValueError, RecursionError, NeedsFullParser):  # YamlError is a ValueError
         return None
 
@@ -317,24 +331,6 @@ def read_text(text: str, *, floats: bool = False) -> dict[str, Json] | None:
     if not text.lstrip(" \n").startswith("{"):
         return read_fast(text, floats=floats)
     return read_json(text, floats=floats)
-
-
-def _cut_yaml(text: str, *, floats: bool) -> CutList | None:
-    field = 0 if text.startswith(_ITEMS) else text.find(f"\n{_ITEMS}") + 1
-    first = _FIRST_ITEM.match(text, field) if text.startswith(_ITEMS, field) else None
-    if first is None:
-        return None
-    column, start = len(first[1]), first.start(1)
-    sign = f"\n{first[1]}- "
-    last = text.rfind(sign) + 1
-    after = _AFTER_ITEMS.search(text, last + 1)
-    end = after.start() if after else len(text)
-    envelope = read_fast(f"{text[: first.start()]}items: []\n{text[end:]}", floats=floats)
-    if envelope is None or envelope.get("items") != []:
-        return None
-    line = text.count("\n", 0, start) + 1
-    pieces = _pieces(text, start, end, sign)
-    return CutList(envelope, list(_yaml_items(text, pieces, (column, line), floats=floats)))
 
 
 def read_items(text: str, frame: Frame, *, floats: bool = False) -> Iterator[ListItem]:

@@ -155,7 +155,10 @@ def _scalar(event: Event, line: int) -> ScalarNode:
             return ScalarNode(line, text, _tagged(event.tag, text), merges)
         if not event.implicit[0]:
             return ScalarNode(line, text, text)
-        return ScalarNode(line, text, _plain(text), text == _MERGE)
+        if text in _WORDS_OF_VERSION_1:
+            return ScalarNode(line, text, text)
+        value = _time(text) or json_value(resolve(text))
+        return ScalarNode(line, text, value, merges=text == _MERGE)
     except ScalarError as error:
         return ScalarNode(line, text, None, fault=str(error))
 
@@ -164,12 +167,6 @@ def _tagged(tag: str, text: str) -> Json:
     if tag == f"{_TAG_PREFIX}timestamp":
         return _time(text) or text
     return json_value(tagged_value(tag, text))
-
-
-def _plain(text: str) -> Json:
-    if text in _WORDS_OF_VERSION_1:
-        return text
-    return _time(text) or json_value(resolve(text))
 
 
 def _time(text: str) -> str:

@@ -19,6 +19,7 @@ INT64_MAX = (1 << 63) - 1
 UINT64_MAX = (1 << 64) - 1
 
 _ODD_FLOATS = MappingProxyType({"NaN": ".nan", "+Inf": ".inf", "-Inf": "-.inf"})
+"""Infinities and NaN of Go in the spelling of YAML."""
 
 MERGE_KEY = object()
 """What `plain_key` gives for `<<`."""
@@ -139,12 +140,6 @@ def plain_float_value(text: str) -> Json:
     return float(value) if value.__class__ is int else value
 
 
-def _format_float32(value: float) -> str:
-    """Return Go's FormatFloat(value, 'g', -1, 32), infinities and NaN in YAML's spelling."""
-    text = format_float(value, "g", 32)
-    return _ODD_FLOATS.get(text, text)
-
-
 def key_text(value: Json) -> str:
     """Return the JSON key that a resolved value makes; raises ScalarError where it makes none.
 
@@ -155,7 +150,8 @@ def key_text(value: Json) -> str:
     if value.__class__ is bool:
         return "true" if value else "false"
     if value.__class__ is float:
-        return _format_float32(value)
+        text = format_float(value, "g", 32)
+        return _ODD_FLOATS.get(text, text)
     if value is None:
         raise ScalarError("unsupported map key: null")
     if value > INT64_MAX:
@@ -171,29 +167,9 @@ def plain_key(text: str) -> Json:
     return key_text(resolve(text))
 
 
-def _kind_name(value: Json) -> str:
-    if value is None:
-        return "null"
-    return str(value.__class__.__name__)
-
-
 def _is_timestamp(text: str) -> bool:
     found = re.match(_TIMESTAMP, text)
     return found is not None and int(found[1]) in range(1, 13) and int(found[2]) in range(1, 32)
-
-
-def _decode_binary(text: str) -> str:
-    compact = text.replace("\n", "").replace("\r", "")
-    try:
-        data = binascii.a2b_base64(compact, strict_mode=True)
-    except ValueError:
-        data = None
-    # Python's strict mode lets padding follow after complete groups of four.
-    if data is None or len(compact) % 4:
-        raise ScalarError("!!binary value contains invalid base64 data")
-    # Go's JSON replaces every single byte that is no UTF-8; surrogate escapes count them so.
-    decoded = data.decode("utf-8", "surrogateescape")
-    return _ESCAPED_BYTE.sub("\ufffd", decoded)
 
 
 def tagged_value(tag: str, text: str) -> Json:
@@ -202,13 +178,24 @@ def tagged_value(tag: str, text: str) -> Json:
     Raises ScalarError where the text does not fit the tag. upstream: go-yaml `resolve`.
     """
     if tag == _BINARY_TAG:
-        return _decode_binary(text)
+        compact = text.replace("\n", "").replace("\r", "")
+        try:
+            data = binascii.a2b_base64(compact, strict_mode=True)
+        except ValueError:
+            data = None
+        # Python's strict mode lets padding follow after complete groups of four.
+        if data is None or len(compact) % 4:
+            raise ScalarError("!!binary value contains invalid base64 data")
+        # Go's JSON replaces every single byte that is no UTF-8; surrogate escapes count them so.
+        decoded = data.decode("utf-8", "surrogateescape")
+        return _ESCAPED_BYTE.sub("\ufffd", decoded)
     if tag == _TIMESTAMP_TAG and _is_timestamp(text):
         return text
     if tag not in _CHECKED_TAGS and tag != _TIMESTAMP_TAG:
         return text
     value = resolve(text)
-    found, wanted = _kind_name(value), tag.removeprefix(_TAG_PREFIX)
+    found = "null" if value is None else value.__class__.__name__
+    wanted = tag.removeprefix(_TAG_PREFIX)
     if found == wanted:
         return value
     if wanted == "float" and found == "int" and value <= INT64_MAX:

@@ -102,28 +102,22 @@ def _node_events(text: str) -> Iterator[tuple[int, Event]]:
         return
 
 
-def _advance(level: _OpenLevel, kind: int, event: Event) -> bool:
-    """Take notice of the next node inside a list or map; return whether it is a key."""
-    is_key = level.wants_key
-    level.wants_key = level.is_map and not is_key
-    if is_key:
-        level.key = _key_of(kind, event)
-    else:
-        level.index += 1
-    return is_key
-
-
 def position_by_events(text: str, path: Sequence[str | int]) -> tuple[int, int]:
     """Return line and column of a node as `find_position` does, whatever the text is."""
     wanted = tuple(path)
     place = _nearest(_outline(text), wanted)
     if place.folded is None or len(place.path) == len(wanted):
         return place.position
-    inner = _nearest(_details(_cut(text, place.folded)), wanted[len(place.path) :])
+    span = place.folded
+    # A list or map without brackets begins in the column in which it stands; before others there
+    # may be as much on the line as a file has.
+    margin = " " * (0 if span.is_flow else span.column)
+    details = _details(margin + text[span.start : span.end])
+    inner = _nearest(details, wanted[len(place.path) :])
     line, column = inner.position
-    if place.folded.is_flow and line == 1:
-        column += place.folded.column
-    return (line + place.folded.line, column) if inner.path else place.position
+    if span.is_flow and line == 1:
+        column += span.column
+    return (line + span.line, column) if inner.path else place.position
 
 
 _Index: TypeAlias = Mapping[_Path, tuple[int, _NodePlace]]
@@ -148,15 +142,6 @@ def _details(text: str) -> _Index:
 
 def _by_path(places: Sequence[_NodePlace]) -> _Index:
     return {place.path: (number, place) for number, place in enumerate(places)}
-
-
-def _cut(text: str, span: _Span) -> str:
-    """Return a list or map as a text of its own.
-
-    One without brackets begins in the column in which it stands; before others there may be as much
-    on the line as a file has.
-    """
-    return " " * (0 if span.is_flow else span.column) + text[span.start : span.end]
 
 
 def _nearest(index: _Index, path: _Path) -> _NodePlace:
@@ -186,7 +171,12 @@ def _places(text: str, fold: int) -> list[_NodePlace]:
         leads_here = not levels
         if levels:
             level = levels[-1]
-            is_key = _advance(level, kind, event)
+            is_key = level.wants_key
+            level.wants_key = level.is_map and not is_key
+            if is_key:
+                level.key = _key_of(kind, event)
+            else:
+                level.index += 1
             path = (*level.path, level.key if level.is_map else level.index)
             leads_here = is_key == level.is_map
         if leads_here:
