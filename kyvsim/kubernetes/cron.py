@@ -121,9 +121,6 @@ def _next_month(first: date) -> date:
     return (first + timedelta(31)).replace(day=1)
 
 
-# ---------------------------------------------------------------------------- fields
-
-
 def _numbers(text: str, field: _CronField) -> list[int]:
     found: set[int] = set()
     for part in _parts(text, field):
@@ -204,9 +201,6 @@ def _step(text: str) -> int:
     return number if is_year or (len(text) <= 2 and number <= _MINUTE.most) else 0
 
 
-# ---------------------------------------------------------------------------- other days
-
-
 def _other_day(part: str) -> Callable[[date], date | None] | None:
     """Read `l` (the last day), `lw` (the last working day), `15w` (the one nearest to the 15th)."""
     if part == "l":
@@ -262,8 +256,7 @@ def _working(day: date) -> date:
 
 # Whether a text is a schedule of five fields, as Kyverno asks of cleanup policies.
 #
-# What it then computes with is another reading, `cron.py`, which knows more forms and fewer
-# names.
+# What it then computes with is the other reading, which knows more forms and fewer names.
 #
 # Source of the rules: upstream github.com/robfig/cron (ParseStandard).
 
@@ -271,20 +264,12 @@ _STANDARD_CRON_NAMES = frozenset(
     {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
 )
 _EVERY = "@every "
-_STANDARD_CRON_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec"
-_STANDARD_CRON_WEEK = "sun mon tue wed thu fri sat"
-
-
-def _numbered(names: str, first: int) -> Mapping[str, int]:
-    return MappingProxyType({name: number for number, name in enumerate(names.split(), first)})
-
-
 _FIELDS: tuple[tuple[int, int, Mapping[str, int]], ...] = (
     (0, 59, {}),
     (0, 23, {}),
     (1, 31, {}),
-    (1, 12, _numbered(_STANDARD_CRON_MONTHS, 1)),
-    (0, 6, _numbered(_STANDARD_CRON_WEEK, 0)),
+    (1, 12, {name[:3]: number for number, name in enumerate(_CRON_MONTHS.split(), 1)}),
+    (0, 6, {name[:3]: number for number, name in enumerate(_CRON_WEEK.split())}),
 )
 """The least and greatest number of each field, and its names."""
 
@@ -295,11 +280,12 @@ def is_standard_schedule(text: str) -> bool:
         every = parse_duration(text[len(_EVERY) :]) if text.startswith(_EVERY) else None
         return text in _STANDARD_CRON_NAMES or every is not None
     fields = text.split()
-    return len(fields) == len(_FIELDS) and all(map(_is_field, fields, _FIELDS))
-
-
-def _is_field(text: str, field: tuple[int, int, Mapping[str, int]]) -> bool:
-    return all(_is_part(part, *field) for part in text.split(",") if part)
+    return len(fields) == len(_FIELDS) and all(
+        _is_part(part, *field)
+        for text, field in zip(fields, _FIELDS, strict=True)
+        for part in text.split(",")
+        if part
+    )
 
 
 def _is_part(text: str, least: int, most: int, names: Mapping[str, int]) -> bool:

@@ -210,12 +210,13 @@ def crd_kinds(objects: Iterable[Json]) -> KindTable:
         kind = text_field(names, "kind")
         if kind:
             namespaced = text_field(spec, "scope") != "Cluster"
+            listed = spec["names"].get("shortNames")
             facts = KindFacts(
                 text_field(names, "plural"),
                 namespaced,
                 _versions_of(spec),
                 _schemas_of(spec),
-                _short_names_of(names),
+                tuple(map(str, listed)) if listed.__class__ is list else (),
             )
             table[text_field(spec, "group"), kind] = facts
     return MappingProxyType(table)
@@ -233,11 +234,6 @@ def _versions_of(spec: Json) -> tuple[str, ...]:
         if one.__class__ is dict and one.get("served") is not False
     )
     return tuple(filter(None, served))
-
-
-def _short_names_of(names: Json) -> tuple[str, ...]:
-    listed = names.get("shortNames")
-    return tuple(map(str, listed)) if listed.__class__ is list else ()
 
 
 def _schemas_of(spec: Json) -> Mapping[str, GivenSchema]:
@@ -292,15 +288,6 @@ def _is_version(text: str) -> bool:
     return len(text) == 2 or (text[2:-1] in _LEVELS and text[-1] in _DIGITS)
 
 
-def _two_parts(first: str, second: str) -> KindSelector:
-    if first == "*" and second == "*":
-        return KindSelector("*", "*", "*", "*")
-    is_subresource = first == "*" and second.lower() == second
-    if _is_version(first) and not is_subresource:
-        return KindSelector("*", first, second, "")
-    return KindSelector("*", "*", first, second)
-
-
 @lru_cache(maxsize=512)
 def parse_kind_selector(text: str) -> KindSelector:
     """Return the parts of `Kind`, `version/Kind` or `group/version/Kind`, maybe with a subresource.
@@ -314,7 +301,12 @@ def parse_kind_selector(text: str) -> KindSelector:
         case [kind]:
             return KindSelector("*", "*", kind, "")
         case [first, second]:
-            return _two_parts(first, second)
+            if first == "*" and second == "*":
+                return KindSelector("*", "*", "*", "*")
+            is_subresource = first == "*" and second.lower() == second
+            if _is_version(first) and not is_subresource:
+                return KindSelector("*", first, second, "")
+            return KindSelector("*", "*", first, second)
         case [version, kind, subresource] if _is_version(version):
             return KindSelector("*", version, kind, subresource)
         case [group, version, kind]:

@@ -129,7 +129,13 @@ def to_json(value: Json) -> str:
     if kind is list:
         return f"[{','.join(map(to_json, value))}]"
     if kind is float:
-        return _json_number(value)
+        if not math.isfinite(value):
+            raise ValueError(f"json: unsupported value: {format_float(value, 'g')}")
+        size = abs(value)
+        if not value or 1e-6 <= size < 1e21:
+            return format_float(value, "f")
+        text = format_float(value, "e")
+        return f"{text[:-2]}{text[-1]}" if text[-4:-1] == "e-0" else text
     if value is None:
         return "null"
     if kind is bool:
@@ -147,16 +153,6 @@ def _json_text(text: str) -> str:
 def _escape(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\u{code:04x}" if code < 0xD800 else "\ufffd"
-
-
-def _json_number(number: float) -> str:
-    if not math.isfinite(number):
-        raise ValueError(f"json: unsupported value: {format_float(number, 'g')}")
-    size = abs(number)
-    if not number or 1e-6 <= size < 1e21:
-        return format_float(number, "f")
-    text = format_float(number, "e")
-    return f"{text[:-2]}{text[-1]}" if text[-4:-1] == "e-0" else text
 
 
 def _narrow(number: float) -> float:

@@ -117,6 +117,7 @@ _ZONE_NAME = (
 _FRACTION = "[.,]([0-9]+)"
 
 
+@lru_cache(maxsize=64)
 def split_layout(layout: str) -> tuple[LayoutElement, ...]:
     """Return the elements of a layout with the text before each; the last one has no element."""
     chunks: list[LayoutElement] = []
@@ -184,7 +185,14 @@ def _skip(value: str, prefix: str) -> tuple[str, bool]:
 def _read(element: str, value: str, fields: DateFields) -> str:
     number = _NUMBERS.get(element)
     if number is not None:
-        return _read_number(number, value, fields)
+        found = re.match(number.digits, value)
+        if found is None:
+            raise _BadError
+        amount = int(found[1])
+        if not number.low <= amount <= number.high:
+            raise _RangeError(number.name)
+        setattr(fields, number.field, amount)
+        return value[found.end() :]
     if element in _NAMES:
         return _read_name(element, value, fields)
     if element[0] in "-Z":
@@ -199,17 +207,6 @@ def _read(element: str, value: str, fields: DateFields) -> str:
         raise _BadError
     fields.pm = fields.pm or value[0] in "pP"
     return value[2:]
-
-
-def _read_number(number: _Number, value: str, fields: DateFields) -> str:
-    found = re.match(number.digits, value)
-    if found is None:
-        raise _BadError
-    amount = int(found[1])
-    if not number.low <= amount <= number.high:
-        raise _RangeError(number.name)
-    setattr(fields, number.field, amount)
-    return value[found.end() :]
 
 
 def _read_name(element: str, value: str, fields: DateFields) -> str:
@@ -323,7 +320,13 @@ class Time(NamedTuple):
     def civil(self) -> tuple[int, int, int, int, int]:
         """Return year, month, day, second of the day, and weekday (0 is Sunday) in the zone."""
         days, second = divmod(self.nanoseconds // SECOND + self.offset, _DAY)
-        return (*_dates(days), second, (days + 4) % 7)
+        year = 1970 + days * 400 // 146_097
+        while _days(year, 1, 1) > days:
+            year -= 1
+        while _days(year + 1, 1, 1) <= days:
+            year += 1
+        month, day = _from_year_day(year, days - _days(year, 1, 1) + 1)
+        return year, month, day, second, (days + 4) % 7
 
     def __str__(self) -> str:
         """Return the time as RFC 3339, without its fraction of a second."""
@@ -332,14 +335,12 @@ class Time(NamedTuple):
         hour, minute = divmod(minute, 60)
         sign = "-" if year < 0 else ""
         clock = f"{hour:02d}:{minute:02d}:{second:02d}"
-        return f"{sign}{abs(year):04d}-{month:02d}-{day:02d}T{clock}{self._zone()}"
-
-    def _zone(self) -> str:
-        if not self.offset:
-            return "Z"
-        minutes = abs(self.offset) // 60
-        sign = "-" if self.offset < 0 and minutes else "+"
-        return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}"
+        zone = "Z"
+        if self.offset:
+            minutes = abs(self.offset) // 60
+            east = "-" if self.offset < 0 and minutes else "+"
+            zone = f"{east}{minutes // 60:02d}:{minutes % 60:02d}"
+        return f"{sign}{abs(year):04d}-{month:02d}-{day:02d}T{clock}{zone}"
 
 
 def from_clock(date: tuple[int, int, int], second: int, offset: int = 0) -> Time:
@@ -367,19 +368,27 @@ def parse_time(layout: str, text: str) -> Time:
     """Return the time that `text` writes in Go's `layout`; raises TimeError with Go's message."""
     fields = DateFields()
     rest = text
-    chunks = _chunks(layout)
+    chunks = split_layout(layout)
     try:
         for chunk, following in zip(chunks, (*chunks[1:], None), strict=True):
             rest = read_chunk(chunk, following, rest, fields)
         _settle_date(fields)
     except TimeError as error:
         raise TimeError(describe(str(error), layout, text)) from None
-    return _assemble(fields)
-
-
-@lru_cache(maxsize=64)
-def _chunks(layout: str) -> tuple[LayoutElement, ...]:
-    return split_layout(layout)
+    hour = fields.hour
+    if fields.pm and hour < 12:
+        hour += 12
+    elif fields.pm is False and hour == 12:
+        hour = 0
+    second = (hour * 60 + fields.minute) * 60 + fields.second
+    date = (fields.year, fields.month, fields.day)
+    if not fields.utc and fields.offset != -1:
+        return from_clock(date, second, fields.offset).add(fields.nanosecond)
+    time = from_clock(date, second).add(fields.nanosecond)
+    if not fields.utc and fields.zone.startswith("GMT") and fields.zone != "GMT":
+        # upstream: the offset in `GMT+3` moves the clock that is shown, not the point in time
+        return Time(time.nanoseconds, int(fields.zone[3:]) * 3600)
+    return time
 
 
 def _settle_date(fields: DateFields) -> None:
@@ -395,23 +404,6 @@ def _settle_date(fields: DateFields) -> None:
     fields.day = 1 if fields.day < 0 else fields.day
     if not 1 <= fields.day <= _days_in(fields.month, fields.year):
         raise TimeError(": day out of range")
-
-
-def _assemble(fields: DateFields) -> Time:
-    hour = fields.hour
-    if fields.pm and hour < 12:
-        hour += 12
-    elif fields.pm is False and hour == 12:
-        hour = 0
-    second = (hour * 60 + fields.minute) * 60 + fields.second
-    date = (fields.year, fields.month, fields.day)
-    if not fields.utc and fields.offset != -1:
-        return from_clock(date, second, fields.offset).add(fields.nanosecond)
-    time = from_clock(date, second).add(fields.nanosecond)
-    if not fields.utc and fields.zone.startswith("GMT") and fields.zone != "GMT":
-        # upstream: the offset in `GMT+3` moves the clock that is shown, not the point in time
-        return Time(time.nanoseconds, int(fields.zone[3:]) * 3600)
-    return time
 
 
 def _from_year_day(year: int, year_day: int) -> tuple[int, int]:
@@ -442,14 +434,3 @@ def _days(year: int, month: int, day: int) -> int:
     days = before * 365 + before // 4 - before // 100 + before // 400
     days += _MONTH_STARTS[month - 1] + (month > 2 and _is_leap(year)) + day - 1
     return days - _YEAR_ONE_TO_1970 // SECOND // _DAY
-
-
-def _dates(days: int) -> tuple[int, int, int]:
-    """Return year, month and day of the date that many days after 1970-01-01."""
-    year = 1970 + days * 400 // 146_097
-    while _days(year, 1, 1) > days:
-        year -= 1
-    while _days(year + 1, 1, 1) <= days:
-        year += 1
-    month, day = _from_year_day(year, days - _days(year, 1, 1) + 1)
-    return year, month, day

@@ -192,29 +192,24 @@ def _host(scheme: str, host: str) -> str:
     if "[" in host[1:]:
         raise UrlError("invalid IP-literal")
     if host.startswith("["):
-        return _bracketed(host)
+        inner, bracket, port = host[1:].rpartition("]")
+        if not bracket:
+            raise UrlError("missing ']' in host")
+        _check_port(port)
+        address, percent, zone = inner.partition("%25")
+        plain = _unescaped(address) + _unescaped(percent + zone, in_zone=True)
+        try:
+            is_short = ipaddress.ip_address(plain).version == 4
+        except ValueError:
+            raise UrlError(f"invalid host: ParseAddr({quote(plain)}): unable to parse IP") from None
+        if is_short:
+            raise UrlError("invalid IP-literal")
+        return f"[{plain}]{port}"
     # Only addresses of the web may not have several colons.
     colon = host.find(":") if scheme in {"http", "https"} else host.rfind(":")
     if colon >= 0:
         _check_port(host[colon:])
     return _unescaped(host)
-
-
-def _bracketed(host: str) -> str:
-    """Return a host that is written as `[IPV6%25ZONE]:PORT`, unescaped."""
-    inner, bracket, port = host[1:].rpartition("]")
-    if not bracket:
-        raise UrlError("missing ']' in host")
-    _check_port(port)
-    address, percent, zone = inner.partition("%25")
-    plain = _unescaped(address) + _unescaped(percent + zone, in_zone=True)
-    try:
-        is_short = ipaddress.ip_address(plain).version == 4
-    except ValueError:
-        raise UrlError(f"invalid host: ParseAddr({quote(plain)}): unable to parse IP") from None
-    if is_short:
-        raise UrlError("invalid IP-literal")
-    return f"[{plain}]{port}"
 
 
 def _check_port(text: str) -> None:

@@ -61,6 +61,7 @@ _SUBDOMAIN = _Shape(
     f" {_EDGES}",
     ("example.com",),
 )
+_LABEL_PREFIX = _SUBDOMAIN._replace(unit="bytes")
 _OLD_LABEL = _Shape(
     "[a-z]([-a-z0-9]*[a-z0-9])?",
     63,
@@ -108,7 +109,7 @@ def _label(text: str) -> list[str]:
     return [*found, "must not contain dots" if dotted else _LABEL.explanation()]
 
 
-def _qualified_name(text: str) -> list[str]:
+def _qualified_name(text: str, subdomain: _Shape = _SUBDOMAIN) -> list[str]:
     parts = text.split("/")
     if len(parts) > 2:
         form = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
@@ -116,7 +117,7 @@ def _qualified_name(text: str) -> list[str]:
     found: list[str] = []
     if len(parts) == 2:
         prefix = parts[0]
-        problems = _SUBDOMAIN.check(prefix) if prefix else ["must be non-empty"]
+        problems = subdomain.check(prefix) if prefix else ["must be non-empty"]
         found += [f"prefix part {one}" for one in problems]
     name = parts[-1]
     problems = ["must be non-empty"] if not name else _FORMATS_NAME.too_long(name)
@@ -148,37 +149,14 @@ CHECKS: MappingProxyType[str, Check] = MappingProxyType(
 )
 """By its name, what returns the problems of a text with a format."""
 
-# Labels, selectors of them, and what is wrong with a selector.
-#
-# Source of the rules: k8s.io/apimachinery pkg/labels, pkg/apis/meta/v1 (LabelSelectorAsSelector).
-
 # What is wrong with a label selector, in the words of Kubernetes.
 #
 # Results of policies show them. upstream: labels/selector.go (NewRequirement),
 # util/validation/validation.go and apis/meta/v1/helpers.go of k8s.io/apimachinery/pkg.
 
 
-_LABELS_NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_PREFIX = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-_LONGEST_NAME, _LONGEST_PREFIX = 63, 253
-_SIGNS = (
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
-    f"validation is '{_LABELS_NAME}')"
-)
-_VALUE_SIGNS = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
-    "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
-    f"'12345', regex used for validation is '({_LABELS_NAME})?')"
-)
-_PREFIX_SIGNS = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
-    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
-    f"for validation is '{_PREFIX}')"
-)
 _WITH_VALUES = frozenset({"In", "NotIn"})
 _WITHOUT_VALUES = frozenset({"Exists", "DoesNotExist"})
-_PARTS = 2
 
 
 def selector_fault(selector: Mapping[str, Json]) -> str:
@@ -225,50 +203,16 @@ def _together(faults: Sequence[str]) -> str:
 
 
 def _key_faults(key: str) -> Iterator[str]:
-    text = "; ".join(_against_key(key))
+    text = "; ".join(_qualified_name(key, _LABEL_PREFIX))
     if text:
         yield f"key: Invalid value: {quote(key)}: {text}"
 
 
-def _against_key(key: str) -> Iterator[str]:
-    parts = key.split("/")
-    if len(parts) > _PARTS:
-        with_prefix = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        yield f"a valid label key {_SIGNS} {with_prefix}"
-        return
-    if len(parts) == _PARTS:
-        yield from _against_prefix(parts[0])
-    name = parts[-1]
-    if not name:
-        yield "name part must be non-empty"
-    elif len(name.encode()) > _LONGEST_NAME:
-        yield f"name part must be no more than {_LONGEST_NAME} bytes"
-    if re.fullmatch(_LABELS_NAME, name) is None:
-        yield f"name part {_SIGNS}"
-
-
-def _against_prefix(prefix: str) -> Iterator[str]:
-    if not prefix:
-        yield "prefix part must be non-empty"
-        return
-    if len(prefix.encode()) > _LONGEST_PREFIX:
-        yield f"prefix part must be no more than {_LONGEST_PREFIX} bytes"
-    if re.fullmatch(_PREFIX, prefix) is None:
-        yield f"prefix part {_PREFIX_SIGNS}"
-
-
 def _value_faults(key: str, values: Sequence[Json]) -> Iterator[str]:
     for index, value in enumerate(values):
-        text = "; ".join(_against_value(str(value)))
+        text = "; ".join(_LABEL_VALUE.check(str(value)))
         if text:
             yield f"values[{index}][{key}]: Invalid value: {quote(str(value))}: {text}"
-
-
-def _against_value(value: str) -> Iterator[str]:
-    if len(value.encode()) > _LONGEST_NAME:
-        yield f"must be no more than {_LONGEST_NAME} bytes"
-    if value and re.fullmatch(_LABELS_NAME, value) is None:
-        yield _VALUE_SIGNS
 
 
 # Label selectors, with the wildcards that Kyverno adds to `matchLabels`.
@@ -332,10 +276,7 @@ def _fits_label(name: str, text: Json, fits_value: Callable[[str], bool]) -> boo
 
 def _expression_test(expression: Mapping[str, Json]) -> Selector:
     key, operator = expression.get("key") or "", expression.get("operator") or ""
-    return _requirement(key, operator, frozenset(expression.get("values") or ()))
-
-
-def _requirement(key: str, operator: str, values: frozenset[str]) -> Selector:
+    values = frozenset(expression.get("values") or ())
     if operator == "In":
         return lambda labels: key in labels and labels[key] in values
     if operator == "NotIn":

@@ -4,9 +4,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-# Reading Kubernetes objects that are plain data: identity and metadata.
-
-
 Json: TypeAlias = Any
 """Plain data as loaded: dict, list, str, int, float, bool or None.
 
@@ -31,11 +28,7 @@ class ObjectKey(NamedTuple):
     @property
     def title(self) -> str:
         """What a sentence calls the object."""
-        return (
-            f"{self.kind} {self.namespace}/{self.name}"
-            if self.namespace
-            else f"{self.kind} {self.name}"
-        )
+        return f"{self.kind} {self.namespace}{'/' if self.namespace else ''}{self.name}"
 
 
 _NO_KEY = ObjectKey("", "", "", "")

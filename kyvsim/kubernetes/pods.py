@@ -4,10 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
-
-# Where the built-in kinds that run Pods keep the Pod's specification.
-
+from kyvsim.kubernetes.objects import Json, object_key
 
 IN_TEMPLATE = ("spec", "template", "spec")
 
@@ -29,9 +26,6 @@ POD_SPEC_PATHS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """By kind, the fields that lead to the specification."""
-
-
-# References of a Pod to other objects, those that mutation added, and what meets them.
 
 
 Target: TypeAlias = tuple[str, str, str]
@@ -80,7 +74,10 @@ def references(obj: Json) -> list[Reference]:
     """Return the references of a Pod or Pod template, in the order in which they are named."""
     key = object_key(obj)
     found: dict[Target, Reference] = {}
-    for kind, name, place, optional in _named(_pod_spec(key, obj)):
+    spec: dict[str, Json] = obj
+    for field in POD_SPEC_PATHS.get(key.kind, IN_TEMPLATE):
+        spec = _dict(spec, field)
+    for kind, name, place, optional in _named(spec):
         if name.__class__ is not str or not name:
             continue
         target = (kind, key.namespace or "default", name)
@@ -94,13 +91,6 @@ def references(obj: Json) -> list[Reference]:
 
 
 _Name: TypeAlias = tuple[str, Json, str, bool]
-
-
-def _pod_spec(key: ObjectKey, obj: Json) -> dict[str, Json]:
-    spec: dict[str, Json] = obj
-    for field in POD_SPEC_PATHS.get(key.kind, IN_TEMPLATE):
-        spec = _dict(spec, field)
-    return spec
 
 
 def _named(spec: dict[str, Json]) -> Iterator[_Name]:

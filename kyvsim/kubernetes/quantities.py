@@ -9,11 +9,6 @@ from typing import Final
 from kyvsim.kubernetes.go_text import format_float
 from kyvsim.kubernetes.objects import Json
 
-# Numbers as Go and JSON have them, in data too, and when two values are the same.
-
-# Numbers as Go and JSON have them, and when two values are the same.
-
-
 # Numbers of plain data after a trip through JSON text: all floats, or whole ones as ints.
 
 
@@ -188,11 +183,6 @@ def _same_classes(left: Json, right: Json) -> bool:
     return True
 
 
-# Quantities and durations: what they are worth, and how they are written.
-#
-# Source of the rules: upstream k8s.io/apimachinery/pkg/api/resource (quantity.go, amount.go,
-# suffix.go), Go's time package.
-
 # Kubernetes quantities (`500m`, `1.5Gi`, `1e3`): exact values with the format they print in.
 #
 # upstream: k8s.io/apimachinery/pkg/api/resource (quantity.go, amount.go, suffix.go).
@@ -249,7 +239,10 @@ class Quantity:
         gap = self.scale - other.scale
         if gap and left and right:
             if (left < 0) != (right < 0) or abs(gap) > _MAX_DIGITS:
-                return _compare_far(self, other)
+                # By sign, then by how far the first digit is from the point.
+                sign = -1 if self.mantissa < 0 else 1
+                same_sign = (self.mantissa < 0) == (other.mantissa < 0)
+                return -sign if same_sign and self.scale <= other.scale else sign
             if gap > 0:
                 left *= 10**gap
             else:
@@ -453,14 +446,6 @@ def _without_factors(number: int, base: int) -> tuple[int, int]:
         number //= base
         times += 1
     return number, times
-
-
-def _compare_far(left: Quantity, right: Quantity) -> int:
-    """Compare two non-zero quantities by sign, then by how far their first digit stands."""
-    if (left.mantissa < 0) != (right.mantissa < 0):
-        return -1 if left.mantissa < 0 else 1
-    sign = -1 if left.mantissa < 0 else 1
-    return sign if left.scale > right.scale else -sign
 
 
 # Go durations (`1h30m`, `-1.5s`) as whole nanoseconds.

@@ -170,14 +170,10 @@ def each_match(compiled: Any, data: bytes) -> Iterator[Any]:
     last = -1
     for match in compiled.finditer(data):
         start, end = match.span()
-        if start == end and (start == last or _is_inside_character(data, start)):
+        if start == end and (start == last or (start < len(data) and data[start] & 0xC0 == 0x80)):
             continue
         last = end
         yield match
-
-
-def _is_inside_character(data: bytes, place: int) -> bool:
-    return place < len(data) and data[place] & 0xC0 == 0x80
 
 
 def as_bytes(text: str) -> bytes:

@@ -6,6 +6,7 @@ leading `v`. Ranges know `x` as a wildcard, but neither `^` nor `~`.
 
 import re
 from collections.abc import Callable
+from operator import eq, ge, gt, le, lt, ne
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -32,17 +33,7 @@ Range = Callable[[Version], bool]
 ZERO = Version(0, 0, 0)
 
 _COMPARISONS: MappingProxyType[str, Callable[[Version, Version], bool]] = MappingProxyType(
-    {
-        "": lambda left, right: left == right,
-        "=": lambda left, right: left == right,
-        "==": lambda left, right: left == right,
-        "!": lambda left, right: left != right,
-        "!=": lambda left, right: left != right,
-        ">": lambda left, right: left > right,
-        ">=": lambda left, right: left >= right,
-        "<": lambda left, right: left < right,
-        "<=": lambda left, right: left <= right,
-    }
+    {"": eq, "=": eq, "==": eq, "!": ne, "!=": ne, ">": gt, ">=": ge, "<": lt, "<=": le}
 )
 
 
@@ -60,8 +51,11 @@ def parse_range(text: str) -> Range:
     Raises ValueError with upstream's message where it describes none. As upstream, a part of one
     character is passed over.
     """
-    expanded = [_expanded(parts) for parts in _alternatives(_parts(text))]
-    alternatives = [[_comparison(part) for part in parts] for parts in expanded]
+    alternatives = [
+        # A part with an `x` stands for one or two bounds.
+        [_comparison(one) for part in parts for one in (_bounds(part) if "x" in part else (part,))]
+        for parts in _alternatives(_parts(text))
+    ]
 
     def accepts(version: Version) -> bool:
         return any(all(test(version) for test in tests) for tests in alternatives)
@@ -168,14 +162,6 @@ def _comparison(part: str) -> Range:
         problem = f"Could not parse version {quote(text)} in {whole}: {error}"
         raise ValueError(f"Could not parse Range {quote(part)}: {problem}") from None
     return lambda version: compare(version, bound)
-
-
-def _expanded(parts: list[str]) -> list[str]:
-    """Replace each part with an `x` by the one or two bounds that it stands for."""
-    expanded: list[str] = []
-    for part in parts:
-        expanded += _bounds(part) if "x" in part else (part,)
-    return expanded
 
 
 def _bounds(part: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector, format_problems
@@ -242,18 +242,14 @@ def _selector_problems(kind: str, spec: Json, template: Json) -> Iterator[str]:
 # the rules: k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation.
 
 
-_NEEDED = ("group", "scope")
-_NEEDED_NAMES = ("plural", "kind")
-
-
 def definition_problems(obj: Json) -> Iterator[str]:
     """Yield what a definition lacks to be served."""
     spec = obj.get("spec")
     names = spec.get("names") if spec.__class__ is dict else None
-    for name in _NEEDED:
+    for name in ("group", "scope"):
         if not text_field(spec, name):
             yield f"spec.{name}: Required value"
-    for name in _NEEDED_NAMES:
+    for name in ("plural", "kind"):
         if not text_field(names, name):
             yield f"spec.names.{name}: Required value"
     written = spec.get("versions") if spec.__class__ is dict else None
@@ -349,70 +345,56 @@ def _value_at(data: Json, path: tuple[str, ...]) -> Json:
 # that is absent as a whole is not looked into. upstream: k8s.io/kubernetes pkg/apis/*/validation.
 
 
-class _RequiredField(NamedTuple):
-    """A field that every part at a path must have."""
-
-    path: tuple[str, ...]
-    """Names of fields; "*" stands for each element of a list."""
-    name: str
-    problem: str = "Required value"
+_RequiredFields: TypeAlias = Mapping[str, str]
+"""Paths of fields that every part there must have, "*" for each element of a list, each with what
+is said where it is missing."""
 
 
-_RequiredFields: TypeAlias = tuple[_RequiredField, ...]
+def _required(*paths: str) -> _RequiredFields:
+    return dict.fromkeys(paths, "Required value")
+
 
 _NO_PORT = "Invalid value: 0: must be between 1 and 65535, inclusive"
-_INGRESS_PATHS = ("spec", "rules", "*", "http", "paths", "*")
-_VERBS: _RequiredFields = (
-    _RequiredField(
-        ("rules", "*"), "verbs", "Required value: verbs must contain at least one value"
-    ),
+_VERBS: _RequiredFields = MappingProxyType(
+    {"rules.*.verbs": "Required value: verbs must contain at least one value"}
 )
-_BINDING: _RequiredFields = (
-    _RequiredField((), "roleRef"),
-    _RequiredField(("roleRef",), "kind"),
-    _RequiredField(("roleRef",), "name"),
-    _RequiredField(("subjects", "*"), "kind"),
-    _RequiredField(("subjects", "*"), "name"),
+_BINDING = _required(
+    *("roleRef", "roleRef.kind", "roleRef.name", "subjects.*.kind", "subjects.*.name")
 )
-_AUTOSCALER: _RequiredFields = (
-    _RequiredField(("spec",), "scaleTargetRef"),
-    _RequiredField(("spec", "scaleTargetRef"), "kind"),
-    _RequiredField(("spec", "scaleTargetRef"), "name"),
-    _RequiredField(("spec",), "maxReplicas", "Invalid value: 0: must be greater than 0"),
+_AUTOSCALER: _RequiredFields = MappingProxyType(
+    {
+        **_required("spec.scaleTargetRef", "spec.scaleTargetRef.kind", "spec.scaleTargetRef.name"),
+        "spec.maxReplicas": "Invalid value: 0: must be greater than 0",
+    }
 )
-_RBAC = "rbac.authorization.k8s.io/v1"
+_INGRESS_PATH = "spec.rules.*.http.paths.*"
 _REQUIRED: Mapping[tuple[str, str], _RequiredFields] = MappingProxyType(
     {
-        ("v1", "LimitRange"): (_RequiredField(("spec", "limits", "*"), "type"),),
-        ("v1", "PersistentVolume"): (
-            _RequiredField(("spec",), "accessModes"),
-            _RequiredField(("spec",), "capacity"),
-        ),
-        ("v1", "PersistentVolumeClaim"): (
-            _RequiredField(
-                ("spec",), "accessModes", "Required value: at least 1 access mode is required"
-            ),
-            _RequiredField(("spec",), "resources"),
-        ),
-        ("v1", "Service"): (_RequiredField(("spec", "ports", "*"), "port", _NO_PORT),),
+        ("v1", "LimitRange"): _required("spec.limits.*.type"),
+        ("v1", "PersistentVolume"): _required("spec.accessModes", "spec.capacity"),
+        ("v1", "PersistentVolumeClaim"): {
+            "spec.accessModes": "Required value: at least 1 access mode is required",
+            **_required("spec.resources"),
+        },
+        ("v1", "Service"): {"spec.ports.*.port": _NO_PORT},
         ("autoscaling/v1", "HorizontalPodAutoscaler"): _AUTOSCALER,
         ("autoscaling/v2", "HorizontalPodAutoscaler"): _AUTOSCALER,
-        ("batch/v1", "CronJob"): (_RequiredField(("spec",), "schedule"),),
-        ("networking.k8s.io/v1", "Ingress"): (
-            _RequiredField(_INGRESS_PATHS, "backend"),
-            _RequiredField(
-                _INGRESS_PATHS, "pathType", "Required value: pathType must be specified"
+        ("batch/v1", "CronJob"): _required("spec.schedule"),
+        ("networking.k8s.io/v1", "Ingress"): {
+            **_required(f"{_INGRESS_PATH}.backend"),
+            f"{_INGRESS_PATH}.pathType": "Required value: pathType must be specified",
+            **_required(
+                f"{_INGRESS_PATH}.backend.resource.kind",
+                f"{_INGRESS_PATH}.backend.resource.name",
+                f"{_INGRESS_PATH}.backend.service.name",
             ),
-            _RequiredField((*_INGRESS_PATHS, "backend", "resource"), "kind"),
-            _RequiredField((*_INGRESS_PATHS, "backend", "resource"), "name"),
-            _RequiredField((*_INGRESS_PATHS, "backend", "service"), "name"),
-        ),
-        ("networking.k8s.io/v1", "IngressClass"): (_RequiredField(("spec",), "controller"),),
-        (_RBAC, "ClusterRole"): _VERBS,
-        (_RBAC, "ClusterRoleBinding"): _BINDING,
-        (_RBAC, "Role"): _VERBS,
-        (_RBAC, "RoleBinding"): _BINDING,
-        ("storage.k8s.io/v1", "StorageClass"): (_RequiredField((), "provisioner"),),
+        },
+        ("networking.k8s.io/v1", "IngressClass"): _required("spec.controller"),
+        (_RBAC_API, "ClusterRole"): _VERBS,
+        (_RBAC_API, "ClusterRoleBinding"): _BINDING,
+        (_RBAC_API, "Role"): _VERBS,
+        (_RBAC_API, "RoleBinding"): _BINDING,
+        ("storage.k8s.io/v1", "StorageClass"): _required("provisioner"),
     }
 )
 _LACKING: tuple[Json, ...] = (None, "", 0, [], {})
@@ -420,13 +402,14 @@ _LACKING: tuple[Json, ...] = (None, "", 0, [], {})
 
 def required_problems(obj: Json) -> Iterator[str]:
     """Yield each required field that an object lacks, in the words of Kubernetes."""
-    for field in _REQUIRED.get(object_key(obj)[:2], ()):
-        for place, part in _parts(obj, "", field.path):
-            if part.get(field.name) in _LACKING:
-                yield f"{place}{field.name}: {field.problem}"
+    for field, problem in _REQUIRED.get(object_key(obj)[:2], {}).items():
+        *path, name = field.split(".")
+        for place, part in _parts(obj, "", path):
+            if part.get(name) in _LACKING:
+                yield f"{place}{name}: {problem}"
 
 
-def _parts(part: Json, place: str, path: tuple[str, ...]) -> Iterator[tuple[str, Json]]:
+def _parts(part: Json, place: str, path: list[str]) -> Iterator[tuple[str, Json]]:
     """Yield the maps at a path that are there and not empty, each after its place."""
     if not path:
         if part.__class__ is dict and part:

@@ -30,9 +30,9 @@ from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, fa
 from kyvsim.engine.compile.tracing import CHECKED
 from kyvsim.engine.context.json_context import SKIPPED, ImageError, load_images
 from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
-from kyvsim.kubernetes.globs import GlobError, compile_glob
 from kyvsim.kubernetes.go_text import to_json
 from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.wildcard import GlobError, compile_glob
 from kyvsim.languages.cel.autogen import variants
 from kyvsim.languages.cel.exceptions import (
     CompiledExceptions,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.kubernetes.globs import GlobError, compile_glob
+from kyvsim.kubernetes.wildcard import GlobError, compile_glob
 
 
 @pytest.mark.parametrize(

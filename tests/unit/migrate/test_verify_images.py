@@ -2,8 +2,8 @@
 
 import pytest
 
-from kyvsim.kubernetes.globs import compile_glob
 from kyvsim.kubernetes.image import parse_image
+from kyvsim.kubernetes.wildcard import compile_glob
 from kyvsim.languages.classic.images import image_fits
 from kyvsim.model.migration import ConversionOutcome
 
