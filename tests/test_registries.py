@@ -20,7 +20,7 @@ from kyvsim.engine.conditions.operators import OPERATORS, operators
 from kyvsim.engine.context.json_context import ContextLoader
 from kyvsim.engine.context.loaders import FIELDS as CONTEXT_FIELDS
 from kyvsim.engine.context.loaders import loader_of
-from kyvsim.jmespath.functions.record import Function
+from kyvsim.jmespath.functions import Function
 from kyvsim.jmespath.functions.table import FAMILIES, family, functions
 from kyvsim.languages import LANGUAGES
 from kyvsim.languages.classic import suspicious

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kyvsim.chainsaw.errors import HardError, UnsupportedError
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System
-from kyvsim.jmespath.functions.record import ANY, ARRAY, NUMBER, STRING, Function
+from kyvsim.jmespath.functions import Function, function
 from kyvsim.jmespath.functions.strings import parse_json
 from kyvsim.jmespath.query import bound_queries
 from kyvsim.kubernetes.objects import Json
@@ -52,24 +52,20 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
         one.name: one
         for one in (
-            Function(
-                "as_string",
-                (ANY,),
-                STRING,
+            function(
+                "as_string(any) string",
                 "A text, or null of all else.",
                 lambda value: value if value.__class__ is str else None,
             ),
-            Function("at", (ARRAY, NUMBER), ANY, "An item of a list by its place.", _at),
-            Function("concat", (STRING, STRING), STRING, "Two texts as one.", operator.add),
-            Function(
-                "json_parse",
-                (STRING,),
-                ANY,
+            function("at(array, number) any", "An item of a list by its place.", _at),
+            function("concat(string, string) string", "Two texts as one.", operator.add),
+            function(
+                "json_parse(string) any",
                 "What a JSON text says.",
                 lambda text: floated(parse_json(text)),
             ),
-            Function("trim_space", (STRING,), STRING, "A text without blanks around.", str.strip),
-            Function("wildcard", (STRING, STRING), ("boolean",), "Whether a text fits.", matches),
+            function("trim_space(string) string", "A text without blanks around.", str.strip),
+            function("wildcard(string, string) boolean", "Whether a text fits.", matches),
         )
     }
 )

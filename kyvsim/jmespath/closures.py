@@ -3,7 +3,7 @@
 Truth and type names are those of upstream's evaluator.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import chain, repeat
 from operator import ge, gt, le, lt
 from types import MappingProxyType
@@ -35,31 +35,28 @@ NUMERIC: Final = frozenset({int, float})
 """Classes whose zero is true: upstream's truth is `value or value.__class__ in NUMERIC`."""
 
 
-def _is_numbers(value: Json) -> bool:
-    return value.__class__ is list and all(item.__class__ is float for item in value)
+def _is_list_of(kind: type) -> Callable[[Json], bool]:
+    return lambda value: value.__class__ is list and all(item.__class__ is kind for item in value)
 
 
-def _is_strings(value: Json) -> bool:
-    return value.__class__ is list and all(item.__class__ is str for item in value)
-
-
-def _type_checks() -> tuple[tuple[str, Callable[[Json], bool]], ...]:
-    return (
-        ("number", lambda value: value.__class__ is float),
-        ("string", lambda value: value.__class__ is str),
-        ("array", lambda value: value.__class__ is list),
-        ("object", lambda value: value.__class__ is dict),
-        ("array[number]", _is_numbers),
-        ("array[string]", _is_strings),
-        ("expref", callable),
-    )
+_TYPE_CHECKS: Final[Mapping[str, Callable[[Json], bool]]] = MappingProxyType(
+    {
+        "number": lambda value: value.__class__ is float,
+        "string": lambda value: value.__class__ is str,
+        "array": lambda value: value.__class__ is list,
+        "object": lambda value: value.__class__ is dict,
+        "array[number]": _is_list_of(float),
+        "array[string]": _is_list_of(str),
+        "expref": callable,
+    }
+)
 
 
 def type_check(types: tuple[str, ...]) -> Callable[[Json], bool] | None:
     """Return the test of an argument against a record's types; None where all are welcome."""
     if "any" in types:
         return None
-    checks = tuple(check for name, check in _type_checks() if name in types)
+    checks = tuple(check for name, check in _TYPE_CHECKS.items() if name in types)
     if len(checks) == 1:
         return checks[0]
     return lambda value: any(check(value) for check in checks)
@@ -91,9 +88,8 @@ def field(key: str) -> Run:
 
 
 def fields(keys: tuple[str, ...]) -> Run:
-    """Return the closure of `a.b.c`: a try at the whole way, the rules only if it fails."""
-    short = _SHORT_WAYS.get(len(keys))
-    return short(keys) if short else _long_way(keys)
+    """Return the closure of `a.b.c`: a try at the whole path, the rules only if it fails."""
+    return _SHORT_PATHS.get(len(keys), _long_path)(keys)
 
 
 def _walk(value: Json, keys: tuple[str, ...]) -> Json:
@@ -107,7 +103,7 @@ def _walk(value: Json, keys: tuple[str, ...]) -> Json:
     return value
 
 
-def _long_way(keys: tuple[str, ...]) -> Run:
+def _long_path(keys: tuple[str, ...]) -> Run:
     def run(value: Json) -> Json:
         found = value
         try:
@@ -156,7 +152,9 @@ def _four_fields(keys: tuple[str, ...]) -> Run:
     return run
 
 
-_SHORT_WAYS: Final = MappingProxyType({2: _two_fields, 3: _three_fields, 4: _four_fields})
+_SHORT_PATHS: Final[Mapping[int, Callable[[tuple[str, ...]], Run]]] = MappingProxyType(
+    {1: lambda keys: field(keys[0]), 2: _two_fields, 3: _three_fields, 4: _four_fields}
+)
 
 
 def in_turn(parts: tuple[Run, ...]) -> Run:
@@ -199,21 +197,14 @@ def index(place: int) -> Run:
 
 def cut(start: int | None, stop: int | None, step: int | None) -> Run:
     """Return the closure of `[start:stop:step]`."""
-    if step == 0:
-        return _fails("Invalid slice, step cannot be 0")
     part = slice(start, stop, step)
 
     def run(value: Json) -> Json:
-        return value[part] if value.__class__ is list else None
-
-    return run
-
-
-def _fails(message: str) -> Run:
-    def run(value: Json) -> Json:
-        if value.__class__ is list:
-            raise QueryError(message)
-        return None
+        if value.__class__ is not list:
+            return None
+        if step == 0:
+            raise QueryError("Invalid slice, step cannot be 0")
+        return value[part]
 
     return run
 

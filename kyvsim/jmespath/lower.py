@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from kyvsim.jmespath import closures
 from kyvsim.jmespath.closures import MissingValue, Run, type_check
 from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions.record import Function
+from kyvsim.jmespath.functions import Function
 from kyvsim.jmespath.parse import Tree
 from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.objects import Json
@@ -39,7 +39,9 @@ def call(name: str, function: Function | None, arguments: tuple[Run, ...], syste
     """Return the closure of `name(arguments)`; `function` is None where there is no such one."""
     if function is None:
         return _failing_call(arguments, f"unknown function: {name}")
-    code, meter = _bound(function, system), system.meter
+    code, meter = function.code, system.meter
+    if function.needs_system:
+        code = partial(code, system)
     if not function.arguments:
 
         def run(value: Json) -> Json:
@@ -59,13 +61,6 @@ def call(name: str, function: Function | None, arguments: tuple[Run, ...], syste
     if len(arguments) == 2:
         return _call_two(arguments, checks, code, meter)
     return _checked(arguments, checks, code, meter)
-
-
-def _bound(function: Function, system: System) -> Callable[..., Json]:
-    code = function.code
-    if not function.needs_system:
-        return code
-    return partial(code, system)
 
 
 def _check(types: tuple[str, ...]) -> Callable[[Json], None]:
@@ -199,41 +194,15 @@ def _children(tree: Tree, context: LoweringContext) -> tuple[Run, ...]:
     return tuple(lower(child, context) for child in tree["children"])
 
 
-def _field(tree: Tree, _: LoweringContext) -> Run:
-    return closures.field(tree["value"])
-
-
-def _identity(_: Tree, __: LoweringContext) -> Run:
-    return closures.identity
-
-
-def _literal(tree: Tree, _: LoweringContext) -> Run:
-    value = tree["value"]
-    return lambda _: value
-
-
 def _variable(tree: Tree, context: LoweringContext) -> Run:
     name = tree["value"]
     if name not in context.bindings:
         return _failing(f"variable not defined: {name}")
-    value = context.bindings[name]
+    return _constant(context.bindings[name])
+
+
+def _constant(value: Json) -> Run:
     return lambda _: value
-
-
-def _index(tree: Tree, _: LoweringContext) -> Run:
-    return closures.index(tree["value"])
-
-
-def _slice(tree: Tree, _: LoweringContext) -> Run:
-    return closures.cut(*tree["children"])
-
-
-def _empty(_: Tree, __: LoweringContext) -> Run:
-    return _failing("Unknown AST node: ASTEmpty")
-
-
-def _nameless_call(_: Tree, __: LoweringContext) -> Run:
-    return _failing("invalid node value type")
 
 
 def _failing(message: str) -> Run:
@@ -259,17 +228,13 @@ def _chain(tree: Tree, context: LoweringContext) -> Run:
             keys.append(step["value"])
             continue
         if keys:
-            parts.append(_fields(tuple(keys)))
+            parts.append(closures.fields(tuple(keys)))
             keys = []
         if step is not None:
             parts.append(lower(step, context))
     if not parts:
         return closures.identity
     return parts[0] if len(parts) == 1 else closures.in_turn(tuple(parts))
-
-
-def _fields(keys: tuple[str, ...]) -> Run:
-    return closures.field(keys[0]) if len(keys) == 1 else closures.fields(keys)
 
 
 def _projection(tree: Tree, context: LoweringContext) -> Run:
@@ -280,10 +245,6 @@ def _projection(tree: Tree, context: LoweringContext) -> Run:
     if right["type"] == "field":
         return closures.project_field(left, right["value"])
     return closures.project(left, lower(right, context.without_hook()), context.system.meter)
-
-
-def _flatten(tree: Tree, context: LoweringContext) -> Run:
-    return closures.flatten(lower(tree["children"][0], context), context.system.meter)
 
 
 def _filter(tree: Tree, context: LoweringContext) -> Run:
@@ -334,14 +295,6 @@ def _values(tree: Tree, context: LoweringContext) -> Run:
     return closures.project_values(lower(of, context), right, context.system.meter)
 
 
-def _negation(tree: Tree, context: LoweringContext) -> Run:
-    return closures.negate(lower(tree["children"][0], context))
-
-
-def _list(tree: Tree, context: LoweringContext) -> Run:
-    return closures.listed(_children(tree, context))
-
-
 def _map(tree: Tree, context: LoweringContext) -> Run:
     pairs = tuple((pair["value"], lower(pair["children"][0], context)) for pair in tree["children"])
     return closures.keyed(pairs)
@@ -360,34 +313,34 @@ def _call(tree: Tree, context: LoweringContext) -> Run:
     return call(name, function, arguments, context.system)
 
 
-def _stray_reference(_: Tree, __: LoweringContext) -> Run:
-    """Lower `&key` where no function takes it: upstream prints it as an empty map."""
-    return lambda _: {}
-
-
 _LOWERINGS: Final[Mapping[str, Callable[[Tree, LoweringContext], Run]]] = MappingProxyType(
     {
         "and_expression": _of_two(closures.both),
         "comparator": _comparator,
-        "current": _identity,
-        "empty": _empty,
-        "expref": _stray_reference,
-        "field": _field,
+        "current": lambda *_: closures.identity,
+        "empty": lambda *_: _failing("Unknown AST node: ASTEmpty"),
+        # Where no function takes it, upstream prints `&key` as an empty map.
+        "expref": lambda *_: lambda _: {},
+        "field": lambda tree, _: closures.field(tree["value"]),
         "filter_projection": _filter,
-        "flatten": _flatten,
+        "flatten": lambda tree, context: closures.flatten(
+            lower(tree["children"][0], context), context.system.meter
+        ),
         "function_expression": _call,
-        "identity": _identity,
-        "index": _index,
+        "identity": lambda *_: closures.identity,
+        "index": lambda tree, _: closures.index(tree["value"]),
         "index_expression": _chain,
-        "literal": _literal,
+        "literal": lambda tree, _: _constant(tree["value"]),
         "multi_select_dict": _map,
-        "multi_select_list": _list,
-        "nameless_call": _nameless_call,
-        "not_expression": _negation,
+        "multi_select_list": lambda tree, context: closures.listed(_children(tree, context)),
+        "nameless_call": lambda *_: _failing("invalid node value type"),
+        "not_expression": lambda tree, context: closures.negate(
+            lower(tree["children"][0], context)
+        ),
         "or_expression": _of_two(closures.either),
         "pipe": _of_two(closures.pipe),
         "projection": _projection,
-        "slice": _slice,
+        "slice": lambda tree, _: closures.cut(*tree["children"]),
         "subexpression": _chain,
         "variable": _variable,
         "value_projection": _values,

@@ -154,23 +154,20 @@ def parse(expression: str, *, bindings: bool = False, with_spans: bool = False) 
     are remembered, and nobody changes them: checks read what is compiled later.
     """
     if not with_spans and len(expression) <= _SHORT:
-        return _remembered(expression, bindings=bindings)
+        return _remembered(expression, bindings, with_spans=False)
     return _parse(expression, bindings, with_spans=with_spans)
-
-
-@lru_cache(maxsize=256)
-def _remembered(expression: str, *, bindings: bool) -> Tree:
-    return _parse(expression, bindings, with_spans=False)
 
 
 def _parse(expression: str, bindings: bool, *, with_spans: bool) -> Tree:
     try:
-        return _ExpressionParser(
-            expression, tokenize(expression, bindings=bindings), with_spans
-        ).whole()
+        tokens = tokenize(expression, bindings=bindings)
+        return _ExpressionParser(expression, tokens, with_spans).whole()
     except RecursionError:
         message = "SyntaxError: the expression is nested too deeply"
     raise QuerySyntaxError(message, expression, 0)
+
+
+_remembered = lru_cache(maxsize=256)(_parse)
 
 
 def _node(kind: str, *children: Any) -> Tree:

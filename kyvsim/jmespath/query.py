@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.jmespath.closures import MissingValue, Run
 from kyvsim.jmespath.errors import NotFoundError, QuerySyntaxError
-from kyvsim.jmespath.functions.record import Function
+from kyvsim.jmespath.functions import Function
 from kyvsim.jmespath.functions.table import function_named, functions
 from kyvsim.jmespath.lower import LoweringContext, lower
 from kyvsim.jmespath.parse import Tree, parse

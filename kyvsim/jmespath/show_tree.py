@@ -6,7 +6,7 @@ A slice shows its numbers where upstream shows their addresses.
 
 from collections.abc import Iterator
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from kyvsim.jmespath.parse import Tree, parse
 from kyvsim.kubernetes.go_text import format_float, to_json
@@ -14,39 +14,14 @@ from kyvsim.kubernetes.objects import Json
 
 _NAMES: Final = MappingProxyType(
     {
-        "and_expression": "AndExpression",
-        "comparator": "Comparator",
         "current": "CurrentNode",
-        "empty": "Empty",
         "expref": "ExpRef",
-        "field": "Field",
-        "filter_projection": "FilterProjection",
-        "flatten": "Flatten",
-        "function_expression": "FunctionExpression",
-        "identity": "Identity",
-        "index": "Index",
-        "index_expression": "IndexExpression",
-        "key_val_pair": "KeyValPair",
-        "literal": "Literal",
         "multi_select_dict": "MultiSelectHash",
-        "multi_select_list": "MultiSelectList",
         "nameless_call": "FunctionExpression",
-        "not_expression": "NotExpression",
-        "or_expression": "OrExpression",
-        "pipe": "Pipe",
-        "projection": "Projection",
-        "slice": "Slice",
-        "subexpression": "Subexpression",
-        "value_projection": "ValueProjection",
     }
 )
+"""Names that are not the type in camel case."""
 _NESTED: Final = ("subexpression", "index_expression")
-
-
-class _Node(NamedTuple):
-    name: str
-    value: str | None
-    children: tuple[Tree, ...]
 
 
 def show_tree(expression: str) -> str:
@@ -55,32 +30,31 @@ def show_tree(expression: str) -> str:
 
 
 def _lines(tree: Tree, indent: int) -> Iterator[str]:
-    node = _node(tree)
+    name, value, children = _node(tree)
     edge, inner = " " * indent, " " * (indent + 2)
-    yield f"{edge}{node.name} {{\n"
-    if node.value is not None:
-        yield f"{inner}value: {node.value}\n"
-    if node.children:
+    yield f"{edge}{name} {{\n"
+    if value is not None:
+        yield f"{inner}value: {value}\n"
+    if children:
         yield f"{inner}children: {{\n"
-        for child in node.children:
+        for child in children:
             yield from _lines(child, indent + 4)
     yield f"{edge}}}\n"
 
 
-def _node(tree: Tree) -> _Node:
+def _node(tree: Tree) -> tuple[str, str | None, list[Tree]]:
+    """Return the name of a node, its value as it is shown, and its children."""
     kind, children = tree["type"], tree["children"]
     if kind == "slice":
-        return _Node("ASTSlice", ":".join("" if n is None else str(n) for n in children), ())
+        return "ASTSlice", ":".join("" if n is None else str(n) for n in children), []
     if kind in _NESTED and len(children) > 2:
         first = {"type": kind, "children": children[:-1]}
         children = [first, children[-1]]
-    return _Node(f"AST{_NAMES[kind]}", _value(kind, tree.get("value")), tuple(children))
-
-
-def _value(kind: str, value: Json) -> str | None:
+    name = _NAMES.get(kind) or kind.title().replace("_", "")
+    value: Json = tree.get("value")
     if kind == "comparator":
-        return f"t{value.upper()}"
-    return None if value is None else _go_syntax(value)
+        return f"AST{name}", f"t{value.upper()}", children
+    return f"AST{name}", None if value is None else _go_syntax(value), children
 
 
 def _go_syntax(value: Json) -> str:

@@ -296,18 +296,16 @@ def compile_template(data: Json, system: System, on_node: VariableHook | None = 
         is_text = data.__class__ is str and "{{" in data
         part = _text(data, "", system, on_node) if is_text else _part(data, "", system)
     except SubstitutionError as error:
-        return Template(False, None, frozenset(), _raising(error))
+        message, not_found = error.message, error.not_found
+
+        def fail(_: RuleScope) -> Json:
+            raise SubstitutionError(message, not_found=not_found)
+
+        return Template(False, None, frozenset(), fail)
     if part.render is None:
         value = part.value
         return Template(True, value, frozenset(), lambda _: value)
     return Template(False, None, part.names, part.render)
-
-
-def _raising(error: SubstitutionError) -> Render:
-    def render(_: RuleScope) -> Json:
-        raise SubstitutionError(error.message, not_found=error.not_found)
-
-    return render
 
 
 def _part(data: Json, path: str, system: System) -> _RenderedPart:

@@ -157,12 +157,8 @@ def current_path(path: str, start: tuple[str, ...]) -> str:
     parts = [re.sub(_ESCAPED, r"\1", part) for part in re.findall(_PART, path)]
     if "foreach" in parts:
         parts = parts[parts.index("foreach") + 1 :]
-    return _expression([*start, *parts[2:]])
-
-
-def _expression(parts: list[str]) -> str:
     written = ""
-    for part in parts:
+    for part in (*start, *parts[2:]):
         if part.isascii() and part.isdigit():
             written += f"[{part}]"
             continue

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from kyvsim.api.cel import EXPRESSION_KINDS, signatures
-from kyvsim.jmespath.functions.record import ANY, ARRAY, Function
+from kyvsim.jmespath.functions import Function
 from kyvsim.jmespath.functions.table import functions
 
 Kinds = tuple[str, ...]
 """Types of JMESPath, any of them."""
+ANY: Kinds = ("any",)
+ARRAY: Kinds = ("array",)
 
 TEXTS = (
     *("", "a", "é", "\\u0000", "\\u202e", "\\x1b[31m", "a.b.c", "1", "-1", "9" * 40, "1.5", "NaN"),

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions.record import ANY, ARRAY, NUMBER, Function, FunctionExample
+from kyvsim.jmespath.functions import function
 from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import (
@@ -216,75 +216,51 @@ def _power_of_ten(exponent: int) -> float:
 
 
 FUNCTIONS = (
-    Function(
-        "add",
-        (ANY, ANY),
-        ANY,
+    function(
+        "add(any, any) any",
         "the sum of two numbers, two quantities or two durations",
         add,
-        examples=(
-            FunctionExample("add(`1`, `2`)", 3.0),
-            FunctionExample("add('1Gi', '1Mi')", "1025Mi"),
-        ),
+        ("add(`1`, `2`)", 3.0),
+        ("add('1Gi', '1Mi')", "1025Mi"),
     ),
-    Function(
-        "sum",
-        (ARRAY,),
-        ANY,
+    function(
+        "sum(array) any",
         "the sum of a list of numbers, quantities or durations; an empty list is an error",
         total,
-        examples=(FunctionExample("sum(@)", "1h1m30s", ["1h", "90s"]),),
+        ("sum(@)", "1h1m30s", ["1h", "90s"]),
     ),
-    Function(
-        "subtract",
-        (ANY, ANY),
-        ANY,
+    function(
+        "subtract(any, any) any",
         "the difference of two numbers, two quantities or two durations",
         subtract,
-        examples=(FunctionExample("subtract('1Gi', '512Mi')", "512Mi"),),
+        ("subtract('1Gi', '512Mi')", "512Mi"),
     ),
-    Function(
-        "multiply",
-        (ANY, ANY),
-        ANY,
+    function(
+        "multiply(any, any) any",
         "a number, quantity or duration times a number",
         multiply,
-        examples=(
-            FunctionExample("multiply('1Gi', `2`)", "2Gi"),
-            FunctionExample("multiply(`2`, '1h')", "2h0m0s"),
-        ),
+        ("multiply('1Gi', `2`)", "2Gi"),
+        ("multiply(`2`, '1h')", "2h0m0s"),
     ),
-    Function(
-        "divide",
-        (ANY, ANY),
-        ANY,
+    function(
+        "divide(any, any) any",
         "the quotient: a number where both sides are alike, else a quantity or duration",
         divide,
-        examples=(
-            FunctionExample("divide('1Gi', '512Mi')", 2.0),
-            FunctionExample("divide('1Gi', `3`)", "357913941"),
-        ),
+        ("divide('1Gi', '512Mi')", 2.0),
+        ("divide('1Gi', `3`)", "357913941"),
     ),
-    Function(
-        "modulo",
-        (ANY, ANY),
-        ANY,
+    function(
+        "modulo(any, any) any",
         "the rest of a division of whole numbers, quantities or durations",
         modulo,
-        examples=(
-            FunctionExample("modulo(`7`, `3`)", 1.0),
-            FunctionExample("modulo('25s', '10s')", "5s"),
-        ),
+        ("modulo(`7`, `3`)", 1.0),
+        ("modulo('25s', '10s')", "5s"),
     ),
-    Function(
-        "round",
-        (NUMBER, NUMBER),
-        NUMBER,
+    function(
+        "round(number, number) number",
         "the number with so many decimal places, halves rounded away from zero",
         round_half_away,
-        examples=(
-            FunctionExample("round(`2.675`, `2`)", 2.68),
-            FunctionExample("round(`-2.5`, `0`)", -3.0),
-        ),
+        ("round(`2.675`, `2`)", 2.68),
+        ("round(`-2.5`, `0`)", -3.0),
     ),
 )

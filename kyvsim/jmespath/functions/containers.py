@@ -5,19 +5,7 @@ from operator import gt, lt
 from typing import Final
 
 from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions.record import (
-    ANY,
-    ARRAY,
-    BOOLEAN,
-    EXPREF,
-    NUMBER,
-    NUMBERS,
-    OBJECT,
-    STRING,
-    STRINGS,
-    Function,
-    FunctionExample,
-)
+from kyvsim.jmespath.functions import function
 from kyvsim.kubernetes.go_text import format_float
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import deep_equal
@@ -80,48 +68,30 @@ def label_match(wanted: dict[str, Json], labels: dict[str, Json]) -> bool:
 
 
 CONTAINERS = (
-    Function(
-        "lookup",
-        (OBJECT + ARRAY, STRING + NUMBER),
-        ANY,
+    function(
+        "lookup(object|array, string|number) any",
         "the value at a key of a map or an index of a list; null where there is none",
         lookup,
-        examples=(
-            FunctionExample("lookup(@, 'a')", 1, {"a": 1}),
-            FunctionExample("lookup(@, `1`)", "y", ["x", "y"]),
-        ),
+        ("lookup(@, 'a')", 1, {"a": 1}),
+        ("lookup(@, `1`)", "y", ["x", "y"]),
     ),
-    Function(
-        "items",
-        (OBJECT + ARRAY, STRING, STRING),
-        ARRAY,
+    function(
+        "items(object|array, string, string) array",
         "one object for each entry of a map or list, its key and value under the names given",
         items,
-        examples=(FunctionExample("items(@, 'k', 'v')", [{"k": "a", "v": 1}], {"a": 1}),),
+        ("items(@, 'k', 'v')", [{"k": "a", "v": 1}], {"a": 1}),
     ),
-    Function(
-        "object_from_lists",
-        (ARRAY, ARRAY),
-        OBJECT,
+    function(
+        "object_from_lists(array, array) object",
         "a map made of a list of keys and a list of values",
         object_from_lists,
-        examples=(
-            FunctionExample(
-                "object_from_lists(k, v)", {"a": "x", "b": None}, {"k": ["a", "b"], "v": ["x"]}
-            ),
-        ),
+        ("object_from_lists(k, v)", {"a": "x", "b": None}, {"k": ["a", "b"], "v": ["x"]}),
     ),
-    Function(
-        "label_match",
-        (OBJECT, OBJECT),
-        BOOLEAN,
+    function(
+        "label_match(object, object) boolean",
         "whether the second map has every entry of the first",
         label_match,
-        examples=(
-            FunctionExample(
-                "label_match(a, b)", True, {"a": {"x": "1"}, "b": {"x": "1", "y": "2"}}
-            ),
-        ),
+        ("label_match(a, b)", True, {"a": {"x": "1"}, "b": {"x": "1", "y": "2"}}),
     ),
 )
 
@@ -171,10 +141,6 @@ def _key_kind(value: Json) -> type:
     return kind
 
 
-def _sort(items: list[Json]) -> list[Json]:
-    return sorted(items)
-
-
 def _sort_by(items: list[Json], reference: Callable[[Json], Json]) -> list[Json]:
     if len(items) < 2:
         return items
@@ -187,52 +153,40 @@ def _sort_by(items: list[Json], reference: Callable[[Json], Json]) -> list[Json]
 
 
 ORDERING: Final = (
-    Function(
-        "max",
-        (NUMBERS + STRINGS,),
-        NUMBER + STRING,
+    function(
+        "max(array[number]|array[string]) number|string",
         "the greatest item",
         _extreme(gt),
-        examples=(FunctionExample("max(`[1, 3, 2]`)", 3.0),),
+        ("max(`[1, 3, 2]`)", 3.0),
     ),
-    Function(
-        "max_by",
-        (ARRAY, EXPREF),
-        ANY,
+    function(
+        "max_by(array, expref) any",
         "the item with the greatest value",
         _extreme_by(gt),
-        examples=(FunctionExample("max_by(@, &a)", {"a": 2.0}, [{"a": 1.0}, {"a": 2.0}]),),
+        ("max_by(@, &a)", {"a": 2.0}, [{"a": 1.0}, {"a": 2.0}]),
     ),
-    Function(
-        "min",
-        (NUMBERS + STRINGS,),
-        NUMBER + STRING,
+    function(
+        "min(array[number]|array[string]) number|string",
         "the smallest item",
         _extreme(lt),
-        examples=(FunctionExample("min(`[3, 1, 2]`)", 1.0),),
+        ("min(`[3, 1, 2]`)", 1.0),
     ),
-    Function(
-        "min_by",
-        (ARRAY, EXPREF),
-        ANY,
+    function(
+        "min_by(array, expref) any",
         "the item with the smallest value",
         _extreme_by(lt),
-        examples=(FunctionExample("min_by(@, &a)", {"a": 1.0}, [{"a": 1.0}, {"a": 2.0}]),),
+        ("min_by(@, &a)", {"a": 1.0}, [{"a": 1.0}, {"a": 2.0}]),
     ),
-    Function(
-        "sort",
-        (STRINGS + NUMBERS,),
-        ARRAY,
+    function(
+        "sort(array[string]|array[number]) array",
         "the items in order",
-        _sort,
-        examples=(FunctionExample("sort(`[2, 1]`)", [1.0, 2.0]),),
+        sorted,
+        ("sort(`[2, 1]`)", [1.0, 2.0]),
     ),
-    Function(
-        "sort_by",
-        (ARRAY, EXPREF),
-        ARRAY,
+    function(
+        "sort_by(array, expref) array",
         "the items in the order of a value of theirs",
         _sort_by,
-        examples=(FunctionExample("sort_by(@, &a)[0].a", 1.0, [{"a": 2.0}, {"a": 1.0}]),),
+        ("sort_by(@, &a)[0].a", 1.0, [{"a": 2.0}, {"a": 1.0}]),
     ),
 )

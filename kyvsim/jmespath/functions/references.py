@@ -7,7 +7,7 @@ import ipaddress
 from functools import lru_cache
 
 from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions.record import BOOLEAN, STRING, Function, FunctionExample
+from kyvsim.jmespath.functions import function
 from kyvsim.kubernetes.go_url import UrlError, parse_url
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.semver import ZERO, Range, parse_range, parse_version
@@ -74,37 +74,27 @@ def host_of(url: str) -> str:
 
 
 FUNCTIONS = (
-    Function(
-        "image_normalize",
-        (STRING,),
-        STRING,
+    function(
+        "image_normalize(string) string",
         "the full reference of an image: registry, path, and tag or digest",
         image_normalize,
-        examples=(FunctionExample("image_normalize('nginx')", "docker.io/nginx:latest"),),
+        ("image_normalize('nginx')", "docker.io/nginx:latest"),
     ),
-    Function(
-        "semver_compare",
-        (STRING, STRING),
-        BOOLEAN,
+    function(
+        "semver_compare(string, string) boolean",
         "whether a version lies in a range such as `>=1.2.0 <2.0.0 || 3.x`",
         semver_compare,
-        examples=(
-            FunctionExample("semver_compare('1.5.0', '>=1.2.0 <2.0.0')", output=True),
-            FunctionExample("semver_compare('2.1.0', '1.x')", output=False),
-        ),
+        ("semver_compare('1.5.0', '>=1.2.0 <2.0.0')", True),
+        ("semver_compare('2.1.0', '1.x')", False),
     ),
-    Function(
-        "is_external_url",
-        (STRING,),
-        BOOLEAN,
+    function(
+        "is_external_url(string) boolean",
         "whether a URL leads outside: not to a loopback or private address. Decided offline "
         "from the text alone: no name is resolved. One word (`localhost`) and endings such as "
         "`.svc` or `.internal` are inside, other names are outside",
         is_external_url,
-        examples=(
-            FunctionExample("is_external_url('http://10.0.0.1/x')", output=False),
-            FunctionExample("is_external_url('https://8.8.8.8')", output=True),
-            FunctionExample("is_external_url('https://api.default.svc')", output=False),
-        ),
+        ("is_external_url('http://10.0.0.1/x')", False),
+        ("is_external_url('https://8.8.8.8')", True),
+        ("is_external_url('https://api.default.svc')", False),
     ),
 )

@@ -4,31 +4,15 @@ upstream: kyverno/go-jmespath `functions.go`. `sum` is Kyverno's own and stands 
 """
 
 import math
-from collections.abc import Callable
+from types import MappingProxyType
 from typing import Final
 
 from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions.record import (
-    ANY,
-    ARRAY,
-    BOOLEAN,
-    EXPREF,
-    NUMBER,
-    NUMBERS,
-    OBJECT,
-    STRING,
-    STRINGS,
-    Function,
-    FunctionExample,
-)
+from kyvsim.jmespath.functions import function
 from kyvsim.kubernetes.go_text import to_json
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import parse_float
 from kyvsim.model.ports import SHORT, System
-
-
-def _abs(number: float) -> float:
-    return abs(number)
 
 
 def _avg(numbers: list[float]) -> float:
@@ -56,36 +40,11 @@ def _contains(search: Json, wanted: Json) -> bool:
     return any(item.__class__ is kind and item == wanted for item in search)
 
 
-def _ends_with(text: str, ending: str) -> bool:
-    return text.endswith(ending)
-
-
-def _starts_with(text: str, start: str) -> bool:
-    return text.startswith(start)
-
-
 def _join(system: System, separator: str, texts: list[str]) -> str:
     length = sum(map(len, texts)) + len(separator) * len(texts)
     if length > SHORT:
         system.meter.spend_text(length)
     return separator.join(texts)
-
-
-def _keys(mapping: dict[str, Json]) -> list[str]:
-    """Return the keys in order; upstream's order is random."""
-    return sorted(mapping)
-
-
-def _values(mapping: dict[str, Json]) -> list[Json]:
-    return [mapping[key] for key in sorted(mapping)]
-
-
-def _length(value: Json) -> float:
-    return float(len(value))
-
-
-def _map(reference: Callable[[Json], Json], items: list[Json]) -> list[Json]:
-    return [reference(item) for item in items]
 
 
 def _merge(*mappings: Json) -> dict[str, Json]:
@@ -96,18 +55,6 @@ def _merge(*mappings: Json) -> dict[str, Json]:
             raise QueryError("JMESPath function 'merge': an argument is not of type object")
         merged.update(mapping)
     return merged
-
-
-def _not_null(*values: Json) -> Json:
-    return next((value for value in values if value is not None), None)
-
-
-def _reverse(value: Json) -> Json:
-    return value[::-1]
-
-
-def _to_array(value: Json) -> list[Json]:
-    return value if value.__class__ is list else [value]
 
 
 def _to_number(value: Json) -> float | None:
@@ -129,177 +76,114 @@ def _to_string(system: System, value: Json) -> str:
         raise QueryError(str(error)) from None
 
 
+_TYPE_NAMES: Final = MappingProxyType(
+    {float: "number", str: "string", list: "array", dict: "object", bool: "boolean"}
+    | {type(None): "null"}
+)
+
+
 def _type(value: Json) -> str:
-    if value is None:
-        return "null"
-    for kind, name in (
-        (float, "number"),
-        (str, "string"),
-        (list, "array"),
-        (dict, "object"),
-        (bool, "boolean"),
-    ):
-        if value.__class__ is kind:
-            return name
-    raise QueryError("unknown type")
+    name = _TYPE_NAMES.get(value.__class__)
+    if name is None:
+        raise QueryError("unknown type")
+    return name
 
 
 STANDARD: Final = (
-    Function(
-        "abs",
-        (NUMBER,),
-        NUMBER,
-        "the number without its sign",
-        _abs,
-        examples=(FunctionExample("abs(`-2`)", 2.0),),
-    ),
-    Function(
-        "avg",
-        (NUMBERS,),
-        NUMBER,
-        "the mean of the numbers",
-        _avg,
-        examples=(FunctionExample("avg(`[1, 2]`)", 1.5),),
-    ),
-    Function(
-        "ceil",
-        (NUMBER,),
-        NUMBER,
-        "the next whole number upwards",
-        _ceil,
-        examples=(FunctionExample("ceil(`1.2`)", 2.0),),
-    ),
-    Function(
-        "contains",
-        (ARRAY + STRING, ANY),
-        BOOLEAN,
+    function("abs(number) number", "the number without its sign", abs, ("abs(`-2`)", 2.0)),
+    function("avg(array[number]) number", "the mean of the numbers", _avg, ("avg(`[1, 2]`)", 1.5)),
+    function("ceil(number) number", "the next whole number upwards", _ceil, ("ceil(`1.2`)", 2.0)),
+    function(
+        "contains(array|string, any) boolean",
         "tells if the item or text is in there",
         _contains,
-        examples=(FunctionExample("contains('kyverno', 'ver')", True),),
+        ("contains('kyverno', 'ver')", True),
     ),
-    Function(
-        "ends_with",
-        (STRING, STRING),
-        BOOLEAN,
+    function(
+        "ends_with(string, string) boolean",
         "tells if the text ends so",
-        _ends_with,
-        examples=(FunctionExample("ends_with('a.tar', '.tar')", True),),
+        str.endswith,
+        ("ends_with('a.tar', '.tar')", True),
     ),
-    Function(
-        "floor",
-        (NUMBER,),
-        NUMBER,
-        "the next whole number downwards",
-        _floor,
-        examples=(FunctionExample("floor(`1.8`)", 1.0),),
+    function(
+        "floor(number) number", "the next whole number downwards", _floor, ("floor(`1.8`)", 1.0)
     ),
-    Function(
-        "join",
-        (STRING, STRINGS),
-        STRING,
+    function(
+        "join(string, array[string]) string",
         "the texts with the separator between them",
         _join,
+        ("join('-', ['a', 'b'])", "a-b", {}),
         needs_system=True,
-        examples=(FunctionExample("join('-', ['a', 'b'])", "a-b", {}),),
     ),
-    Function(
-        "keys",
-        (OBJECT,),
-        ARRAY,
+    function(
+        "keys(object) array",
         "the keys, in order",
-        _keys,
-        examples=(FunctionExample("keys(@)", ["a", "b"], {"b": 1.0, "a": 2.0}),),
+        sorted,
+        ("keys(@)", ["a", "b"], {"b": 1.0, "a": 2.0}),
     ),
-    Function(
-        "length",
-        (STRING + ARRAY + OBJECT,),
-        NUMBER,
+    function(
+        "length(string|array|object) number",
         "how many characters, items or keys",
-        _length,
-        examples=(FunctionExample("length('abc')", 3.0),),
+        lambda value: float(len(value)),
+        ("length('abc')", 3.0),
     ),
-    Function(
-        "map",
-        (EXPREF, ARRAY),
-        ARRAY,
+    function(
+        "map(expref, array) array",
         "the expression's value for every item",
-        _map,
-        examples=(FunctionExample("map(&a, @)", [1.0, None], [{"a": 1.0}, {}]),),
+        lambda reference, items: [*map(reference, items)],
+        ("map(&a, @)", [1.0, None], [{"a": 1.0}, {}]),
     ),
-    Function(
-        "merge",
-        (OBJECT,),
-        OBJECT,
+    function(
+        "merge(object) object",
         "one map of all; later ones win",
         _merge,
+        ("merge(`{}`, @)", {"a": 1.0}, {"a": 1.0}),
         variadic=True,
-        examples=(FunctionExample("merge(`{}`, @)", {"a": 1.0}, {"a": 1.0}),),
     ),
-    Function(
-        "not_null",
-        (ANY,),
-        ANY,
+    function(
+        "not_null(any) any",
         "the first value that is not null",
-        _not_null,
+        lambda *values: next((one for one in values if one is not None), None),
+        ("not_null(missing, 'z')", "z", {}),
         variadic=True,
-        examples=(FunctionExample("not_null(missing, 'z')", "z", {}),),
     ),
-    Function(
-        "reverse",
-        (ARRAY + STRING,),
-        ARRAY + STRING,
+    function(
+        "reverse(array|string) array|string",
         "the items or characters turned round",
-        _reverse,
-        examples=(FunctionExample("reverse('abc')", "cba"),),
+        lambda value: value[::-1],
+        ("reverse('abc')", "cba"),
     ),
-    Function(
-        "starts_with",
-        (STRING, STRING),
-        BOOLEAN,
+    function(
+        "starts_with(string, string) boolean",
         "tells if the text starts so",
-        _starts_with,
-        examples=(FunctionExample("starts_with('kyverno', 'ky')", True),),
+        str.startswith,
+        ("starts_with('kyverno', 'ky')", True),
     ),
-    Function(
-        "to_array",
-        (ANY,),
-        ARRAY,
+    function(
+        "to_array(any) array",
         "the value in a list, unless it is one",
-        _to_array,
-        examples=(FunctionExample("to_array('a')", ["a"]),),
+        lambda value: value if value.__class__ is list else [value],
+        ("to_array('a')", ["a"]),
     ),
-    Function(
-        "to_number",
-        (ANY,),
-        NUMBER,
+    function(
+        "to_number(any) number",
         "the number that the text shows, or null",
         _to_number,
-        examples=(FunctionExample("to_number('1.5')", 1.5),),
+        ("to_number('1.5')", 1.5),
     ),
-    Function(
-        "to_string",
-        (ANY,),
-        STRING,
+    function(
+        "to_string(any) string",
         "the text itself, or the JSON text of the value",
         _to_string,
+        ("to_string(`[1]`)", "[1]"),
         needs_system=True,
-        examples=(FunctionExample("to_string(`[1]`)", "[1]"),),
     ),
-    Function(
-        "type",
-        (ANY,),
-        STRING,
-        "the name of the value's type",
-        _type,
-        examples=(FunctionExample("type('a')", "string"),),
-    ),
-    Function(
-        "values",
-        (OBJECT,),
-        ARRAY,
+    function("type(any) string", "the name of the value's type", _type, ("type('a')", "string")),
+    function(
+        "values(object) array",
         "the values in the order of their keys",
-        _values,
-        examples=(FunctionExample("values(@)", [2.0, 1.0], {"b": 1.0, "a": 2.0}),),
+        lambda mapping: [mapping[key] for key in sorted(mapping)],
+        ("values(@)", [2.0, 1.0], {"b": 1.0, "a": 2.0}),
     ),
 )
 """The functions, by name."""

@@ -8,16 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions.record import (
-    ANY,
-    BOOLEAN,
-    NUMBER,
-    OBJECT,
-    STRING,
-    STRINGS,
-    Function,
-    FunctionExample,
-)
+from kyvsim.jmespath.functions import function
 from kyvsim.kubernetes import go_text
 from kyvsim.kubernetes.go_random_text import Chance, make_random
 from kyvsim.kubernetes.go_text import (
@@ -131,106 +122,74 @@ def path_canonicalize(path: str) -> str:
 
 
 FUNCTIONS = (
-    Function(
-        "compare",
-        (STRING, STRING),
-        NUMBER,
+    function(
+        "compare(string, string) number",
         "-1, 0 or 1 by alphabetical order; the result is no float, so `==` with a number is false",
         compare,
-        examples=(
-            FunctionExample("compare('a', 'b')", -1),
-            FunctionExample("compare('a', 'a')", 0),
-        ),
+        ("compare('a', 'b')", -1),
+        ("compare('a', 'a')", 0),
     ),
-    Function(
-        "equal_fold",
-        (STRING, STRING),
-        BOOLEAN,
+    function(
+        "equal_fold(string, string) boolean",
         "whether two texts are the same but for upper and lower case",
         equal_fold,
-        examples=(FunctionExample("equal_fold('Go', 'GO')", output=True),),
+        ("equal_fold('Go', 'GO')", True),
     ),
-    Function(
-        "replace",
-        (STRING, STRING, STRING, NUMBER),
-        STRING,
+    function(
+        "replace(string, string, string, number) string",
         "puts the third text in place of the second, so many times (negative: always)",
         replace,
+        ("replace('a.b.c', '.', '-', `1`)", "a-b.c"),
         needs_system=True,
-        examples=(FunctionExample("replace('a.b.c', '.', '-', `1`)", "a-b.c"),),
     ),
-    Function(
-        "replace_all",
-        (STRING, STRING, STRING),
-        STRING,
+    function(
+        "replace_all(string, string, string) string",
         "puts the third text in every place of the second",
         replace_all,
+        ("replace_all('a.b.c', '.', '-')", "a-b-c"),
         needs_system=True,
-        examples=(FunctionExample("replace_all('a.b.c', '.', '-')", "a-b-c"),),
     ),
-    Function(
-        "to_upper",
-        (STRING,),
-        STRING,
-        "the text in upper case",
-        upper,
-        examples=(FunctionExample("to_upper('abc')", "ABC"),),
+    function(
+        "to_upper(string) string", "the text in upper case", upper, ("to_upper('abc')", "ABC")
     ),
-    Function(
-        "to_lower",
-        (STRING,),
-        STRING,
-        "the text in lower case",
-        lower,
-        examples=(FunctionExample("to_lower('ABC')", "abc"),),
+    function(
+        "to_lower(string) string", "the text in lower case", lower, ("to_lower('ABC')", "abc")
     ),
-    Function(
-        "trim",
-        (STRING, STRING),
-        STRING,
+    function(
+        "trim(string, string) string",
         "the text without any of the second text's characters at both ends",
         trim,
-        examples=(FunctionExample("trim('--ab-', '-')", "ab"),),
+        ("trim('--ab-', '-')", "ab"),
     ),
-    Function(
-        "trim_prefix",
-        (STRING, STRING),
-        STRING,
+    function(
+        "trim_prefix(string, string) string",
         "the text without the second text in front",
         trim_prefix,
-        examples=(FunctionExample("trim_prefix('v1.2', 'v')", "1.2"),),
+        ("trim_prefix('v1.2', 'v')", "1.2"),
     ),
-    Function(
-        "split",
-        (STRING, STRING),
-        STRINGS,
+    function(
+        "split(string, string) array[string]",
         "the parts of a text between separators",
         split,
-        examples=(FunctionExample("split('a,b', ',')", ["a", "b"]),),
+        ("split('a,b', ',')", ["a", "b"]),
     ),
-    Function(
-        "truncate",
-        (STRING, NUMBER),
-        STRING,
+    function(
+        "truncate(string, number) string",
         "the first characters of a text; the length is a number in backticks",
         truncate,
-        examples=(FunctionExample("truncate('abcdef', `3`)", "abc"),),
+        ("truncate('abcdef', `3`)", "abc"),
     ),
-    Function(
-        "to_boolean",
-        (STRING,),
-        BOOLEAN,
+    function(
+        "to_boolean(string) boolean",
         "true or false from its name in any case; other texts are an error",
         to_boolean,
-        examples=(FunctionExample("to_boolean('True')", output=True),),
+        ("to_boolean('True')", True),
     ),
-    Function(
-        "path_canonicalize",
-        (STRING,),
-        STRING,
+    function(
+        "path_canonicalize(string) string",
         "the shortest form of a path: no double slashes, no `.`, `..` resolved",
         path_canonicalize,
-        examples=(FunctionExample("path_canonicalize('/a//b/../c/')", "/a/c"),),
+        ("path_canonicalize('/a//b/../c/')", "/a/c"),
     ),
 )
 
@@ -335,39 +294,31 @@ def pattern_match(pattern: str, source: str | float) -> bool:
 
 
 REGEXES = (
-    Function(
-        "regex_replace_all",
-        (STRING, STRING + NUMBER, STRING + NUMBER),
-        STRING,
+    function(
+        "regex_replace_all(string, string|number, string|number) string",
         "puts the third text in place of every match; `$1` and `${name}` stand for groups",
         regex_replace_all,
+        ("regex_replace_all('a(b+)', 'xabbx', '[$1]')", "x[bb]x"),
         needs_system=True,
-        examples=(FunctionExample("regex_replace_all('a(b+)', 'xabbx', '[$1]')", "x[bb]x"),),
     ),
-    Function(
-        "regex_replace_all_literal",
-        (STRING, STRING + NUMBER, STRING + NUMBER),
-        STRING,
+    function(
+        "regex_replace_all_literal(string, string|number, string|number) string",
         "puts the third text in place of every match, as it stands",
         regex_replace_all_literal,
+        ("regex_replace_all_literal('b+', 'abba', '$1')", "a$1a"),
         needs_system=True,
-        examples=(FunctionExample("regex_replace_all_literal('b+', 'abba', '$1')", "a$1a"),),
     ),
-    Function(
-        "regex_match",
-        (STRING, STRING + NUMBER),
-        BOOLEAN,
+    function(
+        "regex_match(string, string|number) boolean",
         "whether the RE2 expression fits somewhere in a text or number",
         regex_match,
-        examples=(FunctionExample("regex_match('^v[0-9]+$', 'v12')", output=True),),
+        ("regex_match('^v[0-9]+$', 'v12')", True),
     ),
-    Function(
-        "pattern_match",
-        (STRING, STRING + NUMBER),
-        BOOLEAN,
+    function(
+        "pattern_match(string, string|number) boolean",
         "whether a whole text or number fits a pattern: `*` any run, `?` one character",
         pattern_match,
-        examples=(FunctionExample("pattern_match('nginx:*', 'nginx:1.25')", output=True),),
+        ("pattern_match('nginx:*', 'nginx:1.25')", True),
     ),
 )
 
@@ -412,37 +363,29 @@ def parse_yaml(text: str) -> Json:
 
 
 ENCODING = (
-    Function(
-        "base64_decode",
-        (STRING,),
-        STRING,
+    function(
+        "base64_decode(string) string",
         "the text that a base64 text holds; the alphabet is the standard one, with padding",
         base64_decode,
-        examples=(FunctionExample("base64_decode('aGk=')", "hi"),),
+        ("base64_decode('aGk=')", "hi"),
     ),
-    Function(
-        "base64_encode",
-        (STRING,),
-        STRING,
+    function(
+        "base64_encode(string) string",
         "the base64 form of a text",
         base64_encode,
-        examples=(FunctionExample("base64_encode('hi')", "aGk="),),
+        ("base64_encode('hi')", "aGk="),
     ),
-    Function(
-        "parse_json",
-        (STRING,),
-        ANY,
+    function(
+        "parse_json(string) any",
         "the value that a JSON text holds",
         parse_json,
-        examples=(FunctionExample("""parse_json('{"a": [1]}')""", {"a": [1.0]}),),
+        ("""parse_json('{"a": [1]}')""", {"a": [1.0]}),
     ),
-    Function(
-        "parse_yaml",
-        (STRING,),
-        ANY,
+    function(
+        "parse_yaml(string) any",
         "the value that the first document of a YAML text holds",
         parse_yaml,
-        examples=(FunctionExample("parse_yaml('a: yes')", {"a": True}),),
+        ("parse_yaml('a: yes')", {"a": True}),
     ),
 )
 
@@ -472,33 +415,23 @@ def md5(text: str) -> str:
 
 
 HASHES = (
-    Function(
-        "sha256",
-        (STRING,),
-        STRING,
+    function(
+        "sha256(string) string",
         "the SHA-256 hash of a text, e.g. for unique names of bounded length",
         sha256,
-        examples=(
-            FunctionExample(
-                "sha256('a')", "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
-            ),
-        ),
+        ("sha256('a')", "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"),
     ),
-    Function(
-        "sha1",
-        (STRING,),
-        STRING,
+    function(
+        "sha1(string) string",
         "the SHA-1 hash of a text",
         sha1,
-        examples=(FunctionExample("sha1('a')", "86f7e437faa5a7fce15d1ddcb9eaeaea377667b8"),),
+        ("sha1('a')", "86f7e437faa5a7fce15d1ddcb9eaeaea377667b8"),
     ),
-    Function(
-        "md5",
-        (STRING,),
-        STRING,
+    function(
+        "md5(string) string",
         "the MD5 hash of a text",
         md5,
-        examples=(FunctionExample("md5('a')", "0cc175b9c0f1b6a831c399e269772661"),),
+        ("md5('a')", "0cc175b9c0f1b6a831c399e269772661"),
     ),
 )
 
@@ -519,14 +452,12 @@ def random(system: System, pattern: str) -> str:
 
 
 RANDOMNESS = (
-    Function(
-        "random",
-        (STRING,),
-        STRING,
+    function(
+        "random(string) string",
         "a random text that fits a regular expression without Perl syntax, such as `[0-9a-z]{8}`",
         random,
+        ("random('[a]{5}')", "aaaaa"),
         needs_system=True,
-        examples=(FunctionExample("random('[a]{5}')", "aaaaa"),),
     ),
 )
 
@@ -547,10 +478,8 @@ def x509_decode(text: str) -> Json:
 
 
 CERTIFICATES = (
-    Function(
-        "x509_decode",
-        (STRING,),
-        OBJECT,
+    function(
+        "x509_decode(string) object",
         "the fields of a certificate or signing request in PEM form; its key must be an RSA key",
         x509_decode,
     ),

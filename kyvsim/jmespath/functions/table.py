@@ -10,7 +10,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Final
 
-from kyvsim.jmespath.functions.record import Function
+from kyvsim.jmespath.functions import Function
 from kyvsim.jmespath.functions.standard import STANDARD
 
 FAMILIES: Final[Mapping[str, str]] = MappingProxyType(

@@ -6,7 +6,7 @@ upstream: pkg/engine/jmespath/time.go.
 from datetime import datetime
 
 from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions.record import BOOLEAN, STRING, Function, FunctionExample
+from kyvsim.jmespath.functions import function
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.go_time import Time, TimeError, from_clock, parse_rfc3339, parse_time
 from kyvsim.kubernetes.quantities import (
@@ -77,14 +77,11 @@ def time_parse(layout: str, text: str) -> str:
         return str(_time(text, layout))
     seconds = parse_int(text)
     if seconds is None:
-        raise QueryError(f"strconv.ParseInt: parsing {quote(text)}: {_why_no_int(text)}")
+        digits = text[1:] if text[:1] in ("+", "-") else text
+        is_number = digits.isascii() and digits.isdigit()
+        reason = "value out of range" if is_number else "invalid syntax"
+        raise QueryError(f"strconv.ParseInt: parsing {quote(text)}: {reason}")
     return str(from_clock((1970, 1, 1), seconds))
-
-
-def _why_no_int(text: str) -> str:
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    is_number = digits.isascii() and digits.isdigit()
-    return "value out of range" if is_number else "invalid syntax"
 
 
 def time_to_cron(time: str) -> str:
@@ -125,117 +122,71 @@ def time_truncate(time: str, duration: str) -> str:
 
 
 FUNCTIONS = (
-    Function(
-        "time_since",
-        (STRING, STRING, STRING),
-        STRING,
+    function(
+        "time_since(string, string, string) string",
         "the duration between two times in a layout (empty: RFC 3339); an empty end means now",
         time_since,
+        ("time_since('', '2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", "24h0m0s"),
         needs_system=True,
-        examples=(
-            FunctionExample(
-                "time_since('', '2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", "24h0m0s"
-            ),
-        ),
     ),
-    Function("time_now", (), STRING, "the current time", time_now, needs_system=True),
-    Function(
-        "time_now_utc", (), STRING, "the current time in UTC", time_now_utc, needs_system=True
-    ),
-    Function(
-        "time_to_cron",
-        (STRING,),
-        STRING,
+    function("time_now() string", "the current time", time_now, needs_system=True),
+    function("time_now_utc() string", "the current time in UTC", time_now_utc, needs_system=True),
+    function(
+        "time_to_cron(string) string",
         "a cron expression for the minute of a time",
         time_to_cron,
-        examples=(FunctionExample("time_to_cron('2024-01-01T15:04:05Z')", "4 15 1 1 1"),),
+        ("time_to_cron('2024-01-01T15:04:05Z')", "4 15 1 1 1"),
     ),
-    Function(
-        "time_add",
-        (STRING, STRING),
-        STRING,
+    function(
+        "time_add(string, string) string",
         "the time later by a duration",
         time_add,
-        examples=(
-            FunctionExample("time_add('2024-01-01T00:00:00Z', '1h')", "2024-01-01T01:00:00Z"),
-        ),
+        ("time_add('2024-01-01T00:00:00Z', '1h')", "2024-01-01T01:00:00Z"),
     ),
-    Function(
-        "time_parse",
-        (STRING, STRING),
-        STRING,
+    function(
+        "time_parse(string, string) string",
         "a time in a Go layout (or, after a number, in seconds since 1970) as RFC 3339",
         time_parse,
-        examples=(
-            FunctionExample("time_parse('02 Jan 2006', '03 Feb 2024')", "2024-02-03T00:00:00Z"),
-        ),
+        ("time_parse('02 Jan 2006', '03 Feb 2024')", "2024-02-03T00:00:00Z"),
     ),
-    Function(
-        "time_utc",
-        (STRING,),
-        STRING,
+    function(
+        "time_utc(string) string",
         "the time in UTC",
         time_utc,
-        examples=(
-            FunctionExample("time_utc('2024-01-01T00:00:00+02:00')", "2023-12-31T22:00:00Z"),
-        ),
+        ("time_utc('2024-01-01T00:00:00+02:00')", "2023-12-31T22:00:00Z"),
     ),
-    Function(
-        "time_diff",
-        (STRING, STRING),
-        STRING,
+    function(
+        "time_diff(string, string) string",
         "the duration from the first time to the second",
         time_diff,
-        examples=(
-            FunctionExample("time_diff('2024-01-01T00:00:00Z', '2024-01-01T00:01:00Z')", "1m0s"),
-        ),
+        ("time_diff('2024-01-01T00:00:00Z', '2024-01-01T00:01:00Z')", "1m0s"),
     ),
-    Function(
-        "time_before",
-        (STRING, STRING),
-        BOOLEAN,
+    function(
+        "time_before(string, string) boolean",
         "whether the first time is earlier than the second",
         time_before,
-        examples=(
-            FunctionExample(
-                "time_before('2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", output=True
-            ),
-        ),
+        ("time_before('2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", True),
     ),
-    Function(
-        "time_after",
-        (STRING, STRING),
-        BOOLEAN,
+    function(
+        "time_after(string, string) boolean",
         "whether the first time is later than the second",
         time_after,
-        examples=(
-            FunctionExample(
-                "time_after('2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", output=False
-            ),
-        ),
+        ("time_after('2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", False),
     ),
-    Function(
-        "time_between",
-        (STRING, STRING, STRING),
-        BOOLEAN,
+    function(
+        "time_between(string, string, string) boolean",
         "whether the first time lies between the two others, both excluded",
         time_between,
-        examples=(
-            FunctionExample(
-                "time_between(@[1], @[0], @[2])",
-                True,
-                ["2024-01-01T00:00:00Z", "2024-01-02T00:00:00Z", "2024-01-03T00:00:00Z"],
-            ),
+        (
+            "time_between(@[1], @[0], @[2])",
+            True,
+            ["2024-01-01T00:00:00Z", "2024-01-02T00:00:00Z", "2024-01-03T00:00:00Z"],
         ),
     ),
-    Function(
-        "time_truncate",
-        (STRING, STRING),
-        STRING,
+    function(
+        "time_truncate(string, string) string",
         "the time rounded down to a multiple of a duration",
         time_truncate,
-        examples=(
-            FunctionExample("time_truncate('2024-01-01T10:47:00Z', '15m')", "2024-01-01T10:45:00Z"),
-        ),
+        ("time_truncate('2024-01-01T10:47:00Z', '15m')", "2024-01-01T10:45:00Z"),
     ),
 )
