@@ -1,13 +1,13 @@
-"""Tokens to a tree, with macros expanded; the syntax errors are those of upstream's parser."""
+"""Text to tokens, and these to a tree with macros expanded; the errors are upstream's."""
 
+import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import count
 from types import MappingProxyType
+from typing import NamedTuple
 
-from kyvsim.cel import lexer
 from kyvsim.cel.errors import Issue
-from kyvsim.cel.lexer import Token, tokenize
 from kyvsim.cel.macros import Ids, MacroError, expand
 from kyvsim.cel.nodes import (
     Call,
@@ -22,6 +22,171 @@ from kyvsim.cel.nodes import (
     StructLiteral,
     dotted_name,
 )
+from kyvsim.cel.values import UInt
+
+# Text → tokens.
+#
+# Source of the grammar: upstream cel-go parser/gen/CEL.g4.
+
+_TEXT_BODY = (
+    r"(?:\\[abfnrtv\"'\\?`]|\\[xX][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}"
+    r"|\\[0-3][0-7]{2}"
+)
+_STRING = (
+    rf'"""{_TEXT_BODY}|[^\\])*?"""'
+    rf"|'''{_TEXT_BODY}|[^\\])*?'''"
+    rf'|"{_TEXT_BODY}|[^\\"\n\r]++)*+"'
+    rf"|'{_TEXT_BODY}|[^\\'\n\r]++)*+'"
+    r'|[rR]"""(?:.|\n)*?"""'
+    r"|[rR]'''(?:.|\n)*?'''"
+    r'|[rR]"[^"\n\r]*"'
+    r"|[rR]'[^'\n\r]*'"
+)
+_TOKEN = re.compile(
+    r"(?P<space>(?:[\t \r\n\f]+|//[^\n]*)+)"
+    rf"|(?P<bytes>[bB](?:{_STRING}))"
+    rf"|(?P<string>{_STRING})"
+    r"|(?P<double>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+"
+    r"|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
+    r"|(?P<uint>(?:0x[0-9a-fA-F]+|[0-9]+)[uU])"
+    r"|(?P<int>0x[0-9a-fA-F]+|[0-9]+)"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<escaped>`[A-Za-z0-9_./ -]+`)"
+    r"|(?P<sign>==|!=|<=|>=|&&|\|\||[\[\]{}().,<>?:+*/%!-])"
+)
+_UNENDED = re.compile(r"[rRbB]{0,2}(\"|')[^\n\r]*")
+
+
+class Token(NamedTuple):
+    """A piece of the text; `kind` is `sign` for operators and for the words `in`, `true`, …."""
+
+    kind: str
+    text: str
+    at: int
+
+
+KEYWORDS = frozenset({"in", "true", "false", "null"})
+
+
+def tokenize(text: str) -> tuple[list[Token], list[Issue]]:
+    """Return the tokens with an `end` token last, and an issue for each piece that is none."""
+    tokens: list[Token] = []
+    issues: list[Issue] = []
+    at, end = 0, len(text)
+    while at < end:
+        found = _TOKEN.match(text, at)
+        if found is None:
+            piece = _unknown(text, at)
+            shown = piece.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+            issues.append(Issue(at, f"Syntax error: token recognition error at: '{shown}'"))
+            at += len(piece)
+            continue
+        kind = found.lastgroup or ""
+        if kind == "name" and found[0] in KEYWORDS:
+            kind = "sign"
+        if kind != "space":
+            tokens.append(Token(kind, found[0], at))
+        at = found.end()
+    tokens.append(Token("end", "<EOF>", end))
+    return tokens, issues
+
+
+def _unknown(text: str, at: int) -> str:
+    unended = _UNENDED.match(text, at)
+    if unended:
+        return unended[0]
+    # A sign of two characters that is cut short takes the one that spoils it along.
+    return text[at : at + 2] if text[at] in "=&|" else text[at]
+
+
+# What the texts of number and string tokens stand for.
+#
+# Source of the rules: upstream cel-go parser/unescape.go, parser/parser.go.
+
+_ESCAPE = re.compile(r"\\(?:[xX]([0-9a-fA-F]{2})|u(.{4})|U(.{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
+_SIMPLE = MappingProxyType(dict(zip("abfnrtv\\'\"`?", "\a\b\f\n\r\t\v\\'\"`?", strict=True)))
+_LIMIT = 1 << 63
+_MAX_DIGITS = 400
+
+
+def read_int(text: str) -> int:
+    """Return the int that a token writes; raises ValueError where it is no int64."""
+    number = -_digits(text[1:]) if text.startswith("-") else _digits(text)
+    if not -_LIMIT <= number < _LIMIT:
+        raise ValueError("invalid int literal")
+    return number
+
+
+def _digits(text: str) -> int:
+    if len(text) > _MAX_DIGITS:
+        return 2 * _LIMIT
+    return int(text, 16 if text.startswith("0x") else 10)
+
+
+def read_uint(text: str) -> UInt:
+    """Return the uint that a token writes; raises ValueError where it is no uint64."""
+    number = _digits(text[:-1])
+    if number >= 2 * _LIMIT:
+        raise ValueError("invalid uint literal")
+    return UInt(number)
+
+
+def read_double(text: str) -> float:
+    """Return the double that a token writes; raises ValueError where it is out of range."""
+    number = float(text)
+    if number in {float("inf"), float("-inf")}:
+        raise ValueError("invalid double literal")
+    return number
+
+
+def read_string(token: str) -> str:
+    """Return the text that a string token writes; raises ValueError on a bad escape."""
+    body, raw = _body(token)
+    if raw or "\\" not in body:
+        return body
+    return _ESCAPE.sub(_character, body)
+
+
+def read_bytes(token: str) -> bytes:
+    """Return the bytes that a bytes token writes; raises ValueError on a bad escape."""
+    body, raw = _body(token[1:])
+    if raw or "\\" not in body:
+        return body.encode()
+    pieces: list[bytes] = []
+    start = 0
+    for found in _ESCAPE.finditer(body):
+        pieces.append(body[start : found.start()].encode())
+        pieces.append(_byte(found))
+        start = found.end()
+    pieces.append(body[start:].encode())
+    return b"".join(pieces)
+
+
+def _body(token: str) -> tuple[str, bool]:
+    raw = token[0] in "rR"
+    text = (token[1:] if raw else token).replace("\r\n", "\n").replace("\r", "\n")
+    quotes = 3 if text[:3] in {'"""', "'''"} and len(text) >= 6 else 1
+    return text[quotes:-quotes], raw
+
+
+def _character(found: re.Match[str]) -> str:
+    byte, short, long, octal, simple = found.groups()
+    if simple is not None:
+        return _SIMPLE[simple]
+    code = int(octal, 8) if octal else int(byte or short or long, 16)
+    if code > 0x10FFFF or 0xD800 <= code < 0xE000:
+        raise ValueError("invalid unicode code point")
+    return chr(code)
+
+
+def _byte(found: re.Match[str]) -> bytes:
+    byte, short, long, octal, simple = found.groups()
+    if short or long:
+        raise ValueError("unable to unescape string")
+    if simple is not None:
+        return _SIMPLE[simple].encode()
+    return bytes([int(octal, 8) & 0xFF if octal else int(byte, 16)])
+
 
 # A place in a list of tokens, and what upstream's parser says of tokens that do not fit there.
 #
@@ -149,13 +314,8 @@ _OPERAND = f"{{'[', '{{', '(', {_START}"
 _INDEX = _OPERAND.replace("'!'", "'!', '?'")
 _ARGUMENT = f"{{'[', '{{', '(', ')', {_START}"
 _READERS: MappingProxyType[str, Callable[[str], object]] = MappingProxyType(
-    {
-        "int": lexer.read_int,
-        "uint": lexer.read_uint,
-        "double": lexer.read_double,
-        "string": lexer.read_string,
-        "bytes": lexer.read_bytes,
-    }
+    {"int": read_int, "uint": read_uint, "double": read_double}
+    | {"string": read_string, "bytes": read_bytes}
 )
 _CONSTANTS = MappingProxyType({"true": True, "false": False, "null": None})
 

@@ -27,8 +27,7 @@ from kyvsim.cel.values import (
 )
 from kyvsim.kubernetes.go_text import json_kind, quote, to_json
 from kyvsim.kubernetes.objects import Json
-from kyvsim.patch.json_patch import PatchOperation, apply_operations
-from kyvsim.patch.json_pointer import KUBERNETES, parse_pointer
+from kyvsim.patch.json_patch import KUBERNETES, PatchOperation, apply_operations, parse_pointer
 from kyvsim.patch.merge_types import FindType
 from kyvsim.patch.nodes import FailedTestError, PatchError
 from kyvsim.patch.structured_merge import Foreign, apply_structured_merge

@@ -2,9 +2,16 @@
 
 import pytest
 
-from kyvsim.cel.lexer import read_bytes, read_double, read_int, read_string, read_uint
 from kyvsim.cel.nodes import Bind, Call, Ident, ListLiteral, Literal, Loop, MapLiteral, Select
-from kyvsim.cel.parser import ExpressionSyntaxError, parse
+from kyvsim.cel.parser import (
+    ExpressionSyntaxError,
+    parse,
+    read_bytes,
+    read_double,
+    read_int,
+    read_string,
+    read_uint,
+)
 
 # What the texts of tokens stand for, up to the last and from the first that they cannot be.
 

@@ -6,14 +6,15 @@ import pytest
 
 from kyvsim.model.ports import BudgetError
 from kyvsim.patch.json_patch import (
+    KUBERNETES,
     PatchOperation,
     apply_json_patch,
     apply_operations,
     compile_json_patch,
+    parse_pointer,
     prepare_operations,
     read_patch_text,
 )
-from kyvsim.patch.json_pointer import KUBERNETES, parse_pointer
 from kyvsim.patch.nodes import FailedTestError, PatchError
 
 

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from kyvsim.yaml.cuts import cut_bytes
 from kyvsim.yaml.lines import NeedsFullParser
-from kyvsim.yaml.list_items import read_items
+from kyvsim.yaml.list_items import cut_bytes, read_items
 from kyvsim.yaml.text import find_position, load_first, split_chunks
 
 
