@@ -80,4 +80,4 @@ def _plain(one: DiagnosticCode) -> dict[str, Any]:
         for name, example in (("bad", one.bad), ("good", one.good))
         if example
     }
-    return {**one._asdict(), **told, "beside": dict(files_of(one.beside))}
+    return {**one._asdict(), **told, "beside": dict(files_of(one.beside)), "page": one.page}

@@ -7,17 +7,19 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.package_data import read_text
+from kyvsim.model.diagnostic import Severity
 from kyvsim.report.style import TextLayout, wrapped
 
-# What the codes of diagnostics mean: the one place where it is written, for people and for pages.
+# The descriptions of all codes are in `codes/`, one file for each group. They are shown by
+# `kyvsim rule`, editors and reports; docs/diagnostics.md and docs/diagnostics/ are generated.
 #
-# Each file in `codes/` is a group. A code is a heading, `## KV202 what it is about`, with text on
-# why it is reported, and blocks of YAML: `bad` has the code, `good` says what was meant without it.
-# They are files of a folder in which a command is typed that reports the code: what follows the
-# word `bad`, or `lint example.yaml`. A comment that is nothing but a name (`# values.yaml`) begins
-# a file; what comes before any is `example.yaml`. Files of a block `beside` lie beside both.
-# `{deprecated}` ends the heading of a code of what has a successor. `kyvsim rule` shows it, as
-# editors do, and docs/diagnostics.md is made of it.
+# A code is a heading, `## KV202 deprecated field {warning, deprecated}`: its title, and in braces
+# its severities, if they are not `error` alone, and `deprecated` if what it is about still works
+# and has a successor. Below it are paragraphs on what is wrong, why it matters and how to fix it,
+# and blocks of YAML: `bad` has the code, `good` is the corrected form. They are files of a folder
+# in which the command after the word `bad` (`lint example.yaml` if there is none) reports the code.
+# A comment that is nothing but a name (`# values.yaml`) begins a file; what comes before any is
+# `example.yaml`. Files of a block `beside` are in the folder of both.
 
 
 _GROUPS: Final = (
@@ -41,7 +43,8 @@ _BLOCK: Final = re.compile(
     r"^```yaml (bad|good|beside)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
 _FILE: Final = re.compile(r"^# (\S*\.\w+)\n", re.MULTILINE)
-_DEPRECATED: Final = " {deprecated}"
+_HEADING: Final = re.compile(r"^## (KV\d+) (.*?)(?: \{(.*)\})?$", re.MULTILINE)
+_DEPRECATED: Final = "deprecated"
 
 
 class CodeExample(NamedTuple):
@@ -59,6 +62,8 @@ class DiagnosticCode(NamedTuple):
     code: str
     title: str
     group: str
+    severities: tuple[Severity, ...] = (Severity.ERROR,)
+    """With which it is reported, without `--strict`."""
     why: str = ""
     """Paragraphs, in Markdown; "" where the message says it all."""
     bad: CodeExample | None = None
@@ -69,6 +74,19 @@ class DiagnosticCode(NamedTuple):
     """The files that lie beside both."""
     deprecated: bool = False
     """Whether what it is about still works, and has a successor."""
+
+    @property
+    def page(self) -> str:
+        """The path of its page in the repository, which never changes.
+
+        The docs are not published, so there is no web address that a report could link to.
+        """
+        return f"docs/diagnostics/{self.code}.md"
+
+    @property
+    def shown_severity(self) -> str:
+        """Its severities as text: `info or warning`."""
+        return " or ".join(self.severities)
 
 
 def every_code() -> tuple[DiagnosticCode, ...]:
@@ -92,22 +110,23 @@ def files_of(text: str) -> Iterator[tuple[str, str]]:
 
 def _codes_in(name: str) -> Iterator[DiagnosticCode]:
     text = read_text(__file__, "codes", f"{name}.md")
-    head, *entries = re.split(r"^## ", text, flags=re.MULTILINE)
+    head, *parts = _HEADING.split(text)
     group = head.removeprefix("# ").strip()
-    for entry in entries:
-        heading, _, body = entry.partition("\n")
-        code, _, about = heading.partition(" ")
+    fields = zip(parts[::4], parts[1::4], parts[2::4], parts[3::4], strict=True)
+    for code, title, marks, body in fields:
+        traits = (marks or "").split(", ")
         blocks = {word: (command, text) for word, command, text in _BLOCK.findall(body)}
         bad = CodeExample(blocks["bad"][0] or LINTED, blocks["bad"][1]) if "bad" in blocks else None
         yield DiagnosticCode(
             code=code,
-            title=about.removesuffix(_DEPRECATED),
+            title=title,
             group=group,
+            severities=tuple(one for one in Severity if one in traits) or (Severity.ERROR,),
             why=_BLOCK.sub("", body).strip(),
             bad=bad,
             good=bad and CodeExample(blocks["good"][0] or bad.command, blocks["good"][1]),
             beside=blocks.get("beside", ("", ""))[1],
-            deprecated=about.endswith(_DEPRECATED),
+            deprecated=_DEPRECATED in traits,
         )
 
 
@@ -130,8 +149,10 @@ def list_lines(codes: Iterable[DiagnosticCode], layout: TextLayout) -> Iterator[
 
 
 def code_lines(one: DiagnosticCode, layout: TextLayout) -> Iterator[str]:
-    """Yield what a code means, why it is reported, and its examples."""
+    """Yield title, severity, page, description and examples of a code."""
     yield from _paragraph(f"{one.code}: {one.title}", layout, "title")
+    yield f"Severity: {one.shown_severity}\n"
+    yield f"Page: {one.page}\n"
     for text in filter(None, re.split(r"\n{2,}", one.why)):
         yield "\n"
         yield from _paragraph(" ".join(text.split()), layout)

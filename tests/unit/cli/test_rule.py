@@ -14,7 +14,10 @@ def said(capsys, *arguments):
 def test_a_code_is_shown_with_both_examples(capsys):
     status, out, _ = said(capsys, "KV202")
     assert status == 0
-    assert out.startswith("KV202: a field that still works and has been replaced\n")
+    assert out.startswith(
+        "KV202: a field that still works and has been replaced\n"
+        "Severity: warning\nPage: docs/diagnostics/KV202.md\n"
+    )
     bad, good = out.split("Bad:")[1].split("Good:")
     assert "validationFailureAction: Enforce" in bad
     assert "      failureAction: Enforce" in good
@@ -42,6 +45,8 @@ def test_json_has_the_same(capsys):
     _, out, _ = said(capsys, "-o", "json", "KV040")
     (one,) = json.loads(out)
     assert one["code"] == "KV040"
+    assert one["severities"] == ["error"]
+    assert one["page"] == "docs/diagnostics/KV040.md"
     assert one["bad"]["command"] == "kyvsim lint example.yaml"
     assert "status: pass" in one["bad"]["files"]["example.yaml"]
     assert "result: pass" in one["good"]["files"]["example.yaml"]
