@@ -1,4 +1,4 @@
-"""`kyvsim rule`: what the code of a remark means."""
+"""`kyvsim rule`: explain diagnostic codes."""
 
 import json
 import sys
@@ -57,7 +57,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     sheet = layout_of(look)
     if not chosen:
         write_out(list_lines(known.values(), sheet))
-        write_out([f"\n{counted(len(known), 'code')}: `kyvsim rule CODE` tells more of one\n"])
+        write_out([f"\n{counted(len(known), 'code')}: `kyvsim rule CODE` explains one\n"])
     for number, one in enumerate(chosen):
         write_out(["\n"] if number else [])
         write_out(code_lines(one, sheet))
@@ -70,7 +70,7 @@ def _chosen(name: str, known: Mapping[str, DiagnosticCode], ctx: click.Context) 
     if spelled in known:
         return known[spelled]
     hint = likely(spelled, known) or ": `kyvsim rule` lists all codes"
-    raise click.UsageError(f"no remark has the code {name}{hint}", ctx)
+    raise click.UsageError(f"unknown code {name}{hint}", ctx)
 
 
 def _plain(one: DiagnosticCode) -> dict[str, Any]:

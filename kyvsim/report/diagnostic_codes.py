@@ -168,7 +168,7 @@ def blocks_of(one: DiagnosticCode) -> Iterator[tuple[str, str, str]]:
             typed = "" if example.command == LINTED else f", with `kyvsim {example.command}`"
             yield style, f"{name}{typed}:", example.text
     if one.beside:
-        yield "title", "Beside both:", one.beside
+        yield "title", "Files for both:", one.beside
 
 
 def _paragraph(text: str, layout: TextLayout, style: str = "") -> Iterator[str]:

@@ -15,8 +15,7 @@ def test_a_code_is_shown_with_both_examples(capsys):
     status, out, _ = said(capsys, "KV202")
     assert status == 0
     assert out.startswith(
-        "KV202: a field that still works and has been replaced\n"
-        "Severity: warning\nPage: docs/diagnostics/KV202.md\n"
+        "KV202: deprecated field\nSeverity: warning\nPage: docs/diagnostics/KV202.md\n"
     )
     bad, good = out.split("Bad:")[1].split("Good:")
     assert "validationFailureAction: Enforce" in bad
@@ -38,7 +37,7 @@ def test_without_a_code_all_are_listed_by_group(capsys):
 def test_an_unknown_code_is_refused_with_the_likely_one(capsys):
     status, out, err = said(capsys, "KV2022")
     assert (status, out) == (2, "")
-    assert "no remark has the code KV2022: did you mean `KV222`?" in err
+    assert "unknown code KV2022: did you mean `KV222`?" in err
 
 
 def test_json_has_the_same(capsys):
@@ -56,7 +55,7 @@ def test_json_has_the_same(capsys):
 def test_an_example_of_several_files_is_shown_with_its_command(capsys):
     _, out, _ = said(capsys, "KV073")
     assert "\nBad, with `kyvsim apply policy.yaml" in out
-    beside = out.split("\nBeside both:\n")[1]
+    beside = out.split("\nFiles for both:\n")[1]
     assert "    # policy.yaml\n" in beside
     assert "    # resource.yaml\n" in beside
     (one,) = json.loads(said(capsys, "-o", "json", "KV073")[1])

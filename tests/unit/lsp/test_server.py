@@ -299,7 +299,7 @@ def test_a_remark_is_explained_where_it_stands_and_nowhere_else(edit):
     assert one.code == "KV202"
     assert [*one.tags] == [editor.types.DiagnosticTag.Deprecated]
     told = editor.hover("old.yaml", *place_of(text, "validationFail"))
-    assert told.startswith("**KV202**: a field that still works and has been replaced\n")
+    assert told.startswith("**KV202**: deprecated field\n")
     bad, good = told.split("Bad:")[1].split("Good:")
     assert "  validationFailureAction: Enforce" in bad
     assert "      failureAction: Enforce" in good
