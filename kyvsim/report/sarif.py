@@ -10,6 +10,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import EngineResponse, RunVerdict
 from kyvsim.model.source import Location
+from kyvsim.report.diagnostic_codes import codes_by_name, example_blocks, why_lines
 from kyvsim.report.ending import run_ending
 from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints
 from kyvsim.report.lint import Findings
@@ -175,7 +176,7 @@ def render_lint_sarif(findings: Findings, _look: RenderOptions) -> Iterator[str]
             "driver": {
                 "name": "kyvsim",
                 "version": __version__,
-                "rules": [{"id": code} for code in codes],
+                "rules": [_code_rule(code) for code in codes],
             }
         },
         "columnKind": "unicodeCodePoints",
@@ -186,6 +187,21 @@ def render_lint_sarif(findings: Findings, _look: RenderOptions) -> Iterator[str]
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     yield json.dumps(log, indent=2) + "\n"
+
+
+def _code_rule(name: str) -> Json:
+    """Return what is to be known of a code.
+
+    It has no `helpUri`, which must be absolute: `DiagnosticCode.page` has no web address.
+    """
+    code = codes_by_name()[name]
+    page = f"See {code.page} in the repository of kyvsim."
+    markdown = "\n".join((*why_lines(code), *example_blocks(code), page))
+    return {
+        "id": name,
+        "shortDescription": {"text": code.title},
+        "help": {"text": f"{code.why}\n\n{page}", "markdown": markdown},
+    }
 
 
 def _end(findings: Findings, entry: Diagnostic) -> Location | None:

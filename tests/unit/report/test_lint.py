@@ -107,6 +107,19 @@ def test_sarif_is_sarif(findings):
     assert len(log["runs"][0]["results"]) == len(findings.diagnostics)
 
 
+def test_sarif_explains_the_codes_that_occur():
+    rules = json.loads(shown("sarif"))["runs"][0]["tool"]["driver"]["rules"]
+    assert [one["id"] for one in rules] == ["KV001", "KV012", "KV201"]
+    shown_rule = rules[2]
+    assert shown_rule["shortDescription"] == {"text": "deprecated operator"}
+    assert shown_rule["help"]["text"].startswith("The operator still works")
+    assert shown_rule["help"]["text"].endswith(
+        "See docs/diagnostics/KV201.md in the repository of kyvsim."
+    )
+    assert "```yaml\napiVersion: kyverno.io/v1\n" in shown_rule["help"]["markdown"]
+    assert not any("helpUri" in one for one in rules)
+
+
 def test_sarif_places():
     results = json.loads(shown("sarif"))["runs"][0]["results"]
     assert [result["level"] for result in results] == ["error", "warning", "note", "error"]
