@@ -361,4 +361,4 @@ def test_decisions_are_numbered_and_listed():
         assert title.startswith(f"# {int(name[:3])}. ")
         assert f"[{title.partition('. ')[2]}]({name})" in index
         parts = re.findall(r"^\*\*(\w+)\.\*\*", (folder / name).read_text(), re.MULTILINE)
-        assert parts == ["Context", "Choice", "Price"]
+        assert parts == ["Context", "Decision", "Consequences"]
