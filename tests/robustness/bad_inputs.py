@@ -228,11 +228,11 @@ RULES = (
     *(
         applied(f"`patchStrategicMerge` that is {kind}", mutating({"patchStrategicMerge": value}))
         for kind, value in (
-            ("a text", "x"),
+            ("a string", "x"),
             ("a list", [1]),
             ("a number", 5),
             ("a bool", True),
-            ("a text from a variable", "{{ request.object.metadata.name }}"),
+            ("a string from a variable", "{{ request.object.metadata.name }}"),
             ("a bool from a variable", "{{ `true` }}"),
             ("a list from a variable", "{{ `[1]` }}"),
             ("a number from a variable", "{{ `5` }}"),
@@ -258,9 +258,9 @@ RULES = (
         mutating({"foreach": [{"patchStrategicMerge": {"spec": {"x": 1}}}]}),
     ),
     applied(
-        "`mutate.foreach` with entries that are no maps", mutating({"foreach": ["x", 5, None]})
+        "`mutate.foreach` with entries that are not maps", mutating({"foreach": ["x", 5, None]})
     ),
-    applied("`mutate.foreach` that is a text", mutating({"foreach": "x"})),
+    applied("`mutate.foreach` that is a string", mutating({"foreach": "x"})),
     applied(
         "`validate.foreach` without `list`",
         policy_of(
@@ -268,7 +268,7 @@ RULES = (
         ),
     ),
     applied(
-        "`validate.foreach` with entries that are no maps",
+        "`validate.foreach` with entries that are not maps",
         policy_of(rule_of("hostile", validate={"message": "m", "foreach": ["x"]})),
     ),
     applied(
@@ -276,11 +276,11 @@ RULES = (
         mutating({"patchesJson6902": "{{ `true` }}"}),
     ),
     applied(
-        "a JSON patch on all of the object",
+        "a JSON patch of the whole object",
         mutating({"patchesJson6902": '[{"op": "replace", "path": "", "value": 5}]'}),
     ),
     applied(
-        "`validate.pattern` that is a text",
+        "`validate.pattern` that is a string",
         policy_of(rule_of("hostile", validate={"message": "m", "pattern": "x"})),
     ),
     applied(
@@ -321,9 +321,9 @@ RULES = (
     ),
     applied("a policy whose `rules` are a map", {**policy_of(), "spec": {"rules": {"a": 1}}}),
     applied("a policy whose `spec` is a list", {**policy_of(), "spec": [1]}),
-    applied("a policy whose `metadata` is a text", {**policy_of(), "metadata": "x"}),
+    applied("a policy whose `metadata` is a string", {**policy_of(), "metadata": "x"}),
     applied(
-        "conditions that are a text",
+        "conditions that are a string",
         policy_of(rule_of("hostile", validate={"message": "m", "deny": {"conditions": "x"}})),
     ),
     applied(
@@ -360,7 +360,7 @@ RULES = (
         {**POD, "metadata": {"name": "web", "namespace": "shop", "labels": ["x"]}},
     ),
     applied(
-        "a Pod whose `containers` are a text",
+        "a Pod whose `containers` are a string",
         policy_of(
             rule_of(
                 "hostile",
@@ -373,7 +373,7 @@ RULES = (
         {**POD, "spec": {"containers": "x", "volumes": 5}},
     ),
     applied(
-        "a Pod whose `securityContext` is a text",
+        "a Pod whose `securityContext` is a string",
         policy_of(
             rule_of(
                 "hostile",
@@ -392,7 +392,7 @@ RULES = (
         },
     ),
     applied(
-        "a `matchLabels` that is a text",
+        "a `matchLabels` that is a string",
         policy_of(
             {
                 "name": "hostile",
@@ -502,7 +502,7 @@ DEPTH = (
 
 BUDGET = (
     applied(
-        "JMESPath that doubles a text 40 times",
+        "JMESPath that doubles a string 40 times",
         denying("{{ 'xxxxxxxxxx'" + " | join('', [@, @])" * 40 + " }}"),
     ),
     applied(
@@ -530,7 +530,7 @@ BUDGET = (
         ),
     ),
     applied(
-        "40 JSON patches, each copying all of the object",
+        "40 JSON patches, each copying the whole object",
         lambda: mutating(
             {
                 "patchesJson6902": json.dumps(
@@ -580,7 +580,7 @@ BUDGET = (
         "lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b > -c)))",
     ),
     applied(
-        "CEL that doubles a text in 40 variables",
+        "CEL that doubles a string in 40 variables",
         lambda: cel_policy_of(
             "variables.v40 == ''",
             variables=[
@@ -881,7 +881,7 @@ BUDGET = (
         denying("{{ multiply('1e999999', '1e999999') }}"),
     ),
     applied("a JMESPath `to_string` of 1e308 x 10", denying("{{ multiply(`1e308`, `10`) }}")),
-    jp("`jp` doubling a text 40 times", "'xxxxxxxxxx'" + " | join('', [@, @])" * 40),
+    jp("`jp` doubling a string 40 times", "'xxxxxxxxxx'" + " | join('', [@, @])" * 40),
     jp("`jp` with `random` and 5,000 stars", lambda: "random('" + ".*" * 5000 + "')"),
     BadInput(
         "a scenario with 1,000,000 replicas",
@@ -940,22 +940,22 @@ REGEXES = (
 
 OBJECTS = (
     simulated(
-        "a container whose `limits` are a text",
+        "a container whose `limits` are a string",
         pod_spec(containers=[{"name": "a", "image": "b", "resources": {"limits": "a"}}]),
     ),
     simulated(
-        "a container whose `limits` are no quantities",
+        "a container whose `limits` are not quantities",
         pod_spec(containers=[{"name": "a", "image": "b", "resources": {"limits": {"cpu": [1]}}}]),
     ),
     simulated(
-        "a Deployment whose `matchLabels` are a text",
+        "a Deployment whose `matchLabels` are a string",
         workload("Deployment", selector={"matchLabels": "x"}),
     ),
-    simulated("a Deployment whose `replicas` are a text", workload("Deployment", replicas="x")),
+    simulated("a Deployment whose `replicas` are a string", workload("Deployment", replicas="x")),
     simulated("a Deployment whose `selector` is a number", workload("Deployment", selector=5)),
     simulated("a Deployment whose `template` is a list", workload("Deployment", template=[1])),
     simulated(
-        "a StatefulSet whose `volumeClaimTemplates` are texts",
+        "a StatefulSet whose `volumeClaimTemplates` are strings",
         workload("StatefulSet", volumeClaimTemplates=["x"], serviceName=5),
     ),
     simulated(
@@ -979,7 +979,7 @@ OBJECTS = (
         ),
     ),
     simulated(
-        "a definition whose `versions` are a text",
+        "a definition whose `versions` are a string",
         thing(
             "CustomResourceDefinition",
             "apiextensions.k8s.io/v1",
@@ -992,10 +992,10 @@ OBJECTS = (
         ),
     ),
     simulated("a Pod whose `volumes` are a number", pod_spec(volumes=5)),
-    simulated("a Pod whose `volumes` are texts", pod_spec(volumes=["x"])),
-    simulated("a simulated Pod whose `containers` are a text", pod_spec(containers="x")),
+    simulated("a Pod whose `volumes` are strings", pod_spec(volumes=["x"])),
+    simulated("a simulated Pod whose `containers` are a string", pod_spec(containers="x")),
     simulated(
-        "a Pod whose `env` is a text",
+        "a Pod whose `env` is a string",
         pod_spec(containers=[{"name": "a", "image": "b", "env": "x", "envFrom": [5]}]),
     ),
     simulated(
@@ -1007,7 +1007,7 @@ OBJECTS = (
         {**POD, "metadata": {"name": "odd", "namespace": "shop", "labels": {"a": {"b": 1}}}},
     ),
     simulated(
-        "a Pod whose `ownerReferences` are a text",
+        "a Pod whose `ownerReferences` are a string",
         {**POD, "metadata": {"name": "odd", "namespace": "shop", "ownerReferences": "x"}},
     ),
     simulated(
@@ -1041,16 +1041,16 @@ OBJECTS = (
         ),
     ),
     simulated(
-        "a CronJob whose `jobTemplate` is a text",
+        "a CronJob whose `jobTemplate` is a string",
         thing("CronJob", "batch/v1", spec={"schedule": "* * * * *", "jobTemplate": "x"}),
     ),
     simulated(
-        "a Job whose `backoffLimit` is a text", workload("Job", backoffLimit="x", completions=[1])
+        "a Job whose `backoffLimit` is a string", workload("Job", backoffLimit="x", completions=[1])
     ),
     simulated("a ConfigMap whose `data` is a list", thing("ConfigMap", data=[1])),
-    simulated("a Secret whose `data` is no base64", thing("Secret", data={"a": "%%%"})),
+    simulated("a Secret whose `data` is not base64", thing("Secret", data={"a": "%%%"})),
     simulated(
-        "a ClusterRole whose `rules` are texts",
+        "a ClusterRole whose `rules` are strings",
         thing("ClusterRole", "rbac.authorization.k8s.io/v1", rules=["x", 5]),
     ),
     simulated(
@@ -1062,15 +1062,15 @@ OBJECTS = (
         ),
     ),
     simulated(
-        "a RoleBinding whose `subjects` are a text",
+        "a RoleBinding whose `subjects` are a string",
         thing("RoleBinding", "rbac.authorization.k8s.io/v1", subjects="x", roleRef=5),
     ),
     simulated(
-        "a ServiceAccount whose `secrets` are a text",
+        "a ServiceAccount whose `secrets` are a string",
         thing("ServiceAccount", secrets="x", imagePullSecrets=5),
     ),
     simulated(
-        "an Ingress whose `rules` are a text",
+        "an Ingress whose `rules` are a string",
         thing("Ingress", "networking.k8s.io/v1", spec={"rules": "x"}),
     ),
     simulated(
@@ -1078,11 +1078,11 @@ OBJECTS = (
         thing("NetworkPolicy", "networking.k8s.io/v1", spec={"podSelector": [1]}),
     ),
     simulated(
-        "a webhook configuration whose `webhooks` are a text",
+        "a webhook configuration whose `webhooks` are a string",
         thing("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1", webhooks="x"),
     ),
     simulated(
-        "an admission policy whose `spec` is a text",
+        "an admission policy whose `spec` is a string",
         thing("ValidatingAdmissionPolicy", "admissionregistration.k8s.io/v1", spec="x"),
     ),
     simulated(
@@ -1090,7 +1090,7 @@ OBJECTS = (
         thing("ValidatingAdmissionPolicyBinding", "admissionregistration.k8s.io/v1", spec=["x"]),
     ),
     simulated(
-        "an UpdateRequest of odd shape", thing("UpdateRequest", "kyverno.io/v2", spec=5, status="x")
+        "a malformed UpdateRequest", thing("UpdateRequest", "kyverno.io/v2", spec=5, status="x")
     ),
     simulated(
         "a cleanup label that is a list",
@@ -1104,7 +1104,7 @@ OBJECTS = (
         },
     ),
     simulated(
-        "a Pod with `tolerations` and `affinity` of odd types",
+        "a Pod with `tolerations` and `affinity` of wrong types",
         pod_spec(tolerations="x", affinity=[1], nodeSelector=5, priorityClassName=[1]),
     ),
     simulated(
@@ -1116,7 +1116,7 @@ OBJECTS = (
 
 COMMANDS = (
     BadInput(
-        "a line of `jp --batch` that is no JSON",
+        "a line of `jp --batch` that is not JSON",
         {},
         "jp query --batch -",
         '{"expr": "a", "input": {"a": 1}}\nnonsense\n{"expr": "a", "input": {"a": 2}}\n',
@@ -1162,7 +1162,7 @@ COMMANDS = (
         marks=('{"output":2',),
     ),
     BadInput(
-        "a batch of CEL with odd lines",
+        "a batch of CEL with malformed lines",
         {},
         "cel eval --batch -",
         '[1]\nnonsense\n{"expression": 5}\n{"expr": "1"}\n',
@@ -1184,7 +1184,7 @@ COMMANDS = (
         "chainsaw .",
     ),
     BadInput(
-        "`chainsaw` with `expect` that is a text",
+        "`chainsaw` with `expect` that is a string",
         {
             "chainsaw-test.yaml": json.dumps(
                 {
@@ -1198,7 +1198,7 @@ COMMANDS = (
         "chainsaw .",
     ),
     BadInput(
-        "`chainsaw` whose steps are texts",
+        "`chainsaw` whose steps are strings",
         {
             "chainsaw-test.yaml": json.dumps(
                 {
@@ -1251,7 +1251,7 @@ COMMANDS = (
         "chainsaw .",
     ),
     BadInput(
-        "a scenario whose steps are texts",
+        "a scenario whose steps are strings",
         {
             "scenario.yaml": json.dumps(
                 {
@@ -1279,7 +1279,7 @@ COMMANDS = (
         "simulate scenario.yaml",
     ),
     BadInput(
-        "a test manifest whose results are texts",
+        "a test manifest whose results are strings",
         {
             "kyverno-test.yaml": json.dumps(
                 {
@@ -1328,7 +1328,7 @@ COMMANDS = (
         "apply policy.yaml -r pod.yaml -u user.yaml",
     ),
     BadInput(
-        "a values file whose policies are texts",
+        "a values file whose policies are strings",
         {
             "policy.yaml": json.dumps(GOOD),
             "pod.yaml": json.dumps(POD),
@@ -1346,7 +1346,7 @@ COMMANDS = (
         "apply policy.yaml -r pod.yaml -f values.yaml",
     ),
     BadInput(
-        "an exception whose `exceptions` are texts",
+        "an exception whose `exceptions` are strings",
         {
             "policy.yaml": json.dumps(GOOD),
             "pod.yaml": json.dumps(POD),

@@ -135,7 +135,7 @@ PATHS = (
         (),
     ),
     beside_good(
-        "a program for `--helm` that is none",
+        "a program for `--helm` that is not executable code",
         f"{GOOD_RUN} --helm .",
         {"bin/helm": Made(lambda path: (path.write_bytes(b"\0"), path.chmod(0o755)))},
         (),
@@ -192,14 +192,14 @@ CHANGES = (
     meanwhile("a working folder that vanishes", GOOD_RUN, "policy.yaml 1", 'rm -r "$PWD"', ()),
     meanwhile("a file in parts that vanishes", IN_PARTS, "stream.yaml 2", "rm stream.yaml"),
     meanwhile(
-        "a file in parts that is cut short",
+        "a file in parts that is truncated",
         IN_PARTS,
         "stream.yaml 2",
         "truncate -s 9990 stream.yaml",
     ),
     meanwhile("a file in parts that grows", IN_PARTS, "stream.yaml 2", "echo a: b >> stream.yaml"),
     meanwhile(
-        "a file in parts of which another is made",
+        "a file in parts that is replaced",
         IN_PARTS,
         "stream.yaml 2",
         "sed 's/app/owner/g' stream.yaml > new; mv new stream.yaml",

@@ -21,11 +21,11 @@ ROOT = Path(__file__).parents[2]
 MEMORY = 2 << 30
 """Bytes of address space that a run gets: what would take gigabytes dies of it."""
 ALL = {
-    "Rules of odd shapes": RULES,
+    "Malformed rules": RULES,
     "Nesting": DEPTH,
-    "What grows without end": BUDGET,
+    "Unbounded growth": BUDGET,
     "Regular expressions": REGEXES,
-    "Objects of odd shapes": OBJECTS,
+    "Malformed objects": OBJECTS,
     "Commands and their files": COMMANDS,
     "Paths and programs": PATHS,
     "Files that change during a run": CHANGES,
@@ -144,7 +144,7 @@ def test_the_page_lists_all_bad_inputs(tmp_path, request):
                 for one, ending in zip(ROWS.values(), found, strict=True)
             }
         tables = [
-            f"## {title}\n\n| input | status | what is said |\n| --- | --- | --- |\n"
+            f"## {title}\n\n| input | status | message |\n| --- | --- | --- |\n"
             + "".join(f"{rows[one.name]}\n" for one in some)
             for title, some in ALL.items()
         ]
