@@ -311,10 +311,10 @@ def _check(ctx: click.Context, options: Mapping[str, Any]) -> None:
     """
     check_inputs(ctx, options)
     if options["warn_no_pass"] and not options["warn_exit_code"]:
-        text = "--warn-no-pass does nothing without a status: give --warn-exit-code N too"
+        text = "--warn-no-pass has no effect without --warn-exit-code N: add it"
         raise click.UsageError(text, ctx)
     if "-" in {options["baseline"], options["write_baseline"]}:
-        raise click.UsageError("a baseline is a file: name one in place of -", ctx)
+        raise click.UsageError("a baseline must be a file, not standard input or output (-)", ctx)
     if options["output"] in _FORMAT_NAMES:
         name = options["output"]
         raise click.UsageError(
@@ -337,7 +337,7 @@ def _write_baseline(run: Run, path: str, files: ReportFiles) -> None:
     A run that could not use all its input knows too little: then nothing is written.
     """
     if run_ending(run).verdict is RunVerdict.INCOMPLETE:
-        print_stderr(safe_line(f"{path} is not written: some input could not be used"))
+        print_stderr(safe_line(f"{path} not written: some input could not be used"))
         return
     known = known_by_now(run)
     files.fill((baseline_text(known),))

@@ -36,22 +36,24 @@ def check_fleet(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) 
     engine, partials = options["engine"], options["partials"]
     for name in ("scheduler", "partials_format", "resume", "cluster_per", "piece_size"):
         if options[name] and not (engine or partials):
-            text = "is for runs that are spread: give --engine or --partials, too"
+            text = "applies to distributed runs only: add --engine or --partials"
             raise click.UsageError(f"--{name.replace('_', '-')} {text}", ctx)
     if engine == "dask" and not options["scheduler"]:
-        text = "--engine dask needs --scheduler ADDRESS, as tcp://127.0.0.1:8786"
+        text = "--engine dask needs --scheduler ADDRESS, such as tcp://127.0.0.1:8786"
         raise click.UsageError(text, ctx)
     if options["scheduler"] and engine != "dask":
-        raise click.UsageError("--scheduler is for --engine dask", ctx)
+        raise click.UsageError("--scheduler requires --engine dask", ctx)
     for name in ("resume", "partials_format"):
         if options[name] and not partials:
             spelled = f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"{spelled} is about partial reports: give --partials", ctx)
+            raise click.UsageError(f"{spelled} requires --partials", ctx)
     _refuse(options, ctx)
     others = [name for name in (chosen.shown, *dict(chosen.files)) if name not in WHOLE]
     if others or chosen.files:
         what = f"--output-format {(others or [chosen.files[0][0] + '=FILE'])[0]}"
-        text = f"does not go with --engine and --partials: these write one of {', '.join(WHOLE)}"
+        text = (
+            f"cannot be combined with --engine or --partials, which write one of {', '.join(WHOLE)}"
+        )
         raise click.UsageError(f"{what} {text}", ctx)
 
 
@@ -80,16 +82,16 @@ _REFUSED: Final = MappingProxyType(
 
 
 def _refuse(options: Mapping[str, Any], ctx: click.Context) -> None:
-    """Raise UsageError for an option that a spread run cannot honour."""
+    """Raise UsageError for an option that a distributed run does not support."""
     for name, spelled in _REFUSED.items():
         if options[name]:
-            text = "does not go with --engine and --partials: it needs all of a run in one place"
+            text = "cannot be combined with --engine or --partials: it needs all results at once"
             raise click.UsageError(f"{spelled} {text}", ctx)
     if options["show"] == Show.ALL:
-        text = "partial reports tell once what is alike, and count the rest"
+        text = "partial reports group identical results and count the rest"
         raise click.UsageError(f"--show {options['show']}: {text}", ctx)
     if "-" in options["resource"]:
-        text = "standard input cannot be spread: write it to a file and pass that"
+        text = "standard input cannot be distributed: write it to a file and pass that"
         raise click.UsageError(text, ctx)
 
 
@@ -145,10 +147,10 @@ WHOLE = ("text", "json")
 def whole_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
     """Write a run in a format as `apply` does, and return its exit status.
 
-    Raises FleetError where the rows that are asked for are not there.
+    Raises FleetError if the requested rows are not in the reports.
     """
     if options["detailed_results"] and not reports.plan.everything:
-        text = "the partial reports hold no rows of passed and skipped rules"
+        text = "the partial reports contain no passed and skipped rules"
         raise FleetError(f"--detailed-results: {text}: run `apply` with it")
     format_ = FORMATS[shown]
     colours = format_.for_people and shows_colours()

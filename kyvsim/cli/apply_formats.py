@@ -33,13 +33,13 @@ _AS_DATA: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "generate_exceptions": {"yaml": "exceptions", "json": "exceptions-json"},
     }
 )
-"""What options that choose a format make of one for data beside them."""
+"""The formats that options for a view turn a data format into."""
 _VIEW = "text"
 _OF_THE_VIEW: Mapping[str, str] = MappingProxyType(
     {
-        "diff": "--diff shortens the view for people",
-        "show": "--show is about the view for people",
-        "statistics": "--statistics is a view for people",
+        "diff": "--diff applies to the text view",
+        "show": "--show applies to the text view",
+        "statistics": "--statistics applies to the text view",
     }
 )
 
@@ -53,7 +53,7 @@ def chosen_by(options: Mapping[str, Any], ctx: click.Context) -> Chosen:
         if options[key]:
             known = _AS_DATA.get(key, {}) if shown else {}
             if known and shown not in known:
-                text = f"{spelled} is printed as {' or '.join(known)}, not as {shown}"
+                text = f"{spelled} supports {', '.join(known)}; not {shown}"
                 raise click.UsageError(text, ctx)
             given.append((spelled, known.get(shown, name)))
             shown = "" if known else shown
@@ -61,12 +61,12 @@ def chosen_by(options: Mapping[str, Any], ctx: click.Context) -> Chosen:
         given.append((f"--output-format {shown}", shown))
     if len(given) > 1:
         names = " and ".join(spelled for spelled, _ in given)
-        text = f"{names} are formats of their own: standard output holds one of them"
+        text = f"{names} cannot be combined: only one format can go to standard output"
         raise click.UsageError(text, ctx)
     chosen = Chosen(given[0][1] if given else next(iter(FORMATS)), named.files)
     for name, text in _OF_THE_VIEW.items():
         if options.get(name) and _VIEW not in {chosen.shown, *dict(chosen.files)}:
-            raise click.UsageError(f"{text}: it does not go with {given[0][0]}", ctx)
+            raise click.UsageError(f"{text} and cannot be combined with {given[0][0]}", ctx)
     if chosen.files or options["output"] or options["write_baseline"]:
         others = (("--output", options["output"]), (BASELINE, options["write_baseline"]))
         refuse_overwriting((*chosen.files, *others), options, ctx)
@@ -74,12 +74,12 @@ def chosen_by(options: Mapping[str, Any], ctx: click.Context) -> Chosen:
 
 
 def is_for_people(chosen: Chosen) -> bool:
-    """Return whether standard output is a view for people, not a document for programs."""
+    """Return whether standard output is the text view, not a machine-readable document."""
     return FORMATS[chosen.shown].for_people
 
 
 def streams(chosen: Chosen) -> bool:
-    """Return whether standard output tells people of each response as it comes."""
+    """Return whether standard output is a text view, written response by response."""
     return is_for_people(chosen) and not FORMATS[chosen.shown].whole
 
 

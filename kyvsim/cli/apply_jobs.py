@@ -36,7 +36,7 @@ def run_in_blocks(
         return None
     possible = _possible(wanted)
     if possible < jobs:
-        note("processes cannot be copied on this system")
+        note("this system cannot fork processes")
     from kyvsim.api.apply_streamed import How, open_streamed  # noqa: PLC0415 — for much only
 
     return open_streamed(inputs, stdin, How(possible, documents, _watched, note))
@@ -44,7 +44,7 @@ def run_in_blocks(
 
 def _note(jobs: int, reason: str) -> None:
     """Report once why the work is not shared, or memory grows with the input."""
-    done = f"-j {jobs} has no effect" if jobs > 1 else "all resources are read before the first"
+    done = f"-j {jobs} has no effect" if jobs > 1 else "all resources are read before evaluation"
     print_stderr(f"note: {done}: {safe_line(reason)}")
 
 

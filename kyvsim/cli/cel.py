@@ -123,10 +123,10 @@ def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options:
     )
     batch = options["batch"]
     if batch and (arguments or expression):
-        raise click.UsageError("--batch has expressions of its own: give no other")
+        raise click.UsageError("--batch reads its own expressions: remove the others")
     texts = () if batch else _texts(arguments, expression)
     if inputs.name and not inputs.resource:
-        raise click.UsageError("--name chooses an object of --resource: give that too")
+        raise click.UsageError("--name selects an object in --resource: add --resource")
     if inputs.name and inputs.kind in REQUEST_KINDS:
         raise click.UsageError(f"--name chooses an object, and {inputs.kind} is about one request")
     if batch == "-" and inputs.resource == "-":
@@ -182,7 +182,7 @@ def _batch(lines: Iterable[str], session: CelSession) -> Iterator[str]:
         except CelError as error:
             yield f'{{"error":{to_json(str(error))}}}\n'
         except (KeyError, TypeError, AttributeError, ValueError):
-            yield '{"error":"a line must be an object with the text `expr`"}\n'
+            yield '{"error":"a line must be an object with a string `expr`"}\n'
 
 
 @cel.command()

@@ -111,7 +111,7 @@ def _chosen(words: tuple[str, ...], ctx: click.Context) -> list[click.Context]:
     if not found:
         name = " ".join(words)
         hint = likely(name, (" ".join(path) for path in known))
-        raise click.UsageError(f"there is no command `{name}`{hint}", ctx)
+        raise click.UsageError(f"unknown command `{name}`{hint}", ctx)
     return found
 
 
@@ -178,7 +178,7 @@ def configuration_schema(ctx: click.Context) -> Mapping[str, Any]:
     return {
         "$schema": DIALECT,
         "title": "Configuration of kyvsim",
-        **_map("What is set for commands; a line says otherwise.", {**shared, **parts}),
+        **_map("Options of commands; the command line overrides them.", {**shared, **parts}),
     }
 
 

@@ -99,14 +99,14 @@ def _sets(ctx: click.Context, options: Mapping[str, Any]) -> tuple[ApplyInputs, 
     """Return the inputs of both sets; raise UsageError where there are not two."""
     sets = options["policies"]
     if len(sets) > 2:
-        text = f"{len(sets)} sets of policies: give OLD and NEW, several paths of one as PATH,PATH"
+        text = f"{len(sets)} policy sets: pass OLD and NEW, with commas between paths of one set"
         raise click.UsageError(text, ctx)
     inputs = inputs_of(options, ctx)
     old, new = (inputs._replace(policies=_paths(one)) for one in (sets[0], sets[-1]))
     if len(sets) == 1:
         old = old._replace(what_if=AS_GIVEN)
         if inputs.what_if == AS_GIVEN:
-            text = "one set of policies, and nothing is supposed: give OLD and NEW, or a what-if"
+            text = "nothing to compare: pass OLD and NEW, or one policy set and a request option"
             raise click.UsageError(f"{text} such as --as USER", ctx)
     return old, new
 

@@ -55,8 +55,8 @@ _SECONDS = 8
     "equal",
     cls=Command,
     help=_HELP,
-    epilog="Exit status: 0 equal, 1 a counterexample was found or not all is covered, 2 some input "
-    "could not be used.",
+    epilog="Exit status: 0 equal, 1 a counterexample was found or something is not covered, "
+    "2 some input could not be used.",
 )
 @argument("old", metavar="OLD", type=PathType())
 @argument("new", metavar="NEW", type=PathType())
@@ -155,13 +155,13 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if _is_one_path(options["old"], options["new"]):
         raise click.UsageError(_SAME.format(options["old"]), ctx)
     if folder and "-" in {options["old"], options["new"]}:
-        text = "--write-tests needs policies that a test can name, not -"
+        text = "--write-tests needs policy files: a test cannot refer to standard input (-)"
         raise click.UsageError(text, ctx)
     if folder:
         check_folder(folder, reader_of(options, ctx), force=options["force"])
     stdin = stdin_of({name: options[name] for name in _READ}, ctx)
     with report_files(chosen, FORMATS) as files:
-        with waiting("making cases", shown=is_terminal(sys.stderr)):
+        with waiting("generating cases", shown=is_terminal(sys.stderr)):
             found = compare(_inputs(options), stdin)
         status = _show(found, chosen, files)
     if folder and found.evidence is not None:

@@ -42,7 +42,7 @@ _MANIFEST = "kyverno-test.yaml"
     "examples",
     cls=Command,
     help=_HELP,
-    epilog="Exit status: 0 there is an example of all that the rules do, 1 something has none, "
+    epilog="Exit status: 0 every outcome of the rules has an example, 1 some outcome has none, "
     "2 some input could not be used.",
 )
 @argument("paths", nargs=-1, metavar="POLICY...", type=PathType(), key="policies")
@@ -88,7 +88,9 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         raise click.UsageError("no policy given: pass files or folders of policies", ctx)
     refuse_urls((*paths, *options["resource"]), ctx)
     if folder and "-" in paths:
-        raise click.UsageError("--output needs policies that a test can name, not -", ctx)
+        raise click.UsageError(
+            "--output needs policy files: a test cannot refer to standard input (-)", ctx
+        )
     if folder:
         check_folder(folder, reader_of(options, ctx), force=options["force"])
     given = ("paths", "resource", "crd_paths")
@@ -96,7 +98,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     inputs = ApplyInputs(
         policies=paths, resources=options["resource"], crd_paths=options["crd_paths"]
     )
-    with waiting("making examples", shown=is_terminal(sys.stderr)):
+    with waiting("generating examples", shown=is_terminal(sys.stderr)):
         found = make_examples(inputs, options["seconds"], stdin)
     print_diagnostics(found.diagnostics)
     for one in found.missing:

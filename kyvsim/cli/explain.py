@@ -122,11 +122,11 @@ def _refuse_other_views(options: Mapping[str, Any], chosen: Chosen, ctx: click.C
         other = "--detailed-results"
     if other:
         able = " and ".join(name for name, one in RUN_FORMATS.items() if one.explains)
-        text = f"--explain is a view of its own, and in {able}: it does not go with {other}"
+        text = f"--explain prints text or {able}: it cannot be combined with {other}"
         raise click.UsageError(text, ctx)
 
 
-# `kyvsim explain`: how policies come to what they say of resources.
+# `kyvsim explain`: why rules passed, failed or were skipped, step by step.
 
 _HELP = """Explain step by step why each rule passed, failed or was skipped.
 

@@ -41,7 +41,7 @@ def check_place(file: FileText) -> None:
     if os.path.islink(file.path):
         raise OutputError(f"cannot write to {file.path}: it is a symbolic link")
     if os.path.lexists(file.path) and not os.path.isfile(file.path):
-        raise OutputError(f"cannot write to {file.path}: it is no regular file")
+        raise OutputError(f"cannot write to {file.path}: it is not a regular file")
 
 
 def write_file(file: FileText) -> None:
@@ -96,7 +96,7 @@ _MANIFEST = "kyverno-test.yaml"
 def check_folder(folder: str, reads: Callable[[str], bool], *, force: bool) -> None:
     """Raise OutputError where a folder holds anything already, or anything that the run reads."""
     if os.path.isdir(folder) and os.listdir(folder) and not force:
-        raise OutputError(safe_line(f"{folder}: not empty; --force overwrites"))
+        raise OutputError(safe_line(f"{folder} is not empty: --force overwrites files in it"))
     there = (os.path.join(place, name) for place, _, names in os.walk(folder) for name in names)
     refuse_read(there, reads)
 
@@ -114,9 +114,9 @@ def write_tests(
             write_in(own, file.path, file.text)
         if not created.files:
             print_stderr(
-                f"warning: no test for the {name} policies: they say nothing of these objects"
+                f"warning: no test for the {name} policies: they have no result for these objects"
             )
-    aside = f", {counted(left_out, 'case')} left out that no test can have" if left_out else ""
+    aside = f", {counted(left_out, 'case')} omitted that a test cannot express" if left_out else ""
     print_stderr(
         safe_line(
             f"wrote {counted(len(objects), 'object')} and a test for each side to {folder}{aside}"

@@ -30,6 +30,6 @@ def command(ctx: click.Context, words: tuple[str, ...]) -> None:
         group = found.command
         inner = group.get_command(found, word) if isinstance(group, click.Group) else None
         if inner is None:
-            raise click.UsageError(f"no such command: {' '.join(words)}", ctx)
+            raise click.UsageError(f"unknown command: {' '.join(words)}", ctx)
         found = click.Context(inner, found, word, ctx.obj)
     write_out([found.get_help(), "\n"])

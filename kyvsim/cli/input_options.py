@@ -450,7 +450,7 @@ def unchanged_of(
     own = {os.path.realpath(one) for one in configuration_files(ctx).paths}
     for one in sorted(found.changed):
         if decides(one) or one in own or os.path.basename(one) == IGNORE_FILE:
-            print_stderr(safe_line(f"{os.path.relpath(one)} has changed: all files are looked at"))
+            print_stderr(safe_line(f"{os.path.relpath(one)} has changed: all files are evaluated"))
             return None
     return found.unchanged
 
@@ -460,12 +460,12 @@ def what_if_of(options: Mapping[str, Any], ctx: click.Context) -> WhatIf:
     user, groups = options["as_user"], options["as_group"]
     operation = options["operation"]
     if groups and not user:
-        raise click.UsageError("--as-group is about a user: give --as USER, too", ctx)
+        raise click.UsageError("--as-group needs a user: add --as USER", ctx)
     if options["old_resource"] and operation not in {None, Operation.UPDATE.value}:
-        text = f"--old-resource is for updates: it does not go with --operation {operation}"
+        text = f"--old-resource requires UPDATE: it cannot be combined with --operation {operation}"
         raise click.UsageError(text, ctx)
     if operation and any(one.startswith("request.operation=") for one in options["set_values"]):
-        text = "say what is done either with --operation or with --set request.operation, not both"
+        text = "set the operation with either --operation or --set request.operation, not both"
         raise click.UsageError(text, ctx)
     named = None
     if user:
@@ -487,7 +487,7 @@ def is_rendered(options: Mapping[str, Any]) -> bool:
 def rendered(options: Mapping[str, Any], ctx: click.Context) -> tuple[Source, ...]:
     """Return the manifests of what is to be rendered; raises CommandError with what went wrong."""
     if options["helm_values"] and not options["helm"]:
-        raise click.UsageError("--helm-values goes with --helm", ctx)
+        raise click.UsageError("--helm-values requires --helm", ctx)
     if not is_rendered(options):
         return ()
     from kyvsim.load.programs import RenderError, rendered_chart, rendered_kustomization

@@ -51,7 +51,7 @@ def function(names: tuple[str, ...]) -> int:
     write_out(_described(record) for record in sorted(chosen, key=lambda one: one.signature))
     unknown = [name for name in names if name not in functions()]
     for name in unknown:
-        print_stderr(f"error: there is no function `{safe_line(name)}`{likely(name, functions())}")
+        print_stderr(f"error: unknown function `{safe_line(name)}`{likely(name, functions())}")
     return UNUSABLE if unknown else OK
 
 
@@ -104,7 +104,7 @@ def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> i
     source, batch = options["source"], options["batch"]
     if batch:
         if texts or source:
-            raise click.UsageError("--batch has queries and inputs of its own: give nothing else")
+            raise click.UsageError("--batch reads its own queries and inputs: remove the others")
         return _batch(read_lines(batch), system)
     if not texts and not source:
         raise click.UsageError("at least one query or input object is required")
@@ -164,7 +164,7 @@ def _batch_answers(lines: Iterable[str], system: System) -> Iterator[str]:
         except (QueryError, BudgetError, ValueError) as error:
             yield f'{{"error":{to_json(str(error))}}}\n'
         except (KeyError, TypeError, AttributeError):
-            yield '{"error":"a line must be an object with the text `expr`"}\n'
+            yield '{"error":"a line must be an object with a string `expr`"}\n'
 
 
 def _case(line: str) -> Json:
@@ -193,7 +193,7 @@ def read_lines(name: str) -> list[str]:
     """Return the lines of a file that are not blank; raises ClickException where there is none."""
     lines = [line for line in read_text(name).split("\n") if line.strip()]
     if not lines:
-        raise click.ClickException(f"{_shown(name)} is empty: there is no line to evaluate")
+        raise click.ClickException(f"{_shown(name)} is empty: it must have at least one line")
     return lines
 
 
@@ -212,7 +212,7 @@ def _data(text: str, name: str) -> Json:
     except YamlError as error:
         raise click.ClickException(f"error parsing input json: {error}") from None
     if found is None and all(_is_blank(line) for line in text.splitlines()):
-        raise click.ClickException(f"{_shown(name)} is empty: there is no input object in it")
+        raise click.ClickException(f"{_shown(name)} is empty: it must have an input object")
     return found
 
 

@@ -127,7 +127,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         files.fill(FORMATS[name].write(findings, RenderOptions()) for name, _ in chosen.files)
     if options["verbose"]:
         for name in findings.texts:
-            print_stderr(safe_line(f"{name}: looked at"))
+            print_stderr(safe_line(f"{name}: checked"))
     print_ignored(findings.left_out, options)
     if options["diff"] or not shown.for_people:
         print_stderr(ending_line(findings.ending))
@@ -138,7 +138,7 @@ def _check(paths: tuple[str, ...], options: Mapping[str, Any], ctx: click.Contex
     """Raise UsageError for arguments that do not go together."""
     refuse_urls(paths, ctx)
     if options["fix"] and STDIN in paths:
-        text = "--fix writes files, and - is none: --diff shows what would change"
+        text = "--fix cannot write to standard input (-): use --diff to show the fixes"
         raise click.UsageError(text, ctx)
 
 

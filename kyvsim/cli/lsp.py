@@ -36,7 +36,7 @@ _PATHS: Final = frozenset({"paths", "crd_path", "exception"})
 
 
 @click.command(
-    "lsp", cls=Command, help=_HELP, epilog="It runs until the editor ends it.", reads_settings=False
+    "lsp", cls=Command, help=_HELP, epilog="Runs until the editor stops it.", reads_settings=False
 )
 @argument("paths", shared=True, nargs=-1, metavar="[PATH]...", type=PathType(), key="policies")
 @list_option(

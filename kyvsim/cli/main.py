@@ -78,7 +78,7 @@ def ended_by(error: Exception) -> int:
             _print_error(f"{error.filename or 'cannot write to standard output'}: {error.strerror}")
             return UNUSABLE
         case MemoryError():
-            _print_error("there is no more memory: give the run more of it, or less to look at")
+            _print_error("out of memory: allow the run more memory, or evaluate less at once")
             return UNUSABLE
     return _defect(error)
 
@@ -100,7 +100,7 @@ def _print_refused(error: click.ClickException) -> None:
         if isinstance(error, click.BadParameter):
             place = origin_of(ctx, error.param)
         elif elsewhere := set_elsewhere(ctx):
-            print_stderr(f"Set outside of the line: {elsewhere}")
+            print_stderr(f"Set outside of the command line: {elsewhere}")
     text = error.format_message()
     _print_error(f"{place}: {text}" if place else text)
 
@@ -122,7 +122,7 @@ def _defect(error: Exception) -> int:
 
     cause = safe_line(" ".join(str(error).split())[:200])
     print_stderr(
-        f"internal error: {type(error).__name__}: {cause}; this is a defect of kyvsim, "
+        f"internal error: {type(error).__name__}: {cause}; this is a bug in kyvsim, "
         "please report it (KYVSIM_TRACEBACK=1 shows where it happened)"
     )
     return UNUSABLE

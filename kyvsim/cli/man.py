@@ -16,12 +16,12 @@ from kyvsim.cli.streams import write_out
 _STATUSES = (
     ("0", "Nothing failed."),
     ("1", "A rule failed or ended in error, a row or a scenario failed, or something differs."),
-    ("2", "Some input could not be used; what could be used is reported all the same."),
+    ("2", "Some input could not be used; the rest is still reported."),
 )
 _FILES = (
-    (".kyvsim.yaml", "What is set for commands, in the working folder or above it."),
-    ("pyproject.toml", "The same, in its table tool.kyvsim."),
-    (".kyvsimignore", "Files and folders that are left out, as in .gitignore."),
+    (".kyvsim.yaml", "Options of commands, in the working folder or a parent folder."),
+    ("pyproject.toml", "The same, in the table tool.kyvsim."),
+    (".kyvsimignore", "Files and folders to skip, in .gitignore syntax."),
 )
 
 
@@ -37,8 +37,10 @@ def manual_page() -> Iterator[str]:
     yield ".SH EXIT STATUS\n"
     yield from (_item(name, text) for name, text in _STATUSES)
     yield ".SH ENVIRONMENT\n"
-    yield _item("KYVSIM_COMMAND_OPTION, KYVSIM_OPTION", "Set an option, as on the line.")
-    yield _item("KYVSIM_CONFIG", "Names the configuration; empty: there is none.")
+    yield _item(
+        "KYVSIM_COMMAND_OPTION, KYVSIM_OPTION", "Set an option; the command line overrides it."
+    )
+    yield _item("KYVSIM_CONFIG", "The configuration file to read; empty: none.")
     yield _item("NO_COLOR, FORCE_COLOR", "Switch colours off or on.")
     yield ".SH FILES\n"
     yield from (_item(name, text) for name, text in _FILES)

@@ -125,7 +125,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         raise click.UsageError("no policy given: pass files or folders of policies", ctx)
     refuse_urls(paths, ctx)
     if options["resource"] and not options["check"]:
-        raise click.UsageError("--resource goes with --check: nothing else tries manifests", ctx)
+        raise click.UsageError("--resource requires --check", ctx)
     chosen = chosen_formats(options, FORMATS, ctx)
     given = stdin_of({"paths": paths}, ctx)
     walking = walking_of(options, ctx)
@@ -177,7 +177,7 @@ def _texts(migration: Migration, *, partial: bool) -> Iterable[tuple[str, str, s
                 yield one.policy.document.file, file_name(one.policy.key.replace("/", "-")), text
         elif text:
             why = (
-                "the new policy differs (see the counterexample; --partial writes it all the same)"
+                "the new policy differs (see the counterexample; --partial writes it anyway)"
                 if one.is_whole
                 else "some of its rules cannot be converted (--partial writes the others)"
             )
@@ -198,7 +198,7 @@ def _write(files: list[FileText], options: dict[str, Any], reads: Callable[[str]
     paths = [file.path for file in files]
     twice = next((one for one in paths if paths.count(one) > 1), "")
     if twice:
-        raise OutputError(f"two policies would both be written to {twice}: convert them apart")
+        raise OutputError(f"two policies would both be written to {twice}: convert them separately")
     refuse_read(paths, reads)
     if not options["force"]:
         refuse_existing(paths)

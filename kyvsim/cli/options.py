@@ -25,9 +25,9 @@ from kyvsim.cli.parameters import (
 from kyvsim.model.policy import SEVERITIES
 from kyvsim.model.ports import UNCHANGED, Budget
 
-_CLUSTER = "there is no cluster to ask; pass manifests with --resource"
-_REGISTRY = "there is no registry to ask"
-_GIT = "there is no git server to ask; clone the repository and pass its files"
+_CLUSTER = "no cluster is queried; pass manifests with --resource"
+_REGISTRY = "no registry is queried"
+_GIT = "no Git server is contacted; clone the repository and pass its files"
 
 _ONLINE = (
     (("-c", "--cluster"), True, _CLUSTER),
@@ -152,7 +152,7 @@ def extent_of(
     asked = [one for one in ("quiet", "verbose", "statistics") if options[one]]
     if len(asked) > 1:
         names = " and ".join(f"--{one}" for one in asked)
-        raise click.UsageError(f"{names} ask for different things: give one of them", ctx)
+        raise click.UsageError(f"{names} cannot be combined: choose one of them", ctx)
     return {**options, **dict.fromkeys(wider if options["verbose"] else (), True)}
 
 
@@ -262,9 +262,7 @@ def refuse_urls(paths: Iterable[str], ctx: click.Context) -> None:
     """Raise UsageError where a path is an address to fetch from."""
     for path in paths:
         if path.startswith(("http://", "https://")):
-            raise click.UsageError(
-                f"kyvsim works offline: fetch {path} yourself and pass the files", ctx
-            )
+            raise click.UsageError(f"kyvsim works offline: download {path} and pass the files", ctx)
 
 
 def _refused(names: tuple[str, ...], bare: bool, message: str) -> Decorator:

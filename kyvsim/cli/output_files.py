@@ -77,12 +77,12 @@ def refuse_named(
 
 
 def _is_read(name: str, path: str, ctx: click.Context) -> click.UsageError:
-    text = f"{name} goes to {path}, which the run reads: name another file"
+    text = f"{name} would overwrite {path}, which the run reads: choose another file"
     return click.UsageError(text, ctx)
 
 
 def reader_of(options: Mapping[str, Any], ctx: click.Context) -> Callable[[str], bool]:
-    """Return what tells of a path whether it is a file that the run reads."""
+    """Return the function that returns whether a path is a file that the run reads."""
     reads = _reader(options, ctx)
 
     def reads_file(path: str) -> bool:
@@ -96,7 +96,7 @@ def refuse_read(paths: Iterable[str], reads: Callable[[str], bool]) -> None:
     """Raise OutputError where one of the files to be written is one that the run reads."""
     found = next(filter(reads, paths), "")
     if found:
-        text = f"{os.path.normpath(found)}: the run reads it: name another folder"
+        text = f"not overwriting {os.path.normpath(found)}, which the run reads: use another folder"
         raise OutputError(safe_line(text))
 
 
@@ -104,7 +104,7 @@ def refuse_existing(paths: Iterable[str]) -> None:
     """Raise OutputError where files to be written are there, for a run without `--force`."""
     there = [os.path.normpath(path) for path in paths if os.path.lexists(path)]
     if there:
-        text = f"{', '.join(there)}: there already; --force overwrites"
+        text = f"not overwriting {', '.join(there)}: use --force to overwrite"
         raise OutputError(safe_line(text))
 
 
@@ -182,7 +182,7 @@ def _finds(named: ReadPath, place: str) -> bool:
 # Reports in several formats at once: one on standard output, the others in files.
 
 _PATIENCE = 5.0
-"""Seconds in which somebody has to read from a pipe that is written to."""
+"""Seconds to wait for a reader of a pipe that is written to."""
 
 
 class Chosen(NamedTuple):
@@ -234,7 +234,7 @@ def named_formats(
         else:
             shown.append(name)
     if len(shown) > 1:
-        text = f"only one format goes to standard output, not {' and '.join(shown)}: name files"
+        text = f"only one format can go to standard output, not {' and '.join(shown)}: add =FILE"
         raise click.UsageError(f"--output-format: {text}", ctx)
     _refuse_shared(files, "--output-format", ctx)
     return Chosen(shown[0] if shown else "", tuple(files))
@@ -247,7 +247,7 @@ def chosen_files(
     chosen = [_format_and_file(value, known, option, ctx) for value in values]
     bare = next((name for name, path in chosen if not path), None)
     if bare is not None:
-        raise bad_value(ctx, option, f"{bare}: name a file, as in {bare}=FILE")
+        raise bad_value(ctx, option, f"{bare}: add a file, as in {bare}=FILE")
     _refuse_shared(chosen, option, ctx)
     return tuple(chosen)
 
@@ -266,7 +266,7 @@ def _format_and_file(
             text += " (-o PATH is of kyvsim apply)"
         raise bad_value(ctx, option, text)
     if separator and not path:
-        raise bad_value(ctx, option, f"{value}: there is no file after =")
+        raise bad_value(ctx, option, f"{value}: missing file after =")
     return name, path
 
 
@@ -289,7 +289,7 @@ def _refuse_shared(files: Sequence[tuple[str, str]], option: str, ctx: click.Con
 class ReportFiles:
     """Files for reports: all are opened at once, and take their place when all are whole.
 
-    A link stays a link, and what is no file (`/dev/stderr`, a pipe) is written to as it stands.
+    A link stays a link, and what is not a file (`/dev/stderr`, a pipe) is written to directly.
     """
 
     def __init__(self, paths: Iterable[str], media: Iterable[str] = ()) -> None:
@@ -382,7 +382,7 @@ def _stream(path: str) -> int:
             if error.errno != errno.ENXIO:
                 raise
             if time.monotonic() > end:
-                raise OSError(errno.ENXIO, "nobody reads from this pipe") from None
+                raise OSError(errno.ENXIO, "no process reads from this pipe") from None
             time.sleep(0.02)
         else:
             os.set_blocking(found, True)
@@ -439,7 +439,7 @@ class ObjectFiles:
     def __init__(self, path: str, taken: Callable[[str], bool]) -> None:
         """Raise OutputError where the path can't take files.
 
-        `taken` tells which files the run reads, or writes otherwise: these are not written.
+        `taken` returns whether the run reads a file, or writes it for another option.
         """
         self._taken = taken
         self._path = path
@@ -450,7 +450,7 @@ class ObjectFiles:
         self._count = 0
         with _explained(self._folder):
             if os.path.exists(self._folder) and not os.path.isdir(self._folder):
-                raise NotADirectoryError(errno.ENOTDIR, "it is no folder")
+                raise NotADirectoryError(errno.ENOTDIR, "it is not a folder")
             os.makedirs(self._folder, exist_ok=True)
         if self._single:
             self._open(self._path)
@@ -489,10 +489,10 @@ class ObjectFiles:
         """Create the temporary file for a place; a link is never written through or replaced."""
         is_link = os.path.islink(place)
         if is_link or (os.path.exists(place) and not os.path.isfile(place)):
-            kind = "a symbolic link" if is_link else "no regular file"
+            kind = "a symbolic link" if is_link else "not a regular file"
             raise OutputError(f"cannot write to {place}: it is {kind}")
         if self._taken(place):
-            raise OutputError(f"cannot write to {place}: the run has another use for it")
+            raise OutputError(f"cannot write to {place}: the run also reads or writes it")
         with _explained(place):
             temporary = self._temporary[place] = self._scratch.file_for(place)
             os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE))
@@ -517,7 +517,7 @@ def _name(obj: Json) -> str:
 def file_name(name: str) -> str:
     """Return a name from user data as one that can't leave its folder or hide in it.
 
-    Another one than is asked for is told.
+    A name that had to be changed is reported.
     """
     plain = re.sub(_UNSAFE, "_", name).encode("utf-8", "replace")
     found = plain[:_LONGEST].decode("utf-8", "ignore")
@@ -525,7 +525,7 @@ def file_name(name: str) -> str:
         # What is alike so far stays apart.
         found += f"-{zlib.crc32(plain):08x}"
     if found != name:
-        print_stderr(safe_line(f"{name}: written as {found}, since a file cannot be called so"))
+        print_stderr(safe_line(f"{name}: written as {found}, since it is not a valid file name"))
     return found
 
 

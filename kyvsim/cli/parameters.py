@@ -47,7 +47,7 @@ class LineSettings(NamedTuple):
     """The object of a command's context."""
 
     config: str | None = None
-    """The configuration that the line names; "" for none, None where it does not say."""
+    """The configuration that the command line names; "" for none, None if it names none."""
     origins: Mapping[str, Location] = MappingProxyType({})
     """Where the configuration sets parameters, by their names."""
 
@@ -91,10 +91,10 @@ class _Settable(click.Parameter):
         return next((one for one in self.variables(ctx) if one in os.environ), None)
 
     def value_from_envvar(self, ctx: click.Context) -> Any:
-        """Return what its variable says, None for none.
+        """Return the value of its variable, None if there is none.
 
-        Unlike click's own, an empty variable counts (it takes the place of what a configuration
-        says), blanks do not separate values, and several variables may set one parameter.
+        Unlike click's own, an empty variable counts (it replaces the value of a
+        configuration), blanks do not separate values, and several variables may set one parameter.
         """
         variable = self.variable(ctx)
         if variable is None:

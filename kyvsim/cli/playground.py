@@ -28,7 +28,7 @@ _PORT: Final = 8420
     "playground",
     cls=Command,
     help=_HELP,
-    epilog="It runs until it is interrupted, with exit status 0 then.",
+    epilog="Runs until it is interrupted; the exit status is then 0.",
 )
 @safe_option(
     "--port",
@@ -52,7 +52,7 @@ def command(**options: Any) -> int:
     try:
         serve(options["port"], began)
     except PortTakenError as error:
-        text = f"{error}: --port names another one, 0 any that is free"
+        text = f"{error}: choose another port with --port (0: any free port)"
         raise click.ClickException(text) from None
     except KeyboardInterrupt:
         pass

@@ -36,7 +36,7 @@ _REST = MappingProxyType(
 """What options of `apply` are where there is no such option here."""
 
 
-@report.command(short_help="Show all that partial reports make up.")
+@report.command(short_help="Merge partial reports and show the results.")
 @safe_option(
     "--output-format",
     type=click.Choice(WHOLE, case_sensitive=False),
@@ -97,7 +97,7 @@ def summary(ctx: click.Context, /, partials: tuple[str, ...], **options: Any) ->
     """Count the results in partial reports by cluster, namespace, policy or rule."""
     for name in options["by"]:
         if name not in PARTS:
-            raise bad_value(ctx, "--by", f"{name}: results are counted by {', '.join(PARTS)}")
+            raise bad_value(ctx, "--by", f"{name}: choose from {', '.join(PARTS)}")
     return _shown(partials, options, counts_of)
 
 

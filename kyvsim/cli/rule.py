@@ -70,7 +70,7 @@ def _chosen(name: str, known: Mapping[str, DiagnosticCode], ctx: click.Context) 
     if spelled in known:
         return known[spelled]
     hint = likely(spelled, known) or ": `kyvsim rule` lists all codes"
-    raise click.UsageError(f"unknown code {name}{hint}", ctx)
+    raise click.UsageError(f"unknown code `{spelled}`{hint}", ctx)
 
 
 def _plain(one: DiagnosticCode) -> dict[str, Any]:

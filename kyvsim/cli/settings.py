@@ -78,7 +78,7 @@ class _Given(NamedTuple):
     def refused(self, what: str) -> Diagnostic:
         """Return the error that only the user may set this; `what` says what it decides."""
         text = (
-            f"`{self.key}` {what}, which a discovered configuration must not decide: use the "
+            f"`{self.key}` {what}, which a discovered configuration cannot set: use the "
             f"command line or a variable, or name this file with --config"
         )
         return Diagnostic("KV056", Severity.ERROR, text, self.configuration.locate(self.path))
@@ -300,7 +300,7 @@ def _named_on_line(ctx: click.Context, opts: Mapping[str, Any]) -> str | None:
     if not (before.get(NO_CONFIG) or opts.get(NO_CONFIG)):
         return given[-1] if given else None
     if given:
-        text = "--config and --no-config exclude each other: give one of them"
+        text = "--config and --no-config cannot be combined: choose one of them"
         raise click.UsageError(text, ctx)
     return ""
 
@@ -440,7 +440,7 @@ def _value_of(parameter: Settable, value: Json, folder: str) -> Any:
     several = takes_several(parameter)
     values = value if isinstance(value, list) and several else [value]
     if any(isinstance(one, bool) or not isinstance(one, str | int | float) for one in values):
-        wanted = "a text, or a list of texts" if several else "a text or a number"
+        wanted = "a string, or a list of strings" if several else "a string or a number"
         raise ValueError(f"must be {wanted}")
     if any(isinstance(one, int) and abs(one) > _LARGEST for one in values):
         raise ValueError("must be a number of at most 64 bits")
@@ -457,7 +457,7 @@ def _refuse_key(
     path: tuple[str, ...],
     found: Settings,
 ) -> None:
-    """Add that a key sets nothing; at the top it may set something for another command."""
+    """Report a key that sets nothing; at the top it may set an option of another command."""
     key = path[-1]
     why = ""
     if not level.parent:
@@ -469,11 +469,11 @@ def _refuse_key(
         options = (one for one in level.command.params if isinstance(one, Option))
         why = next((str(o.help) for o in options if o.hidden and f"--{key}" in o.opts), "")
     hint = f": {why}" if why else likely(key, known)
-    found.refuse("KV095", f"`{key}` sets nothing here{hint}", configuration.locate(path))
+    found.refuse("KV095", f"`{key}` is not a setting here{hint}", configuration.locate(path))
 
 
 def _wrong_variables(ctx: click.Context) -> Iterator[Diagnostic]:
-    """Yield what is wrong with variables that set something, or seem to be meant to."""
+    """Yield diagnostics about variables that set an option, or seem to be meant to."""
     left = {
         name: value
         for name, value in os.environ.items()
@@ -494,7 +494,7 @@ def _wrong_variables(ctx: click.Context) -> Iterator[Diagnostic]:
         for name in parameter.variables(one)
     }
     for name in sorted(left.keys() - known):
-        # Others may be anybody's, and are no business of ours.
+        # Others may belong to another program.
         if hint := likely(name, known):
-            text = f"the variable sets nothing{hint}"
+            text = f"the variable does not set any option{hint}"
             yield Diagnostic("KV095", Severity.WARNING, text, Location(name))

@@ -233,7 +233,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if not options["paths"]:
         raise click.UsageError("no policy or scenario given: pass files or folders", ctx)
     if options["compare"] and options["interleavings"] != 1:
-        text = "--compare shows one order of steps of each run: it does not go with --interleavings"
+        text = "--compare cannot be combined with --interleavings: it shows one run of each"
         raise click.UsageError(text, ctx)
     _check_explain(options, ctx)
     given = ("paths", "compare", "resource", "exception", "object")
@@ -263,7 +263,9 @@ def _check_explain(options: Mapping[str, Any], ctx: click.Context) -> None:
     others = (options["compare"], "--compare"), (options["interleavings"] != 1, "--interleavings")
     for given, name in others if options["explain"] else ():
         if given:
-            raise click.UsageError(f"--explain is about one run: it does not go with {name}", ctx)
+            raise click.UsageError(
+                f"--explain cannot be combined with {name}: it explains one run", ctx
+            )
 
 
 def _watched(options: Mapping[str, Any]) -> Watched:
@@ -273,7 +275,7 @@ def _watched(options: Mapping[str, Any]) -> Watched:
         return iter
     most = float("inf") if limit is None else limit
     return lambda orders: with_growing_progress(
-        orders, lambda order, number: int(min(most, number + order.waiting)), "orders of steps"
+        orders, lambda order, number: int(min(most, number + order.waiting)), "trying interleavings"
     )
 
 

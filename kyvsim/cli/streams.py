@@ -76,7 +76,7 @@ def read_stdin() -> bytes:
             if len(piece) < _PIECE:  # a terminal that is asked once more goes on
                 return bytes(read)
     except (AttributeError, ValueError):
-        raise click.UsageError("- asks for standard input, but it is closed") from None
+        raise click.UsageError("cannot read standard input (-): it is closed") from None
 
 
 def is_terminal(stream: IO[str] | None) -> bool:

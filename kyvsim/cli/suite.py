@@ -89,13 +89,13 @@ from kyvsim.suite.row_targets import RowSelector, RowSelectorError, parse_select
 
 
 def percent_option(_ctx: click.Context, _param: click.Parameter, value: str | None) -> Any:
-    """Return a number of percent, with or without its sign; None where it is not given."""
+    """Return a number of percent, given with or without its sign; None for none."""
     if value is None:
         return None
     try:
         percent = Decimal(value.removesuffix("%"))
     except InvalidOperation:
-        raise click.BadParameter(f"`{value}` is no number") from None
+        raise click.BadParameter(f"`{value}` is not a number") from None
     if not percent.is_finite() or not 0 <= percent <= 100:
         raise click.BadParameter(f"`{value}` is not in the range from 0 to 100")
     return percent
@@ -107,17 +107,17 @@ _SECONDS = 120
 
 
 class CoverageOptions(NamedTuple):
-    """What is asked for."""
+    """The options that were given."""
 
     wanted: bool
     files: tuple[tuple[str, str], ...]
     """Formats and the files that they go to."""
     threshold: Decimal
-    """Percent; 0 where nothing is asked for."""
+    """Percent; 0 if no minimum is given."""
 
 
 def coverage_options() -> Decorator:
-    """Return the options, of which each asks for coverage."""
+    """Return the options on coverage; each of them switches it on."""
     return combined(
         safe_option(
             "--coverage",
@@ -145,7 +145,7 @@ def coverage_options() -> Decorator:
 
 
 def chosen_coverage(options: Mapping[str, Any], ctx: click.Context) -> CoverageOptions:
-    """Return what the options ask for; raise UsageError where they name no format and file."""
+    """Return the chosen options; raises UsageError for a report without a format and file."""
     files = chosen_files(options["coverage_report"], COVERAGE_FORMATS, "--coverage-report", ctx)
     threshold = options["coverage_threshold"]
     wanted = options["coverage"] or bool(files) or threshold is not None
@@ -159,7 +159,7 @@ def wants_coverage(options: Mapping[str, Any]) -> bool:
 
 
 def write_coverage(coverage: Coverage, wish: CoverageOptions) -> Iterator[str]:
-    """Write the files that are asked for; return the text that is shown."""
+    """Write the coverage reports to their files; return the text to print."""
     write_reports(
         (path, COVERAGE_FORMATS[name].media, COVERAGE_FORMATS[name].write(coverage))
         for name, path in wish.files
@@ -169,23 +169,23 @@ def write_coverage(coverage: Coverage, wish: CoverageOptions) -> Iterator[str]:
 
 
 def report_if_too_low(outcome: SuiteOutcome) -> None:
-    """Say what was reached where that is less than what is asked for."""
+    """Print an error if coverage is below the threshold."""
     if outcome.coverage is not None and not reaches_enough(outcome):
         told = percent_text(outcome.coverage.ratio).lstrip()
         print_stderr(f"error: coverage is below {outcome.demands.coverage}%: {told}")
 
 
 class MutationOptions(NamedTuple):
-    """What is asked for."""
+    """The options that were given."""
 
     wanted: bool
     score: Decimal
-    """Percent; 0 where nothing is asked for."""
+    """Percent; 0 if no minimum is given."""
     seconds: float
 
 
 def mutants_options() -> Decorator:
-    """Return the options; a least score asks for mutants, too."""
+    """Return the options on mutants; a minimum score switches them on, too."""
     return combined(
         safe_option(
             "--mutants",
@@ -207,10 +207,10 @@ def mutants_options() -> Decorator:
 
 
 def chosen_mutants(options: Mapping[str, Any], ctx: click.Context) -> MutationOptions:
-    """Return what the options ask for; raise UsageError where another one does not go with it."""
+    """Return the chosen options; raises UsageError for one that cannot be combined with them."""
     wanted = wants_mutants(options)
     if wanted and options["update"]:
-        text = "--mutants does not go with --update: what is written would depend on the mutant"
+        text = "--mutants cannot be combined with --update: the files would depend on the mutant"
         raise click.UsageError(text, ctx)
     return MutationOptions(wanted, options["min_score"] or Decimal(), options["seconds"])
 
@@ -232,7 +232,7 @@ def create(options: Mapping[str, Any], ctx: click.Context) -> int:
     for text in created.remarks:
         print_stderr(safe_line(f"warning: {text}"))
     if not created.files:
-        reason = "there is nothing that a row could expect"
+        reason = "there is no result that a row could expect"
         print_stderr(f"error: nothing written: {'see above' if created.unusable else reason}")
         return UNUSABLE
     refuse_read((file.path for file in created.files), reader_of(options, ctx))
@@ -247,22 +247,26 @@ def _creation(options: Mapping[str, Any], ctx: click.Context) -> Creation:
         text = "--create needs policies and resources: kyvsim test --create POLICY -r RESOURCE"
         raise click.UsageError(text, ctx)
     if options["update"] or options["lenient"]:
-        raise click.UsageError("--create goes with neither --update nor --lenient", ctx)
+        raise click.UsageError("--create cannot be combined with --update or --lenient", ctx)
     if options["watch"]:
-        raise click.UsageError("--create does not go with --watch: it runs no tests", ctx)
+        raise click.UsageError("--create cannot be combined with --watch: it runs no tests", ctx)
     if wants_coverage(options):
-        raise click.UsageError("--create runs no rows: there is no coverage to show", ctx)
+        raise click.UsageError(
+            "--create cannot be combined with coverage options: it runs no tests", ctx
+        )
     if wants_mutants(options):
-        raise click.UsageError("--create runs no rows: they notice no mutants", ctx)
+        raise click.UsageError(
+            "--create cannot be combined with --mutants or --min-score: it runs no tests", ctx
+        )
     if len(folders) > 1:
         raise click.UsageError("with --create, -o is one folder", ctx)
     for path in (*policies, *resources):
         if path == "-" or "://" in path:
-            text = f"--create needs files that the manifest can name, not {path}"
+            text = f"--create needs files that the test can refer to, not {path}"
             raise click.UsageError(text, ctx)
     name = options["file_name"]
     if os.path.basename(name) != name:
-        raise click.UsageError(f"--file-name {name}: with --create it is a name, no path", ctx)
+        raise click.UsageError(f"--file-name {name}: --create needs a file name, not a path", ctx)
     return Creation(policies, resources, folders[0] if folders else ".", name)
 
 
@@ -307,25 +311,25 @@ MACHINE = Clock()
 def check_watch(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:
     """Raise UsageError where another option does not go with --watch."""
     if options["update"]:
-        text = "--watch does not go with --update: each round would write the files again"
+        text = "--watch cannot be combined with --update: each run would write the files again"
         raise click.UsageError(text, ctx)
     if wants_coverage(options):
-        text = "--watch does not go with --coverage: a round runs only what has changed"
+        text = "--watch cannot be combined with --coverage: it reruns only affected tests"
         raise click.UsageError(text, ctx)
     if wants_mutants(options):
-        text = "--watch does not go with --mutants: it takes too long for every change"
+        text = "--watch cannot be combined with --mutants: they take too long for each change"
         raise click.UsageError(text, ctx)
     if not FORMATS[chosen.shown].for_people:
         views = " or ".join(name for name, one in FORMATS.items() if one.for_people)
         text = (
-            f"--watch shows {views}, one report after the other: "
-            f"give {chosen.shown} a file, --output-format {chosen.shown}=FILE"
+            f"--watch prints {views}, one report after the other: "
+            f"write {chosen.shown} to a file with --output-format {chosen.shown}=FILE"
         )
         raise click.UsageError(text, ctx)
 
 
 def watch(run: SuiteRun, show: Callable[[Round], bool], clock: Clock) -> SuiteOutcome:
-    """Show each round, and return how things stand when an interrupt comes or nobody reads on.
+    """Show each round; return the last outcome after an interrupt or when the reader is gone.
 
     `show` returns whether standard output still has a reader. The interrupt is raised again
     if not even the first round was completed.
@@ -344,10 +348,10 @@ def watch(run: SuiteRun, show: Callable[[Round], bool], clock: Clock) -> SuiteOu
 
 
 def _sum_up(one: Round, now: datetime) -> bool:
-    """Write how everything stands on one line; return whether somebody reads it."""
+    """Write a summary of all tests on one line; return whether there still is a reader."""
     broken = unusable_manifests(one.whole)
     unusable = f"; {counted(broken, 'manifest')} with unusable input" if broken else ""
-    gone = "".join(f"gone  {safe_line(file)}\n" for file in one.gone)
+    gone = "".join(f"deleted  {safe_line(file)}\n" for file in one.gone)
     line = f"{now:%H:%M:%S}  all: {summary_line(one.whole)}{unusable}; waiting for changes\n"
     return write_out([gone, "\n", line, "\n"])
 
@@ -472,7 +476,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         return create(options, ctx)
     options["paths"] = options["paths"] or (os.curdir,)
     if options["resource"] or options["force"]:
-        raise click.UsageError("--resource and --force go with --create", ctx)
+        raise click.UsageError("--resource and --force require --create", ctx)
     chosen = chosen_formats(options, FORMATS, ctx)
     wishes = chosen_coverage(options, ctx), chosen_mutants(options, ctx)
     reports = [(f"--coverage-report {name}", path) for name, path in wishes[0].files]

@@ -61,17 +61,17 @@ def walking_of(options: Mapping[str, Any], ctx: click.Context) -> Walking:
 
 
 def print_evaluated_files(policies: Iterable[Policy]) -> None:
-    """Say which files the policies of a run are from, and how many are in each."""
+    """Print the files that the policies of a run are from, with their number of policies."""
     counts: dict[str, int] = {}
     for one in policies:
         counts[one.document.file] = counts.get(one.document.file, 0) + 1
     for file, number in counts.items():
-        print_stderr(safe_line(f"{file}: looked at: {counted(number, 'policy')}"))
+        print_stderr(safe_line(f"{file}: read: {counted(number, 'policy')}"))
 
 
 def print_ignored(left_out: Iterable[Diagnostic], options: Mapping[str, Any]) -> None:
-    """Say what was left out of folders where that is asked for."""
+    """Print the ignored files and documents if --show-ignored is given."""
     found = tuple(dict.fromkeys(left_out))
     if options["show_ignored"]:
         for one in found:
-            print_stderr(safe_line(f"{one.location}: left out: {one.message}"))
+            print_stderr(safe_line(f"{one.location}: ignored: {one.message}"))

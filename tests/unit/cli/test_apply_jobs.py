@@ -702,5 +702,5 @@ def test_a_note_says_why_processes_cannot_share_a_run(
 def test_a_note_says_why_a_large_input_is_read_as_a_whole(given, kyvsim, notes, monkeypatch):
     cut_small(monkeypatch)
     kyvsim(*given(GENERATES % "Pod", STREAM), "-j", "1")
-    why = "all resources are read before the first: rule `makes/quota` generates objects"
+    why = "all resources are read before evaluation: rule `makes/quota` generates objects"
     assert notes == [[f"note: {why}\n"]]

@@ -216,7 +216,7 @@ def test_a_run_with_bad_input_writes_no_baseline(apply, baseline, files):
     (files / "r.yaml").write_text(f"{pod('web')}---\na: [\n")
     status, _, said = apply("--write-baseline", "b.yaml")
     assert status == 2
-    assert "b.yaml is not written: some input could not be used" in said
+    assert "b.yaml not written: some input could not be used" in said
     assert baseline.read_text() == before
 
 
@@ -226,10 +226,10 @@ def test_a_run_with_bad_input_writes_no_baseline(apply, baseline, files):
         (["--write-baseline", "no/b.yaml"], "cannot write to no/b.yaml"),
         (["--write-baseline", "x", "--output-format", "sarif=x"], "both go to x"),
         (["--write-baseline", "x.yaml", "-o", "x.yaml"], "both go to x.yaml"),
-        (["--baseline", "-"], "name one in place of -"),
-        (["--baseline", "b", "--explain"], "it does not go with --baseline"),
-        (["--baseline", "b", "--engine", "processes"], "--baseline does not go with --engine"),
-        (["--write-baseline", "b", "--partials", "f"], "--write-baseline does not go with"),
+        (["--baseline", "-"], "not standard input or output (-)"),
+        (["--baseline", "b", "--explain"], "cannot be combined with --baseline"),
+        (["--baseline", "b", "--engine", "processes"], "--baseline cannot be combined"),
+        (["--write-baseline", "b", "--partials", "f"], "--write-baseline cannot be combined with"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(apply, files, options, message):

@@ -69,7 +69,7 @@ class TestObject:
     def test_a_name_needs_a_file(self, kyvsim):
         status, _, err = kyvsim("cel", "eval", "--name", "a", "1")
         assert status == 2
-        assert "--name chooses an object of --resource" in err
+        assert "--name selects an object in --resource" in err
 
 
 @pytest.mark.usefixtures("folder")
@@ -79,8 +79,8 @@ class TestObject:
         (["eval", ""], "an expression is empty"),
         (["eval", "-e", " ", "1"], "an expression is empty"),
         (["check", "\n"], "an expression is empty"),
-        (["eval", "--batch", "empty"], "empty is empty: there is no line to evaluate"),
-        (["eval", "--batch", "empty", "1"], "--batch has expressions of its own: give no other"),
+        (["eval", "--batch", "empty"], "empty is empty: it must have at least one line"),
+        (["eval", "--batch", "empty", "1"], "--batch reads its own expressions: remove the others"),
         (["eval", "-r", "empty", "1"], "empty: error KV009: there is no document in this file"),
     ],
 )

@@ -46,8 +46,8 @@ def test_all_mistakes_of_a_file_are_told(folder, kyvsim):
     (folder / ".kyvsim.yaml").write_text("test: {jbs: 1}\njp: {query: {inptu: x}}\n")
     status, _, err = kyvsim("config")
     assert status == 2
-    assert "`jbs` sets nothing here: did you mean `jobs`?" in err
-    assert "`inptu` sets nothing here: did you mean `input`?" in err
+    assert "`jbs` is not a setting here: did you mean `jobs`?" in err
+    assert "`inptu` is not a setting here: did you mean `input`?" in err
 
 
 def test_values_that_no_command_takes_are_told_once(folder, kyvsim):
@@ -84,7 +84,7 @@ def test_a_table_that_cannot_be_read_is_an_error_with_its_place(folder, kyvsim, 
 def test_a_command_that_is_not_there_is_an_error(kyvsim):
     status, out, err = kyvsim("config", "aply")
     assert (status, out) == (2, "")
-    assert "there is no command `aply`: did you mean `apply`?" in err
+    assert "unknown command `aply`: did you mean `apply`?" in err
 
 
 @pytest.mark.parametrize(

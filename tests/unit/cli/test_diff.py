@@ -346,10 +346,10 @@ def test_both_sets_see_the_same_time(diff):
     [
         (["diff", "-r", "r"], "no policy given"),
         (["diff", "a", "b"], "no resource given"),
-        (["diff", "a", "-r", "r"], "one set of policies, and nothing is supposed"),
-        (["diff", "a", "b", "c", "-r", "r"], "3 sets of policies"),
+        (["diff", "a", "-r", "r"], "nothing to compare"),
+        (["diff", "a", "b", "c", "-r", "r"], "3 policy sets"),
         (["diff", "a", "b", "-r", "r", "--output-format", "sarif"], "choose from text, json"),
-        (["diff", "a", "b", "-r", "r", "--cluster"], "there is no cluster to ask"),
+        (["diff", "a", "b", "-r", "r", "--cluster"], "no cluster is queried"),
         (["diff", "a", "b", "-r", "r", "--output-format", "json=no/x"], "cannot write to no/x"),
     ],
 )

@@ -200,8 +200,8 @@ def test_the_line_names_a_configuration_before_the_variable(project, kyvsim, mon
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("apply", "--config", "a", "--no-config"), "exclude each other"),
-        (("--no-config", "apply", "--config", "a"), "exclude each other"),
+        (("apply", "--config", "a", "--no-config"), "cannot be combined"),
+        (("--no-config", "apply", "--config", "a"), "cannot be combined"),
         (("apply", "--config"), "requires an argument"),
         (("--config",), "requires an argument"),
         (("apply", "--config", "nowhere.yaml"), "nowhere.yaml: error KV"),

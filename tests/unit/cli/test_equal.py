@@ -72,7 +72,7 @@ def test_standard_input_is_one_side_only(kyvsim):
     assert "not both" in err
     status, _, err = kyvsim("equal", "-", SAME, "--write-tests", "somewhere")
     assert status == 2
-    assert "not -" in err
+    assert "standard input (-)" in err
 
 
 def test_one_path_on_both_sides_is_a_mistake(kyvsim, tmp_path):

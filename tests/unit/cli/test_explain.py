@@ -110,7 +110,7 @@ def test_apply_explains_with_its_own_ending_and_status(capsys):
 def test_an_explanation_is_a_view_of_its_own(other, capsys, tmp_path):
     arguments = ["apply", "policy.yaml", "-r", "pod.yaml", "--explain", *other.split()]
     assert run(arguments) == 2
-    assert f"it does not go with {other.partition('=')[0]}" in capsys.readouterr().err
+    assert f"it cannot be combined with {other.partition('=')[0]}" in capsys.readouterr().err
     assert not (tmp_path / "found.sarif").exists()
 
 

@@ -124,7 +124,7 @@ def test_statistics_show_counts_only(said):
 
 def test_verbose_tells_what_was_looked_at_and_what_passed(said):
     _, out, err = said(*APPLY, "--verbose")
-    assert "low.yaml: looked at: 1 policy" in err
+    assert "low.yaml: read: 1 policy" in err
     assert "fine" in out
 
 
@@ -133,7 +133,7 @@ def test_lint_has_the_same(said):
     assert "KV202" in said("lint", "old.yaml", "--quiet", "--strict")[1]
     out = said("lint", "old.yaml", "--statistics")[1]
     assert out.startswith("By code")
-    assert "old.yaml: looked at" in said("lint", "old.yaml", "--verbose")[2]
+    assert "old.yaml: checked" in said("lint", "old.yaml", "--verbose")[2]
 
 
 def test_test_has_the_same(said):
@@ -146,4 +146,4 @@ def test_test_has_the_same(said):
 def test_they_contradict(said):
     status, _, err = said(*APPLY, "--quiet", "--verbose")
     assert status == 2
-    assert "--quiet and --verbose ask for different things" in err
+    assert "--quiet and --verbose cannot be combined" in err

@@ -53,7 +53,7 @@ def test_help_is_a_command(kyvsim, words):
 
 def test_help_of_no_command(kyvsim):
     status, _, err = kyvsim("help", "jp", "nonsense")
-    assert (status, "no such command: jp nonsense" in err) == (2, True)
+    assert (status, "unknown command: jp nonsense" in err) == (2, True)
 
 
 @pytest.mark.parametrize("command", ["lint", "test"])

@@ -125,7 +125,7 @@ def test_after_a_change_of_a_policy_all_resources_are_looked_at(repository, kyvs
     (repository / "pol/named.yaml").write_text(POLICY + "# changed\n")
     status, names, err = rows(kyvsim, "pol", "-r", "man", "--changed")
     assert (status, sorted(names)) == (1, ["bad", "good"])
-    assert err == "pol/named.yaml has changed: all files are looked at"
+    assert err == "pol/named.yaml has changed: all files are evaluated"
 
 
 EXCEPTION = """apiVersion: kyverno.io/v2
@@ -156,7 +156,7 @@ def test_an_exception_that_is_gone_lets_nothing_pass_that_it_covered(
     git(repository, how[0], "exc/bad.yaml", *how[1:])
     status, names, err = rows(kyvsim, "pol", "-r", "man", "-e", given, "--changed")
     assert (status, sorted(names)) == (1, ["bad", "good"])
-    assert err == "exc/bad.yaml has changed: all files are looked at"
+    assert err == "exc/bad.yaml has changed: all files are evaluated"
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_what_decides_on_other_files_has_them_looked_at(repository, kyvsim, chan
         opened.write("# changed\n")
     _, out, err = kyvsim(*given)
     assert json.loads(out)["ending"]["counts"]["resources"] > 1
-    assert err.startswith(f"{changed} has changed: all files are looked at")
+    assert err.startswith(f"{changed} has changed: all files are evaluated")
 
 
 def test_files_that_git_does_not_follow_are_looked_at(repository, kyvsim, tmp_path_factory):
@@ -566,7 +566,7 @@ def test_a_kustomization_is_rendered_by_what_is_there(folder, kyvsim, program, n
         (["--helm", "web"], "kill -9 $$", "error: helm template web: ended by signal 9: it says"),
         (["--helm", "web"], "printf '\\033[31m' >&2; exit 3", "exit status 3: \\x1b[31m\n"),
         (["--helm", "web"], "printf '\\377'", "what it prints is not UTF-8"),
-        (["--helm-values", "v"], None, "--helm-values goes with --helm"),
+        (["--helm-values", "v"], None, "--helm-values requires --helm"),
     ],
 )
 def test_what_cannot_be_rendered_is_one_message(kyvsim, program, arguments, script, told):

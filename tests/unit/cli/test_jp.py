@@ -71,12 +71,12 @@ def test_batch_answers_every_line_in_order(run):
 @pytest.mark.parametrize(
     ("arguments", "stdin", "message"),
     [
-        (("query", "-i", "DIR/empty", "a"), '{"a": 1}', "empty: there is no input object in it"),
-        (("query", "a"), "# only this\n---\n", "standard input is empty: there is no input object"),
-        (("query", "-i", "-", "a"), "", "standard input is empty: there is no input object in it"),
-        (("query", "--batch", "-"), " \n", "standard input is empty: there is no line to evaluate"),
-        (("query", "--batch", "-", "a"), '{"expr": "a"}', "--batch has queries and inputs of its"),
-        (("query", "--batch", "-", "-i", "x"), '{"expr": "a"}', "--batch has queries and inputs"),
+        (("query", "-i", "DIR/empty", "a"), '{"a": 1}', "empty: it must have an input object"),
+        (("query", "a"), "# only this\n---\n", "input is empty: it must have an input"),
+        (("query", "-i", "-", "a"), "", "input is empty: it must have an input"),
+        (("query", "--batch", "-"), " \n", "input is empty: it must have at least"),
+        (("query", "--batch", "-", "a"), '{"expr": "a"}', "--batch reads its own queries"),
+        (("query", "--batch", "-", "-i", "x"), '{"expr": "a"}', "--batch reads its own queries"),
     ],
 )
 def test_what_is_empty_or_lost_is_an_error(run, arguments, stdin, message):
@@ -112,7 +112,7 @@ def test_a_function_that_is_not_there(run):
     result = run("function", "trunc", "truncate")
     assert result.return_value == 2
     assert result.stdout.startswith("Name: truncate\n")
-    assert result.stderr == "error: there is no function `trunc`: did you mean `truncate`?\n"
+    assert result.stderr == "error: unknown function `trunc`: did you mean `truncate`?\n"
 
 
 def test_the_help_is_whole(run, monkeypatch):

@@ -64,7 +64,7 @@ def test_nothing_is_written_where_a_file_is_there(migrate, tmp_path):
     (tmp_path / "made/two.yaml").write_text("mine")
     status, _, said = migrate("policies.yaml", "-o", "made")
     assert status == 2
-    assert "made/two.yaml: there already; --force overwrites" in said
+    assert "not overwriting made/two.yaml: use --force" in said
     assert [path.read_text() for path in (tmp_path / "made").iterdir()] == ["mine"]
     assert migrate("policies.yaml", "-o", "made", "--force")[0] == 0
     assert (tmp_path / "made/two.yaml").read_text() != "mine"
@@ -89,7 +89,7 @@ def test_manifests_are_for_evidence(migrate, tmp_path):
     policies(tmp_path, "one")
     status, _, said = migrate("policies.yaml", "-r", "policies.yaml")
     assert status == 2
-    assert "--resource goes with --check" in said
+    assert "--resource requires --check" in said
 
 
 def test_none_is_written_where_one_cannot_be(migrate, tmp_path, monkeypatch):

@@ -168,7 +168,7 @@ def test_an_object_is_not_written_over_one_that_is_read(folder, kyvsim):
     before = contents(folder)
     status, _, err = kyvsim("apply", "change.yaml", "-r", "man", "-o", "man")
     assert (status, contents(folder)) == (2, before)
-    assert "cannot write to man/a-mutated.yaml: the run has another use for it" in err
+    assert "cannot write to man/a-mutated.yaml: the run also reads or writes it" in err
 
 
 def test_an_object_is_not_written_where_a_report_goes(folder, kyvsim):
@@ -187,7 +187,7 @@ def test_an_object_is_not_written_where_a_report_goes(folder, kyvsim):
 def test_a_folder_for_objects_has_to_be_one(folder, kyvsim, make):
     make(folder / "place")
     status, _, err = kyvsim("apply", "change.yaml", "-r", "man", "-o", "place")
-    assert (status, "error: cannot write to place: it is no folder\n" in err) == (2, True)
+    assert (status, "error: cannot write to place: it is not a folder\n" in err) == (2, True)
 
 
 def test_names_that_no_file_can_have_are_mapped_and_told(folder, kyvsim):

@@ -137,7 +137,7 @@ def test_what_others_wrote_stays_text_in_an_error(kyvsim):
 
 def test_a_lack_of_memory_is_no_defect(capsys):
     assert ended_by(MemoryError()) == 2
-    assert capsys.readouterr().err.startswith("error: there is no more memory: ")
+    assert capsys.readouterr().err.startswith("error: out of memory: ")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")

@@ -45,7 +45,7 @@ def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path, monkeypatch):
     monkeypatch.setattr(output_files, "_PATIENCE", 0.1)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(OutputError, match="pipe: nobody reads from this pipe"):
+    with pytest.raises(OutputError, match="pipe: no process reads from this pipe"):
         write_reports([(str(pipe), TEXT, iter(["a"]))])
 
 

@@ -37,7 +37,7 @@ def test_without_a_code_all_are_listed_by_group(capsys):
 def test_an_unknown_code_is_refused_with_the_likely_one(capsys):
     status, out, err = said(capsys, "KV2022")
     assert (status, out) == (2, "")
-    assert "unknown code KV2022: did you mean `KV222`?" in err
+    assert "unknown code `KV2022`: did you mean `KV222`?" in err
 
 
 def test_json_has_the_same(capsys):

@@ -72,7 +72,7 @@ def test_options_that_do_not_go_together_are_told_with_what_is_set_elsewhere(
 ):
     configure(project, WHOLE + "apply: {table: true}\n")
     monkeypatch.setenv("KYVSIM_QUIET", "1")
-    told = "Set outside of the line: "
+    told = "Set outside of the command line: "
     _, _, err = kyvsim("apply", "--output-format", "json")
     assert f"{told}policies (../.kyvsim.yaml:1:1), --resource (../.kyvsim.yaml:2:1), " in err
     assert "--table (../.kyvsim.yaml:3:9), " in err
@@ -121,11 +121,11 @@ def test_a_table_of_another_program_is_none(project, kyvsim):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("exclud: [a]\n", "../.kyvsim.yaml:1:1: error KV095: `exclud` sets nothing here: did you"),
-        ("apply: {tabel: true}\n", "../.kyvsim.yaml:1:9: error KV095: `tabel` sets nothing here"),
+        ("exclud: [a]\n", "../.kyvsim.yaml:1:1: error KV095: `exclud` is not a setting here: did"),
+        ("apply: {tabel: true}\n", "../.kyvsim.yaml:1:9: error KV095: `tabel` is not a setting"),
         ("strict: maybe\n", "../.kyvsim.yaml:1:1: error KV096: `strict` must be true or false"),
-        ("resource: {a: b}\n", "error KV096: `resource` must be a text, or a list of texts"),
-        ("values-file: [a, b]\n", "error KV096: `values-file` must be a text or a number"),
+        ("resource: {a: b}\n", "error KV096: `resource` must be a string, or a list of strings"),
+        ("values-file: [a, b]\n", "error KV096: `values-file` must be a string or a number"),
         ("apply: [a]\n", "error KV096: `apply` must be a map"),
         ("jobs: many\n", "../.kyvsim.yaml:1:1: Invalid value for '-j' / '--jobs': 'many'"),
         ("now: soon\n", "error: ../.kyvsim.yaml:1:1: --now soon: not a time"),
@@ -178,7 +178,7 @@ def test_a_misspelt_variable_is_told_and_a_stranger_is_not(project, kyvsim, monk
     monkeypatch.setenv("KYVSIM_APPLY_TABEL", "1")
     monkeypatch.setenv("KYVSIM_XYZZY_QUUX_PLUGH", "1")
     _, _, err = kyvsim("apply")
-    assert "KYVSIM_APPLY_TABEL: warning KV095: the variable sets nothing: did you mean" in err
+    assert "KYVSIM_APPLY_TABEL: warning KV095: the variable does not set any option: did" in err
     assert "QUUX" not in err
 
 
@@ -204,7 +204,7 @@ def test_an_option_of_another_command_is_told_in_its_words(project, kyvsim):
     configure(project, "equal: {budget: 3}\n")
     status, _, err = kyvsim("equal", "old.yaml", "new.yaml")
     assert status == 2
-    assert "KV095: `budget` sets nothing here: --budget limits evaluation steps" in err
+    assert "KV095: `budget` is not a setting here: --budget limits evaluation steps" in err
     assert "--seconds N" in err
 
 
@@ -257,7 +257,7 @@ def test_a_wrong_value_of_a_variable_is_told_with_its_name(
 def test_an_option_on_the_configuration_is_no_setting(project, kyvsim, monkeypatch):
     configure(project, WHOLE + "apply: {config: other.yaml}\n")
     status, _, err = kyvsim("apply")
-    assert (status, "error KV095: `config` sets nothing here" in err) == (2, True)
+    assert (status, "error KV095: `config` is not a setting here" in err) == (2, True)
     monkeypatch.setenv("KYVSIM_NO_CONFIG", "1")
     assert kyvsim("apply")[0] == 2
 

@@ -53,7 +53,7 @@ def test_files_are_only_overwritten_when_forced(copied, capfdbinary):
     manifest.parent.mkdir()
     manifest.write_text("mine")
     assert create("mutate", "-o", "new") == 2
-    assert b"kyverno-test.yaml: there already" in capfdbinary.readouterr().err
+    assert b"kyverno-test.yaml: use --force" in capfdbinary.readouterr().err
     assert list(manifest.parent.iterdir()) == [manifest]
     assert manifest.read_text() == "mine"
     assert create("mutate", "-o", "new", "--force") == 0

@@ -92,7 +92,7 @@ def test_an_interrupt_before_anything_is_known_has_its_own_status(watched, monke
 
 def test_manifests_that_go_are_named(tests, watched):
     _, out, _ = watched(["tests"], lambda: shutil.rmtree(tests / "team"))
-    assert "\ngone  tests/team/kyverno-test.yaml\n" in out
+    assert "\ndeleted  tests/team/kyverno-test.yaml\n" in out
     assert "all: 2 rows in 1 manifest: 2 passed, 0 failed" in out
 
 
@@ -121,11 +121,11 @@ def test_files_get_the_report_of_everything_each_time(tests, watched):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["tests", "--update"], "--watch does not go with --update"),
-        (["tests", "--coverage"], "--watch does not go with --coverage"),
-        (["tests", "-o", "json"], "give json a file, --output-format json=FILE"),
-        (["tests", "-o", "junit"], "--watch shows text or table"),
-        (["--create", "p.yaml", "-r", "r.yaml"], "--create does not go with --watch"),
+        (["tests", "--update"], "--watch cannot be combined with --update"),
+        (["tests", "--coverage"], "--watch cannot be combined with --coverage"),
+        (["tests", "-o", "json"], "write json to a file with --output-format json=FILE"),
+        (["tests", "-o", "junit"], "--watch prints text or table"),
+        (["--create", "p.yaml", "-r", "r.yaml"], "--create cannot be combined with --watch"),
     ],
 )
 def test_what_watching_does_not_go_with_is_refused(tests, kyvsim, arguments, told):

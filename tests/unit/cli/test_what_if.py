@@ -31,14 +31,17 @@ def test_options_say_who_asks_for_what_and_where(engine, calls, kyvsim):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--as-group", "g"], "give --as USER, too"),
-        (["--operation", "DELETE", "--old-resource", "o"], "it does not go with --operation"),
+        (["--as-group", "g"], "add --as USER"),
+        (["--operation", "DELETE", "--old-resource", "o"], "cannot be combined with --operation"),
         (["--operation", "UPDATE", "-s", "request.operation=DELETE"], "not both"),
         (["--operation", "PATCH"], "'PATCH' is not one of"),
         (["--namespace-labels", "env=prod"], "NAMESPACE:KEY=VALUE"),
         (["--namespace-labels", "shop:env"], "NAMESPACE:KEY=VALUE"),
         (["--namespace-labels", "shop:"], "NAMESPACE:KEY=VALUE"),
-        (["--old-resource", "o", "--engine", "processes"], "--old-resource does not go with"),
+        (
+            ["--old-resource", "o", "--engine", "processes"],
+            "--old-resource cannot be combined with",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused(engine, kyvsim, arguments, message):
