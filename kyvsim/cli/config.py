@@ -76,6 +76,7 @@ class _Held(NamedTuple):
 @safe_option(
     "-o",
     "--output-format",
+    "--format",
     type=click.Choice(("text", "json")),
     default="text",
     show_default=True,

@@ -25,12 +25,12 @@ from kyvsim.report.style import safe_line
 _HELP = """Generate small manifests that pass and fail each rule.
 
 POLICY is a file, a folder or - for standard input. The manifests are derived from the fields that
-the policies read; a comment above each one gives the results of the rules. With -o they are written
-to a folder, together with a kyverno-test.yaml.
+the policies read; a comment above each one gives the results of the rules. With --output they are
+written to a folder, together with a kyverno-test.yaml.
 
 \b
     kyvsim examples require-labels.yaml
-    kyvsim examples require-labels.yaml -o tests/require-labels
+    kyvsim examples require-labels.yaml --output tests/require-labels
 """
 _SECONDS = 8
 _RESOURCES = "resources.yaml"
@@ -49,6 +49,8 @@ _MANIFEST = "kyverno-test.yaml"
 @option(
     "-o",
     "--output",
+    # In the other commands `-o` is `--output-format`.
+    old_names=("-o",),
     effect=Effect.WRITES_NEW,
     metavar="DIR",
     type=PathType(is_written=True),

@@ -52,7 +52,7 @@ cluster; it is not related to `kyverno migrate`, which rewrites stored objects.
 
 \b
     kyvsim migrate policies/require-labels.yaml
-    kyvsim migrate policies/ -o converted/
+    kyvsim migrate policies/ --output converted/
 """
 _SECONDS = 8
 _AUTO = "auto"
@@ -67,7 +67,6 @@ _AUTO = "auto"
 )
 @argument("paths", nargs=-1, metavar="POLICY...", type=PathType(), key="policies")
 @option(
-    "-o",
     "--output",
     effect=Effect.WRITES_NEW,
     metavar="DIR",
@@ -115,7 +114,7 @@ _AUTO = "auto"
     group=OUTPUT,
     help="Overwrite existing files.",
 )
-@formats_option(FORMATS, short=False)
+@formats_option(FORMATS)
 @walking_options
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:

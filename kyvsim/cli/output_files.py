@@ -261,9 +261,12 @@ def _format_and_file(
     if name not in known:
         text = f"{value}: choose from {', '.join(known)}{likely(name, known)}"
         fitting = _format_of(value, known)
-        if fitting:
+        has_folder = any("--output" in one.opts for one in ctx.command.params)
+        if has_folder and not os.path.splitext(value)[1]:
+            text += f"; for a folder use --output {value}"
+        elif fitting:
             text += f"; a path follows the format, as in {fitting}={value}"
-            text += " (-o PATH is of kyvsim apply)"
+            text += " (a path after -o is of `kyvsim apply` only)"
         raise bad_value(ctx, option, text)
     if separator and not path:
         raise bad_value(ctx, option, f"{value}: missing file after =")

@@ -120,12 +120,16 @@ SECTIONS = (INPUT, REQUEST, EVALUATION, OUTPUT, STATUS, COVERAGE, PERFORMANCE, D
 class Option(_Settable, click.Option):
     """An option; its keys in a configuration are its long spellings.
 
-    `group` is the section of the help that lists it.
+    `group` is the section of the help that lists it; the help does not show `old_names`, spellings
+    that still work.
     """
 
-    def __init__(self, *arguments: Any, group: str = "", **settings: Any) -> None:
+    def __init__(
+        self, *arguments: Any, group: str = "", old_names: tuple[str, ...] = (), **settings: Any
+    ) -> None:
         super().__init__(*arguments, **settings)
         self.group = group
+        self.old_names = old_names
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -142,6 +146,8 @@ class Option(_Settable, click.Option):
         names, text = record
         for alias in [name for name in self.opts if name.startswith("--")][1:]:
             names = re.sub(rf", {alias}(?![\w-])", "", names)
+        for name in self.old_names:
+            names = names.replace(f"{name}, ", "")
         return names, text
 
 

@@ -38,7 +38,9 @@ _REST = MappingProxyType(
 
 @report.command(short_help="Merge partial reports and show the results.")
 @safe_option(
+    "-o",
     "--output-format",
+    "--format",
     type=click.Choice(WHOLE, case_sensitive=False),
     default=WHOLE[0],
     show_default=True,
@@ -80,7 +82,9 @@ def merge(partials: tuple[str, ...], **options: Any) -> int:
     help="Group by cluster, namespace, policy or rule. Repeatable.",
 )
 @safe_option(
+    "-o",
     "--output-format",
+    "--format",
     type=click.Choice(WHOLE, case_sensitive=False),
     default=WHOLE[0],
     show_default=True,

@@ -39,6 +39,7 @@ Without CODE, list all codes.
 @safe_option(
     "-o",
     "--output-format",
+    "--format",
     type=click.Choice(("text", "json")),
     default="text",
     group=OUTPUT,

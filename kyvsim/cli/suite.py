@@ -241,7 +241,8 @@ def create(options: Mapping[str, Any], ctx: click.Context) -> int:
 
 
 def _creation(options: Mapping[str, Any], ctx: click.Context) -> Creation:
-    folders = options["output_format"]
+    # Without --output the folder may be given with -o, as before --output was there.
+    folders = (options["output"],) if options["output"] else options["output_format"]
     policies, resources = options["paths"], options["resource"]
     if not policies or not resources:
         text = "--create needs policies and resources: kyvsim test --create POLICY -r RESOURCE"
@@ -259,7 +260,7 @@ def _creation(options: Mapping[str, Any], ctx: click.Context) -> Creation:
             "--create cannot be combined with --mutants or --min-score: it runs no tests", ctx
         )
     if len(folders) > 1:
-        raise click.UsageError("with --create, -o is one folder", ctx)
+        raise click.UsageError("--create writes to one folder: pass it with --output", ctx)
     for path in (*policies, *resources):
         if path == "-" or "://" in path:
             text = f"--create needs files that the test can refer to, not {path}"
@@ -377,7 +378,7 @@ or resource does not exist or if the rule never ran.
     kyvsim test .
     kyvsim test policies/ --test-case-selector 'policy=require-*' --detailed-results
     kyvsim test . --output-format text --output-format junit=report.xml
-    kyvsim test --create policy.yaml -r resources.yaml -o tests/new
+    kyvsim test --create policy.yaml -r resources.yaml --output tests/new
 """
 
 
@@ -438,8 +439,16 @@ or resource does not exist or if the rule never ran.
     effect=Effect.OVERWRITES,
     is_flag=True,
     group=OUTPUT,
-    help="Create a test in the folder -o from the current results of the policies PATH on "
+    help="Create a test in the folder --output from the current results of the policies PATH on "
     "--resource.",
+)
+@option(
+    "--output",
+    effect=Effect.WRITES_NEW,
+    metavar="DIR",
+    type=PathType(is_written=True),
+    group=OUTPUT,
+    help="Folder for --create [default: .].",
 )
 @safe_option(
     "--watch",
@@ -475,8 +484,8 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if options["create"]:
         return create(options, ctx)
     options["paths"] = options["paths"] or (os.curdir,)
-    if options["resource"] or options["force"]:
-        raise click.UsageError("--resource and --force require --create", ctx)
+    if options["resource"] or options["force"] or options["output"]:
+        raise click.UsageError("--resource, --output and --force require --create", ctx)
     chosen = chosen_formats(options, FORMATS, ctx)
     wishes = chosen_coverage(options, ctx), chosen_mutants(options, ctx)
     reports = [(f"--coverage-report {name}", path) for name, path in wishes[0].files]

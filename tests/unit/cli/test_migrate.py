@@ -53,7 +53,7 @@ def policies(folder, *names, pattern='"?*"'):
 
 def test_a_file_for_each_policy(migrate, tmp_path):
     policies(tmp_path, "one", "two")
-    status, _, _ = migrate("policies.yaml", "-o", "made")
+    status, _, _ = migrate("policies.yaml", "--output", "made")
     assert status == 0
     assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["one.yaml", "two.yaml"]
 
@@ -62,17 +62,17 @@ def test_nothing_is_written_where_a_file_is_there(migrate, tmp_path):
     policies(tmp_path, "one", "two")
     (tmp_path / "made").mkdir()
     (tmp_path / "made/two.yaml").write_text("mine")
-    status, _, said = migrate("policies.yaml", "-o", "made")
+    status, _, said = migrate("policies.yaml", "--output", "made")
     assert status == 2
     assert "not overwriting made/two.yaml: use --force" in said
     assert [path.read_text() for path in (tmp_path / "made").iterdir()] == ["mine"]
-    assert migrate("policies.yaml", "-o", "made", "--force")[0] == 0
+    assert migrate("policies.yaml", "--output", "made", "--force")[0] == 0
     assert (tmp_path / "made/two.yaml").read_text() != "mine"
 
 
 def test_two_policies_of_one_name_are_not_written_over_each_other(migrate, tmp_path):
     policies(tmp_path, "one", "one")
-    status, _, said = migrate("policies.yaml", "-o", "made")
+    status, _, said = migrate("policies.yaml", "--output", "made")
     assert status == 2
     assert "two policies would both be written to made/one.yaml" in said
     assert not (tmp_path / "made").exists()
@@ -90,6 +90,14 @@ def test_manifests_are_for_evidence(migrate, tmp_path):
     status, _, said = migrate("policies.yaml", "-r", "policies.yaml")
     assert status == 2
     assert "--resource requires --check" in said
+
+
+def test_a_folder_after_o_is_an_error_that_names_output(migrate, tmp_path):
+    policies(tmp_path, "one")
+    status, _, said = migrate("policies.yaml", "-o", "made")
+    assert status == 2
+    assert "for a folder use --output made" in said
+    assert not (tmp_path / "made").exists()
 
 
 def test_none_is_written_where_one_cannot_be(migrate, tmp_path, monkeypatch):
@@ -112,7 +120,7 @@ def test_none_is_written_where_one_cannot_be(migrate, tmp_path, monkeypatch):
     opened = os.open
     monkeypatch.setattr(os, "replace", full)
     monkeypatch.setattr(os, "open", refuse)
-    status, _, said = migrate("policies.yaml", "-o", "made")
+    status, _, said = migrate("policies.yaml", "--output", "made")
     assert status == 2
     assert "cannot write to made/two.yaml: No space left on device" in said
     assert made == []
@@ -164,7 +172,7 @@ def test_folders_stay_as_they_are_and_may_have_policies_of_one_name(migrate, tmp
         (tmp_path / folder).mkdir(parents=True)
         policies(tmp_path / folder, "same")
     policies(tmp_path / "in", "top")
-    status, _, said = migrate("in", "-o", "made")
+    status, _, said = migrate("in", "--output", "made")
     assert status == 0
     assert "KV281" not in said
     found = sorted(
@@ -179,7 +187,7 @@ def test_a_link_in_the_folder_does_not_lead_out_of_it(migrate, tmp_path):
     (tmp_path / "made").mkdir()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "made/a").symlink_to(tmp_path / "elsewhere")
-    status, _, said = migrate("in", "-o", "made")
+    status, _, said = migrate("in", "--output", "made")
     assert status == 2
     assert "outside made" in said
     assert not any((tmp_path / "elsewhere").iterdir())
@@ -223,11 +231,11 @@ def test_what_differs_is_not_written_unless_it_is_asked_for(migrate, tmp_path, m
         return made._replace(made=(made.made[0]._replace(data=data), *made.made[1:]))
 
     monkeypatch.setattr("kyvsim.api.migrate.convert", broken)
-    status, _, said = migrate("policies.yaml", "-o", "made", *check)
+    status, _, said = migrate("policies.yaml", "--output", "made", *check)
     assert status == 1
     assert "two: not written: the new policy differs (see the counterexample; --partial" in said
     assert [path.name for path in (tmp_path / "made").iterdir()] == ["one.yaml"]
-    status, _, said = migrate("policies.yaml", "-o", "all", "--partial", *check)
+    status, _, said = migrate("policies.yaml", "--output", "all", "--partial", *check)
     assert status == 1
     assert "not written" not in said
     assert sorted(path.name for path in (tmp_path / "all").iterdir()) == ["one.yaml", "two.yaml"]

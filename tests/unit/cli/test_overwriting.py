@@ -118,7 +118,7 @@ def contents(folder):
         "equal pol/p.yaml change.yaml --max-cases 3 --write-tests pol --force",
         "examples pol -o pol --force",
         "migrate pol --output-format json=pol/p.yaml",
-        "migrate pol -o pol --force",
+        "migrate pol --output pol --force",
         "simulate pol -r man --output-format json=man/a.yaml",
         "simulate story/scenario.yaml --output-format json=story/scenario.yaml",
         "simulate named/scenario.yaml --output-format json=pol/p.yaml",

@@ -85,6 +85,7 @@ def test_a_link_is_not_even_overwritten_when_forced(copied):
         ["--create", "generate/policy.yaml", "-r", "team/resources.yaml"],
         ["team", "-r", "team/resources.yaml"],
         ["team", "--force"],
+        ["team", "--output", "new"],
     ],
 )
 def test_what_makes_no_sense_writes_nothing(copied, capfdbinary, arguments):
@@ -100,7 +101,9 @@ def test_policies_in_cel_have_rows_and_expected_files(copied, capfdbinary):
         shutil.copy(golden / file, copied / file)
     text = (copied / "policies.yaml").read_text().replace("== 'cooks'", "== 'bakers'")
     (copied / "policies.yaml").write_text(text)
-    assert run(["test", "--create", "policies.yaml", "-r", "resources.yaml", "-o", "new"]) == 0
+    assert (
+        run(["test", "--create", "policies.yaml", "-r", "resources.yaml", "--output", "new"]) == 0
+    )
     written = (copied / "new/kyverno-test.yaml").read_text()
     assert all(f"policy: {name}" in written for name in ("owners", "kitchen", "menus", "names"))
     assert run(["test", "new", "--require-tests"]) == 0
