@@ -49,7 +49,7 @@ class AccessPath(NamedTuple):
 
     steps: tuple[PathStep, ...]
     default: tuple[Json, ...] = ()
-    """What stands in for a value that is null or empty; () for nothing."""
+    """The default for a value that is null or empty; () for none."""
     besides: str | None = None
     """A text that is left out of what is found."""
 

@@ -2,7 +2,7 @@
 
 
 class QuerySyntaxError(ValueError):
-    """An expression that is no JMESPath; `offset` counts characters of `expression` from 0."""
+    """An expression that is not valid JMESPath; `offset` counts characters from 0."""
 
     def __init__(self, message: str, expression: str, offset: int) -> None:
         super().__init__(message)

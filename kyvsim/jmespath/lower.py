@@ -36,7 +36,7 @@ def reference(inner: Run) -> Run:
 
 
 def call(name: str, function: Function | None, arguments: tuple[Run, ...], system: System) -> Run:
-    """Return the closure of `name(arguments)`; `function` is None where there is no such one."""
+    """Return the closure of `name(arguments)`; `function` is None if it is unknown."""
     if function is None:
         return _failing_call(arguments, f"unknown function: {name}")
     code, meter = function.code, system.meter
@@ -177,7 +177,7 @@ class LoweringContext(NamedTuple):
     bindings: Mapping[str, Json] = MappingProxyType({})
     """What `$name` stands for."""
     on_node: Callable[[Tree, Run], Run] | None = None
-    """Takes the closure of each part that is evaluated once, and gives what stands for it."""
+    """Takes the closure of each part that is evaluated once, and returns the replacement."""
 
     def without_hook(self) -> "LoweringContext":
         """Return the same for parts that are evaluated for each element of a list."""

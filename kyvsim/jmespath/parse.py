@@ -135,7 +135,7 @@ _POWERS: Final = MappingProxyType(
     | {"flatten": 9, "star": 20, "filter": 21, "dot": 40, "not": 45, "lbrace": 50}
     | {"lbracket": 55, "lparen": 60}
 )
-"""How strongly a token holds on to what stands before it; all others end an expression."""
+"""How strongly a token binds to what precedes it; all others end an expression."""
 _ENDS_PROJECTION: Final = 10
 """A token of less power takes the projection before it as a whole."""
 _KEYS: Final = ("quoted_identifier", "unquoted_identifier")
@@ -151,7 +151,7 @@ def parse(expression: str, *, bindings: bool = False, with_spans: bool = False) 
 
     With `bindings` it may hold names such as `$name`. With `with_spans` each node that is an
     expression by itself has a `span`: where it begins and ends in the text. Trees of short texts
-    are remembered, and nobody changes them: checks read what is compiled later.
+    are cached, and never changed: checks read what is compiled later.
     """
     if not with_spans and len(expression) <= _SHORT:
         return _remembered(expression, bindings, with_spans=False)
@@ -253,7 +253,7 @@ class _ExpressionParser:
             tree["span"] = first["start"], self.token["start"]
 
     def projected(self, power: int) -> Tree:
-        """Return what is asked of each element of a projection."""
+        """Return the expression for each element of a projection."""
         kind = self.kind
         if _POWERS.get(kind, 0) < _ENDS_PROJECTION:
             return _node("identity")
@@ -306,7 +306,7 @@ class _ExpressionParser:
         return _node("projection", found, self.projected(_POWERS["star"]))
 
     def index(self) -> Tree:
-        """Return the index or slice that stands before a closing bracket."""
+        """Return the index or slice before a closing bracket."""
         if "colon" in {self.kind, self._tokens[self._at + 1]["type"]}:
             return self.slice()
         place = self.whole_number(self.token)
@@ -315,7 +315,7 @@ class _ExpressionParser:
         return _named_node("index", place)
 
     def slice(self) -> Tree:
-        """Return the slice that stands before a closing bracket."""
+        """Return the slice before a closing bracket."""
         parts: list[int | None] = [None, None, None, None]
         place = 0
         while self.kind != "rbracket" and place < 3:

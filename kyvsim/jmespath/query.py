@@ -65,7 +65,7 @@ class Query(NamedTuple):
 
 
 _PLAIN: Final = frozenset({"literal", "identity", "current", "variable", "expref", "empty"})
-"""Parts of which nobody asks what they came to."""
+"""Parts whose values are not shown."""
 
 
 def impossible_calls(expression: str) -> Iterator[str]:
@@ -80,7 +80,7 @@ def impossible_calls(expression: str) -> Iterator[str]:
     for name, count in _calls(tree):
         function = function_named(name)
         if function is None:
-            yield f"there is no function `{name}`{likely(name, functions())}"
+            yield f"unknown function `{name}`{likely(name, functions())}"
         elif refusal := function.refusal(count):
             yield refusal
 
@@ -142,7 +142,7 @@ def bound_queries(
     """Return what evaluates an expression on plain data with bindings.
 
     `functions` are known besides Kyverno's, and win over them. It raises `QueryError`, as
-    `QuerySyntaxError` where the text is no expression; every number should be a float.
+    `QuerySyntaxError` if the text is not an expression; every number should be a float.
     """
 
     def named(name: str) -> Function | None:

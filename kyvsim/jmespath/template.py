@@ -101,7 +101,7 @@ def fill_value(value: Json, path: str, filling: Filling, nested: int = 0) -> Jso
     if is_plain(value):
         return value
     if nested > _MOST_NESTED:
-        raise SubstitutionError(f"variables at path {path} lead back to themselves")
+        raise SubstitutionError(f"variables at path {path} refer to each other in a cycle")
     if value.__class__ is str:
         filled = fill_text(value, path, filling)
         return filled if filled.__class__ is str else fill_value(filled, path, filling, nested + 1)
@@ -138,7 +138,7 @@ def _value(variable: Variable, path: str, filling: Filling) -> Json:
 
 def _endless(variable: Variable, path: str) -> SubstitutionError:
     return SubstitutionError(
-        f"failed to resolve {variable.expression} at path {path}: its value expands without end"
+        f"failed to resolve {variable.expression} at path {path}: its value expands endlessly"
     )
 
 
@@ -287,7 +287,7 @@ def compile_template(data: Json, system: System, on_node: VariableHook | None = 
     """Return the template of any document; faults show when it is rendered, as upstream's do.
 
     Paths in messages and `{{@}}` count from the top of `data`. Of the variables of a text, and not
-    of one inside of a document, `on_node` is told.
+    of one inside a document, `on_node` is called.
     """
     if not contains_text(data, "{{", "$("):
         return Template(True, data, frozenset(), lambda _: data)

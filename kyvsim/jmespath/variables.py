@@ -1,4 +1,4 @@
-"""Variables `{{ }}` in texts: where they are, and what asks for the value of one.
+"""Variables `{{ }}` in strings: their positions, and the query for the value of one.
 
 upstream: pkg/engine/variables (regex, vars.go)
 """
@@ -13,7 +13,7 @@ from kyvsim.jmespath.query import NodeHook, compile_query, names_in
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.ports import System
 
-# Where the variables `{{ }}` stand in a text.
+# The positions of variables `{{ }}` in a string.
 #
 # upstream: pkg/engine/variables/regex and the first half of `substituteVariablesIfAny` in
 # pkg/engine/variables/vars.go. Inside of a variable one level of braces is allowed; a backslash
@@ -22,7 +22,7 @@ from kyvsim.model.ports import System
 
 
 VARIABLE: Final = re.compile(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*+\}\})")
-"""A variable: group 1 is what stands before it, group 2 itself."""
+"""A variable: group 1 is what precedes it, group 2 the variable itself."""
 
 
 _REFERENCE: Final = re.compile(r"[^\x00-\x7f]\$\(")
@@ -69,16 +69,16 @@ def note_on_cut(text: str) -> str:
             query = _variable(found.start(2), found[2], "").expression
             query = query if len(query) <= _LONGEST_SHOWN and "{{" not in query else "…"
             return (
-                f"note: Kyverno cuts a byte off the `{found[1]}` before the variable: put an ASCII"
-                " character such as a space between them, or join them in the expression:"
-                f" {{{{ join('', ['{found[1]}', to_string({query})]) }}}}"
+                f"note: Kyverno drops a byte of the `{found[1]}` before the variable: put an "
+                "ASCII character such as a space between them, or join them in the expression: "
+                f"{{{{ join('', ['{found[1]}', to_string({query})]) }}}}"
             )
     found_reference = _REFERENCE.search(text) if "$(" in text else None
     if found_reference is None:
         return ""
     return (
-        f"note: Kyverno cuts a byte off the `{found_reference[0][0]}` before the reference: put an"
-        " ASCII character such as a space between them"
+        f"note: Kyverno drops a byte of the `{found_reference[0][0]}` before the reference: put "
+        "an ASCII character such as a space between them"
     )
 
 
@@ -128,7 +128,7 @@ class RuleScope(Protocol):
         """
 
 
-# The place of a text in its document as a JMESPath expression: what `{{@}}` stands for.
+# The path of a string in its document as a JMESPath expression: the value of `{{@}}`.
 #
 # upstream: pkg/utils/jsonpointer and `substituteVariablesIfAny` in pkg/engine/variables/vars.go.
 
@@ -172,7 +172,7 @@ def _escape(found: re.Match[str]) -> str:
     return named if named is not None else f"\\u{ord(found[0]):04x}"
 
 
-# One variable → what asks for its value, with upstream's error texts.
+# One variable → the query for its value, with upstream's error texts.
 #
 # upstream: the loop of `substituteVariablesIfAny` in pkg/engine/variables/vars.go and
 # pkg/engine/context/evaluate.go.
@@ -183,7 +183,7 @@ Resolve: TypeAlias = Callable[[RuleScope, str], Json]
 
 
 class Resolver(NamedTuple):
-    """What asks for one variable, and the names of context entries that this may load."""
+    """The query for one variable, and the names of context entries that it may load."""
 
     resolve: Resolve
     names: frozenset[str]

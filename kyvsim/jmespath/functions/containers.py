@@ -70,26 +70,26 @@ def label_match(wanted: dict[str, Json], labels: dict[str, Json]) -> bool:
 CONTAINERS = (
     function(
         "lookup(object|array, string|number) any",
-        "the value at a key of a map or an index of a list; null where there is none",
+        "the value at a key of a map or an index of a list, or null if missing",
         lookup,
         ("lookup(@, 'a')", 1, {"a": 1}),
         ("lookup(@, `1`)", "y", ["x", "y"]),
     ),
     function(
         "items(object|array, string, string) array",
-        "one object for each entry of a map or list, its key and value under the names given",
+        "one object for each entry of a map or list, with its key and value under the given names",
         items,
         ("items(@, 'k', 'v')", [{"k": "a", "v": 1}], {"a": 1}),
     ),
     function(
         "object_from_lists(array, array) object",
-        "a map made of a list of keys and a list of values",
+        "a map built from a list of keys and a list of values",
         object_from_lists,
         ("object_from_lists(k, v)", {"a": "x", "b": None}, {"k": ["a", "b"], "v": ["x"]}),
     ),
     function(
         "label_match(object, object) boolean",
-        "whether the second map has every entry of the first",
+        "whether the second map contains every entry of the first",
         label_match,
         ("label_match(a, b)", True, {"a": {"x": "1"}, "b": {"x": "1", "y": "2"}}),
     ),
@@ -155,13 +155,13 @@ def _sort_by(items: list[Json], reference: Callable[[Json], Json]) -> list[Json]
 ORDERING: Final = (
     function(
         "max(array[number]|array[string]) number|string",
-        "the greatest item",
+        "the largest item",
         _extreme(gt),
         ("max(`[1, 3, 2]`)", 3.0),
     ),
     function(
         "max_by(array, expref) any",
-        "the item with the greatest value",
+        "the item with the largest value of an expression",
         _extreme_by(gt),
         ("max_by(@, &a)", {"a": 2.0}, [{"a": 1.0}, {"a": 2.0}]),
     ),
@@ -173,19 +173,19 @@ ORDERING: Final = (
     ),
     function(
         "min_by(array, expref) any",
-        "the item with the smallest value",
+        "the item with the smallest value of an expression",
         _extreme_by(lt),
         ("min_by(@, &a)", {"a": 1.0}, [{"a": 1.0}, {"a": 2.0}]),
     ),
     function(
         "sort(array[string]|array[number]) array",
-        "the items in order",
+        "the items in ascending order",
         sorted,
         ("sort(`[2, 1]`)", [1.0, 2.0]),
     ),
     function(
         "sort_by(array, expref) array",
-        "the items in the order of a value of theirs",
+        "the items in ascending order of an expression",
         _sort_by,
         ("sort_by(@, &a)[0].a", 1.0, [{"a": 2.0}, {"a": 1.0}]),
     ),

@@ -28,7 +28,7 @@ def image_normalize(image: str) -> str:
 
 
 def semver_compare(version: str, accepted: str) -> bool:
-    """Tell whether a version lies in a range; a text that is no version counts as 0.0.0."""
+    """Return whether a version is in a range; a string that is not a version counts as 0.0.0."""
     return _range(accepted)(parse_version(version) or ZERO)
 
 
@@ -82,16 +82,16 @@ FUNCTIONS = (
     ),
     function(
         "semver_compare(string, string) boolean",
-        "whether a version lies in a range such as `>=1.2.0 <2.0.0 || 3.x`",
+        "whether a version is in a range such as `>=1.2.0 <2.0.0 || 3.x`",
         semver_compare,
         ("semver_compare('1.5.0', '>=1.2.0 <2.0.0')", True),
         ("semver_compare('2.1.0', '1.x')", False),
     ),
     function(
         "is_external_url(string) boolean",
-        "whether a URL leads outside: not to a loopback or private address. Decided offline "
-        "from the text alone: no name is resolved. One word (`localhost`) and endings such as "
-        "`.svc` or `.internal` are inside, other names are outside",
+        "whether a URL is external, that is, not a loopback or private address. Decided offline "
+        "from the string alone: no name is resolved. Single words (`localhost`) and suffixes "
+        "such as `.svc` or `.internal` are internal, other names are external",
         is_external_url,
         ("is_external_url('http://10.0.0.1/x')", False),
         ("is_external_url('https://8.8.8.8')", True),

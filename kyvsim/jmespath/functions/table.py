@@ -15,18 +15,18 @@ from kyvsim.jmespath.functions.standard import STANDARD
 
 FAMILIES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "The functions of the JMESPath standard": "standard.STANDARD",
-        "Functions on texts": "strings.FUNCTIONS",
+        "Standard JMESPath functions": "standard.STANDARD",
+        "Strings": "strings.FUNCTIONS",
         "Regular expressions": "strings.REGEXES",
-        "Arithmetic on numbers": "arithmetic.FUNCTIONS",
-        "Functions on lists and maps": "containers.CONTAINERS",
-        "Functions that decode and encode texts": "strings.ENCODING",
-        "Hashes of texts": "strings.HASHES",
-        "Functions that put items in order": "containers.ORDERING",
-        "Functions on points in time": "timestamps.FUNCTIONS",
-        "Functions on what names things elsewhere": "references.FUNCTIONS",
-        "The function that makes random texts": "strings.RANDOMNESS",
-        "The function that takes certificates apart": "strings.CERTIFICATES",
+        "Arithmetic": "arithmetic.FUNCTIONS",
+        "Lists and maps": "containers.CONTAINERS",
+        "Encoding and decoding": "strings.ENCODING",
+        "Hashes": "strings.HASHES",
+        "Sorting": "containers.ORDERING",
+        "Time": "timestamps.FUNCTIONS",
+        "Images, versions and URLs": "references.FUNCTIONS",
+        "Random strings": "strings.RANDOMNESS",
+        "Certificates": "strings.CERTIFICATES",
     }
 )
 """Every family by its title, with the module and the name of its tuple; no name is in two."""

@@ -139,7 +139,7 @@ FUNCTIONS = (
     ),
     function(
         "time_add(string, string) string",
-        "the time later by a duration",
+        "the time plus a duration",
         time_add,
         ("time_add('2024-01-01T00:00:00Z', '1h')", "2024-01-01T01:00:00Z"),
     ),
@@ -163,19 +163,19 @@ FUNCTIONS = (
     ),
     function(
         "time_before(string, string) boolean",
-        "whether the first time is earlier than the second",
+        "whether the first time is before the second",
         time_before,
         ("time_before('2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", True),
     ),
     function(
         "time_after(string, string) boolean",
-        "whether the first time is later than the second",
+        "whether the first time is after the second",
         time_after,
         ("time_after('2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", False),
     ),
     function(
         "time_between(string, string, string) boolean",
-        "whether the first time lies between the two others, both excluded",
+        "whether the first time is between the two others (exclusive)",
         time_between,
         (
             "time_between(@[1], @[0], @[2])",
