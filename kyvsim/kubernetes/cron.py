@@ -134,7 +134,7 @@ def _numbers(text: str, field: _CronField) -> list[int]:
 def _days(
     text: str, field: _CronField, other: Callable[[str], Callable[[date], date | None] | None]
 ) -> _Days:
-    """Return what a field of days says; `other` reads what is no number."""
+    """Return the value of a field of days; `other` reads anything but numbers."""
     everyday, numbers, others = False, set[int](), []
     for part in _parts(text, field):
         span = _span(part, field)
@@ -254,7 +254,7 @@ def _working(day: date) -> date:
     return day
 
 
-# Whether a text is a schedule of five fields, as Kyverno asks of cleanup policies.
+# Whether a string is a schedule of five fields, as Kyverno requires for cleanup policies.
 #
 # What it then computes with is the other reading, which knows more forms and fewer names.
 #

@@ -38,7 +38,7 @@ class KindFacts(NamedTuple):
     short: tuple[str, ...] = ()
     """What kubectl takes for its name besides."""
     misplaced: bool = False
-    """Whether the reference takes for namespaced what in a cluster lies in no namespace."""
+    """Whether the reference treats a cluster-scoped kind as namespaced."""
 
 
 KindTable = Mapping[tuple[str, str], KindFacts]
@@ -113,7 +113,7 @@ def served_versions(group: str, kind: str, extra: KindTable = NO_KINDS) -> tuple
 
 
 def preferred_version(group: str, kind: str, extra: KindTable = NO_KINDS) -> str:
-    """Return the version in which clients ask for a kind, v1 where its versions are not known.
+    """Return the version in which clients request a kind, v1 if its versions are not known.
 
     upstream: k8s.io/apimachinery pkg/version/helpers.go `CompareKubeAwareVersionStrings`
     """
@@ -237,7 +237,7 @@ def _versions_of(spec: Json) -> tuple[str, ...]:
 
 
 def _schemas_of(spec: Json) -> Mapping[str, GivenSchema]:
-    """Return the schemas of a definition by version; one for all of them stands beside them.
+    """Return the schemas of a definition by version; one for all of them is next to them.
 
     Where all unknown fields are kept, none counts.
     """

@@ -210,7 +210,7 @@ _KINDS = MappingProxyType(
 
 
 class JsonError(ValueError):
-    """The text is no JSON; the message is Go's."""
+    """The text is not JSON; the message is Go's."""
 
 
 def parse_json(text: str) -> Json:
@@ -260,7 +260,7 @@ def _no_constant(text: str) -> Json:
 _read = json.JSONDecoder(parse_int=_number, parse_float=_number, parse_constant=_no_constant).decode
 
 
-# What Go's encoding/json says of a text that is no JSON.
+# The message of Go's encoding/json for a text that is not JSON.
 #
 # upstream: Go's encoding/json (scanner.go).
 
@@ -346,7 +346,7 @@ _UNPADDED = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2,3})?"
 
 
 class Base64Error(ValueError):
-    """The text is no base64; the message is Go's."""
+    """The text is not base64; the message is Go's."""
 
 
 def decode_padded(text: str) -> bytes:
@@ -374,7 +374,7 @@ def _error(place: int) -> Base64Error:
 
 
 def _bad_byte(text: str, *, padded: bool) -> int:
-    """Return where Go's decoder gives up on a text that is no base64."""
+    """Return where Go's decoder stops in a text that is not base64."""
     data = text.encode("utf-8", "replace").decode("latin-1")
     kept = [(at, char) for at, char in enumerate(data) if char not in "\r\n"]
     for place, (at, char) in enumerate(kept):

@@ -30,7 +30,7 @@ _ELEMENT = (
 
 
 class TimeError(ValueError):
-    """A text that is no time; the message is Go's."""
+    """A string that is not a time; the message is Go's."""
 
 
 class LayoutElement(NamedTuple):

@@ -18,7 +18,7 @@ _IN_HOST = frozenset(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~!$&'()*+,;=:[]<>\""
 )
 _DOUBTFUL = r"%(?P<byte>[0-9A-Fa-f]{2})?|[^A-Za-z0-9_.~!$&'()*+,;=:\[\]<>\"\u0080-\U0010ffff-]"
-"""What may not stand in a host, or only under conditions."""
+"""Characters that a host may not contain, or only under conditions."""
 _BAD_USER = r"[^A-Za-z0-9_.:~!$&'()*+,;=%@-]"
 _UNESCAPED = frozenset(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~$&+,/:;=@"
@@ -27,7 +27,7 @@ _VALID_ENCODED = r"[A-Za-z0-9_.~$&+,/:;=@!'()*\[\]%-]*"
 
 
 class UrlError(ValueError):
-    """The text is no URL."""
+    """The string is not a URL."""
 
 
 class GoUrl(NamedTuple):

@@ -42,7 +42,7 @@ class ImageReference(NamedTuple):
         return f"{self.registry}/{self.path}:{self.tag}"
 
     def as_data(self) -> dict[str, str]:
-        """Return what data of the image say of its reference, whoever asks a registry for them.
+        """Return the part of the image's registry data that describes its reference.
 
         upstream: pkg/engine/context/loaders/imagedata.go, kyverno/sdk extensions/imagedataloader
         """

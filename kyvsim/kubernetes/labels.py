@@ -264,7 +264,7 @@ def _wildcard_test(key: str, value: str) -> Selector:
     if not has_wildcard(key):  # one look instead of one at each label, of which there may be many
         return lambda labels: _fits_label(key, labels.get(key), fits_value)
     fits_key = compile_wildcard(key)
-    # upstream puts the label into the selector, which is refused where the label is no legal one.
+    # upstream puts the label into the selector, which is rejected if the label is invalid.
     return lambda labels: any(
         fits_key(name) and _fits_label(name, text, fits_value) for name, text in labels.items()
     )

@@ -72,12 +72,12 @@ def texts_in(data: Json) -> Iterator[str]:
 
 
 def labels(obj: Json) -> dict[str, str]:
-    """Return the labels of `obj`; empty where they are no map of texts (null counts as "")."""
+    """Return the labels of `obj`; empty if they are not a map of strings (null counts as "")."""
     return _string_map(metadata(obj).get("labels"))
 
 
 def annotations(obj: Json) -> dict[str, str]:
-    """Return the annotations of `obj`; empty where they are no map of texts."""
+    """Return the annotations of `obj`; empty if they are not a map of strings."""
     return _string_map(metadata(obj).get("annotations"))
 
 
@@ -123,7 +123,7 @@ def object_key(obj: Json) -> ObjectKey:
 
 
 def entries(data: Json, name: str) -> list[Json]:
-    """Return the mappings in the list at `data[name]`, none where there is no list."""
+    """Return the mappings in the list at `data[name]`, none if there is no list."""
     found = data.get(name) if data.__class__ is dict else None
     return [one for one in found if one.__class__ is dict] if found.__class__ is list else []
 

@@ -79,7 +79,7 @@ class _RegexGroup:
 def is_too_high(pattern: str) -> bool:
     """Return whether Go refuses an expression because it nests too deeply.
 
-    What is no expression at all is left to who reads it.
+    An invalid expression is left to the caller.
     """
     if pattern.count("(") * _MOST_NODES_OF_GROUP <= MAX_HEIGHT:
         return False
@@ -118,11 +118,11 @@ _GO_WORDS = MappingProxyType(
         "invalid named capture group": "invalid named capture",
     }
 )
-"""What Go's regexp says where RE2 words it otherwise."""
+"""Messages of Go's regexp that RE2 words differently."""
 
 
 class RegexError(ValueError):
-    """The text is no regular expression; the message is Go's."""
+    """The string is not a regular expression; the message is Go's."""
 
 
 @lru_cache(maxsize=512)

@@ -297,7 +297,7 @@ _GLOB_RANGE = r"(?s)\[(!?)(?:(.)-(.)|((?:\\.|[^\]\\])*))(\])?"
 
 
 class GlobError(ValueError):
-    """The text is no glob; the message is upstream's."""
+    """The string is not a glob; the message is upstream's."""
 
 
 def compile_glob(text: str) -> Any:

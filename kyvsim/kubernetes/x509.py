@@ -218,7 +218,7 @@ def _name(name: "x509.Name") -> Json:
     names: list[Json] = []
     for attribute in name:
         if not isinstance(attribute.value, str) or "\0" in attribute.value:
-            raise CertificateError("x509: a name that is no plain text is not supported")
+            raise CertificateError("x509: a name that is not plain text is not supported")
         oid = attribute.oid.dotted_string
         names.append({"Type": _numbers(oid), "Value": attribute.value})
         field = _OF_NAMES.get(oid)

@@ -151,7 +151,7 @@ def _operand(value: Json, path: Path) -> Iterator[MutationPoint]:
 
 
 def _context(value: Json, path: Path) -> Iterator[MutationPoint]:
-    """Yield the values that entries give to variables; what others load is no part of a policy."""
+    """Yield the values that entries give to variables; what others load is not part of a policy."""
     for index, entry in enumerate(value if value.__class__ is list else ()):
         variable = (entry.get("variable") or {}) if entry.__class__ is dict else {}
         for name in ("value", "default"):

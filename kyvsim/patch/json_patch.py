@@ -47,7 +47,7 @@ class PatchRules(NamedTuple):
     reads_missing: bool
     """Whether a missing field of a map reads as null, which `replace` can set."""
     names_itself: bool
-    """Whether an empty part of a path names the document at the root; otherwise a field."""
+    """Whether an empty part of a path names the document at the root instead of a field."""
 
 
 KYVERNO = PatchRules(
@@ -68,7 +68,7 @@ class PatchDocument(NamedTuple):
     """What an empty part of a path names at the root: the document as it was at first."""
     rules: PatchRules = KYVERNO
     meter: Meter | None = None
-    """Counts what is copied; None for nobody."""
+    """Counts what is copied; None for no counting."""
 
     def counts(self, copied: Json) -> None:
         """Count a map or list that is copied; raises BudgetError where that is too much."""
@@ -90,13 +90,13 @@ class MissingKeyError(PatchError):
 
 
 def parse_pointer(path: str) -> Pointer:
-    """Return the parts of a path; what stands before the first slash counts for nothing.
+    """Return the parts of a path; anything before the first slash is ignored.
 
     Raises PatchError for a path that leads too deep.
     """
     steps = tuple(path.split("/")[1:])
     if len(steps) > MAX_DEPTH:
-        raise PatchError(f"a path leads more than {MAX_DEPTH} deep")
+        raise PatchError(f"a path is more than {MAX_DEPTH} levels deep")
     parts = tuple(map(decode_step, steps)) or ("",)
     return Pointer(path, steps, parts[:-1], parts[-1])
 
@@ -271,7 +271,7 @@ def _container_for(step: str) -> Json:
 
 def _pad(items: list[Json], size: int) -> None:
     if size > _MOST_PADDING:
-        raise PatchError(f"will not fill a list with nulls up to index {size}")
+        raise PatchError(f"index {size} is too large: the list would be filled with nulls")
     items.extend([None] * (size - len(items)))
 
 

@@ -50,7 +50,7 @@ class Type(NamedTuple):
 
 
 TypeRef: TypeAlias = int | str | Type
-"""A type, its number in the table, or the sign of one that stands for anything."""
+"""A type, its number in the table, or the marker for any type."""
 ANYTHING, DEDUCED = "*", "+"
 
 

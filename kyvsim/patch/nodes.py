@@ -28,7 +28,7 @@ class FailedTestError(PatchError):
 
 
 class UnreadableObjectError(Exception):
-    """A patched document that is no Kubernetes object any more.
+    """A patched document that is no longer a Kubernetes object.
 
     The reference shows `message` after `failed to unmarshal patched resource: `, not after
     `failed to patch resource: ` as that of a PatchError.
@@ -49,7 +49,7 @@ class UnreadableObjectError(Exception):
 def read_back(patched: Json) -> Json:
     """Return the object that a patched document is, with whole numbers as ints.
 
-    Raises UnreadableObjectError for what is no object, has no kind, or no proper apiVersion.
+    Raises UnreadableObjectError if it is not an object, has no kind, or no valid apiVersion.
     """
     if patched.__class__ is not dict:
         message = "json: cannot unmarshal array into Go value of type map[string]interface {}"
@@ -183,7 +183,7 @@ def _parse(key: str) -> _Anchor | None:
 
 
 def modifier(key: str) -> str | None:
-    """Return what stands before the bracket of an anchor; None for a key that is none."""
+    """Return the sign before the bracket of an anchor; None for other keys."""
     anchor = _parse(key) if key.endswith((")", " ", "\t", "\n")) else None
     return anchor.modifier if anchor else None
 

@@ -54,7 +54,7 @@ _MOST_STATES = 256
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
 
 
-class ConditionsFailed(Exception):  # noqa: N818 — says what is so, which is no error
+class ConditionsFailed(Exception):  # noqa: N818 — names a state, not an error
     """A condition is not met: the element, or with a global one the whole patch, does not apply."""
 
     def __init__(self, *, everywhere: bool) -> None:
@@ -65,7 +65,7 @@ class ConditionsFailed(Exception):  # noqa: N818 — says what is so, which is n
 _Failed: TypeAlias = bool | None
 """Whether a condition that is not met is a global one; None where all are met."""
 _Part: TypeAlias = Json
-"""A _Map, a _List, a _Copy, or a scalar that stands for itself."""
+"""A _Map, a _List, a _Copy, or a scalar."""
 _Template: TypeAlias = tuple[_Part, bool]
 """An element that has anchors, and whether there is a global condition among them."""
 
@@ -133,7 +133,7 @@ class _Map:
     ) -> None:
         self.fields = fields
         self.shadowed = shadowed
-        """The fields that an anchor of the same name stands before."""
+        """The fields that follow an anchor of the same name."""
         self.compile = compile_condition
         self.additions = tuple(anchors_of(fields, ADDITION))
         self.conditions = (
@@ -288,7 +288,7 @@ class _List:
         self.lasting = lasting
 
     def instantiate(self, value: Json) -> tuple["_List", _Failed]:
-        """Return the list with the copies for a value's items; PatchError if that is no list."""
+        """Return the list with the copies for a value's items; PatchError if that is not a list."""
         check_list(value)
         items = value if value.__class__ is list else (ABSENT,) if value is ABSENT else ()
         copies: list[_Part] = []

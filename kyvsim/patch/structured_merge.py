@@ -249,7 +249,7 @@ _UNTYPED_FORMATS_END = frozenset({"", "byte"})
 
 
 class Definitions(NamedTuple):
-    """What references of a document stand for, by their names."""
+    """The targets of references in a document, by name."""
 
     schema: Callable[[str], Mapping[str, Json]]
     type: Callable[[str], Json]

@@ -57,7 +57,7 @@ class SchemaFinding(NamedTuple):
     path: Path
     value: Json
     limit: Json = None
-    """What stands in the schema, or the names that were possible."""
+    """The value in the schema, or the possible names."""
     fitting: int = 0
     """Of the schemas of a combination, those that fit."""
     inner: tuple["SchemaFinding", ...] = ()

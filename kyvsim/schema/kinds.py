@@ -172,7 +172,7 @@ def is_written(name: str) -> bool:
 
 
 def is_deprecated(api_version: str, kind: str) -> bool:
-    """Return whether Kyverno asks for another version of a kind of its own."""
+    """Return whether Kyverno requires another version of a kind of its own."""
     group, version = split_api_version(api_version)
     return "deprecated" in _versions(group, kind).get(version, ())
 

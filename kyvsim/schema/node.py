@@ -104,7 +104,7 @@ class SchemaNode:
         """Those of loaded data."""
         bare = not self.choices and words.keys() <= _ABOUT_TYPES
         self.settled = self.classes - _MANIFOLD if bare else _NO_CLASSES
-        """The types of values of which there is no more to ask once their type is known.
+        """The types whose values need no further check once the type is known.
 
         Most fields take any text, or any boolean: these are not looked at further.
         """

@@ -30,7 +30,7 @@ def answer(row):
 UNSUPPORTED = (
     "x509: extensions that are not supported",
     "x509: policy mappings are not supported",
-    "x509: a name that is no plain text is not supported",
+    "x509: a name that is not plain text is not supported",
 )
 """What `cryptography` does not read, or would write in another form, though Go reads it."""
 ODD_SALT = ("x509_decode(c).SignatureAlgorithm", 0)
