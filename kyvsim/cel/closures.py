@@ -18,7 +18,7 @@ _SIZED: frozenset[Any] = frozenset({str, list, dict, bytes})
 
 
 UNSET: Final = object()
-"""Stands in a frame for what nobody has asked for yet."""
+"""Marks a slot of a frame that has not been computed yet."""
 
 
 def lazily(slot: int, value: Run) -> Run:
@@ -83,7 +83,7 @@ def _field(slot: int, field: str, slowly: Run) -> Run:
 
 
 def selected(operand: Run, field: str) -> Run:
-    """Return the selection of a field from what is no variable."""
+    """Return the selection of a field from something other than a variable."""
 
     def run(frame: list[Any]) -> Any:
         value = operand(frame)

@@ -81,7 +81,7 @@ class CompiledNode(NamedTuple):
     constant: bool = False
     value: Any = None
     slot: int = 0
-    """Where its value stands in the frame, if it is a variable."""
+    """The slot of its value in the frame, if it is a variable."""
     fields: tuple[str, ...] = ()
     """The fields selected from the variable at `slot`."""
 
@@ -247,7 +247,7 @@ class _Lowering:
         return CompiledNode(contained(item.run, among.run, by_element=resolved))
 
     def selectable(self, node: Node) -> CompiledNode:
-        """Return what something is asked of; an optional that something holds has no fields."""
+        """Return the operand of a selection; an optional value inside another has no fields."""
         code = self.lower(node)
         if not is_held_optional(node, self.checked):
             return code
@@ -295,7 +295,7 @@ class _Lowering:
         ]
         run = map_maker([(key.run, value.run, optional) for key, value, optional in entries])
         if all(key.constant and value.constant and not opt for key, value, opt in entries):
-            with suppress(CelError):  # a key that none can be is a fault of the evaluation
+            with suppress(CelError):  # an invalid key is an error of the evaluation
                 return constant(run([0]))
         return CompiledNode(run)
 

@@ -18,7 +18,7 @@ class Overload(NamedTuple):
     """One way to call a function."""
 
     member: bool
-    """Whether its first argument stands before a dot."""
+    """Whether its first argument is the receiver, before a dot."""
     arguments: tuple[CelType, ...]
     result: CelType
     run: Callable[..., Any]
@@ -192,7 +192,7 @@ def read_type(text: str) -> CelType:
     parts = _PART.findall(text)
     found, rest = _read(parts)
     if rest:
-        raise ValueError(f"no type: {text}")
+        raise ValueError(f"unknown type: {text}")
     return found
 
 

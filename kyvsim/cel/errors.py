@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Issue(NamedTuple):
-    """A fault found in the text of an expression."""
+    """An error in the text of an expression."""
 
     at: int
     """Offset into the text, in characters."""
@@ -14,7 +14,7 @@ class Issue(NamedTuple):
 
 
 class CompileError(ValueError):
-    """The text is no valid expression; the message is that of Kubernetes, with places marked."""
+    """The text is not a valid expression; the message is Kubernetes', with positions marked."""
 
     def __init__(self, message: str, issues: Sequence[Issue] = (), listing: str = "") -> None:
         super().__init__(message)

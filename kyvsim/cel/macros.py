@@ -225,7 +225,7 @@ _BY_LIBRARY: MappingProxyType[str, Mapping[tuple[str, int], _Expander]] = Mappin
 
 
 def expand(ids: Ids, call: Call, macros: frozenset[str]) -> Node:
-    """Return what the call stands for, or the call where it is no macro; raises `MacroError`."""
+    """Return the expansion of a macro, other calls as they are; raises `MacroError`."""
     key = (call.function, len(call.arguments))
     expander = _ALWAYS.get((*key, call.target is not None))
     if expander is None and call.target is not None:

@@ -31,7 +31,7 @@ class Select(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A function or operator; `target` is what stands before the dot."""
+    """A function or operator; `target` is the receiver, before the dot."""
 
     id: int
     at: int
@@ -145,7 +145,7 @@ def has_loops(node: Node) -> bool:
 
 
 def dotted_name(node: Node) -> str:
-    """Return the name that a chain of plain selections writes, or "" where it is no name."""
+    """Return the name that a chain of plain selections writes, or "" if it is not a name."""
     if isinstance(node, Ident):
         return node.name
     if isinstance(node, Select) and not node.test and not node.optional:

@@ -206,14 +206,14 @@ _RECEIVERS = frozenset({str, Timestamp, Duration})
 
 
 def checked_int(number: int) -> int:
-    """Return the number; raises CelError where it is no int64."""
+    """Return the number; raises CelError if it is not an int64."""
     if -_MAX_INT - 1 <= number <= _MAX_INT:
         return number
     raise CelError("integer overflow")
 
 
 def checked_uint(number: int) -> UInt:
-    """Return the number as a UInt; raises CelError where it is no uint64."""
+    """Return the number as a UInt; raises CelError if it is not a uint64."""
     if 0 <= number <= _MAX_UINT:
         return UInt(number)
     raise CelError("unsigned integer overflow")
@@ -400,7 +400,7 @@ def without_fields(value: Any) -> Any:
 
 
 def refuse_list(value: Any) -> None:
-    """Raise CelError where a field is asked of a list, which even a question may not do."""
+    """Raise CelError if a field of a list is selected, even optionally."""
     if isinstance(value, list):
         raise CelError("unsupported index type 'string' in list")
 
@@ -452,14 +452,14 @@ def index_if_present(value: Any, key: Any) -> Optional:
 
 
 def check_qualifier(key: Any, *, constant: bool = False) -> None:
-    """Raise CelError for what nothing can be asked for, whatever it is asked of."""
+    """Raise CelError for a value that cannot be a key of anything."""
     if key.__class__ not in _QUALIFIERS:
         name = "<nil>" if key is None and not constant else go_type(key)
         raise CelError(f"invalid qualifier type: {name}")
 
 
 def list_index(key: Any) -> int:
-    """Return a place in a list; raises CelError for what is no whole number."""
+    """Return an index of a list; raises CelError if it is not a whole number."""
     if key.__class__ in {int, UInt}:
         return int(key)
     if key.__class__ is float:

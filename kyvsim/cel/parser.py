@@ -99,7 +99,7 @@ def _unknown(text: str, at: int) -> str:
     return text[at : at + 2] if text[at] in "=&|" else text[at]
 
 
-# What the texts of number and string tokens stand for.
+# The values of number and string tokens.
 #
 # Source of the rules: upstream cel-go parser/unescape.go, parser/parser.go.
 
@@ -110,7 +110,7 @@ _MAX_DIGITS = 400
 
 
 def read_int(text: str) -> int:
-    """Return the int that a token writes; raises ValueError where it is no int64."""
+    """Return the int that a token writes; raises ValueError if it is not an int64."""
     number = -_digits(text[1:]) if text.startswith("-") else _digits(text)
     if not -_LIMIT <= number < _LIMIT:
         raise ValueError("invalid int literal")
@@ -124,7 +124,7 @@ def _digits(text: str) -> int:
 
 
 def read_uint(text: str) -> UInt:
-    """Return the uint that a token writes; raises ValueError where it is no uint64."""
+    """Return the uint that a token writes; raises ValueError if it is not a uint64."""
     number = _digits(text[:-1])
     if number >= 2 * _LIMIT:
         raise ValueError("invalid uint literal")

@@ -82,7 +82,7 @@ def _read_clause(text: str, at: int) -> tuple[str, int | None, int]:
                 "invalid syntax"
             )
         if len(shown) > _MAX_PRECISION_DIGITS:
-            raise CelError(f"{wrong}precision is longer than kyvsim makes texts")
+            raise CelError(f"{wrong}the precision is larger than kyvsim supports")
         precision = int(shown)
     letter = text[at]
     if letter not in WANTED:

@@ -99,7 +99,7 @@ def show(found: CelType) -> str:
 _NULLABLE = frozenset({"opaque", "struct", "duration", "timestamp"})
 _PARAMETRIC = frozenset({"opaque", "list", "map"})
 _PLAIN = frozenset({"bool", "bytes", "double", "dyn", "int", "string", "uint"})
-"""Types that stand for themselves."""
+"""Types without parameters or variables."""
 
 
 class Substitutions:

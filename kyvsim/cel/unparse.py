@@ -43,7 +43,7 @@ _NAME_BEFORE = re.compile(r"\w+\s*$")
 
 
 def written(node: Node) -> str:
-    """Return an expression as somebody would write it; what macros stand for is shown as such."""
+    """Return an expression as a user would write it; expanded macros are shown as macros."""
     return _WRITERS[node.__class__](node)
 
 

@@ -80,7 +80,7 @@ class MadeMap(dict[Any, Any]):
 
 
 class Message(dict[str, Any]):
-    """A value with declared fields: every field is there, those that nobody set as defaults."""
+    """A value with declared fields: every field exists, unset ones with their default."""
 
     __slots__ = ("cel_type", "hidden", "is_literal", "is_native", "present")
 
@@ -90,7 +90,7 @@ class Message(dict[str, Any]):
         self.present = present
         """The fields that are set."""
         self.is_native = False
-        """Whether it is a structure of Go, whose fields nobody can ask for as optional ones."""
+        """Whether it is a structure of Go, whose fields cannot be selected optionally."""
         self.is_literal = False
         """Whether an expression wrote it out, where a function would have made it."""
         self.hidden: Any = None

@@ -21,7 +21,7 @@ from kyvsim.simulator.policies import CEL_KINDS
 # limits.
 
 _OWN_WORDS = re.compile(
-    r"\bkyvsim (?:answers|asks|calls|does not know|verifies|works offline)\b"
+    r"\bkyvsim (?:does not support|is offline|only verifies|works offline)\b"
     r"|\bthe budget of [0-9,]+ steps for a \w+ is spent\b"
 )
 """Results of rules that only kyvsim has: Kyverno would have queried something, or continued."""

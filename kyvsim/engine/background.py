@@ -22,7 +22,7 @@ def open_background(
 ) -> RuleInput:
     """Return a trigger as rules of a policy see it, as part of the request that brought it.
 
-    Without a request there is no operation, and nobody who asks.
+    Without a request there is no operation and no user.
     """
     key = object_key(trigger)
     if request is None:
@@ -47,7 +47,7 @@ def _facts(request: AdmissionRequest, subject: Json, world: World) -> MatchFacts
     labels = world.cluster.namespace_labels(object_key(subject).namespace)
     facts = match_facts(request, subject, labels)
     if facts is None:
-        raise ValueError("a trigger is an object")
+        raise ValueError("a trigger must be an object")
     return facts
 
 

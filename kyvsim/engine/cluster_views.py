@@ -146,7 +146,7 @@ class GivenObjects:
 
     @cached_property
     def _kind_by_plural(self) -> dict[tuple[str, str], str]:
-        """Return the given kinds by group and plural, guessed where nobody defines it."""
+        """Return the given kinds by group and plural, guessed if no definition is given."""
         given = ((split_api_version(version)[0], kind) for version, kind in self._kinds)
         kinds = dict.fromkeys(given)
         return {(group, plural(group, kind, self._defined)): kind for group, kind in kinds}

@@ -147,7 +147,7 @@ def shown_passes(
 ) -> Callable[[PolicyRules], tuple[RuleResult, ...] | None]:
     """Return a function from the rules of a policy to their results if shown to pass, or None.
 
-    It is for who asks turns by itself: a turn of which rules are left out is another one.
+    It is for callers that run `PolicyRules` themselves: without some rules it is another one.
     """
     if stage not in of_kind.stages:
         return _nothing_shown
@@ -180,7 +180,7 @@ def passing(
 
 
 def _is_plain(request: AdmissionRequest) -> bool:
-    """Return whether a request creates an object, and says nothing else that rules can ask for."""
+    """Return whether a request creates an object, and has nothing else that rules can read."""
     return (
         request.operation is Operation.CREATE
         and request.object.__class__ is dict
@@ -236,7 +236,7 @@ def _evaluated(
     policy_rules, settled, cache = prospect
     try:
         response = run_policy_rules(policy_rules, phase, given, world, settled=settled)
-    except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's fault is its error here
+    except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's failure is its error here
         return faulted(policy_rules, phase, subject, error)
     if cache and not response.silent:
         return response._replace(results=cache.keep(given.object, response.results))

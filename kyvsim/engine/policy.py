@@ -39,14 +39,14 @@ class RuleInput(NamedTuple):
 
 
 def confined(given: RuleInput, policy: Policy) -> RuleInput:
-    """Return what rules of a policy are evaluated on: one in a namespace asks for what is there."""
+    """Return the input of a policy's rules: a namespaced policy only reads its own namespace."""
     if policy.kind != "Policy":
         return given
     return given._replace(scope=given.scope.confined(policy.namespace or "default"))
 
 
 def evaluate_rule(rule: CompiledRule, given: RuleInput, *, settled: bool = False) -> Outcome | None:
-    """Return how the rule ended, or None where it does not apply or has nothing to say.
+    """Return how the rule ended, or None if it does not apply or has no result.
 
     `settled` says that it is known to apply, and that nothing stands between it and its body.
     """
@@ -342,7 +342,7 @@ def result_of(
 def _passed_over(unchecked: tuple[str, ...]) -> str:
     first, *others = unchecked
     more = f" (and {len(others)} more)" if others else ""
-    return f"not checked, and Kyverno does not say so: {first}{more}"
+    return f"not checked, and not reported by Kyverno: {first}{more}"
 
 
 def open_for(policy: Policy, request: AdmissionRequest, world: World) -> RuleInput | None:
@@ -455,7 +455,7 @@ def _run_rule(
 
 
 def _failed_before(rule: CompiledRule, given: RuleInput, world: World, policy: str) -> bool:
-    """Return whether the old object, created by nobody in particular, would fail too."""
+    """Return whether the old object, created without a user, would fail too."""
     before = _as_created(given.request)
     # The object is there, old as it is.
     old = open_request(before, world._replace(values=None, arriving=None), policy)

@@ -9,7 +9,7 @@ from kyvsim.kubernetes.objects import Json
 # Shapes: what has to hold of a value, as a tree that can be joined with others.
 #
 # A shape is a claim with one side only: where it holds, it holds. What it cannot say it leaves to
-# whoever asks more slowly, so nothing here has a message or a reason.
+# the full evaluation, so nothing here has a message or a reason.
 
 
 class UndecidableError(Exception):
@@ -19,8 +19,8 @@ class UndecidableError(Exception):
 class ValueShape(NamedTuple):
     """A value that fits; the predicate looks at nothing else, and never changes its mind.
 
-    It says False where who asks more slowly learns no more of the value than that it does not fit,
-    and None where that may be otherwise. It may raise `UndecidableError`.
+    It is False if the full evaluation would find that the value does not match,
+    and None if that is uncertain. It may raise `UndecidableError`.
     """
 
     fits: Callable[[Json], bool | None]
@@ -86,7 +86,7 @@ def together(shapes: Iterable[Shape]) -> Shape:
     return every[0] if len(every) == 1 else BothShapes(every)
 
 
-# One walk over an object that looks for many shapes at once, and asks for each key but once.
+# One walk over an object that checks many shapes at once, and reads each key once.
 #
 # What it finds are bits. One says that a shape was not seen; each key that lacks, and each value
 # that does not fit, has a bit of its own besides. So who looks at nothing but what a shape looks
@@ -127,7 +127,7 @@ class Walk(NamedTuple):
     trace: Callable[[Json], Trace | None]
     """Returns what is found of an object; None where nothing is, say because of a doubt."""
     marks: tuple[BitMask, ...]
-    """How each shape is told, in the order of the shapes."""
+    """How each shape is checked, in the order of the shapes."""
 
 
 class _MarkBuilder:
@@ -317,7 +317,7 @@ def _key_walk(claims: list[tuple[_MarkBuilder, Callable[[str], bool | None]]]) -
 def _all_of(
     claims: list[tuple[_MarkBuilder, Callable[[Json], bool | None]]],
 ) -> Callable[[Json], int]:
-    """Return what asks all predicates."""
+    """Return a function that evaluates all predicates."""
     rows = [(builder.lack(), builder.unsure, fits) for builder, fits in claims]
 
     def test_all(value: Json) -> int:

@@ -38,7 +38,7 @@ class World(NamedTuple):
     arriving: Json | None = None
     """The object of `cluster` that the request brings; None where no such object is there yet."""
     account: UserInfo | None = None
-    """Who asks, where `cluster` is an API server's; None where objects are just given."""
+    """The account, if `cluster` is an API server; None if objects are just given."""
     writes: Callable[[str, Json], None] | None = None
     """Writes what policies in CEL generate into a namespace as they go, or raises ValueError."""
     targets: Sequence[Json] = ()
@@ -51,7 +51,7 @@ class World(NamedTuple):
 
     @property
     def external(self) -> ExternalData:
-        """What context entries and rules can ask."""
+        """What context entries and rules can read."""
         return self._outside(self.cluster)
 
     def outside_before(self, old: Json | None) -> ExternalData:

@@ -245,7 +245,7 @@ def target_selector_problems(spec: Mapping[str, Json]) -> Iterator[tuple[Path, s
 def selector_errors(document: Document, faults: Iterator[tuple[Path, str]]) -> Iterator[Diagnostic]:
     """Yield KV161 for each selector that cannot be read."""
     for path, fault in faults:
-        text = f"this selector cannot be read, so it selects nothing: {fault}"
+        text = f"invalid selector, which selects nothing: {fault}"
         yield Diagnostic("KV161", Severity.ERROR, text, document.locate(path))
 
 

@@ -166,7 +166,7 @@ def _compile(
         if problems or options.admitted:
             return compiled, problems
         return compiled, language.suspicious(policy)
-    except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's fault is that policy's error
+    except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's failure is that policy's error
         return None, (uncompiled(policy, fault_text(error)),)
 
 

@@ -118,7 +118,7 @@ def _no_variables(value: LazyVariables[Any]) -> Json:
 
 
 def _no_inner_object(_: ObjectValue) -> Json:
-    raise CelError("an object of a named type stands inside a list or map")
+    raise CelError("an object of a named type inside a list or map is not supported")
 
 
 def _same(value: Json) -> Json:
@@ -372,7 +372,9 @@ def _decompress(data: bytes) -> str:
     except zlib.error:
         raise CelError("flate: corrupt input") from None
     if len(found) > _MOST_BYTES:
-        raise CelError(f"the text is longer than {_MOST_BYTES} bytes, more than kyvsim unpacks")
+        raise CelError(
+            f"the text is longer than {_MOST_BYTES} bytes, the maximum that kyvsim decompresses"
+        )
     return found.decode("utf-8", "replace")
 
 

@@ -1,4 +1,4 @@
-"""Requests that Envoy asks about, and the answers to them.
+"""Authorization requests of Envoy, and the responses to them.
 
 upstream: kyverno-authz pkg/cel/libs/authz/envoy; envoyproxy/go-control-plane
 envoy/service/auth/v3, envoy/config/core/v3, envoy/type/v3

@@ -208,7 +208,7 @@ SERVICE_ACCOUNT_FIELDS: MappingProxyType[str, CelType] = MappingProxyType(
 
 
 class ServiceAccount(dict[str, str]):
-    """Name and namespace as a value of expressions, both empty for who is no service account."""
+    """Name and namespace as a value of expressions, empty for other users than service accounts."""
 
     cel_type = struct(SERVICE_ACCOUNT)
 

@@ -110,19 +110,19 @@ def _fields(value: Json, path: Path) -> dict[str, Json]:
     if value is None:
         return {}
     if value.__class__ is not dict:
-        raise MessageError(path, "this has to be a map")
+        raise MessageError(path, "this must be a map")
     return {key.lower(): one for key, one in value.items()}
 
 
 def _text(value: Json, path: Path) -> str:
     if value.__class__ is not str:
-        raise MessageError(path, "this has to be a text")
+        raise MessageError(path, "this must be a string")
     return str(value)
 
 
 def _number(value: Json, path: Path) -> int:
     if value.__class__ is not float or not value.is_integer():
-        raise MessageError(path, "this has to be a whole number")
+        raise MessageError(path, "this must be a whole number")
     return int(value)
 
 
@@ -132,15 +132,15 @@ def _bytes(value: Json, path: Path) -> bytes:
     except (
         ValueError
     ):  # of which binascii.Error is a kind; characters beyond ASCII end in the other
-        raise MessageError(path, "this has to be base64") from None
+        raise MessageError(path, "this must be base64") from None
 
 
 def _lists(value: Json, path: Path) -> dict[str, list[str]]:
     if value.__class__ is not dict:
-        raise MessageError(path, "this has to be a map")
+        raise MessageError(path, "this must be a map")
     for key, values in value.items():
         if values.__class__ is not list or any(one.__class__ is not str for one in values):
-            raise MessageError((*path, key), "this has to be a list of texts")
+            raise MessageError((*path, key), "this must be a list of strings")
     return dict(value)
 
 

@@ -200,7 +200,7 @@ class ImageFacts(NamedTuple):
         """Return what an attestation says, which only its registry knows."""
         self._check(attestation)
         self.data(image)
-        raise CelError(f"failed to get payload: attestations of `{image}` are with its registry")
+        raise CelError(f"failed to get payload: attestations of `{image}` are in its registry")
 
     def _check(self, attestation: str) -> None:
         if attestation not in self.attestations:
@@ -214,20 +214,20 @@ class ImageFacts(NamedTuple):
 
 
 def unfetched(image: str) -> str:
-    """Return what is said of an image of which nothing is given."""
+    """Return the message for an image without given data."""
     try:
         parse_image(image)
     except CelError as error:
         return f"failed to get imagedata: {error}"
     return (
-        f"failed to get imagedata: nothing is known of `{image}`, and kyvsim asks no registry: "
-        "give it in `spec.images` of a --context-file"
+        f"failed to get imagedata: no data of `{image}` is given, and kyvsim is offline: add it "
+        "to `spec.images` of a --context-file"
     )
 
 
 def unanswered(image: str) -> str:
-    """Return what is said of an image whose digest only a registry knows."""
-    return f"failed to resolve digest for image {image}: kyvsim asks no registry"
+    """Return the message for an image whose digest only a registry knows."""
+    return f"failed to resolve digest for image {image}: kyvsim is offline"
 
 
 def image_verification(facts: ImageFacts) -> Library:

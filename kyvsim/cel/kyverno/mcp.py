@@ -64,7 +64,7 @@ _PARAMETERS: Mapping[str, Mapping[str, CelType]] = MappingProxyType(
         "mcp.RequestId": {},
     }
 )
-"""What a request says besides its method; fields of any type are no fields for expressions."""
+"""The fields of a request besides its method; those of any type are hidden from expressions."""
 _PLACES: Mapping[str, str] = MappingProxyType(
     {
         "Paginated": "mcp.PaginatedParams",
@@ -114,7 +114,7 @@ _SPELLED: Mapping[str, str] = MappingProxyType({"URI": "uri", "WebsiteURL": "web
 _TEXTS: Mapping[str, str] = MappingProxyType({"Cursor": "mcp.Cursor", "Level": "mcp.LoggingLevel"})
 """The types of Go that are texts with a name of their own."""
 _WITH_ARGUMENTS = ("ToolCall", "ResourceRead", "PromptGet")
-"""The fields whose arguments functions ask for, the first one first."""
+"""The fields whose arguments functions read, in order."""
 
 
 def parse_request(text: str) -> Message:
@@ -152,7 +152,7 @@ def _request(given: dict[str, Any], said: Mapping[str, Mapping[str, Json]]) -> M
     parts = {field: _parameters(_PLACES[field], data) for field, data in said.items()}
     found = MCP_TYPES.make(REQUEST.name, {**given, **parts})
     arguments = (said[field].get("arguments") for field in _WITH_ARGUMENTS if field in said)
-    # Functions ask for arguments of any type, which are no fields for expressions.
+    # Functions read arguments of any type, which are not fields for expressions.
     found.hidden = next((one for one in arguments if one.__class__ is dict), {})
     return found
 

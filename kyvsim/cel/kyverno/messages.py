@@ -34,7 +34,7 @@ _DEFAULTS: Mapping[str, Any] = MappingProxyType(
 
 
 class MessageError(ValueError):
-    """The data is no message of the type that is asked for."""
+    """The data is not a message of the expected type."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(reason)
@@ -77,7 +77,7 @@ class MessageTypes(NamedTuple):
         return tuple((Message, struct(name)) for name in self.fields)
 
     def written(self, name: str) -> StructType | None:
-        """Return how an expression writes a value of a type, or None where there is no such."""
+        """Return how an expression writes a value of a type, or None for other types."""
         fields = self.fields.get(name)
         if fields is None:
             return None
@@ -96,7 +96,7 @@ class MessageTypes(NamedTuple):
         Names are those of the fields, or the same in camelCase.
         """
         if data.__class__ is not dict:
-            raise MessageError(path, "this has to be a map")
+            raise MessageError(path, "this must be a map")
         fields = self.fields[name]
         spelled = {_camel(field): field for field in fields}
         given: dict[str, Any] = {}
@@ -116,24 +116,24 @@ class MessageTypes(NamedTuple):
             return self.read(kind.name, value, path)
         if kind.kind == "list":
             if value.__class__ is not list:
-                raise MessageError(path, "this has to be a list")
+                raise MessageError(path, "this must be a list")
             return [
                 self._read(kind.parameters[0], one, (*path, at)) for at, one in enumerate(value)
             ]
         if kind.kind == "map":
             if value.__class__ is not dict:
-                raise MessageError(path, "this has to be a map")
+                raise MessageError(path, "this must be a map")
             inner = kind.parameters[1]
             if inner == types.DYN:
                 return dict(value)
             return {key: self._read(inner, one, (*path, key)) for key, one in value.items()}
         reader = _READERS.get(kind.kind)
         if reader is None:
-            raise MessageError(path, "kyvsim cannot read such values")
+            raise MessageError(path, "values of this type are not supported")
         try:
             return reader(value)
         except (ValueError, TypeError, binascii.Error, CelError):
-            raise MessageError(path, f"this has to be {_SHOWN[kind.kind]}") from None
+            raise MessageError(path, f"this must be {_SHOWN[kind.kind]}") from None
 
 
 def _camel(name: str) -> str:
@@ -191,11 +191,11 @@ _READERS: Mapping[str, Callable[[Json], Any]] = MappingProxyType(
 )
 _SHOWN: Mapping[str, str] = MappingProxyType(
     {
-        "string": "a text",
+        "string": "a string",
         "int": "a whole number",
         "uint": "a whole number from 0 to 4294967295",
         "bool": "true or false",
         "bytes": "base64",
-        "timestamp": "a time, as in 2026-01-31T12:00:00Z",
+        "timestamp": "a time such as 2026-01-31T12:00:00Z",
     }
 )

@@ -56,7 +56,7 @@ _HEADERS: Mapping[str, str] = MappingProxyType(
         "typ": "error reading next value",
     }
 )
-"""Headers that are texts, with what is said where they are not."""
+"""Headers that are strings, with the messages for other types."""
 _CUT_OFF = "unexpected end of JSON input"
 _PARSE = "jwt.Parse: failed to parse token: "
 _VERIFY = f"{_PARSE}jws.Verify: "
@@ -112,7 +112,7 @@ def token_library(clock: Clock) -> Library:
 
 def _not_fetched(url: str) -> KeySet:
     raise CelError(
-        f"jwk.Fetch: request failed: GET {url}: kyvsim calls no services, and no file gives keys: "
+        f"jwk.Fetch: request failed: GET {url}: kyvsim is offline, and key sets cannot be given: "
         'test with a shared secret, as in jwt.Decode(token, "secret")'
     )
 

@@ -10,7 +10,7 @@ from kyvsim.cel.types import DYN, STRING, CelType, struct
 from kyvsim.cel.values import MadeList, MadeMap, UInt
 from kyvsim.kubernetes.labels import is_label, is_subdomain
 
-# What a user may do. Where nobody can be asked, nothing is allowed.
+# What a user may do. Without an authorizer nothing is allowed.
 #
 # Source of the rules: upstream k8s.io/apiserver pkg/cel/library/authz.go; what is answered
 # without roles is what Kyverno's command line answers, pkg/engine/internal/authorizer.go.

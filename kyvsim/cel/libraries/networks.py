@@ -71,7 +71,7 @@ def _address(text: str) -> _Address:
 
 
 def _go_problem(text: str) -> str:
-    """Return what Go says of a text that is no address."""
+    """Return Go's message for a string that is not an address."""
     first = next((one for one in text if one in ".:%"), "")
     if first == ".":
         problem = _go_problem_of_v4(text)

@@ -91,7 +91,7 @@ def uncompiled(policy: Policy, error: Exception | str) -> Diagnostic:
 
     KV190: an expression or another text of the policy cannot be read.
     """
-    message = f"policy `{policy.key}` can't be compiled: {error}"
+    message = f"policy `{policy.key}` cannot be compiled: {error}"
     return Diagnostic("KV190", Severity.ERROR, message, policy.document.locate(("spec",)))
 
 
@@ -183,7 +183,7 @@ class Proof(NamedTuple):
 
 
 CompiledBody: TypeAlias = Callable[[Evaluation], Outcome | None]
-"""Evaluates a body; None where the rule has nothing to say, as a loop over no elements."""
+"""Evaluates a body; None if the rule has no result, as for a loop over no elements."""
 
 
 def passed(message: str) -> Outcome:
@@ -263,7 +263,7 @@ class CompiledRule(NamedTuple):
     weighs_exceptions: bool
     """Whether the body itself says what the exceptions that match change."""
     concerns: Callable[[Json], bool] | None
-    """Whether an object has anything that the rule looks at; None where every object has."""
+    """Whether an object has any field that the rule reads; None if every object has."""
     body: CompiledBody
     tolerates_violations: bool
     """Whether an UPDATE may keep a violation that the old object had already."""
@@ -274,13 +274,13 @@ class CompiledRule(NamedTuple):
     included: Callable[[], Predicate] | None = None
     """Compiles what its match block says alone; None where it excludes nothing."""
     unmatched: Outcome | None = None
-    """What is said of objects that it does not match."""
+    """The outcome for objects that it does not match."""
     payloads: Mapping[PayloadMode, CompiledBody] = MappingProxyType({})
     """What it says of payloads, which are matched by nothing but what they are."""
     stands_alone: bool = False
     """Whether tests see its answer apart from those of the policy's other rules."""
     answers_always: bool = True
-    """Whether tests see an answer, an empty one, where it has nothing to say."""
+    """Whether tests see an empty response if it has no result."""
 
     meter: Meter | None = None
     """Counts what evaluating it takes; None where its expressions count for themselves."""
@@ -322,7 +322,7 @@ class Derivation(NamedTuple):
     is_open: bool
     """Whether objects of other kinds may, too."""
     retained: tuple[CompiledRule, ...]
-    """The written rules that stand beside them, in all phases; each derived one is of these."""
+    """The written rules next to them, in all phases; each autogen rule comes from one of these."""
     derived_count: int
     """How many there are."""
     forms: Callable[[], DerivedForms]

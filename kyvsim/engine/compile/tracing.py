@@ -44,7 +44,7 @@ def traced_rule(
     if tracer is None:
         return compiled
     run = RuleRun(policy, compiled.rule, compiled.stage)
-    name = ".".join(field) or "what the policy does"
+    name = ".".join(field) or "the whole policy"
     body = traced_body(compiled.body, trace.at(*field), name)
     payloads = {
         mode: _beginning(traced_body(one, trace.at(*field), name), run, tracer)
@@ -52,7 +52,7 @@ def traced_rule(
     }
     concerns = compiled.concerns
     if concerns is not None:
-        asked = Step(StepKind.CONCERN, "anything that the rule looks at")
+        asked = Step(StepKind.CONCERN, "any field that the rule reads")
         concerns = traced(trace.at(*field), concerns, asked, _answered)
     exceptions = tuple(
         one._replace(matches=_resuming(one.matches, run, tracer)) for one in compiled.exceptions
@@ -124,7 +124,7 @@ def _beginning(body: CompiledBody, run: RuleRun, tracer: Tracer) -> CompiledBody
 def _ended(step: Step, outcome: Outcome | None, evaluation: Evaluation) -> Step:
     del evaluation
     if outcome is None:
-        return step._replace(note="nothing to say")
+        return step._replace(note="no result")
     note = outcome.note or "; ".join(outcome.unchecked)
     if outcome.silent:
         return step._replace(note=note)

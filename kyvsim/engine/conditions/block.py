@@ -165,7 +165,7 @@ class ConditionsResult(NamedTuple):
 
 
 _MANIFOLD: Final = (list, str)
-"""Values of many elements: texts may stand for lists."""
+"""Values of many elements: strings may contain lists."""
 _PAIRS: Final = 4
 """So many comparisons take a step."""
 MET: Final = ConditionsResult(True)

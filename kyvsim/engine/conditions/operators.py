@@ -262,9 +262,9 @@ class Membership(NamedTuple):
     """A value, read as what keys may be in."""
 
     holds_scalar: Callable[[str], bool | None]
-    """Whether a scalar key's text is in; None where the value is no choice."""
+    """Whether a scalar key's text is in it; None if the value is not a list or string."""
     holds: _TextTest | None = None
-    """Whether an element of a list key is in; None where the value is no choice."""
+    """Whether an element of a list key is in it; None if the value is not a list or string."""
     lacks: _TextTest | None = None
     """Whether an element of a list key is outside, for AnyNotIn; None: the opposite of `holds`."""
     text: str | None = None

@@ -156,7 +156,7 @@ def _single(way: AccessPath, test: Test, *, wanted: bool) -> Shape | None:
 
 
 def _unless_variable(value: Json) -> bool | None:
-    """Return False, but None for a text with variables, which may ask for anything."""
+    """Return False, but None for a text with variables, whose value is unknown."""
     return None if value.__class__ is str and "{{" in value else False
 
 

@@ -39,8 +39,8 @@ def resource_access(
         found = [(one, kind) for one, kind in known if one.list(api_version, kind, "")]
         if not found:
             hints.append(
-                f"no {resource} of {api_version} are given: "
-                "give them with the resources, or in a context file under spec.resources"
+                f"no {resource} of {api_version} are given: add them to the resources, or to a "
+                "context file under spec.resources"
             )
         return found
 
@@ -63,7 +63,7 @@ def resource_access(
 
 
 def live_access(cluster: ClusterView, account: UserInfo, namespace: str) -> ResourceAccess:
-    """Return the value of `resource` in a cluster: what the roles of who asks let it read.
+    """Return the value of `resource` in a cluster: the objects that the account may read.
 
     A kind that is served has objects, or none; of one without any upstream's stand-in for a
     cluster knows nothing.
@@ -113,7 +113,7 @@ def image_access(images: Mapping[str, Json], hints: list[str]) -> ImageDataAcces
     def data_of(reference: str) -> Any:
         if reference not in images:
             hints.append(
-                f"nothing is known of the image {reference}: give it in a context file: "
+                f"no data of the image {reference} is given: add it to a context file: "
                 f'spec: {{images: [{{image: "{reference}"}}]}}'
             )
         return images.get(reference)
@@ -122,10 +122,10 @@ def image_access(images: Mapping[str, Json], hints: list[str]) -> ImageDataAcces
 
 
 def registry_access() -> ImageDataAccess:
-    """Return the value of `image` in a cluster, where a registry would be asked."""
+    """Return the value of `image` in a cluster, where Kyverno would query a registry."""
 
     def data_of(reference: str) -> Any:
-        raise CelError(f"kyvsim asks no registry for the data of the image {reference}")
+        raise CelError(f"kyvsim is offline: no data of the image {reference} is available")
 
     return ImageDataAccess(data_of)
 
@@ -147,7 +147,7 @@ def http_access(external: ExternalData, namespace: str) -> HttpAccess:
             )
         raise LookupError(
             blocked(method, url)
-            or f"{method} {url}: kyvsim calls no services; give its answer in the values file: "
+            or f"{method} {url}: kyvsim is offline: add the response to the values file: "
             f'apiCallResponses: [{{url: "{url}", method: {method}, response: {{body: {{}}}}}}]'
         )
 
@@ -170,8 +170,8 @@ def global_access(external: ExternalData, system: System, hints: list[str]) -> G
             return with_floats(found)
         if external.account is None:
             hints.append(
-                f"no data is given for the GlobalContextEntry {name}, so it is null: give it with "
-                "the resources, with what it keeps; or its data in the values file: "
+                f"no data is given for the GlobalContextEntry {name}, so it is null: add it and "
+                "its objects to the resources, or its data to the values file: "
                 f'globalContextEntries: [{{name: "{name}", data: {{}}}}]'
             )
         return None

@@ -308,7 +308,7 @@ def parse_options(query: str, kind: str) -> ListOptions:
                 raise OptionsError(f'limit: Invalid value: "{value}"')
             limit = int(value)
         elif name not in _WITHOUT_EFFECT:
-            raise OptionsError(f'kyvsim does not know the option "{name}"')
+            raise OptionsError(f'kyvsim does not support the option "{name}"')
     return ListOptions(lambda obj: all(test(obj) for test in tests), limit)
 
 
@@ -436,7 +436,7 @@ def parse_path(path: str) -> ApiPath | None:
 def answer_get(url: str, cluster: ClusterView, account: UserInfo | None = None) -> Json:
     """Return what a GET of a URL path with its query is answered with; raise `CallError`.
 
-    An API server first asks whether the account that calls may.
+    An API server first checks whether the account is allowed to.
     """
     path, _, query = url.partition("?")
     wanted = parse_path(path)
@@ -469,7 +469,7 @@ def require_right(wanted: ApiPath, verb: str, cluster: ClusterView, account: Use
 def _get(wanted: ApiPath, kind: str, cluster: ClusterView) -> Json:
     what = f"failed to get resource {wanted.api_version}/{kind}/{wanted.name}"
     if wanted.part not in _WHOLE_OBJECT:
-        raise CallError(f'{what}: its subresource "{wanted.part}" is not among the objects given')
+        raise CallError(f'{what}: its subresource "{wanted.part}" is not given')
     found = cluster.get(wanted.api_version, kind, wanted.namespace, wanted.name)
     if found is None:
         group = split_api_version(wanted.api_version)[0]

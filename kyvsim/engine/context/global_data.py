@@ -38,7 +38,7 @@ def global_data(key: str, projection: str, external: ExternalData, system: Syste
 
 
 def _objects(wanted: Json, external: ExternalData) -> Json:
-    """Return the objects of a kind; an entry for a kind that nobody serves is never kept.
+    """Return the objects of a kind; an entry for a kind that is not served is never stored.
 
     upstream: pkg/globalcontext/k8sresource/entry.go
     """
@@ -93,7 +93,7 @@ def _called(call: Json, external: ExternalData) -> Json:
     if not path:
         raise QueryError(
             f"failed to execute HTTP request for APICall globalcontext: {method} {service}: "
-            "kyvsim calls no services; give its answer in the values file: apiCallResponses: "
+            "kyvsim is offline: add the response to the values file: apiCallResponses: "
             f'[{{url: "{service}", method: {method}, response: {{body: {{}}}}}}]'
         )
     try:

@@ -31,7 +31,7 @@ def split_name(name: str) -> tuple[str, ...]:
 
 
 def top_names(variables: Mapping[str, Json]) -> frozenset[str]:
-    """Return the top-level names that the variables stand in."""
+    """Return the top-level names that contain the variables."""
     return frozenset(split_name(name)[0] for name in variables)
 
 
@@ -90,14 +90,14 @@ _NO_NAMES: frozenset[str] = frozenset()
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
 
 EntryLoader = Callable[["JSONContext"], Json]
-"""Computes an entry's value from what stands before it; `SKIPPED` leaves it undefined.
+"""Computes an entry's value from the entries before it; `SKIPPED` leaves it undefined.
 
 Raises `QueryError` where the value cannot be computed.
 """
 
 
 class _LazyEntry:
-    """A named value that is computed once, when an expression first asks for it."""
+    """A named value that is computed once, when an expression first reads it."""
 
     __slots__ = ("_load", "_value", "name")
 
@@ -202,7 +202,7 @@ class JSONContext:
         """Return a context with further values and entries; this one stays as it is.
 
         Dotted `variables` are merged in here, and again in every layer above. They are what a user
-        gave: entries of their names need not ask anyone.
+        gave: entries with their names are not loaded.
         """
         given = variables or self._variables
         data = {**self._data, **values}
@@ -221,13 +221,13 @@ class JSONContext:
         return added
 
     def confined(self, namespace: str) -> "JSONContext":
-        """Return a context whose entries may only ask for what is in a namespace."""
+        """Return a context whose entries may only read objects of a namespace."""
         inside = self.layer(_NOTHING)
         inside.policy_namespace = namespace
         return inside
 
     def asking(self, external: ExternalData) -> "JSONContext":
-        """Return a context whose entries ask another world outside."""
+        """Return a context whose entries read other external data."""
         elsewhere = self.layer(_NOTHING)
         elsewhere.external = external
         return elsewhere
@@ -257,7 +257,7 @@ def traced_entries(
 
 def _completed(step: Step, found: Json, _: JSONContext) -> Step:
     if found is SKIPPED:
-        return step._replace(note="nothing answers it")
+        return step._replace(note="no answer")
     return step._replace(found=Value(found))
 
 
@@ -270,7 +270,7 @@ class ContextLoader(NamedTuple):
     field: str
     """The field of an entry that this loader reads, such as `configMap`."""
     compile: Callable[[str, Json, System], EntryLoader]
-    """Takes the entry's name and what stands in its field."""
+    """Takes the entry's name and the content of its field."""
 
 
 # The context that a request opens with, and the variable `images`.

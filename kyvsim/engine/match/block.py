@@ -95,7 +95,7 @@ def traced_user(
 
 
 def _without_user(name: str, facts: MatchFacts) -> str:
-    return _GIVES_USER[name] if facts.operation else "there is no request, and no user"
+    return _GIVES_USER[name] if facts.operation else "there is no request, so there is no user"
 
 
 def _traced_criterion(holds: _Predicate, name: str, block: Json, trace: TraceContext) -> _Predicate:
@@ -134,12 +134,12 @@ def _user(facts: MatchFacts) -> Json:
 
 _GIVES_USER: Mapping[str, str] = MappingProxyType(
     {
-        "roles": "no user is given: --userinfo gives one with roles",
-        "clusterRoles": "no user is given: --userinfo gives one with clusterRoles",
-        "subjects": "no user is given: --as and --as-group give one, or --userinfo",
+        "roles": "no user is given: pass one with roles in a --userinfo file",
+        "clusterRoles": "no user is given: pass one with clusterRoles in a --userinfo file",
+        "subjects": "no user is given: pass one with --as and --as-group, or in a --userinfo file",
     }
 )
-"""What is said of a criterion on the user where none is given."""
+"""The note for a criterion on the user if no user is given."""
 
 _LOOKED_AT: Mapping[str, tuple[Callable[[MatchFacts], Json], Path | None]] = MappingProxyType(
     {
@@ -156,7 +156,7 @@ _LOOKED_AT: Mapping[str, tuple[Callable[[MatchFacts], Json], Path | None]] = Map
         "subjects": (_user, None),
     }
 )
-"""What each criterion looks at, and where that stands in the object, if it does."""
+"""The value that each criterion reads, and its path in the object, if it is in the object."""
 
 
 Predicate = Callable[[MatchFacts], bool]
@@ -227,7 +227,7 @@ def compile_exception_match(
 ) -> Predicate:
     """Return whether the match block of a policy exception covers a request.
 
-    Unlike a rule's it knows no operations, and asks for the user also where none is given.
+    Unlike a rule's it knows no operations, and checks the user even if none is given.
     upstream: pkg/engine/utils/exceptions.go
     """
     return _compile_block(block, _exception_filter, trace, meter)

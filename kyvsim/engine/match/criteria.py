@@ -52,7 +52,7 @@ class MatchFacts(NamedTuple):
 
     @property
     def namespace_or_own_name(self) -> str:
-        """What `namespaces` is compared with: a Namespace lies in itself."""
+        """What `namespaces` is compared with: for a Namespace, its own name."""
         return self.name if self.object_kind == "Namespace" else self.namespace
 
 

@@ -36,7 +36,7 @@ from kyvsim.model.tracing import NO_TRACE, TraceContext, trace_step, traced, unt
 # Checks of patterns that report what each part of a pattern found.
 
 
-_ABSENT = "not there"
+_ABSENT = "missing"
 
 
 def traced_pattern(
@@ -330,7 +330,7 @@ def _metadata_value(key: str, pattern: Json, spot: PatternPlace) -> Check:
 def _compile_tags(pattern: Mapping[str, Json], spot: PatternPlace) -> Check:
     """Return the check of labels or annotations, whose keys may be wildcards.
 
-    Members whose value is no text are not checked at all: upstream loses them. Within one walk,
+    Members whose value is not a string are not checked: upstream loses them. Within one walk,
     say over a list, a key stays what the first tags made of it: upstream writes it into the
     pattern.
     """

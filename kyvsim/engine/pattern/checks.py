@@ -40,7 +40,7 @@ class FailureKind(Enum):
     FAIL = "fail"
     """The object breaks the pattern at `PatternFailure.path`."""
     ERROR = "error"
-    """The object breaks the pattern, but an anchor's key never occurred: there is no path."""
+    """The object violates the pattern, but an anchor's key never occurred: there is no path."""
 
 
 class Weight(Enum):
@@ -60,7 +60,7 @@ class Mismatch(NamedTuple):
     text: Callable[[Indices], str]
     indices: Indices = ()
     collected: bool = False
-    """Whether it stands for the mismatches of a whole map or list."""
+    """Whether it combines the mismatches of a whole map or list."""
 
 
 class PatternFailure(NamedTuple):
@@ -367,7 +367,7 @@ def existence_check(elements: tuple[Check, ...], place: Place) -> Check:
 
 
 def misused_existence_check(place: Place, text: str) -> Check:
-    """Return the check under an existence anchor whose pattern is no list of maps."""
+    """Return the check under an existence anchor whose pattern is not a list of maps."""
     misused = plain_mismatch(place, text)
     return lambda value, _: misused if value.__class__ is list else _no_list_mismatch(value, place)
 

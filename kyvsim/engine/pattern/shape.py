@@ -123,7 +123,7 @@ def _member_shape(key: str, pattern: Json, *, in_metadata: bool) -> Shape:
 def _tags_shape(pattern: Mapping[str, Json]) -> Shape:
     """Return the shape of labels or annotations: none of them fits a key that is a wildcard.
 
-    What is no text is not checked.
+    Other values than strings are not checked.
     """
     texts = {key: value for key, value in pattern.items() if value.__class__ is str}
     wild = [key for key in texts if has_wildcard(key)]

@@ -219,13 +219,13 @@ def unused_parts(policy: Policy) -> Iterator[Diagnostic]:
     if targets is not None and targets.keeps_triggers and not targets.changes_existing:
         text = (
             f"`{policy.key}` changes nothing in a cluster: it has `targetMatchConstraints`, so "
-            "what requests bring stays as it is, and without `evaluation.mutateExisting.enabled` "
-            "nobody looks for its targets"
+            "the objects of requests are not changed, and without "
+            "`evaluation.mutateExisting.enabled` its targets are never evaluated"
         )
         place = policy.document.locate(("spec", "targetMatchConstraints"))
         yield Diagnostic("KV160", Severity.WARNING, text, place)
     for path, reason in _BY_NAME[policy.kind].no_effect(policy.spec):
-        text = f"`{policy.key}` does nothing here: {reason}"
+        text = f"`{policy.key}` has no effect: {reason}"
         yield Diagnostic("KV159", Severity.WARNING, text, policy.document.locate(path))
 
 
@@ -256,7 +256,7 @@ def _cannot_match(kind: CelKind, fault: str) -> CompiledBody:
 
 
 def _diagnostic(policy: Policy, problem: ExpressionProblem) -> Diagnostic:
-    variant = f" (as derived for {problem.variant})" if problem.variant else ""
+    variant = f" (its variant for {problem.variant})" if problem.variant else ""
     place = (problem.document or policy.document).locate(problem.path)
     return expression_error("KV150", f"`{policy.key}`{variant}", problem.message, place)
 

@@ -45,7 +45,7 @@ class DeletingPolicy(NamedTuple):
                 matched = self.exceptions.matching(evaluation)
                 if matched.counting:
                     keys = tuple(one.key for one in matched.counting)
-                    kept = f"kept on account of the policy exception {', '.join(keys)}"
+                    kept = f"kept because of the policy exception {', '.join(keys)}"
                     return stays._replace(note="; ".join(filter(None, (kept, matched.note))))
             outcome = goes if all_hold(self.conditions, values) else stays
         except EvaluationError as error:

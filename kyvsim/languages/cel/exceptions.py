@@ -60,7 +60,7 @@ class Matched(NamedTuple):
     def note(self) -> str:
         """What a user should know of those that have expired."""
         return "; ".join(
-            f"the exception `{one.key}` has expired, so it does not count" for one in self.expired
+            f"the exception `{one.key}` has expired and is ignored" for one in self.expired
         )
 
 

@@ -352,7 +352,7 @@ class Generated:
                 f"cannot generate cluster-scoped resource {api_version}/{kind}"
             )
         if is_cluster_wide is False and not namespace:
-            raise ValueError(f"no namespace is given for {kind} `{name}`, which needs one")
+            raise ValueError(f"{kind} `{name}` is namespaced, but no namespace is given")
         return "" if is_cluster_wide else namespace
 
 

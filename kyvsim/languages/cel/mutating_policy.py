@@ -177,7 +177,7 @@ _SPEC = ("spec",)
 _FIELDS = MappingProxyType({"JSONPatch": "jsonPatch", "ApplyConfiguration": "applyConfiguration"})
 """The field of a mutation that counts, by its patch type; upstream does nothing for others."""
 _CONDITIONS = (*_SPEC, "matchConditions")
-_KEPT = ("a cluster leaves this object as it is: the policy has targets of its own",)
+_KEPT = ("a cluster does not change this object: the policy has targets of its own",)
 _NO_VARIABLES = (
     "variables cannot be referenced in matchConditions when "
     "spec.autogen.mutatingAdmissionPolicy.enabled is true; native MutatingAdmissionPolicy "
@@ -282,10 +282,10 @@ def _unused(spec: Mapping[str, Json]) -> Iterator[NoEffect]:
     for index, entry in enumerate(spec.get("mutations") or ()):
         field = _FIELDS.get(entry["patchType"])
         if field is None:
-            told = f"`{entry['patchType']}` is no patch type"
+            told = f"`{entry['patchType']}` is not a patch type"
             yield NoEffect((*_SPEC, "mutations", index, "patchType"), told)
         elif entry.get(field) is None:
-            yield NoEffect((*_SPEC, "mutations", index), f"there is no `{field}`")
+            yield NoEffect((*_SPEC, "mutations", index), f"`{field}` is missing")
 
 
 def _merge(part: PolicyPart, program: Program) -> Mutation:

@@ -83,17 +83,17 @@ def _case_insensitive_fields(payload: Payload) -> Iterator[RequestFields]:
 def _unusable(payload: Payload, error: MessageError) -> Diagnostic:
     place = ".".join(map(str, error.path))
     where = f"`{place}`: {error.reason}" if place else error.reason
-    text = f"this is no request of mode {payload.mode}: {where}"
+    text = f"this is not a request of mode {payload.mode}: {where}"
     return Diagnostic("KV152", Severity.ERROR, text, payload.document.locate(error.path))
 
 
 def _suspicious_fields(payload: Payload) -> Iterator[Diagnostic]:
-    """KV170, KV171: fields that nothing reads, and empty requests."""
+    """KV170, KV171: unknown fields, and empty requests."""
     for fields in _case_insensitive_fields(payload):
         for name in fields.unknown:
             path = (*fields.path, name)
             hint = likely(name, fields.names)
-            text = f"nothing reads `{'.'.join(map(str, path))}` of an HTTP request{hint}"
+            text = f"unknown field `{'.'.join(map(str, path))}` of an HTTP request is ignored{hint}"
             yield Diagnostic("KV170", Severity.WARNING, text, payload.document.locate(path))
     if payload.mode in MODES and not payload.data.get("attributes"):
         text = "this request has no attributes: policies see an empty one"
@@ -152,7 +152,7 @@ def compile_authorization(part: PolicyPart, payload: PayloadMode) -> CompiledBod
         except MessageError as error:
             place = ".".join(map(str, error.path))
             reason = f"`{place}`: {error.reason}" if place else error.reason
-            return Outcome(RuleStatus.ERROR, f"this payload is no request: {reason}")
+            return Outcome(RuleStatus.ERROR, f"this payload is not a request: {reason}")
 
     return run
 

@@ -12,7 +12,7 @@ from kyvsim.languages.classic.validation.rule_bodies import CEL_ONLY
 from kyvsim.languages.classic.validation.rule_parts import has
 from kyvsim.model.policy import Policy, Rule
 
-# Warnings about policies that are let in.
+# Warnings about policies that are admitted.
 #
 # Source of the texts: upstream pkg/validation/policy/validate.go, pkg/deprecations.
 

@@ -126,7 +126,9 @@ def _matches_identity(pattern: str | None, expression: str | None, text: str) ->
         try:
             return is_found(compile_regex(expression), text)
         except RegexError as error:
-            raise SignatureError(f"`{expression}` is no regular expression: {error}") from error
+            raise SignatureError(
+                f"`{expression}` is not a valid regular expression: {error}"
+            ) from error
     return not pattern or matches(pattern, text)
 
 

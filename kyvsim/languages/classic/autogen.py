@@ -122,7 +122,7 @@ def autogen_blocker(rule: Rule) -> str:
         if _names_objects(block):
             return "it selects by name, labels or annotations"
         if len(kinds) > 1 and _contains_pod(kinds):
-            return "it names other kinds beside Pod"
+            return "it matches other kinds besides Pod"
     return ""
 
 

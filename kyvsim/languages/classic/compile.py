@@ -395,7 +395,7 @@ def exhausted(policy: Policy, rule: Rule, why: str) -> Diagnostic:
 
     KV190: an expression or another text of the policy cannot be read.
     """
-    message = f"rule `{rule.name}` can't be compiled: {why}"
+    message = f"rule `{rule.name}` cannot be compiled: {why}"
     return validation_error(policy, "KV190", message, rule.path)
 
 
@@ -412,7 +412,7 @@ def compile_rule(policy: Policy, rule: Rule, options: CompileOptions) -> tuple[C
 
 
 def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
-    """Return the policy as closures; its derived rules are made and compiled when one is met.
+    """Return the policy as closures; its autogen rules are derived and compiled when one is needed.
 
     Raises what `compile_rule` raises.
     """

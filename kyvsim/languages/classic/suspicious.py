@@ -17,7 +17,7 @@ from kyvsim.model.policy import Policy, Rule
 def broken_cel(policy: Policy) -> Iterator[Diagnostic]:
     """KV145: an expression that cannot be compiled, so that the rule fails for every object.
 
-    KV212: a message that cannot be computed, in whose place Kyverno gives another. Kyverno takes
+    KV212: a message that cannot be computed, so that Kyverno shows another. Kyverno accepts
     the policy and reports it when the rule runs.
     """
     for rule in policy.rules:
@@ -25,7 +25,7 @@ def broken_cel(policy: Policy) -> Iterator[Diagnostic]:
         for path, problem in chain.from_iterable(broken):
             place = policy.document.locate((*rule.path, *path))
             if path[-1] == "messageExpression":
-                text = f"rule `{rule.name}` never gives this message: {problem}"
+                text = f"rule `{rule.name}` never shows this message: {problem}"
                 yield Diagnostic("KV212", Severity.WARNING, text, place)
             else:
                 text = f"rule `{rule.name}` fails for every object: {problem}"
@@ -37,7 +37,7 @@ def empty_rules(policy: Policy) -> Iterator[Diagnostic]:
     for rule in policy.rules:
         for path, why in _empty(rule):
             place = policy.document.locate((*rule.path, *path))
-            text = f"rule `{rule.name}` says the same of every object: {why}"
+            text = f"rule `{rule.name}` has the same result for every object: {why}"
             yield Diagnostic("KV210", Severity.WARNING, text, place)
 
 
@@ -58,10 +58,10 @@ def unread_preconditions(policy: Policy) -> Iterator[Diagnostic]:
         readers = (one for one in rule_types_of(rule.data) if "celPreconditions" in one.fields)
         if "celPreconditions" not in rule.data or any(one.body(rule.data) for one in readers):
             continue
-        refused = " (in a cluster Kyverno refuses the policy)" if rule.generates else ""
+        refused = " (in a cluster Kyverno rejects the policy)" if rule.generates else ""
         text = (
-            f"rule `{rule.name}`: `celPreconditions` are read beside `validate.cel` only,"
-            f" so it works on every object that it matches{refused}"
+            f"rule `{rule.name}`: `celPreconditions` are only used with `validate.cel`, so the "
+            f"rule applies to every object that it matches{refused}"
         )
         place = policy.document.locate((*rule.path, "celPreconditions"))
         yield Diagnostic("KV211", Severity.WARNING, text, place)

@@ -37,7 +37,7 @@ from kyvsim.model.tracing import NO_TRACE, PolicyPlace, TraceContext
 
 KINDS: tuple[NativeKind, ...] = (VALIDATING, MUTATING)
 _CREATE = Operation.CREATE.value
-_BEYOND = "a cluster does not ask the policy: its own `matchConstraints` do not match"
+_BEYOND = "a cluster does not evaluate the policy: its own `matchConstraints` do not match"
 _BY_NAME: Mapping[str, NativeKind] = MappingProxyType({kind.name: kind for kind in KINDS})
 
 

@@ -84,8 +84,9 @@ NAME = "{key: '{{ request.object.metadata.name }}', operator: AnyIn, value: [web
 IS_SIDE = "{key: '{{ element.name }}', operator: Equals, value: side}"
 SIZE = "`object.spec.containers.size() < 2` is false; `object.spec.containers.size()` is 2"
 NO_REGISTRY = (
-    "failed to verify image docker.io/busybox:latest: kyvsim asks no registry; give its answer in"
-    ' the values file, such as images: {"docker.io/busybox:latest": {"signatures": []}}'
+    "failed to verify image docker.io/busybox:latest: kyvsim is offline: add image metadata under"
+    ' `images:` in the values file, for example images: {"docker.io/busybox:latest":'
+    ' {"signatures": []}}'
 )
 UNKNOWN = (
     "failed to resolve request.object.spec.hostPID at path : JMESPath query failed:"

@@ -29,5 +29,5 @@ def test_names_of_the_api_server_are_typed_objects():
 
 
 def test_what_follows_a_type_is_refused():
-    with pytest.raises(ValueError, match="no type"):
+    with pytest.raises(ValueError, match="unknown type"):
         read_type("int int")

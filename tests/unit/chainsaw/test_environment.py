@@ -152,7 +152,7 @@ spec:
         policy=policy,
     )
     assert outcome.result == "unsupported", outcome.reason
-    assert "registry" in outcome.reason
+    assert "kyvsim is offline" in outcome.reason
 
 
 def test_webhooks_of_another_installation_settle_nothing(steps):

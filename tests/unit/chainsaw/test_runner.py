@@ -345,7 +345,7 @@ spec:
         pod=pod % "{name: c, image: nginx}",
     )
     assert outcome.result == "unsupported", outcome.reason
-    assert "registry" in outcome.reason
+    assert "kyvsim is offline" in outcome.reason
 
 
 def test_file_that_is_missing_fails_the_operation(steps):

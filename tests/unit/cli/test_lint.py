@@ -86,7 +86,7 @@ def test_an_expression_that_does_not_compile_has_its_place(written, kyvsim):
     text = GOOD.replace("{message: never, deny: {}}", loop)
     status, out, _ = kyvsim("lint", written("p.yaml", text))
     assert status == 2
-    place = "p.yaml:8:67: error KV190: rule `r` can't be compiled: Syntax"
+    place = "p.yaml:8:67: error KV190: rule `r` cannot be compiled: Syntax"
     assert [line for line in remarks(out) if line.startswith(place)]
     assert "KV209" not in out
 

@@ -102,5 +102,5 @@ def test_a_policy_in_a_namespace_asks_for_what_is_there(
 
 def test_a_trigger_is_an_object(policy, world):
     own = policy({"name": "r", "match": PODS, **GENERATE})
-    with pytest.raises(ValueError, match=r"^a trigger is an object$"):
+    with pytest.raises(ValueError, match=r"^a trigger must be an object$"):
         open_background(own, {}, None, world)

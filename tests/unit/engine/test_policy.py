@@ -314,8 +314,8 @@ def test_a_rule_has_a_result_for_each_object_that_it_looks_at(answered, apply, t
     ("unchecked", "note"),
     [
         ((), "so"),
-        (("a",), "so; not checked, and Kyverno does not say so: a"),
-        (("a", "b", "c"), "so; not checked, and Kyverno does not say so: a (and 2 more)"),
+        (("a",), "so; not checked, and not reported by Kyverno: a"),
+        (("a", "b", "c"), "so; not checked, and not reported by Kyverno: a (and 2 more)"),
     ],
 )
 def test_what_could_not_be_looked_at_is_told(answered, unchecked, note):

@@ -112,7 +112,7 @@ def test_lint_reports_the_rule_whose_constants_take_more_than_the_budget():
     (said,) = [one for one in told if one.code == "KV190"]
     assert str(said.location) == "p.yaml:10:5"
     assert said.message == (
-        "rule `heavy` can't be compiled: the budget of 1,000,000 steps for a rule is spent"
+        "rule `heavy` cannot be compiled: the budget of 1,000,000 steps for a rule is spent"
     )
 
 

@@ -55,7 +55,7 @@ class _Call(NamedTuple):
         """Return what to write to give the call's answer."""
         field = "urlPath" if self.path else "url"
         return (
-            "give its answer in the values file: apiCallResponses: "
+            "add the response to the values file: apiCallResponses: "
             f'[{{{field}: "{self.url}", method: {self.method}, response: {{body: {{}}}}}}]'
         )
 
@@ -97,7 +97,7 @@ def _compile(name: str, spec: Json, system: System) -> EntryLoader:
             return _from_cluster(call, entry, filled, scope)
         if not scope.holds(name):
             scope.hints.append(
-                f"there is no cluster to ask for context entry `{name}`: {call.mock()}"
+                f"context entry `{name}` cannot be read without a cluster: {call.mock()}"
             )
         return SKIPPED
 
@@ -163,7 +163,7 @@ def _from_cluster(
     except CallError as error:
         if entry.default is not None:
             if not isinstance(error, NotThereError):
-                scope.hints.append(f"the default of context entry `{entry.name}` is used: {error}")
+                scope.hints.append(f"context entry `{entry.name}` uses its default: {error}")
             return entry.default
         if isinstance(error, NotThereError):
             scope.hints.append(_missing(entry.name, error.missing, call))
@@ -214,7 +214,7 @@ def _answer(call: _Call, name: str, scope: JSONContext) -> Json:
     if not call.path:
         raise CallError(
             f"failed to execute HTTP request for APICall {name}: {call.method} {call.url}: "
-            f"kyvsim calls no services; {call.mock()}"
+            f"kyvsim is offline: {call.mock()}"
         )
     start = f"failed to {call.method} resource with raw url: {call.path}: "
     try:
@@ -236,9 +236,9 @@ def _answer_of_api(call: _Call, external: ExternalData) -> Json:
         return answer_get(call.path, cluster, external.account)
     wanted = parse_path(call.path)
     if wanted is None or wanted.name or (wanted.api_version, wanted.resource) not in _REVIEWS:
-        raise CallError("kyvsim answers no such call")
+        raise CallError("kyvsim does not support this call")
     if not can_review(cluster):
-        raise CallError("no RBAC objects are given to answer from")
+        raise CallError("no RBAC objects are given")
     return review(call.data, cluster, wanted.namespace)
 
 
@@ -253,8 +253,8 @@ def _is_guessed(call: _Call, cluster: ClusterView) -> bool:
 
 def _of_unknown_kind(entry: str, call: _Call) -> str:
     return (
-        f"nothing given tells what kind {call.path} is, so context entry `{entry}` finds none of"
-        f" it: give its CustomResourceDefinition with --crd-path; or {call.mock()}"
+        f"the kind behind {call.path} is unknown, so context entry `{entry}` is empty: pass its "
+        f"CRD with --crd-path; or {call.mock()}"
     )
 
 
@@ -262,7 +262,7 @@ def _missing(entry: str, missing: ObjectKey, call: _Call) -> str:
     namespace = f', namespace: "{missing.namespace}"' if missing.namespace else ""
     return (
         f"{missing.kind} {missing.name} of context entry `{entry}` is not among the resources: "
-        f"give it with them: {{apiVersion: {missing.api_version}, kind: {missing.kind}, "
+        f"add it: {{apiVersion: {missing.api_version}, kind: {missing.kind}, "
         f'metadata: {{name: "{missing.name}"{namespace}}}}}; or {call.mock()}'
     )
 

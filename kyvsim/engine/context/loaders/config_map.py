@@ -17,7 +17,7 @@ def _compile(name: str, spec: Json, system: System) -> EntryLoader:
         if not scope.external.answers_calls:
             if not scope.holds(name):
                 scope.hints.append(
-                    f"there is no cluster to ask for context entry `{name}`: {_value(name)}"
+                    f"context entry `{name}` cannot be read without a cluster: {_value(name)}"
                 )
             return SKIPPED
         try:
@@ -51,13 +51,13 @@ def _compile(name: str, spec: Json, system: System) -> EntryLoader:
 def _missing(entry: str, namespace: str, name: str) -> str:
     return (
         f"ConfigMap {namespace}/{name} of context entry `{entry}` is not among the resources: "
-        f'give it with them: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: "{name}", '
+        f'add it: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: "{name}", '
         f'namespace: "{namespace}"}}, data: {{}}}}; or {_value(entry)}'
     )
 
 
 def _value(entry: str) -> str:
-    return f'give its data in the values file: globalValues: {{"{entry}.data": {{}}}}'
+    return f'add its data to the values file: globalValues: {{"{entry}.data": {{}}}}'
 
 
 LOADER = ContextLoader("configMap", _compile)

@@ -48,8 +48,8 @@ def _key(name: str) -> str:
 def _missing(entry: str, name: str) -> str:
     return (
         f"no data is given for the GlobalContextEntry {_key(name)} of context entry `{entry}`: "
-        "give it with the resources, with what it keeps; or its objects in the values file (for "
-        "what is no list, data: {} in place of resources: []): "
+        "add it and its objects to the resources, or only the objects to the values file (use "
+        "data: {} instead of resources: [] if it is not a list): "
         f'globalContextEntries: [{{name: "{_key(name)}", resources: []}}]'
     )
 

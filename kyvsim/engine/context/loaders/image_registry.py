@@ -54,11 +54,12 @@ def _recorded(name: str, text: str, scope: JSONContext) -> Json:
     except ValueError as error:
         raise QueryError(f"failed to fetch image data for context entry {name}: {error}") from error
     found = scope.external.mocks.images.get(image.reference)
-    told = f"failed to fetch image data of {text} for context entry {name}: kyvsim asks no registry"
-    # An undefined entry could let an image pass that nobody looked at.
+    told = f"failed to fetch image data of {text} for context entry {name}: kyvsim is offline"
+    # An undefined entry could let an unchecked image pass.
     if found is None:
         raise QueryError(
-            f'{told}; give its answer in the values file: images: {{"{image.reference}": '
+            f"{told}: add image metadata under `images:` in the values file: "
+            f'images: {{"{image.reference}": '
             "{digest: sha256:…, manifest: {}, configData: {}}}"
         )
     documents = _documents(found)
@@ -66,8 +67,8 @@ def _recorded(name: str, text: str, scope: JSONContext) -> Json:
     if lacking:
         fields = " and no ".join(f"`{field}`" for field in lacking)
         raise QueryError(
-            f"{told}; what the values file gives of `{image.reference}` below `images` has no "
-            f"{fields}: a registry answers with both"
+            f"{told}: the entry `{image.reference}` under `images:` in the values file has no "
+            f"{fields}"
         )
     repository = f"{image.registry}/{image.path}"
     return {

@@ -85,7 +85,9 @@ def downstream_of(pattern: Json) -> DownstreamKey:
     """Return the target that a pattern with its variables filled names."""
     parts = [pattern.get(field) or "" for field in ("apiVersion", "kind", "namespace", "name")]
     if any(part.__class__ is not str for part in parts):
-        raise GenerateError("apiVersion, kind, namespace and name of a generated object are texts")
+        raise GenerateError(
+            "apiVersion, kind, namespace and name of a generated object must be strings"
+        )
     return DownstreamKey(*parts)
 
 
@@ -128,7 +130,7 @@ def clone_list_downstreams(pattern: Json, sources: Sources) -> Iterator[Json]:
 def from_data(data: Json, target: DownstreamKey) -> Json:
     """Return the object that `data` describes, named as the target is."""
     if data.__class__ is not dict:
-        raise GenerateError(f"data of {target} is no mapping")
+        raise GenerateError(f"data of {target} is not a mapping")
     return _named(data, target)
 
 
@@ -176,7 +178,8 @@ def one_of_each(made: Iterable[Json], *, last_counts: bool) -> tuple[list[Json],
         key = object_key(one)
         if key in found:
             again.append(
-                f"{key.title} is generated more than once by this rule: the {which} counts"
+                f"{key.title} is generated more than once by this rule: the {which} one "
+                "takes effect"
             )
         if last_counts or key not in found:
             found[key] = one
@@ -230,10 +233,10 @@ def _name_problems(obj: Json) -> Iterable[str]:
         fits = len(key.name) <= _LONGEST_SUBDOMAIN and _SUBDOMAIN.fullmatch(key.name)
         good, form = bool(fits), "RFC 1123 name"
     if not good:
-        yield f"no API server takes {key.kind} `{key.name}`: the name is no valid {form}"
+        yield f"no API server accepts {key.kind} `{key.name}`: the name is not a valid {form}"
     if key.namespace and not _RFC1123_LABEL.fullmatch(key.namespace):
         what = f"namespace `{key.namespace}` of {key.kind} `{key.name}`"
-        yield f"no API server takes {what}: it is no valid RFC 1123 label"
+        yield f"no API server accepts {what}: it is not a valid RFC 1123 label"
 
 
 _Downstreams = Callable[[JSONContext], list[Json]]
@@ -261,7 +264,7 @@ def _compile_pattern(context: RuleContext, spec: Json) -> _Downstreams:
     pattern = {field: spec[field] for field in _FIELDS if spec.get(field) is not None}
     template = compile_template(pattern, context.system)
     if context.trace.tracer is not None:
-        template = traced_template(template, "what is to be there", context.trace)
+        template = traced_template(template, "the object to generate", context.trace)
 
     meter = context.system.meter
 
@@ -350,7 +353,9 @@ def _compile(context: RuleContext) -> CompiledBody:
             made += wish.objects
         trigger = evaluation.request.subject
         if copies_all and not made:
-            return Outcome(RuleStatus.PASS, "", note="nothing is generated: `cloneList` finds none")
+            return Outcome(
+                RuleStatus.PASS, "", note="nothing is generated: `cloneList` matches no objects"
+            )
         kept, again = one_of_each(made, last_counts=synchronizes)
         owned = tuple(with_owner_labels(one, context.policy, context.rule, trigger) for one in kept)
         note = "; ".join((*again, *name_problems(owned)))

@@ -169,7 +169,9 @@ def cel_problems(data: Mapping[str, Json]) -> Iterator[tuple[Path, str]]:
 
 def _compile_problem(expression: CompiledExpression) -> str:
     # The lines below the first one show the expression again.
-    return f"`{expression.text.strip()}` is no CEL: {expression.problem.partition(chr(10))[0]}"
+    return (
+        f"`{expression.text.strip()}` is not valid CEL: {expression.problem.partition(chr(10))[0]}"
+    )
 
 
 def _compile_rule(data: Mapping[str, Json], cel: Json) -> Validator:

@@ -204,7 +204,7 @@ def _loops_without_effect(loops: Json, path: Path) -> Iterator[Remark]:
             if is_empty(loop.get(name)):
                 yield (*inside, name), f"`{name}` is empty, so {NOTHING_CHECKED}"
         if never_holds(loop.get("preconditions")):
-            yield inside, "`any` of its preconditions is empty, so it passes over all elements"
+            yield inside, "`any` of its preconditions is empty, so it skips every element"
         for place, why in never_denies(loop.get("deny")):
             yield (*inside, "deny", *place), why
         yield from _loops_without_effect(loop.get("foreach") or (), (*inside, "foreach"))

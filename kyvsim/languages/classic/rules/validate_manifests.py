@@ -185,7 +185,9 @@ def signature_problem(key: str, content: bytes, signature: str) -> str:
     )
 
     if not key.startswith(_KEY_START):
-        raise KeyProblem("kyvsim verifies with public keys in PEM only: no KMS, Secret or PGP key")
+        raise KeyProblem(
+            "kyvsim only verifies with public keys in PEM format, not with KMS, Secret or PGP keys"
+        )
     try:
         loaded = load_pem_public_key(key.encode())
     except (ValueError, UnsupportedAlgorithm) as error:
@@ -194,7 +196,7 @@ def signature_problem(key: str, content: bytes, signature: str) -> str:
     try:
         given = base64.b64decode(signature, validate=True)
     except (binascii.Error, ValueError) as error:
-        return f"the signature is no base64: {error}"
+        return f"the signature is not valid base64: {error}"
     try:
         if isinstance(loaded, ec.EllipticCurvePublicKey):
             loaded.verify(given, content, ec.ECDSA(hashes.SHA256()))
@@ -203,7 +205,7 @@ def signature_problem(key: str, content: bytes, signature: str) -> str:
         elif isinstance(loaded, ed25519.Ed25519PublicKey):
             loaded.verify(given, content)
         else:
-            raise KeyProblem("the public key is of a kind that signs no manifests")
+            raise KeyProblem("the public key has a type that cannot verify manifests")
     except InvalidSignature:
         return _BAD
     return ""
@@ -313,13 +315,11 @@ def _check_one(signed: _Signed, attestor: Json, place: str) -> str:
 def _public_key(signed: _Signed, attestor: Json, place: str) -> str:
     stored = attestor.get("repository") or signed.spec.get("repository")
     if stored or f"{signed.domain}/resourceBundleRef" in annotations(signed.object):
-        raise _ManifestError(
-            f"{place}: the signatures are in a registry, and kyvsim asks no registry"
-        )
+        raise _ManifestError(f"{place}: the signatures are in a registry, and kyvsim is offline")
     keys = attestor.get("keys")
     if keys is None:
         raise _ManifestError(
-            f"{place}: kyvsim verifies manifests with public keys only; certificates and keyless "
+            f"{place}: kyvsim only verifies manifests with public keys; certificates and keyless "
             "signatures need a transparency log"
         )
     return keys.get("publicKeys") or ""

@@ -207,7 +207,7 @@ def _image(container: PodContainer) -> str:
 # The results of controls, for `explain`.
 
 _PART = re.compile(r"\[(\d+)\]|\[([^\]]*)\]|([^.\[]+)")
-_EXCUSED = "excluded, or let pass by an exception"
+_EXCUSED = "excluded by the rule or an exception"
 
 
 def trace_controls(

@@ -180,7 +180,7 @@ def recorded_data(image: str, external: ExternalData, *parts: str) -> ImageData:
     example: dict[str, Json] = {"digest": "sha256:…", "signatures": [], "attestations": []}
     wanted = {part: example[part] for part in parts}
     raise NotRecordedError(
-        "kyvsim asks no registry; give its answer in the values file, such as "
+        "kyvsim is offline: add image metadata under `images:` in the values file, for example "
         f"images: {json.dumps({image: wanted}, ensure_ascii=False)}"
     )
 
@@ -501,7 +501,7 @@ def _no_effect(entries: Json) -> Iterator[Remark]:
     for index, entry in enumerate(entries):
         asked = entry.get("attestors") or entry.get("attestations")
         if not asked and not any(entry.get(name) is not False for name in _SETTINGS):
-            yield (index,), "nothing is asked of the images"
+            yield (index,), "the entry checks nothing"
 
 
 def _facts(facts: RuleFacts, rule: Mapping[str, Json], _: Mapping[str, Json]) -> RuleFacts:

@@ -46,8 +46,8 @@ def _unknown_scopes(subject: RuleUnderCheck, cluster_wide: IsClusterWide) -> Ite
             continue
         shown = f"{kind} ({target.get('apiVersion', '')})"
         text = (
-            f"the scope of {shown} is unknown, so it counts as namespaced: "
-            "if it is cluster-scoped, pass its CustomResourceDefinition too"
+            f"the scope of {shown} is unknown, so it is treated as namespaced: pass its CRD with "
+            "--crd-path if it is cluster-scoped"
         )
         remark = subject.error("KV113", text, (*path, "kind"))
         yield remark._replace(severity=Severity.WARNING)

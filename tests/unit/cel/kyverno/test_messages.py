@@ -79,16 +79,16 @@ def test_messages_in_messages_are_read():
     assert found.present == {"inner", "many"}
 
 
-WHOLE = "this has to be a whole number"
-PORT = "this has to be a whole number from 0 to 4294967295"
+WHOLE = "this must be a whole number"
+PORT = "this must be a whole number from 0 to 4294967295"
 
 
 @pytest.mark.parametrize(
     ("data", "path", "reason"),
     [
-        ([], (), "this has to be a map"),
+        ([], (), "this must be a map"),
         ({"no": 1}, ("no",), "unknown field `no`"),
-        ({"a_text": 1.0}, ("a_text",), "this has to be a text"),
+        ({"a_text": 1.0}, ("a_text",), "this must be a string"),
         ({"whole": 1.5}, ("whole",), WHOLE),
         ({"whole": True}, ("whole",), WHOLE),
         ({"whole": "1.0"}, ("whole",), WHOLE),
@@ -96,19 +96,19 @@ PORT = "this has to be a whole number from 0 to 4294967295"
         ({"whole": "-9223372036854775809"}, ("whole",), WHOLE),
         ({"port": -1.0}, ("port",), PORT),
         ({"port": 4294967296.0}, ("port",), PORT),
-        ({"flag": "true"}, ("flag",), "this has to be true or false"),
-        ({"flag": 1.0}, ("flag",), "this has to be true or false"),
-        ({"octets": "a b"}, ("octets",), "this has to be base64"),
-        ({"octets": 1.0}, ("octets",), "this has to be base64"),
-        ({"at": "noon"}, ("at",), "this has to be a time, as in 2026-01-31T12:00:00Z"),
-        ({"at": 1.0}, ("at",), "this has to be a time, as in 2026-01-31T12:00:00Z"),
-        ({"inner": "x"}, ("inner",), "this has to be a map"),
-        ({"many": {}}, ("many",), "this has to be a list"),
+        ({"flag": "true"}, ("flag",), "this must be true or false"),
+        ({"flag": 1.0}, ("flag",), "this must be true or false"),
+        ({"octets": "a b"}, ("octets",), "this must be base64"),
+        ({"octets": 1.0}, ("octets",), "this must be base64"),
+        ({"at": "noon"}, ("at",), "this must be a time such as 2026-01-31T12:00:00Z"),
+        ({"at": 1.0}, ("at",), "this must be a time such as 2026-01-31T12:00:00Z"),
+        ({"inner": "x"}, ("inner",), "this must be a map"),
+        ({"many": {}}, ("many",), "this must be a list"),
         ({"many": [{}, {"n": "x"}]}, ("many", 1, "n"), WHOLE),
-        ({"named": []}, ("named",), "this has to be a map"),
+        ({"named": []}, ("named",), "this must be a map"),
         ({"named": {"a": "x"}}, ("named", "a"), WHOLE),
         ({"kind": "SCTP"}, ("kind",), WHOLE),
-        ({"odd": 1.5}, ("odd",), "kyvsim cannot read such values"),
+        ({"odd": 1.5}, ("odd",), "values of this type are not supported"),
     ],
 )
 def test_what_does_not_fit_is_told_with_its_place(data, path, reason):

@@ -72,7 +72,7 @@ def test_what_nobody_gave_is_told():
         access.get("a/b/c", "services", "one", "web")
     told = (
         "no services of v1 are given: "
-        "give them with the resources, or in a context file under spec.resources"
+        "add them to the resources, or to a context file under spec.resources"
     )
     assert hints == [told, told]
 
@@ -106,7 +106,7 @@ def test_services_are_answered_by_method_first():
             URL,
             "",
             (
-                f"GET {URL}: kyvsim calls no services; give its answer in the values file: "
+                f"GET {URL}: kyvsim is offline: add the response to the values file: "
                 f'apiCallResponses: [{{url: "{URL}", method: GET, response: {{body: {{}}}}}}]'
             ),
         ),

@@ -140,10 +140,7 @@ def test_objects_by_name(cluster):
         ),
         (
             "/api/v1/namespaces/shop/pods/web/log",
-            (
-                "failed to get resource v1/Pod/web: "
-                'its subresource "log" is not among the objects given'
-            ),
+            ('failed to get resource v1/Pod/web: its subresource "log" is not given'),
         ),
         ("/healthz?verbose", "failed to parse path: healthz"),
         (

@@ -60,13 +60,13 @@ def test_criteria_on_the_object(facts, name, wanted, found, path):
 
 SUBJECTS = [{"kind": "User", "name": "alice"}]
 ON_USERS = [
-    ("roles", ["shop:edit"], ["shop:edit"], "--userinfo gives one with roles"),
-    ("clusterRoles", ["edit"], ["view"], "--userinfo gives one with clusterRoles"),
+    ("roles", ["shop:edit"], ["shop:edit"], "with roles in a --userinfo file"),
+    ("clusterRoles", ["edit"], ["view"], "with clusterRoles in a --userinfo file"),
     (
         "subjects",
         SUBJECTS,
         {"username": "alice", "groups": ["dev", "ops"]},
-        "--as and --as-group give one, or --userinfo",
+        "with --as and --as-group, or in a --userinfo file",
     ),
 ]
 
@@ -88,7 +88,7 @@ def test_criteria_on_the_user_where_nobody_asks(facts, name, wanted, _, how, kin
     assert applies is bool(kinds)
     assert step.answer is (None if kinds else False)
     assert (step.wanted.data, step.found) == (wanted, None)
-    assert step.note == f"no user is given: {how}"
+    assert step.note == f"no user is given: pass one {how}"
 
 
 @pytest.mark.parametrize(("name", "wanted", "_", "how"), ON_USERS)
@@ -96,13 +96,13 @@ def test_excluded_users_where_nobody_asks(facts, name, wanted, _, how):
     pods = {"resources": {"kinds": ["Pod"]}}
     applies, steps = told(facts(), pods, {name: wanted})
     step = steps[StepKind.CRITERION, name]
-    assert (applies, step.answer, step.note) == (True, False, f"no user is given: {how}")
+    assert (applies, step.answer, step.note) == (True, False, f"no user is given: pass one {how}")
 
 
 def test_a_scan_has_no_user_to_name(facts):
     scanned = facts()._replace(operation="")
     _, steps = told(scanned, {"resources": {"kinds": ["Pod"]}, "subjects": SUBJECTS})
-    assert steps[StepKind.CRITERION, "subjects"].note == "there is no request, and no user"
+    assert steps[StepKind.CRITERION, "subjects"].note == "there is no request, so there is no user"
 
 
 def test_blocks_and_their_filters(facts):

@@ -34,18 +34,22 @@ def said(tmp_path, kind, spec):
     [
         ("ValidatingPolicy", "  validations: []", "`validations` is empty"),
         ("MutatingPolicy", "  mutations: []", "`mutations` is empty"),
-        ("MutatingPolicy", "  mutations: [{patchType: JSONPatch}]", "there is no `jsonPatch`"),
-        ("MutatingPolicy", "  mutations: [{patchType: jsonPatch}]", "`jsonPatch` is no patch type"),
+        ("MutatingPolicy", "  mutations: [{patchType: JSONPatch}]", "`jsonPatch` is missing"),
+        (
+            "MutatingPolicy",
+            "  mutations: [{patchType: jsonPatch}]",
+            "`jsonPatch` is not a patch type",
+        ),
         (
             "MutatingPolicy",
             "  mutations: [{patchType: ApplyConfiguration, jsonPatch: {expression: '[]'}}]",
-            "there is no `applyConfiguration`",
+            "`applyConfiguration` is missing",
         ),
     ],
 )
 def test_what_does_nothing_is_told(tmp_path, kind, spec, reason):
     (one,) = said(tmp_path, kind, spec)
-    assert (one.code, one.message) == ("KV159", f"`p` does nothing here: {reason}")
+    assert (one.code, one.message) == ("KV159", f"`p` has no effect: {reason}")
 
 
 @pytest.mark.parametrize("field", ["jsonPatch", "applyConfiguration"])

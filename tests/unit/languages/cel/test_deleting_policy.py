@@ -124,7 +124,7 @@ def test_a_namespaced_policy_deletes_in_its_namespace_only(results):
 def test_any_exception_that_matches_keeps_the_object(results):
     (kept,), _ = results((), exception=EXCEPTION % "variables.v == 'web'")
     assert rows([kept]) == [UNMATCHED]
-    assert kept.note == "kept on account of the policy exception shop/keep"
+    assert kept.note == "kept because of the policy exception shop/keep"
     (gone,), _ = results((), exception=EXCEPTION % "false")
     assert rows([gone]) == [MATCHED]
 

@@ -136,9 +136,7 @@ def test_an_exception_comes_before_the_policys_conditions(run):
 def test_time_ends_an_exception(run, end, row):
     rows, notes, _ = run(exception(f"expiresAt: '{end}'"))
     assert rows == [row]
-    assert notes == (
-        ["the exception `e` has expired, so it does not count"] if row == FAILED else []
-    )
+    assert notes == (["the exception `e` has expired and is ignored"] if row == FAILED else [])
 
 
 def test_an_expired_exception_stops_nothing(run):

@@ -151,7 +151,7 @@ def test_objects_of_cluster_scoped_kinds_are_made_in_no_namespace(
 
 def test_an_object_of_a_namespaced_kind_without_a_namespace_is_an_error(run):
     rows, made, _ = run(f"  generate: [{{expression: \"generator.Apply('', {MADE})\"}}]")
-    why = "no namespace is given for ConfigMap `made`, which needs one"
+    why = "ConfigMap `made` is namespaced, but no namespace is given"
     assert (rows, made) == ([("p", "error", FAILED + why)], [])
 
 

@@ -74,8 +74,8 @@ def run(tmp_path):
 
 
 UNFETCHED = (
-    "failed to evaluate policy: failed to get imagedata: nothing is known of `nginx:1`, and kyvsim "
-    "asks no registry: give it in `spec.images` of a --context-file"
+    "failed to evaluate policy: failed to get imagedata: no data of `nginx:1` is given, and kyvsim "
+    "is offline: add it to `spec.images` of a --context-file"
 )
 TAKES_NONE = "  matchImageReferences: [{glob: 'zzz*'}]"
 TRUE = "  validations: [{expression: 'true'}]"

@@ -255,7 +255,7 @@ REFUSED = [
     ("type(1)", "type conversion not supported for 'type'"),
     ("quantity('1')", "type conversion error from 'Quantity' to '*structpb.Value'"),
     ("Object{a: duration('1m')}", "proto:\u00a0invalid type: time.Duration"),
-    ("[Object{}]", "an object of a named type stands inside a list or map"),
+    ("[Object{}]", "an object of a named type inside a list or map is not supported"),
 ]
 
 
@@ -425,7 +425,7 @@ def test_a_policy_with_targets_of_its_own_changes_no_trigger_in_a_cluster(
     result, *_ = (result for one in response.responses for result in one.results)
     labels = response.object["metadata"]["labels"]
     assert (result.status.value, labels.get("x")) == ("pass", "y" if changed else None)
-    assert ("a cluster leaves this object as it is" in result.note) is note
+    assert ("a cluster does not change this object" in result.note) is note
     assert [one.code for one in found.diagnostics] == codes
 
 

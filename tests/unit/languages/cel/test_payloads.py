@@ -244,28 +244,28 @@ def test_what_does_not_compile_is_refused(validation, problem):
 @pytest.mark.parametrize(
     ("mode", "request_data", "code", "problem"),
     [
-        ("HTTP", {"attributes": []}, "KV152", "`attributes`: this has to be a map"),
-        ("HTTP", {"attributes": {"method": 1}}, "KV152", "`attributes.method`: this has to be a"),
+        ("HTTP", {"attributes": []}, "KV152", "`attributes`: this must be a map"),
+        ("HTTP", {"attributes": {"method": 1}}, "KV152", "`attributes.method`: this must be a"),
         (
             "HTTP",
             {"attributes": {"body": "?"}},
             "KV152",
-            "`attributes.body`: this has to be base64",
+            "`attributes.body`: this must be base64",
         ),
         ("HTTP", {"attributes": {"header": {"a": "b"}}}, "KV152", "`attributes.header.a`: this"),
         ("HTTP", {"apiVersion": "v1", "kind": "Pod"}, "KV152", "none of the fields attributes"),
         ("HTTP", {"attributes": {"request": {"http": {}}}}, "KV152", "none of the fields method"),
         ("HTTP", {"attributes": {"metod": "GET", "path": "/"}}, "KV170", "did you mean `method`?"),
-        ("HTTP", {"Attributes": {"path": "/"}, "more": 1}, "KV170", "nothing reads `more`"),
+        ("HTTP", {"Attributes": {"path": "/"}, "more": 1}, "KV170", "unknown field `more`"),
         ("HTTP", {}, "KV171", "policies see an empty one"),
         ("Envoy", {}, "KV171", "policies see an empty one"),
         ("Envoy", {"attributes": {"method": "GET"}}, "KV152", "unknown field `method`"),
         ("Envoy", {"apiVersion": "v1", "kind": "Pod"}, "KV152", "unknown field `apiVersion`"),
-        ("Envoy", {"attributes": 1}, "KV152", "`attributes`: this has to be a map"),
-        ("Envoy", envoy_http(headers={"a": 1}), "KV152", "headers.a`: this has to be a text"),
-        ("Envoy", envoy_http(size="x"), "KV152", "http.size`: this has to be a whole number"),
-        ("Envoy", envoy_http(rawBody="?"), "KV152", "http.rawBody`: this has to be base64"),
-        ("Envoy", {"attributes": {"request": {"time": "x"}}}, "KV152", "this has to be a time"),
+        ("Envoy", {"attributes": 1}, "KV152", "`attributes`: this must be a map"),
+        ("Envoy", envoy_http(headers={"a": 1}), "KV152", "headers.a`: this must be a string"),
+        ("Envoy", envoy_http(size="x"), "KV152", "http.size`: this must be a whole number"),
+        ("Envoy", envoy_http(rawBody="?"), "KV152", "http.rawBody`: this must be base64"),
+        ("Envoy", {"attributes": {"request": {"time": "x"}}}, "KV152", "this must be a time"),
     ],
 )
 def test_what_is_wrong_with_a_request_is_told(mode, request_data, code, problem):
@@ -283,7 +283,7 @@ def test_a_policy_for_which_there_is_no_request_is_told():
     (response,) = found.responses
     assert not response.responses
     (last,) = found.final_diagnostics()
-    assert last.message == "no policy judges what is given: payloads of mode `Envoy`"
+    assert last.message == "no policy applies to the given input: payloads of mode `Envoy`"
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ def test_keys_are_never_fetched():
     text = "http.Denied(string(jwt.Decode('a.b.c', jwks.Fetch('http://a')).Valid)).Response()"
     ((_, status, message),) = run_authorization(text)[0]
     assert status == "error"
-    assert "kyvsim calls no services" in message
+    assert "kyvsim is offline" in message
     assert 'jwt.Decode(token, "secret")' in message
 
 

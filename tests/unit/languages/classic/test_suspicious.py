@@ -14,7 +14,7 @@ BARE = {"imageReferences": ["*"], "mutateDigest": False, "verifyDigest": False, 
 BY = [{"entries": [{"keys": {"kms": "k"}}]}]
 MADE = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": "b", "data": {}}
 ONE = {"name": "a", "expression": "1"}
-NO_BOOL = "`1` is no CEL: must evaluate to bool but got int"
+NO_BOOL = "`1` is not valid CEL: must evaluate to bool but got int"
 ALWAYS = [{"name": "a", "expression": "true"}]
 
 
@@ -126,7 +126,7 @@ def test_a_rule_that_can_say_nothing_is_told(told, rule):
 def test_cel_preconditions_that_nobody_reads_are_told(policy, rule, refused):
     (found,) = suspicious_parts(policy({**rule, "celPreconditions": ALWAYS}))
     assert (found.code, found.severity.value) == ("KV211", "warning")
-    assert ("in a cluster Kyverno refuses" in found.message) is refused
+    assert ("in a cluster Kyverno rejects" in found.message) is refused
 
 
 def test_every_command_tells_doubts_and_evaluates_the_policy_all_the_same(policy, system):

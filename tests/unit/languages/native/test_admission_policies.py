@@ -228,7 +228,7 @@ def test_what_only_the_binding_takes_is_noted(tmp_path):
         for answer in response.responses
         for result in answer.results
     ]
-    beyond = "a cluster does not ask the policy: its own `matchConstraints` do not match"
+    beyond = "a cluster does not evaluate the policy: its own `matchConstraints` do not match"
     assert notes == [("Deployment", ""), ("Pod", beyond)]
 
 

@@ -397,7 +397,7 @@ def test_the_resource_of_a_kind_is_known(
 
 NATIVE = "admissionregistration.k8s.io/v1"
 DIGEST = f"sha256:{'a' * 64}"
-NO_REGISTRY = "kyvsim asks no registry"
+NO_REGISTRY = "kyvsim is offline"
 VALIDATING = 'admission webhook "ivpol.validate.kyverno.svc-fail" denied the request: Policy p'
 PINNING = 'admission webhook "ivpol.mutate.kyverno.svc-fail" denied the request: Policy p'
 UNPINNED = (
@@ -405,8 +405,9 @@ UNPINNED = (
     f"ghcr.io/app:1: {NO_REGISTRY}"
 )
 UNKNOWN = (
-    f"{VALIDATING} error: failed to evaluate policy: failed to get imagedata: nothing is known of "
-    f"`ghcr.io/app@{DIGEST}`, and {NO_REGISTRY}: give it in `spec.images` of a --context-file"
+    f"{VALIDATING} error: failed to evaluate policy: failed to get imagedata: no data of "
+    f"`ghcr.io/app@{DIGEST}` is given, and {NO_REGISTRY}: add it to `spec.images` of a "
+    "--context-file"
 )
 
 

@@ -63,7 +63,7 @@ def test_variables_in_the_query(call):
             {"urlPath": "/version"},
             (
                 "failed to fetch data for APICall: failed to GET resource with raw url: /version: "
-                "failed to parse path: version; give its answer in the values file: "
+                "failed to parse path: version; add the response to the values file: "
                 'apiCallResponses: [{urlPath: "/version", method: GET, response: {body: {}}}]'
             ),
         ),
@@ -71,8 +71,8 @@ def test_variables_in_the_query(call):
             {"method": "POST", "service": {"url": "https://x.io/y"}},
             (
                 "failed to fetch data for APICall: failed to execute HTTP request for APICall got: "
-                "POST https://x.io/y: kyvsim calls no services; give its answer in the values "
-                "file: apiCallResponses: "
+                "POST https://x.io/y: kyvsim is offline: add the response to the values file: "
+                "apiCallResponses: "
                 '[{url: "https://x.io/y", method: POST, response: {body: {}}}]'
             ),
         ),
@@ -96,7 +96,7 @@ def test_reviews_need_rbac_objects(ask, thing):
     assert ask(apiCall=body, given=[role]) == ["shop", False]
     assert "no RBAC objects are given" in ask(apiCall=body)
     body["urlPath"] = "/api/v1/namespaces"
-    assert "kyvsim answers no such call" in ask(apiCall=body)
+    assert "kyvsim does not support this call" in ask(apiCall=body)
 
 
 def test_a_default_stands_in_for_a_failed_call_and_is_not_queried(call):
@@ -139,7 +139,7 @@ def test_a_list_of_what_nobody_knows_is_empty_and_that_is_told(rule, run, pod, p
     """The plural may be that of a kind that is given: who uniqueness matters to must hear of it."""
     response = run(rule(apiCall={"urlPath": path}), pod(), given=given)
     note = response.responses[0].results[0].note
-    start = f"nothing given tells what kind {path} is, so context entry `got` finds none of it"
+    start = f"the kind behind {path} is unknown, so context entry `got` is empty"
     assert note.startswith(start) is told
 
 

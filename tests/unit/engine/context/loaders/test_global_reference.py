@@ -46,7 +46,7 @@ def test_global_references(refer):
             {"name": "service"},
             (
                 "failed to execute HTTP request for APICall globalcontext: GET https://x.io: "
-                f"kyvsim calls no services; give its answer in the values file: {HINT}"
+                f"kyvsim is offline: add the response to the values file: {HINT}"
             ),
         ),
         (

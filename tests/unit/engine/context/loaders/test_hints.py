@@ -76,7 +76,7 @@ def test_lines_for_the_values_file_are_taken_as_they_are_printed(notes, entry):
 
 def test_a_default_that_stands_for_a_service_that_is_not_called_is_told(notes):
     told = notes(**SERVICE)
-    assert told.startswith("the default of context entry `got` is used: ")
+    assert told.startswith("context entry `got` uses its default: ")
     assert 'apiCallResponses: [{url: "https://x.io", method: POST, response: {body: {}}}]' in told
 
 
@@ -87,7 +87,7 @@ def test_a_default_for_an_object_that_is_not_there_is_what_a_cluster_would_use(n
 @pytest.mark.parametrize("entry", [MAP, CALL])
 def test_a_test_without_a_cluster_says_what_to_write(notes, entry):
     told = notes(in_cluster=False, **entry)
-    assert told.startswith("there is no cluster to ask for context entry `got`: give its ")
+    assert told.startswith("context entry `got` cannot be read without a cluster: add ")
 
 
 @pytest.mark.parametrize("entry", [MAP, CALL, SERVICE, SHARED])

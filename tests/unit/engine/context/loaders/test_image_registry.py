@@ -70,9 +70,9 @@ def test_what_cannot_be_had_is_told(ask, recorded, entry, reason):
 
 def test_an_image_that_nobody_recorded_shows_what_to_write(ask):
     assert ask(imageRegistry={"reference": "x.io/a:{{request.namespace}}"}) == (
-        "failed to fetch image data of x.io/a:shop for context entry got: kyvsim asks no registry; "
-        'give its answer in the values file: images: {"x.io/a:shop": {digest: sha256:…, '
-        "manifest: {}, configData: {}}}"
+        "failed to fetch image data of x.io/a:shop for context entry got: kyvsim is offline: "
+        'add image metadata under `images:` in the values file: images: {"x.io/a:shop": '
+        "{digest: sha256:…, manifest: {}, configData: {}}}"
     )
 
 
@@ -85,9 +85,8 @@ def test_an_image_that_nobody_recorded_shows_what_to_write(ask):
 )
 def test_an_image_of_which_part_is_recorded_shows_what_is_missing(ask, recorded, image, lacking):
     assert ask(recorded, imageRegistry={"reference": image}) == (
-        f"failed to fetch image data of {image} for context entry got: kyvsim asks no registry; "
-        f"what the values file gives of `{image}` below `images` {lacking}: "
-        "a registry answers with both"
+        f"failed to fetch image data of {image} for context entry got: kyvsim is offline: "
+        f"the entry `{image}` under `images:` in the values file {lacking}"
     )
 
 

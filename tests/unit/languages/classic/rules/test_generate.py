@@ -156,8 +156,8 @@ def test_a_loop_makes_one_object_for_each_element(run, pod):
     ("spec", "note"),
     [
         ({"name": MISSING, "data": {}}, 'Unknown key "missing" in path'),
-        ({"name": "{{ request.object.spec }}", "data": {}}, "are texts"),
-        ({"data": "{{ request.object.metadata.name }}"}, "is no mapping"),
+        ({"name": "{{ request.object.spec }}", "data": {}}, "must be strings"),
+        ({"data": "{{ request.object.metadata.name }}"}, "is not a mapping"),
     ],
 )
 def test_what_hinders_an_object_is_told_in_a_note(run, pod, spec, note):
@@ -191,7 +191,9 @@ def test_a_list_of_clones_that_finds_no_source_says_so(run, pod):
     rule = {
         "generate": {"namespace": "own", "cloneList": {"namespace": "src", "kinds": ["v1/Secret"]}}
     }
-    assert result_of(run(rule, pod())).note == "nothing is generated: `cloneList` finds none"
+    assert (
+        result_of(run(rule, pod())).note == "nothing is generated: `cloneList` matches no objects"
+    )
 
 
 def test_a_rule_generates_whatever_hinders_another_of_its_policy(run, policy, pod):
@@ -215,7 +217,8 @@ def test_elements_that_generate_one_object_leave_one(run, pod, synchronize, kept
     assert [one["data"]["k"] for one in found.generated] == [kept]
     which = "last" if synchronize else "first"
     assert found.note == (
-        f"ConfigMap other/made is generated more than once by this rule: the {which} counts"
+        "ConfigMap other/made is generated more than once by this rule: "
+        f"the {which} one takes effect"
     )
 
 
@@ -284,13 +287,13 @@ GOOD = [
     ("rbac.authorization.k8s.io/v1", "ClusterRole", "system:Node", ""),
 ]
 BAD = [
-    ("v1", "ConfigMap", "Upper", "n", "`Upper`: the name is no valid RFC 1123 name"),
+    ("v1", "ConfigMap", "Upper", "n", "`Upper`: the name is not a valid RFC 1123 name"),
     ("v1", "ConfigMap", "a_b", "n", "`a_b`"),
     ("v1", "ConfigMap", "", "n", "``"),
     ("v1", "ConfigMap", "a" * 254, "n", "RFC 1123 name"),
     ("v1", "ConfigMap", "-a", "n", "`-a`"),
     ("v1", "ConfigMap", "a..b", "n", "`a..b`"),
-    ("v1", "Namespace", "a.b", "", "no valid RFC 1123 label"),
+    ("v1", "Namespace", "a.b", "", "not a valid RFC 1123 label"),
     ("v1", "Service", "a" * 64, "n", "RFC 1123 label"),
     ("rbac.authorization.k8s.io/v1", "Role", "a/b", "n", "path segment"),
     ("v1", "ConfigMap", "a", "N", "namespace `N` of ConfigMap `a`"),

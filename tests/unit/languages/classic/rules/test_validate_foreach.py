@@ -234,7 +234,7 @@ def test_what_no_result_tells_is_kept_beside_the_results(run, pod, loops, parts)
     assert answer.results == ()
     (silent,) = answer.silent
     assert [part in said for part, said in zip(parts, silent.unchecked, strict=True)] == [True] * 2
-    assert silent.note.startswith(f"not checked, and Kyverno does not say so: {parts[0]}")
+    assert silent.note.startswith(f"not checked, and not reported by Kyverno: {parts[0]}")
     assert silent.note.endswith("(and 1 more)")
 
 

@@ -160,9 +160,9 @@ def test_kinds_of_keys(check, key):
     ("attestor", "told"),
     [
         ({"keyless": {"rekor": {"url": "https://r"}}}, "transparency log"),
-        ({"keys": {"publicKeys": "k8s://a/b"}}, "public keys in PEM only"),
+        ({"keys": {"publicKeys": "k8s://a/b"}}, "public keys in PEM format"),
         ({"keys": {"publicKeys": "-----BEGIN PUBLIC KEY-----\nx"}}, "failed to judge"),
-        ({"keys": {"publicKeys": pem(ONE)}, "repository": "ghcr.io/a/b"}, "asks no registry"),
+        ({"keys": {"publicKeys": pem(ONE)}, "repository": "ghcr.io/a/b"}, "kyvsim is offline"),
         ({"keys": {"publicKeys": pem(ONE)}, "annotations": {"by": "me"}}, "annotations mismatch"),
     ],
 )

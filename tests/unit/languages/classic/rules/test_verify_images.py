@@ -107,7 +107,7 @@ def test_a_digest_is_put_in_and_then_found(verify):
 def test_without_data_the_digest_stays_missing(verify):
     said, image = verify([entry(mutateDigest=True, verifyDigest=True)])
     assert [status for status, _ in said] == ["error", "fail"]
-    assert said[0][1].startswith("failed to update digest: kyvsim asks no registry")
+    assert said[0][1].startswith("failed to update digest: kyvsim is offline")
     assert said[1][1] == f"missing digest for {APP}"
     assert image == APP
 
