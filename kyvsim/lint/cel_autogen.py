@@ -17,26 +17,28 @@ _CONTROLLERS = ("deployments", "daemonsets", "replicasets", "statefulsets", "job
 
 
 def controllers_left_out(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV245: subresources beside Pods, KV246: an autogen setting that has no effect."""
+    """KV245: subresources matched besides Pods, KV246: an autogen setting that has no effect."""
     if not policy.derivable:
         return
     wanted = ((policy.spec.get("autogen") or {}).get("podControllers") or {}).get("controllers")
     path = ("spec", "autogen", "podControllers", "controllers")
     for index, name in enumerate(wanted or ()):
         if name not in _CONTROLLERS:
-            text = f"no variant is derived for `{name}`: autogen knows {_listed()}"
+            text = (
+                f"autogen does not know `{name}`, so no variant is derived for it: use {_listed()}"
+            )
             yield policy.warn("KV246", text, (*path, index))
     if policy.is_about_pods:
         return
     beside = _beside_pods(policy.spec.get("matchConstraints") or {})
     if wanted:
-        text = "no variant is derived: the policy does not match Pods and nothing but Pods"
+        text = "no variant is derived: autogen needs a policy that matches only Pods"
         yield policy.warn("KV246", text, path)
     elif beside and wanted is None and _looks_at_templates(policy):
         text = (
-            f"nothing is derived for the controllers of Pods, because `{beside}` stands beside "
-            "`pods`: of a Deployment only its Pods are looked at (name the controllers too, or set "
-            "`spec.autogen.podControllers.controllers: []` where that is meant)"
+            f"no variants are derived for Pod controllers, because the policy matches `{beside}` "
+            "besides `pods`: only the Pods of a Deployment are checked (match the controllers "
+            "too, or set `spec.autogen.podControllers.controllers: []` if that is intended)"
         )
         place = ("spec", "matchConstraints", "resourceRules")
         yield policy.warn("KV245", text, place)
@@ -78,16 +80,16 @@ _OBJECTS = ("object", "oldObject")
 
 
 def controllers_spec(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV243: a way to the fields of Pods that autogen does not see."""
+    """KV243: a path to Pod fields that autogen does not rewrite."""
     if not policy.is_derived:
         return
     for one in policy.expressions:
         spellings = dict.fromkeys(filter(None, map(_spelling, one.nodes())))
         for spelled, plain in spellings:
             text = (
-                f"`{spelled}` is not changed in what is derived for the controllers of Pods: of a "
-                f"Deployment it is the Deployment's own, in which a Pod's fields are not "
-                f"(`{plain}` is changed)"
+                f"`{spelled}` is not rewritten in the variants for Pod controllers: there it is "
+                "the field of the controller itself, for example the Deployment, not of its Pod "
+                f"template (`{plain}` is rewritten)"
             )
             yield policy.warn("KV243", text, one.path)
 
@@ -118,7 +120,7 @@ _METADATA_PATHS = frozenset(f"object.metadata.{name}" for name in _OBJECT_METADA
 
 
 def controllers_metadata(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV244: metadata of Pods that templates do not have."""
+    """KV244: metadata of Pods that Pod templates do not have."""
     if not policy.is_derived:
         return
     for one in policy.expressions:
@@ -130,9 +132,9 @@ def controllers_metadata(policy: CelPolicy) -> Iterator[Diagnostic]:
                 continue
             field = name.rpartition(".")[2]
             text = (
-                f"`{name}` has no value in what is derived for the controllers of Pods: there it is"
-                f" `object.spec.template.metadata.{field}`, which templates leave out (ask with "
-                f"`has`, or set `spec.autogen.podControllers.controllers: []`)"
+                f"`{name}` has no value in the variants for Pod controllers: there it is "
+                f"`object.spec.template.metadata.{field}`, which Pod templates do not set (test "
+                "it with `has`, or set `spec.autogen.podControllers.controllers: []`)"
             )
             yield policy.warn("KV244", text, one.path)
 
@@ -145,17 +147,17 @@ def controllers_metadata(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def metadata_of_templates(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV253: metadata that a mutation writes as a typed object, and variants too."""
+    """KV253: metadata that a mutation sets as a typed object, also in variants."""
     if not policy.is_moved:
         return
     for one in policy.expressions:
         is_object = one.list_name == "mutations" and one.path[-2] == "applyConfiguration"
         if is_object and _writes_metadata(one.root):
             text = (
-                "this ends in an error on every controller of Pods: in what is derived for them "
-                "`Object.metadata` stands where `Object.spec.template.metadata` is wanted (set "
-                "`spec.autogen.podControllers.controllers: []`, and match them in a policy of "
-                "their own)"
+                "the variants for Pod controllers always end in an error: they contain "
+                "`Object.metadata` where `Object.spec.template.metadata` is required (set "
+                "`spec.autogen.podControllers.controllers: []`, and match the controllers in a "
+                "policy of their own)"
             )
             yield policy.warn("KV253", text, one.path)
 
@@ -174,15 +176,15 @@ def _writes_metadata(root: Node) -> bool:
 
 
 def unmoved_patches(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV254: a JSON patch that is made for Pods, and works on their controllers too."""
+    """KV254: a JSON patch for Pods that autogen also applies to their controllers."""
     if not policy.is_moved:
         return
     for one in policy.expressions:
         is_patch = one.list_name == "mutations" and one.path[-2] == "jsonPatch"
         if is_patch and not any(selected(node) == "object.kind" for node in one.nodes()):
             text = (
-                "the patch is not changed in what is derived for controllers of Pods: it writes "
-                "to the same paths of a Deployment itself, not of its template (ask for "
+                "the patch is not rewritten in the variants for Pod controllers: it writes to "
+                "the same paths of the Deployment itself, not of its Pod template (test "
                 "`object.kind`, or set `spec.autogen.podControllers.controllers: []`)"
             )
             yield policy.warn("KV254", text, one.path)

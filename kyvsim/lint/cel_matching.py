@@ -22,13 +22,16 @@ def no_constraints(policy: CelPolicy) -> Iterator[Diagnostic]:
     constraints = policy.spec.get("matchConstraints")
     if constraints is not None and not constraints.get("resourceRules"):
         text = (
-            "the policy looks at objects of every kind: `matchConstraints` has no `resourceRules` "
-            "(a cluster refuses it)"
+            "the policy evaluates objects of every kind: `matchConstraints` has no "
+            "`resourceRules` (a cluster refuses the policy)"
         )
         place = ("spec", "matchConstraints")
         yield policy.warn("KV255", text, place)
     if constraints is None and policy.kind in _KINDS:
-        text = "the policy matches nothing: it has no `matchConstraints` (a cluster refuses it)"
+        text = (
+            "the policy matches nothing: it has no `matchConstraints` (a cluster refuses the "
+            "policy)"
+        )
         yield policy.warn("KV250", text, ("spec",))
 
 
@@ -47,7 +50,7 @@ def no_conditions(policy: CelPolicy) -> Iterator[Diagnostic]:
     rules = constraints.get("resourceRules") or ()
     narrowed = any(any((constraints.get(name) or {}).values()) for name in _SELECTORS)
     if rules and not narrowed and not any(rule.get("resourceNames") for rule in rules):
-        text = "the policy deletes all objects of the kinds that it names: it has no `conditions`"
+        text = "the policy deletes every object of the kinds it names: it has no `conditions`"
         yield policy.warn("KV256", text, ("spec",))
 
 
@@ -57,12 +60,14 @@ _LISTS = ("apiGroups", "apiVersions", "resources", "operations")
 
 
 def excluded_resources(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV270: excluded resources that cover all that the policy matches."""
+    """KV270: excluded resources that cover everything the policy matches."""
     constraints = policy.spec.get("matchConstraints") or {}
     rules = constraints.get("resourceRules") or ()
     excluded = constraints.get("excludeResourceRules") or ()
     if rules and all(any(_covers(out, one) for out in excluded) for one in rules):
-        text = "the policy never matches: `excludeResourceRules` cover all that it matches"
+        text = (
+            "the policy never matches: `excludeResourceRules` excludes everything that it matches"
+        )
         path = ("spec", "matchConstraints", "excludeResourceRules")
         yield policy.warn("KV270", text, path)
 
@@ -90,7 +95,7 @@ _LEFT_OUT = "replicationcontrollers"
 
 
 def unseen_controllers(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV268: a policy on all controllers of Pods but the oldest."""
+    """KV268: a policy on all Pod controllers except ReplicationControllers."""
     if policy.kind not in VALIDATING:
         return
     rules = (policy.spec.get("matchConstraints") or {}).get("resourceRules") or ()
@@ -103,8 +108,8 @@ def unseen_controllers(policy: CelPolicy) -> Iterator[Diagnostic]:
     }
     if "template" in fields:
         text = (
-            f"neither `{_LEFT_OUT}` nor `pods` is named beside the other controllers of Pods: what "
-            "a ReplicationController makes passes the policy unseen"
+            f"neither `{_LEFT_OUT}` nor `pods` is matched along with the other Pod controllers: "
+            "Pods of a ReplicationController are not checked"
         )
         path = ("spec", "matchConstraints", "resourceRules")
         yield policy.warn("KV268", text, path)
@@ -118,7 +123,7 @@ _USER = "request.userInfo."
 
 
 def scanned_users(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV251: a field of the user's in a policy that background scans evaluate."""
+    """KV251: a field of the user in a policy that background scans evaluate."""
     background = (policy.spec.get("evaluation") or {}).get("background") or {}
     if policy.kind != "ValidatingPolicy" or background.get("enabled") is False:
         return
@@ -127,7 +132,7 @@ def scanned_users(policy: CelPolicy) -> Iterator[Diagnostic]:
         for name in dict.fromkeys(name for name in names if name.startswith(_USER)):
             if name.count(".") == 2 and not policy.tests_presence(name):
                 text = (
-                    f"`{name}` has no value in background scans, nor where no user is given: set "
-                    "`spec.evaluation.background.enabled: false`, or ask with `has`"
+                    f"`{name}` has no value in background scans or when no user is given: set "
+                    "`spec.evaluation.background.enabled: false`, or test it with `has`"
                 )
                 yield policy.warn("KV251", text, one.path)

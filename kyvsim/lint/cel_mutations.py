@@ -92,12 +92,12 @@ _LABELLED = frozenset({"Namespace", "Node"})
 
 
 def absent_parents(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV261: a JSON patch below a field that an object may lack."""
+    """KV261: a JSON patch below a field that may be missing."""
     for one, step in steps_without_parent(policy):
         parent = step.path.rpartition("/")[0]
         text = (
-            f"the patch ends in an error on objects without `{parent}`: `{_PARENTS[parent]}` is "
-            f"never asked for (add `{parent}` where it is missing)"
+            f"the patch ends in an error on objects without `{parent}`: nothing tests for "
+            f"`{_PARENTS[parent]}` (add `{parent}` if it is missing)"
         )
         yield policy.warn("KV261", text, one.path)
 
@@ -154,8 +154,8 @@ def added_by_replace(policy: CelPolicy) -> Iterator[Diagnostic]:
         constraints = policy.spec.get("matchConstraints") or {}
         if not (_contains(constraints.get("objectSelector"), key) or policy.mentions(key)):
             text = (
-                f"`replace` adds `{key}` to objects that do not have it, and nothing in the policy "
-                "asks for it (write `add` where that is meant, else a condition)"
+                f"`replace` adds `{key}` to objects that do not have it, and nothing in the "
+                "policy tests for it (use `add` if that is intended, or add a condition)"
             )
             yield policy.warn("KV267", text, one.path)
 
@@ -286,7 +286,7 @@ _ALTERNATIVES: Mapping[str, str] = MappingProxyType(
 
 
 def atomic_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV258: an apply configuration that sets what it must not."""
+    """KV258: an apply configuration that sets a field that it must not set."""
     types = changed_types(policy)
     if not types or (policy.spec.get("evaluation") or {}).get("useServerSideApply"):
         return
@@ -294,8 +294,8 @@ def atomic_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
         for name, found in set_fields(one, types):
             if all(kind is not None and is_atomic(kind) for kind in found):
                 text = (
-                    f"`{name}` cannot be set: it is replaced as a whole, and where it is set the "
-                    f"policy ends in an error ({_ALTERNATIVES[policy.kind]})"
+                    f"`{name}` cannot be set: it is replaced as a whole, and setting it ends in "
+                    f"an error ({_ALTERNATIVES[policy.kind]})"
                 )
                 yield policy.warn("KV258", text, one.path)
 
@@ -314,8 +314,8 @@ def undeclared_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
         for name, found in set_fields(one, types):
             if not any(found):
                 text = (
-                    f"none of the kinds that the policy names has the field `{name}`: where it is "
-                    "set the policy ends in an error"
+                    f"none of the kinds that the policy names has the field `{name}`: setting it "
+                    "ends in an error"
                 )
                 yield policy.warn("KV259", text, one.path)
 
@@ -340,8 +340,8 @@ def unfilled_templates(policy: CelPolicy) -> Iterator[Diagnostic]:
         for found in _PLACEHOLDER.finditer(template.get("value") or ""):
             if _is_meant(found[1], policy):
                 text = (
-                    f"`{found[0]}` stays in the object as it is written: set "
-                    "`interpolate: cel` beside the template to fill it in"
+                    f"`{found[0]}` is not evaluated and stays in the object as text: set "
+                    "`interpolate: cel` next to the template"
                 )
                 path = ("spec", "generate", index, "template")
                 yield policy.warn("KV263", text, path)

@@ -18,17 +18,17 @@ _CONDITIONS = frozenset({"matchConditions", "conditions"})
 
 
 def constant_tests(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV240: a validation that always holds, or a condition that always or never does."""
+    """KV240: a validation that is always true, or a condition that is always or never true."""
     for one in policy.expressions:
         if one.path[-1] != "expression":
             continue
         value = constant_value(one, policy)
         if one.list_name == "validations" and value is True and policy.kind in VALIDATING:
-            text = f"`{one.text}` is true of every object: the validation checks nothing"
+            text = f"`{one.text}` is always true: the validation checks nothing"
             yield policy.warn("KV240", text, one.path)
         elif one.list_name in _CONDITIONS and value is not None:
-            effect = "it leaves nothing out" if value else "the policy does nothing"
-            holds = "always holds" if value else "never holds"
+            effect = "it excludes nothing" if value else "the policy does nothing"
+            holds = "is always true" if value else "is never true"
             text = f"the condition `{one.text}` {holds}: {effect}"
             yield policy.warn("KV240", text, one.path)
 
@@ -68,7 +68,10 @@ def unreached_validations(policy: CelPolicy) -> Iterator[Diagnostic]:
     ]
     for one, following in pairwise(tests):
         if constant_value(one, policy) is False:
-            text = f"this validation is never evaluated: `{one.text}` before it always fails"
+            text = (
+                f"this validation is never evaluated: the validation `{one.text}` before it "
+                "always fails"
+            )
             yield policy.warn("KV241", text, following.path)
             return
 
@@ -79,12 +82,12 @@ def unreached_validations(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def unshown_messages(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV249: a `message` beside a `messageExpression`."""
+    """KV249: a `message` that a `messageExpression` replaces."""
     for index, one in enumerate(policy.spec.get("validations") or ()):
         if one.get("message") and (one.get("messageExpression") or "").strip():
             text = (
-                "this message is never shown: `messageExpression` counts, also where it cannot be "
-                "evaluated"
+                "this message is never shown: `messageExpression` takes precedence, even if it "
+                "cannot be evaluated"
             )
             path = ("spec", "validations", index, "message")
             yield policy.warn("KV249", text, path)
@@ -165,13 +168,13 @@ _INIT_CONTAINERS = ("initcontainer", "allcontainer")
 
 
 def only_containers(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV257: a check of all containers that leaves out those that run first."""
+    """KV257: a check of `containers` that skips `initContainers`."""
     if names_anywhere(policy.spec, *_INIT_CONTAINERS):
         return
     for one in container_checks(policy):
         text = (
-            f"only `containers` are checked for {listed(one.fields)}: nothing in the policy names "
-            "`initContainers`, so those pass it unseen"
+            f"only `containers` are checked for {listed(one.fields)}: nothing in the policy "
+            "mentions `initContainers`"
         )
         yield policy.warn("KV257", text, one.expression.path)
 
@@ -184,7 +187,7 @@ _EPHEMERAL = "pods/ephemeralcontainers"
 
 
 def ephemeral_containers(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV264: a subresource that a policy matches, and whose only field nothing in it names."""
+    """KV264: a subresource that a policy matches without reading its only field."""
     texts = [one.text for one in policy.expressions]
     if names_anywhere(texts, "ephemeral", "allcontainer", "subresource"):
         return
@@ -195,8 +198,8 @@ def ephemeral_containers(policy: CelPolicy) -> Iterator[Diagnostic]:
         names = rule.get("resources") or ()
         if _EPHEMERAL in names:
             text = (
-                "no expression of the policy names `ephemeralContainers`: what is added through "
-                f"`{_EPHEMERAL}` passes it unseen"
+                "no expression of the policy mentions `ephemeralContainers`: containers that "
+                f"are added through `{_EPHEMERAL}` are not checked"
             )
             path = ("spec", "matchConstraints", "resourceRules", number, "resources")
             yield policy.warn("KV264", text, (*path, names.index(_EPHEMERAL)))

@@ -38,7 +38,7 @@ def unread_variables(policy: CelPolicy) -> Iterator[Diagnostic]:
         return  # some expression takes all of them together
     for index, variable in enumerate(policy.spec.get("variables") or ()):
         if variable["name"] not in named:
-            text = f"nothing reads the variable `{variable['name']}`"
+            text = f"the variable `{variable['name']}` is never used"
             path = ("spec", "variables", index, "name")
             yield policy.warn("KV242", text, path)
 
@@ -51,14 +51,14 @@ _OBJECTS = ("object", "oldObject")
 
 
 def null_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV247: `object` or `oldObject` beside null, which neither ever is."""
+    """KV247: `object` or `oldObject` compared with null, which neither ever is."""
     if policy.kind != "ValidatingPolicy" or not _is_of_kubernetes(policy):
         return
     for one in policy.expressions:
         for name in dict.fromkeys(filter(None, map(_compared, one.nodes()))):
             text = (
-                f"`{name}` is never null: where there is no such object it is an empty map "
-                f"(`request.operation` tells, or `has({name}.metadata)`)"
+                f"`{name}` is never null: without such an object it is an empty map (test "
+                f"`request.operation` or `has({name}.metadata)`)"
             )
             yield policy.warn("KV247", text, one.path)
 
@@ -81,7 +81,7 @@ def _compared(node: Node) -> str:
 # Objects that requests of the only operation of a policy do not have.
 #
 # At CREATE there is no old object, at DELETE no new one. To Kyverno's policies it is an empty map
-# then, in which no field is; to Kubernetes' own it is null, so that a policy may ask for that
+# then, in which no field is; to Kubernetes' own it is null, so that a policy may test for that
 # first.
 #
 # Source of the rules: upstream pkg/cel/policies/vpol/engine/engine.go
@@ -90,7 +90,7 @@ _ABSENT: Mapping[str, str] = MappingProxyType({"CREATE": "oldObject", "DELETE": 
 
 
 def absent_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV248: a field of an object that is never there."""
+    """KV248: a field of an object that never exists."""
     if policy.kind not in VALIDATING:
         return
     rules = (policy.spec.get("matchConstraints") or {}).get("resourceRules") or ()
@@ -103,7 +103,7 @@ def absent_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
         return
     for one in policy.expressions:
         if any(reads_field(node, absent) for node in one.nodes()):
-            text = f"`{absent}` has no field at {only}, the only operation that the policy matches"
+            text = f"`{absent}` has no fields at {only}, the only operation that the policy matches"
             yield policy.warn("KV248", text, one.path)
 
 
@@ -119,7 +119,7 @@ _KINDS_WITH_NAMESPACE = frozenset({*VALIDATING, *MUTATING, "GeneratingPolicy"})
 
 
 def unguarded_namespaces(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV262: a field of a namespace where there is none."""
+    """KV262: a field of the namespace of a cluster-scoped object."""
     if policy.kind not in _KINDS_WITH_NAMESPACE:
         return
     kinds = matched_kinds(policy.spec)
@@ -130,8 +130,8 @@ def unguarded_namespaces(policy: CelPolicy) -> Iterator[Diagnostic]:
     for one in policy.expressions:
         if any(reads_field(node, _NAMESPACE) for node in one.nodes()):
             text = (
-                f"`{_NAMESPACE}` has no fields for a {outside[0]}, which lies in no namespace "
-                f"(ask for `{_NAMESPACE} != null` before)"
+                f"`{_NAMESPACE}` has no fields for a {outside[0]}, which is cluster-scoped (test "
+                f"`{_NAMESPACE} != null` first)"
             )
             yield policy.warn("KV262", text, one.path)
 
@@ -160,8 +160,8 @@ def number_arithmetic(policy: CelPolicy) -> Iterator[Diagnostic]:
     for one in policy.expressions:
         for name, shown in dict.fromkeys(filter(None, map(_mixed, one.nodes()))):
             text = (
-                f"`{shown}` has no value where objects are read from files: their numbers are "
-                f"doubles there and whole in a cluster (`int({name})` is whole in both)"
+                f"`{shown}` has no value for objects read from files: numbers are doubles there "
+                f"and integers in a cluster (`int({name})` is an integer in both)"
             )
             yield policy.warn("KV252", text, one.path)
 

@@ -43,7 +43,7 @@ _NUMBERS = re.compile(r"\d|inf|nan", re.IGNORECASE)
 
 
 def constant_conditions(policy: Policy) -> Iterator[Diagnostic]:
-    """KV222: a condition that always holds, or never does.
+    """KV222: a condition that is always or never true.
 
     Long lists with wildcards end the search: compiling reports rules that exceed the budget.
     """
@@ -59,7 +59,7 @@ def constant_conditions(policy: Policy) -> Iterator[Diagnostic]:
                 return
             for holds, why in _constant(operator, key, value):
                 word = "always" if holds else "never"
-                text = f"the condition {word} holds: {why}"
+                text = f"the condition is {word} true: {why}"
                 yield warn(policy.document, "KV222", text, path)
                 break
 
@@ -69,9 +69,9 @@ def _constant(operator: Operator, key: Json, value: Json) -> Iterator[tuple[bool
     if is_open(value):
         return
     if not is_open(key):
-        yield operator.holds(key, value), "there is no variable in it"
+        yield operator.holds(key, value), "it contains no variable"
     elif operator.name == "AnyIn" and value == []:
-        yield False, "nothing is in an empty list"
+        yield False, "an empty list contains nothing"
     elif operator.name.startswith(_ORDERS) and not _is_number(value):
         yield False, f"`{operator.name}` compares numbers, quantities, durations and versions"
     elif key.__class__ is str and (asked := _OPERATION.fullmatch(key.strip())):
@@ -79,11 +79,12 @@ def _constant(operator: Operator, key: Json, value: Json) -> Iterator[tuple[bool
         possible = (*_OPERATIONS, "", *([other] if other is not None else ()))
         found = {operator.holds(one, value) for one in possible}
         if len(found) == 1:
-            yield found.pop(), f"operations are {', '.join(f'`{one}`' for one in _OPERATIONS)}"
+            operations = ", ".join(f"`{one}`" for one in _OPERATIONS)
+            yield found.pop(), f"the operations are {operations}"
     elif key.__class__ is str and operator.name.startswith(_ORDERS) and _is_length(key):
         found = {operator.holds(one, value) for one in _LENGTHS}
         if len(found) == 1:
-            yield found.pop(), "a length is at least 0"
+            yield found.pop(), "a length is never negative"
 
 
 def _is_length(key: str) -> bool:
@@ -107,7 +108,7 @@ def _is_number(value: Json) -> bool:
 
 
 def exclusive_conditions(policy: Policy) -> Iterator[Diagnostic]:
-    """KV223: conditions that never hold together."""
+    """KV223: conditions that are never true together."""
     for rule in policy.rules:
         lists: dict[Path, list[tuple[Path, Json]]] = {}
         for path, condition in conditions_of(rule.data, rule.path):
@@ -132,8 +133,8 @@ def _exclusive(entries: list[tuple[Path, Json]]) -> Iterator[tuple[Path, str]]:
         if word is None or operator is None or is_open(value) or operator.holds(word, value):
             continue
         text = (
-            f"the conditions never hold together: beside this one `{{{{ {expression} }}}}` has to "
-            f"be `{word}`"
+            "the conditions are never true together: another condition requires `{{ "
+            f"{expression} }}}}` to be `{word}`"
         )
         yield path, text
         del words[expression]

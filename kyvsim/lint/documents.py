@@ -39,7 +39,10 @@ def duplicate_names(documents: Iterable[Document]) -> Iterator[Diagnostic]:
         first = seen.setdefault(_identity(document.data, name), document)
         if name and (first.file, first.number) != (document.file, document.number):
             kind = text_field(document.data, "kind")
-            text = f"{kind} `{name}` stands in {first.locate(())} already: one replaces the other"
+            text = (
+                f"duplicate {kind} `{name}`, also defined in {first.locate(())}: only one of "
+                "them takes effect"
+            )
             yield warn(document, "KV208", text, ("metadata", "name"))
 
 
@@ -51,7 +54,7 @@ def _identity(data: Json, name: str) -> tuple[str, ...]:
 
 
 def expired_exceptions(documents: Iterable[Document], now: datetime) -> Iterator[Diagnostic]:
-    """KV219: an exception whose time is over, which only those of policies.kyverno.io have.
+    """KV219: an exception that has expired, which only those of policies.kyverno.io can.
 
     upstream: api/policies.kyverno.io/v1/policy_exception.go `IsExpired`
     """
@@ -62,7 +65,7 @@ def expired_exceptions(documents: Iterable[Document], now: datetime) -> Iterator
         spec = document.data.get("spec")
         end = _time(spec.get("expiresAt") if spec.__class__ is dict else None)
         if end is not None and end < now.timestamp():
-            text = f"the exception has expired: nothing is excepted since {spec['expiresAt']}"
+            text = f"the exception has no effect: it expired at {spec['expiresAt']}"
             yield warn(document, "KV219", text, ("spec", "expiresAt"))
 
 

@@ -21,7 +21,7 @@ _NESTED = re.compile(r"\{\{[^{}]*\{\{")
 
 
 def unread_entries(policy: Policy) -> Iterator[Diagnostic]:
-    """KV204: a context entry whose name no other text of its rule holds."""
+    """KV204: a context entry that is never used in its rule."""
     for rule in policy.rules:
         entries = tuple(_entries(rule.data))
         found = tuple(texts(rule.data)) if entries else ()
@@ -39,7 +39,7 @@ def unread_entries(policy: Policy) -> Iterator[Diagnostic]:
                 others = (text for place, text in found if place[: len(path)] != path)
                 is_read = any(word.search(text) for text in others)
             if not is_read:
-                text = f"context entry `{name}` is never read: no text of the rule names it"
+                text = f"the context entry `{name}` is never used in the rule"
                 yield warn(policy.document, "KV204", text, (*rule.path, *path))
 
 
@@ -73,7 +73,7 @@ def unreadable_queries(policy: Policy) -> Iterator[Diagnostic]:
         for path, query in _queries(rule.data):
             problem = syntax_problem(query)
             if problem:
-                message = f"`{query}` is no JMESPath: {problem}"
+                message = f"`{query}` is not valid JMESPath: {problem}"
                 yield warn(policy.document, "KV209", message, (*rule.path, *path))
 
 

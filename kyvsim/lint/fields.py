@@ -132,7 +132,7 @@ _MOVERS: Mapping[str, _Mover] = MappingProxyType(
 )
 _TITLES: Mapping[str, str] = MappingProxyType(
     {
-        "schemaValidation": "leave out `schemaValidation`",
+        "schemaValidation": "remove `schemaValidation`",
         "name": "use `names`",
         "predicateType": "use `type`",
         **dict.fromkeys(("resources", "subjects", "roles", "clusterRoles"), "use `any`"),
@@ -141,7 +141,7 @@ _TITLES: Mapping[str, str] = MappingProxyType(
 
 # Fields of a policy that another field has replaced.
 #
-# Reads the document as written: defaults are nobody's choice. What Kyverno refuses
+# Reads the document as written: defaults are not the author's choice. What Kyverno refuses
 # by now (KV105) is not reported here. upstream: api/kyverno/v1, the comments `Deprecated`
 
 _ANY = "criteria under `any` or `all`"
@@ -176,7 +176,7 @@ def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:
     for data, path, fields in _places(spec):
         for name, successor in fields:
             if data.get(name) is not None:
-                remedy = f"use {successor}" if successor else "leave it out"
+                remedy = f"use {successor}" if successor else "remove it"
                 text = f"field `{name}` is deprecated: {remedy}"
                 fix = successor_fix(policy, data, (*path, name))
                 yield warn(policy.document, "KV202", text, (*path, name), fix=fix)
@@ -236,7 +236,7 @@ def misspelt_annotations(policy: Policy) -> Iterator[Diagnostic]:
         meant = max(_ANNOTATIONS, key=lambda known: _likeness(name, known))
         if _likeness(name, meant) >= _NEAR and meant not in policy.annotations:
             path = ("metadata", "annotations", name)
-            text = f"nobody reads the annotation `{name}`: did you mean `{meant}`?"
+            text = f"unknown annotation `{name}` is ignored: did you mean `{meant}`?"
             yield warn(policy.document, "KV224", text, path, fix=_respelt(policy, path, meant))
 
 

@@ -116,8 +116,7 @@ def unknown_kinds(
         if near[text]:
             times = f" ({len(uses)} times)" if len(uses) > 1 else ""
             message = (
-                f"kind `{text}`{times} is not built in, and neither its definition nor an object is"
-                f" given: did you mean `{near[text]}`? If not, {NAME_IT}"
+                f"unknown kind `{text}`{times}: did you mean `{near[text]}`? If not, {NAME_IT}"
             )
             yield warn(uses[0].document, "KV216", message, uses[0].path)
     unlike = [text for text in others if not near[text]]
@@ -128,22 +127,15 @@ def unknown_kinds(
         )
 
 
-NAME_IT = "name the file of its CustomResourceDefinition with --crd-path"
+NAME_IT = "pass its CRD with --crd-path"
 """What to do about a custom resource without a definition."""
 
 
 def _unknown_kinds_text(kinds: Sequence[str]) -> str:
     """Return that kinds of custom resources, probably, are neither defined nor given."""
     if len(kinds) == 1:
-        return (
-            f"kind `{kinds[0]}` is not built in, and neither its definition nor an object is"
-            f" given: {NAME_IT}"
-        )
-    return (
-        f"{len(kinds)} kinds are not built in, and neither their definitions nor objects are given:"
-        f" {listed(kinds)}: name the files of their"
-        " CustomResourceDefinitions with --crd-path"
-    )
+        return f"unknown kind `{kinds[0]}`: {NAME_IT}"
+    return f"{len(kinds)} unknown kinds: {listed(kinds)}: pass their CRDs with --crd-path"
 
 
 def _uses(policies: Iterable[Policy], exceptions: Iterable[PolicyException]) -> Iterator[_Use]:
@@ -261,13 +253,13 @@ def unknown_resources(
             continue
         meant = _meant_resource(use, known)
         if meant:
-            text = f"no resource is called `{use.name}` {_place(use.groups)}: {meant}"
+            text = f"there is no resource `{use.name}` {_place(use.groups)}: {meant}"
             yield warn(use.document, "KV163", text, use.path)
         else:
             others.setdefault((use.name, use.groups), []).append(use)
     if others:
         first = next(iter(others.values()))[0]
-        # Custom resources are usual, so this alone is no reason to fail a strict run.
+        # Custom resources are common, so this alone does not fail a strict run.
         place = first.document.locate(first.path)
         yield Diagnostic("KV164", Severity.INFO, _unknown_resources_text(list(others)), place)
 
@@ -276,16 +268,9 @@ def _unknown_resources_text(names: list[tuple[str, tuple[str, ...]]]) -> str:
     """Return that resources, custom ones probably, are neither defined nor given."""
     if len(names) == 1:
         ((name, groups),) = names
-        return (
-            f"resource `{name}` {_place(groups)} is not built in, and neither its definition nor an"
-            f" object with this plural is given: {NAME_IT}"
-        )
+        return f"unknown resource `{name}` {_place(groups)}: {NAME_IT}"
     shown = listed(f"{name}.{groups[0]}" if len(groups) == 1 else name for name, groups in names)
-    return (
-        f"{len(names)} resources are not built in, and neither their definitions nor objects with"
-        f" these plurals are given: {shown}: name the files of their CustomResourceDefinitions with"
-        " --crd-path"
-    )
+    return f"{len(names)} unknown resources: {shown}: pass their CRDs with --crd-path"
 
 
 def _resource_uses(document: Document, constraints: Json, field: str) -> Iterator[_ResourceUse]:
@@ -322,7 +307,7 @@ def _meant_resource(use: _ResourceUse, known: Mapping[tuple[str, str], str]) -> 
     meant = spelled.get(use.name.lower())
     elsewhere = sorted(group for group, name in known if name == use.name)
     if not meant and elsewhere:
-        return f"it is a resource {_place(elsewhere[:1])}"
+        return f"it belongs to another group, {_place(elsewhere[:1])}"
     if not meant:
         meant = spelled.get(nearest(use.name, spelled, _NEAR_RESOURCE))
     return f"did you mean `{meant}`?" if meant else ""

@@ -31,10 +31,12 @@ def never_matches(policy: Policy) -> Iterator[Diagnostic]:
         path = subject.rule.path
         for name, clash in _CLASHES.items():
             if not match.get("any") and clash(match.get("all") or ()):
-                text = f"the rule never matches: filters of `match.all` have no {name} in common"
+                text = (
+                    f"the rule never matches: the filters of `match.all` have no {name} in common"
+                )
                 yield warn(policy.document, "KV206", text, (*path, "match", "all"))
         if _excludes_all(match, exclude) and not any(check_empty_match(subject)):
-            text = "the rule never matches: its exclude block covers all that it matches"
+            text = "the rule never matches: its exclude block covers everything that it matches"
             yield warn(policy.document, "KV206", text, (*path, "exclude"))
 
 
@@ -130,7 +132,7 @@ _CLASHES: Mapping[str, Callable[[Iterable[Json]], bool]] = MappingProxyType(
 
 
 def autogen_off(policy: Policy) -> Iterator[Diagnostic]:
-    """KV207: a rule because of which no rule of its policy reaches pod controllers."""
+    """KV207: a rule that disables autogen for the whole policy."""
     reasons = [(rule, autogen_blocker(rule)) for rule in policy.rules]
     blocking = [(rule, why) for rule, why in reasons if why]
     lost = [
@@ -143,8 +145,8 @@ def autogen_off(policy: Policy) -> Iterator[Diagnostic]:
     listed = ", ".join(f"`{name}`" for name in lost)
     for rule, why in blocking:
         text = (
-            f"rule `{rule.name}` switches off autogen for the whole policy, because"
-            f" {why}: Pod controllers do not meet {listed} (move it to a policy of its"
-            f" own, or set `{ANNOTATION}: none` where that is meant)"
+            f"rule `{rule.name}` disables autogen for the whole policy, because {why}, so "
+            f"{listed} {'is' if len(lost) == 1 else 'are'} not applied to Pod controllers (move "
+            f"the rule to a policy of its own, or set `{ANNOTATION}: none` if that is intended)"
         )
         yield warn(policy.document, "KV207", text, rule.path)

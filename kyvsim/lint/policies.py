@@ -48,7 +48,7 @@ def lint_policy(policy: Policy, options: CompileOptions) -> Diagnostics:
         return _LINTERS[kinds_of(policy)](policy, options)
     except BudgetError as error:
         return (uncompiled(policy, error.cause),)  # `lint` has no option that sets a budget
-    except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's fault is that policy's error
+    except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's failure is that policy's error
         return (uncompiled(policy, fault_text(error)),)
 
 
@@ -94,7 +94,7 @@ def _compile_error(policy: Policy, rule: Rule, error: Exception) -> Diagnostic:
     path: Path = ()
     if isinstance(error, QuerySyntaxError):
         path = _path_of(rule.data, error.expression)
-    message = f"rule `{rule.name}` can't be compiled: {error}"
+    message = f"rule `{rule.name}` cannot be compiled: {error}"
     return validation_error(policy, "KV190", message, (*rule.path, *path))
 
 

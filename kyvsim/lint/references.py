@@ -48,7 +48,7 @@ def unused_exceptions(
             path = ("spec", "exceptions", index)
             rules = names.rules.get(entry.policy)
             if rules is None:
-                text = f"the exception is for a policy `{entry.policy}`, which is not given"
+                text = f"the exception names the policy `{entry.policy}`, which is not given"
                 text = _with(text, "given", names.rules)
                 yield warn(exception.document, "KV071", text, (*path, "policyName"))
             else:
@@ -56,7 +56,7 @@ def unused_exceptions(
 
 
 _WITHOUT_RULES = (
-    "a policy in CEL has no rules, and its exceptions are those of `policies.kyverno.io`"
+    "CEL policies have no rules; they are exempted by exceptions of `policies.kyverno.io`"
 )
 
 
@@ -66,7 +66,7 @@ def _of_no_rule(
     for number, pattern in enumerate(entry.rules):
         # Names of derived rules are listed to be safe, whether or not any is derived.
         if not (pattern.startswith("autogen-") or any(matches(pattern, rule) for rule in rules)):
-            text = f"the exception is for a rule `{pattern}`, which `{entry.policy}` does not have"
+            text = f"the exception names the rule `{pattern}`, which `{entry.policy}` does not have"
             text = _with(text, "its rules", rules) if rules else f"{text}: {_WITHOUT_RULES}"
             yield warn(exception.document, "KV072", text, (*path, "ruleNames", number))
 
@@ -87,7 +87,7 @@ def unused_values(values: Values | None, names: KnownNames) -> Iterator[Diagnost
     for entry in values.entries:
         known, where = _named_by(entry.kind, entry.policy, by_name, names)
         if known is not None and not known(entry.name):
-            text = f"the values are for a {entry.kind} `{entry.name}`, which {where}"
+            text = f"the values name the {entry.kind} `{entry.name}`, which {where}"
             yield warn(values.document, "KV073", text, entry.path)
 
 
@@ -125,7 +125,7 @@ def unused_bindings(
             continue
         kind = binding.kind.removesuffix("Binding")
         given = listed(one.name for one in every if one.kind == kind)
-        text = f"the binding is for the {kind} `{binding.policy}`, which is not given"
+        text = f"the binding names the {kind} `{binding.policy}`, which is not given"
         text = f"{text} (given: {given})" if given else text
         yield warn(binding.document, "KV167", text, ("spec", "policyName"))
 
@@ -145,7 +145,9 @@ def binding_problems(
     for one in given:
         actions = one.document.data["spec"].get("validationActions") or ()
         if {"Deny", "Warn"} <= set(actions):
-            text = "a cluster refuses `Deny` beside `Warn`: what is denied is told anyway"
+            text = (
+                "a cluster refuses `Deny` together with `Warn`: a denial already shows the message"
+            )
             yield warn(one.document, "KV266", text, ("spec", "validationActions"))
         for policy in every:
             if one.binds(policy.kind, policy.name):
@@ -153,14 +155,14 @@ def binding_problems(
 
 
 def _unbound(bindings: tuple[Binding, ...], policies: tuple[Policy, ...]) -> Iterator[Diagnostic]:
-    """KV265: a policy without a binding, where there are bindings of others."""
+    """KV265: a policy without a binding, although bindings of others are given."""
     kinds = {one.kind for one in bindings}
     for policy in policies:
         is_bound = any(one.binds(policy.kind, policy.name) for one in bindings)
         if f"{policy.kind}Binding" in kinds and not is_bound:
             text = (
-                f"none of the given bindings is for the {policy.kind} `{policy.name}`: without "
-                "one a cluster does nothing with it"
+                f"none of the given bindings names the {policy.kind} `{policy.name}`: without "
+                "one it has no effect in a cluster"
             )
             yield warn(policy.document, "KV265", text, ("metadata", "name"))
 
@@ -174,8 +176,8 @@ def _wider(binding: Binding, policy: Policy) -> Iterator[Diagnostic]:
         for index, name in enumerate(rule["resources"]):
             if not any(_meet({**rule, "resources": [name]}, one) for one in own):
                 text = (
-                    f"`{policy.name}` never matches `{name}` as it stands here: in a cluster this "
-                    "does nothing, and Kyverno's command line goes by the binding alone"
+                    f"`{policy.name}` never matches `{name}` as written here: in a cluster this "
+                    "has no effect, while Kyverno's command line only uses the binding"
                 )
                 path = ("spec", "matchResources", "resourceRules", number, "resources", index)
                 yield warn(binding.document, "KV269", text, path)
@@ -214,7 +216,7 @@ def unused_cel_exceptions(
             own = kinds.get(ref.name, [])
             if ref.kind in own:
                 continue
-            text = f"the exception is for the {ref.kind} `{ref.name}`, which is not given"
+            text = f"the exception names the {ref.kind} `{ref.name}`, which is not given"
             if own:
                 text = f"{text}: `{ref.name}` is a {own[0]}"
             elif kinds:
@@ -227,7 +229,7 @@ def unused_cel_exceptions(
 
 
 def powerless_exceptions(given: LintInputs) -> Iterator[Diagnostic]:
-    """KV226: an exception whose kinds the rules that it names never match."""
+    """KV226: an exception for kinds that its rules never match."""
     if not given.sound:
         return
     by_key = {one.key: one for one in given.policies}
@@ -246,8 +248,8 @@ def powerless_exceptions(given: LintInputs) -> Iterator[Diagnostic]:
             looked_at = _kinds(entry, rules[entry.policy])
             if looked_at and looked_at.isdisjoint(excepted):
                 text = (
-                    f"the exception has no effect: it is for {listed(excepted)}, and the rules "
-                    f"that it names match {listed(looked_at)}"
+                    f"the exception has no effect: it matches {listed(excepted)}, but the rules "
+                    f"it names match {listed(looked_at)}"
                 )
                 yield warn(exception.document, "KV226", text, ("spec", "exceptions", index))
 

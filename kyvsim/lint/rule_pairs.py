@@ -53,12 +53,12 @@ def repeated_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
         first = next((other for other in before if _covers(other, one)), None)
         before.append(one)
         if first is not None and not _is_same_policy(first.policy, one.policy):
-            text = f"rule `{one.rule.name}` says what {first.label(one.policy)} says already"
+            text = f"rule `{one.rule.name}` is a duplicate of {first.label(one.policy)}"
             yield warn(one.policy.document, "KV220", text, one.rule.path)
 
 
 def contradicting_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
-    """KV221: a pattern of which no object that fits it fits the pattern of another rule."""
+    """KV221: a rule whose pattern contradicts that of another rule."""
     seen: dict[_Field, dict[Json, _Placed]] = {}
     for one in _rules(policies):
         pattern = (one.rule.data.get("validate") or {}).get("pattern")
@@ -77,8 +77,9 @@ def contradicting_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
         for path, value, other_value, other in islice(clashes, 1):
             name = ".".join(map(str, path))
             text = (
-                f"no object pleases this rule and {other.label(one.policy)}: they want `{name}` "
-                f"to be {json.dumps(value)} and {json.dumps(other_value)}"
+                f"this rule contradicts {other.label(one.policy)}: no object satisfies both, "
+                f"since one requires `{name}` to be {json.dumps(value)} and the other "
+                f"{json.dumps(other_value)}"
             )
             place = (*one.rule.path, "validate", "pattern", *path)
             yield warn(one.policy.document, "KV221", text, place)

@@ -31,7 +31,9 @@ def meaningless_annotations(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
     for policy in policies:
         value = policy.annotations.get(SEVERITY)
         if value is not None and value not in SEVERITIES:
-            text = f"`{value}` is no severity, reports leave it out: use {_listed(SEVERITIES)}"
+            text = (
+                f"`{value}` is not a severity and is left out of reports: use {_listed(SEVERITIES)}"
+            )
             path = ("metadata", "annotations", SEVERITY)
             meant = str(value).strip().lower()
             fix = Fix(f"use {meant}", (change(policy.document, ChangeKind.VALUE, path, meant),))
@@ -48,8 +50,8 @@ def _meaningless_controllers(policy: Policy) -> Iterator[Diagnostic]:
     for name in str(value).split(","):
         if name not in POD_CONTROLLERS:
             text = (
-                f"`{name}` is not a pod controller: use `none`, or "
-                f"{_listed(sorted(POD_CONTROLLERS))} with commas and no spaces between them"
+                f"`{name}` is not a Pod controller: use `none`, or a list of "
+                f"{_listed(sorted(POD_CONTROLLERS))}, separated by commas without spaces"
             )
             yield warn(policy.document, "KV218", text, ("metadata", "annotations", ANNOTATION))
 
@@ -117,9 +119,9 @@ def nothing_matched(given: LintInputs, paths: Iterable[str]) -> Iterator[Diagnos
     if not any(policy.facts.has_rules for policy, _ in rules):
         one, all_of_them = ("policy", "policies")
     if not given.resources:
-        text = f"there is no resource: no {one} had anything to look at"
+        text = f"no resources were given, so no {one} was evaluated"
         if given.modes:
-            text = f"no {one} judges what is given: payloads of mode {listed(given.modes)}"
+            text = f"no {one} applies to the given input: payloads of mode {listed(given.modes)}"
         place = next(iter(paths), "")
         yield Diagnostic("KV070", Severity.WARNING, text, Location(place) if place else None)
         return
@@ -132,27 +134,25 @@ def nothing_matched(given: LintInputs, paths: Iterable[str]) -> Iterator[Diagnos
     if meeting:
         # Which kinds a policy in CEL is for is not known here: it names resources, not kinds.
         known = any(rule.facts.kinds is not None for rule in meeting)
-        what = f"there are {all_of_them} for its kind, but names" if known else "kinds, names"
+        what = f"{all_of_them} for its kind exist, but names" if known else "kinds, names"
         text = (
-            f"{text}: {what}, namespaces, labels, operations, users or a `foreach` without "
-            "elements leave nothing to check"
+            f"{text}: {what}, namespaces, labels, operations, users or an empty `foreach` leave "
+            "nothing to check"
         )
     else:
-        text = (
-            f"{text}: the {all_of_them} are for {_kinds(rules)}, and what is given is "
-            f"{listed(there)}"
-        )
+        text = f"{text}: the {all_of_them} match {_kinds(rules)}, but the input has {listed(there)}"
     yield warn(policy.document, "KV070", text, (*rule.path, "match"))
 
 
 def without_payloads(given: LintInputs) -> Iterator[Diagnostic]:
-    """KV172: a policy that judges payloads only, of a sort of which there is none."""
+    """KV172: a policy for payloads of a mode of which none is given."""
     for policy in given.policies:
         mode = policy.facts.judges
         if mode is not None and mode not in given.modes:
             option = f"--{mode.lower()}-payload"
             text = (
-                f"`{policy.key}` judges requests of mode {mode} only, and none is given ({option})"
+                f"`{policy.key}` only evaluates requests of mode {mode}, and none is given "
+                f"({option})"
             )
             yield warn(policy.document, "KV172", text, ("spec", "evaluation", "mode"))
 

@@ -58,7 +58,7 @@ NEVER = {"spec": {"restartPolicy": "Never"}}
 
 
 def test_a_rule_that_says_what_another_says_is_told(found):
-    told = [("KV220", "rule `b` says what `a` says already")]
+    told = [("KV220", "rule `b` is a duplicate of `a`")]
     assert found(policy(rule(ALWAYS), rule(ALWAYS, "b"))) == told
 
 
@@ -124,7 +124,7 @@ def test_an_exception_for_a_rule_of_a_policy_in_cel_says_what_to_write(found):
     }
     (message,) = (text for code, text in found(cel, exception()) if code == "KV072")
     assert message.endswith(
-        "which `p` does not have: a policy in CEL has no rules, and its exceptions are those of"
+        "which `p` does not have: CEL policies have no rules; they are exempted by exceptions of"
         " `policies.kyverno.io`"
     )
 
@@ -144,7 +144,7 @@ def test_rules_for_other_objects_neither_repeat_nor_contradict(found, other):
 
 
 def test_rules_that_no_object_pleases_are_told(found):
-    text = 'want `spec.restartPolicy` to be "Never" and "Always"'
+    text = 'one requires `spec.restartPolicy` to be "Never" and the other "Always"'
     ((code, message),) = found(policy(rule(ALWAYS), rule(NEVER, "b")))
     assert code == "KV221"
     assert text in message

@@ -63,7 +63,7 @@ def rule(key, operator, value):
 def test_fires_on_what_always_comes_out_the_same(remarks, key, operator, value, word):
     ((code, path, message),) = remarks(constant_conditions, rule(key, operator, value))
     assert (code, path) == ("KV222", "spec/rules/0/validate/deny/conditions/any/0")
-    assert f"the condition {word} holds" in message
+    assert f"the condition is {word} true" in message
 
 
 @pytest.mark.parametrize(("key", "operator", "value"), OPEN)
@@ -121,7 +121,7 @@ def test_what_never_holds_together_is_told_once(remarks, conditions, place):
     ((code, path, message),) = remarks(exclusive_conditions, place(written(conditions)))
     assert code == "KV223"
     assert path.endswith(f"/{len(conditions) - 1}")
-    assert "beside this one `{{ request." in message
+    assert "another condition requires `{{ request." in message
 
 
 @pytest.mark.parametrize("conditions", TOGETHER)

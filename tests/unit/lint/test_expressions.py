@@ -56,11 +56,15 @@ def looping(loop):
 
 CALL = {"name": "x", "apiCall": {"urlPath": "/x", "jmesPath": "items["}}
 FIRES_QUERY_SYNTAX = [
-    (looping({"list": "a.b["}), "validate/foreach/0/list", "`a.b[` is no JMESPath: SyntaxError"),
+    (
+        looping({"list": "a.b["}),
+        "validate/foreach/0/list",
+        "`a.b[` is not valid JMESPath: SyntaxError",
+    ),
     (
         looping({"context": [CALL]}),
         "validate/foreach/0/context/0/apiCall/jmesPath",
-        "`items[` is no JMESPath",
+        "`items[` is not valid JMESPath",
     ),
 ]
 PASSES_QUERY_SYNTAX = [
@@ -87,17 +91,17 @@ def test_query_syntax_leaves_alone(remarks, rule):
 
 
 FIRES_FUNCTION_CALLS = [
-    (says("{{ lenght(a) }}"), "there is no function `lenght`: did you mean `length`?"),
-    (says("{{ a[?b].{c: qqqqq(@)} }}"), "there is no function `qqqqq`"),
+    (says("{{ lenght(a) }}"), "unknown function `lenght`: did you mean `length`?"),
+    (says("{{ a[?b].{c: qqqqq(@)} }}"), "unknown function `qqqqq`"),
     (says("{{ split('a') }}"), "function `split` takes 2 arguments, not 1"),
     (says("{{ not_null() }}"), "function `not_null` takes at least 1 argument, not 0"),
-    (says("{{ {{ nope(a) }} }}"), "there is no function `nope`"),
+    (says("{{ {{ nope(a) }} }}"), "unknown function `nope`"),
     (
         {"context": [{"name": "x", "variable": {"jmesPath": "to_uper(a)"}}]},
-        "there is no function `to_uper`: did you mean `to_upper`?",
+        "unknown function `to_uper`: did you mean `to_upper`?",
     ),
-    ({"validate": {"foreach": [{"list": "keyz(a)", "deny": {}}]}}, "no function `keyz`"),
-    ({"mutate": {"patchStrategicMerge": {"{{ nope(a) }}": "x"}}}, "no function `nope`"),
+    ({"validate": {"foreach": [{"list": "keyz(a)", "deny": {}}]}}, "unknown function `keyz`"),
+    ({"mutate": {"patchStrategicMerge": {"{{ nope(a) }}": "x"}}}, "unknown function `nope`"),
 ]
 PASSES_FUNCTION_CALLS = [
     says("{{ length(a) }} {{ split(a, b) }} {{ not_null(a, b, c) }}"),

@@ -12,7 +12,7 @@ SPEC = [
     ("failurePolicy", "Ignore", "`spec.webhookConfiguration.failurePolicy`"),
     ("webhookTimeoutSeconds", 5, "`spec.webhookConfiguration.timeoutSeconds`"),
     ("generateExisting", True, "`generate.generateExisting` of each rule"),
-    ("schemaValidation", False, "leave it out"),
+    ("schemaValidation", False, "remove it"),
 ]
 RULES = [
     ({"match": {"resources": KINDS}}, ["match/resources"]),

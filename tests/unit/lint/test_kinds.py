@@ -67,9 +67,7 @@ def test_without_a_group_a_near_spelling_is_a_hint(told, kind, meant):
     ((code, _, message),) = told(rule(kind))
     assert code == "KV216"
     hint = f"did you mean `{meant}`? If not, " if meant else ""
-    assert message.endswith(
-        f" is given: {hint}name the file of its CustomResourceDefinition with --crd-path"
-    )
+    assert message == f"unknown kind `{kind}`: {hint}pass its CRD with --crd-path"
 
 
 def test_exclude_blocks_are_looked_at(told):
@@ -98,7 +96,7 @@ def test_known_kinds_are_left_alone(told, kind):
 def test_what_nothing_knows_is_told_once(told, kind):
     ((code, path, message),) = told(rule(kind), rule("Pod"), rule(kind))
     assert (code, path) == ("KV216", "spec/rules/0/match/any/0/resources/kinds/0")
-    assert message.startswith(f"kind `{kind}` is not built in")
+    assert message.startswith(f"unknown kind `{kind}`")
 
 
 def test_unknown_kinds_are_one_note_and_slips_are_warnings():
@@ -114,8 +112,7 @@ def test_unknown_kinds_are_one_note_and_slips_are_warnings():
         ("KV216", "info"),
     ]
     assert found[2].message.startswith(
-        "2 kinds are not built in, and neither their definitions nor objects are given:"
-        " `Certificate`, `example.com/v1/Gadget`: name the files"
+        "2 unknown kinds: `Certificate`, `example.com/v1/Gadget`: pass their CRDs"
     )
     assert [one.severity.value for one in strictly(found)] == ["error", "error", "info"]
 
@@ -163,8 +160,8 @@ SLIPS = [
     ("", "Pod", "did you mean `pods`?"),
     ("", "pod/exec", "did you mean `pods`?"),
     ("", "congifmaps", "did you mean `configmaps`?"),
-    ("", "deployments", "it is a resource in apiGroup `apps`"),
-    ("apps", "pods", 'it is a resource in the core apiGroup (`""`)'),
+    ("", "deployments", "it belongs to another group, in apiGroup `apps`"),
+    ("apps", "pods", 'it belongs to another group, in the core apiGroup (`""`)'),
     ("", "pod", '`pod` in the core apiGroup (`""`): did you mean `pods`?'),
     ("*", "Deployment", "did you mean `deployments`?"),
 ]
@@ -187,7 +184,7 @@ def test_resources_without_a_definition_are_one_note_that_fails_no_strict_run():
     assert [one[0] for one in told_resources("farm.example", "oxen", objects=[OX])] == ["KV164"]
     found = list(unknown_resources([policy_for("farm.example", "oxen", "cows", "oxen")], [OX]))
     assert [(one.code, one.severity) for one in found] == [("KV164", Severity.INFO)]
-    assert "2 resources are not built in" in found[0].message
+    assert "2 unknown resources" in found[0].message
     assert "`cows.farm.example`, `oxen.farm.example`" in found[0].message
     assert [one[0] for one in told_resources("farm.example", "oxen", field="excludeResourceRules")]
 

@@ -16,7 +16,7 @@ def every(*filters):
 
 POD, JOB = {"kinds": ["Pod"]}, {"kinds": ["Job"]}
 SMALL = {"kinds": ["Pod"], "names": ["a", "b"], "namespaces": ["x"]}
-COVERED = "its exclude block covers all"
+COVERED = "its exclude block covers everything"
 FIRES = [
     ({"match": some(SMALL), "exclude": some(POD)}, COVERED),
     ({"match": some(SMALL), "exclude": some({"kinds": ["*"]})}, COVERED),
@@ -78,7 +78,7 @@ FIRES_AUTOGEN_OFF = [
     ({"generate": MADE}, "it generates objects"),
     ({"mutate": {"patchesJson6902": "[]"}}, "it has a JSON patch"),
     (matching(names=["a"]), "it selects by name, labels or annotations"),
-    (matching(kinds=["Pod", "Service"]), "it names other kinds beside Pod"),
+    (matching(kinds=["Pod", "Service"]), "it matches other kinds besides Pod"),
 ]
 SERVICES = {"match": {"any": [{"resources": {"kinds": ["Service"], "names": ["a"]}}]}, **FOR_PODS}
 
@@ -87,7 +87,7 @@ SERVICES = {"match": {"any": [{"resources": {"kinds": ["Service"], "names": ["a"
 def test_autogen_off_fires(remarks, rule, part):
     ((code, path, message),) = remarks(autogen_off, FOR_PODS, rule)
     assert (code, path) == ("KV207", "spec/rules/1")
-    assert f"because {part}: Pod controllers do not meet `r0`" in message
+    assert f"because {part}, so `r0` is not applied to Pod controllers" in message
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ def give(policy):
 @pytest.mark.parametrize(
     ("key", "value", "code", "start"),
     [
-        (SEVERITY, "Medium", "KV217", "`Medium` is no severity"),
-        (SEVERITY, "", "KV217", "`` is no severity"),
-        (ANNOTATION, "Deployment, Job", "KV218", "` Job` is not a pod controller"),
-        (ANNOTATION, "deployment", "KV218", "`deployment` is not a pod controller"),
-        (ANNOTATION, "none,Job", "KV218", "`none` is not a pod controller"),
-        (ANNOTATION, "Deployments", "KV218", "`Deployments` is not a pod controller"),
+        (SEVERITY, "Medium", "KV217", "`Medium` is not a severity"),
+        (SEVERITY, "", "KV217", "`` is not a severity"),
+        (ANNOTATION, "Deployment, Job", "KV218", "` Job` is not a Pod controller"),
+        (ANNOTATION, "deployment", "KV218", "`deployment` is not a Pod controller"),
+        (ANNOTATION, "none,Job", "KV218", "`none` is not a Pod controller"),
+        (ANNOTATION, "Deployments", "KV218", "`Deployments` is not a Pod controller"),
     ],
 )
 def test_fires(remarks, key, value, code, start):
