@@ -201,7 +201,7 @@ _PROCESS: Final = Process("kyverno-cleanup-controller", frozenset({"cleanup", "t
 def restart_cleanup_controller(kyverno: Kyverno) -> None:
     """Let the cleanup controller end, and be at work again some time later.
 
-    A policy's last execution stands in its status, so a time that was missed is made up for.
+    A policy's last execution is in its status, so a missed run is caught up.
     """
 
     def relist() -> None:
@@ -285,7 +285,7 @@ class TimeToLiveWebhook(Webhook):
     """Warns of lifetimes that cannot be read."""
 
     def validate(self, review: Review) -> WebhookResponse:
-        """Return a warning where the label of an object is no lifetime; nothing is refused."""
+        """Return a warning if the TTL label of an object is invalid; the request is admitted."""
         obj = written(review)
         if obj is None:
             return ALLOWED
@@ -384,7 +384,7 @@ class _TtlController:
         if rest > 0:
             self._sim.scheduler.after(rest, _TTL_ACTOR, lambda: self._plan(key), timer=True)
         else:
-            purpose = Purpose("", message="its time to live is over")
+            purpose = Purpose("", message="its TTL has expired")
             wish = annotations(obj).get(_PROPAGATION, "")
             self._sim.client(CLEANUP, purpose).delete(
                 key, wish if wish in _POLICIES else "Background"

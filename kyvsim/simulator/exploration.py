@@ -260,7 +260,7 @@ class Causality:
         return found if short != whole else found[:1]
 
     def key(self, race: Race, turned: Sequence[int]) -> int:
-        """Return what an order has in common with all that only differ where nobody could tell.
+        """Return a key that is the same for all orders that cannot be distinguished.
 
         It is that of the steps of the race's story up to the turn, and of what each follows from.
         """
@@ -541,8 +541,8 @@ def with_interleavings(found: Interleavings) -> Simulation:
     hazard = Hazard(
         "KH012",
         HazardLevel.ERROR if worse else HazardLevel.WARNING,
-        f"how it ends depends on which of two steps comes first: {runs} of {found.runs} orders of "
-        f"steps end otherwise, in {len(others)} {'way' if len(others) == 1 else 'ways'}",
+        f"the result depends on the order of two steps: {runs} of {found.runs} orders end "
+        f"differently, in {len(others)} {'way' if len(others) == 1 else 'ways'}",
     )
     return simulation._replace(hazards=(*simulation.hazards, hazard))
 

@@ -34,7 +34,9 @@ def restart(sim: SimulationContext, process: Process, relist: Callable[[], None]
     def begin() -> None:
         sim.scheduler.resume(process.actors)
         with sim.timeline.following(event.number):
-            sim.timeline.record(process.speaker, "begin", deployment, message="lists all anew")
+            sim.timeline.record(
+                process.speaker, "begin", deployment, message="re-lists all objects"
+            )
         relist()
 
     sim.scheduler.after(RESTART, "kubelet", begin)

@@ -164,7 +164,7 @@ def _plan(policy: Policy, sim: SimulationContext) -> NativePolicyPlan | None:
 
 
 def _plan_of_rules(policy: Policy, sim: SimulationContext) -> NativePolicyPlan | None:
-    """Return the plan for a ClusterPolicy; exceptions count even where rules do not heed them."""
+    """Return the plan for a ClusterPolicy; exceptions count even if rules ignore them."""
     read = (sim.readers.exception(obj)[0] for obj in sim.store.list(*_EXCEPTION, ""))
     exceptions = classic.counted_exceptions(policy, [one for one in read if one is not None])
     why_not = classic.why_no_native_twin(policy, exceptions)
@@ -195,7 +195,7 @@ def with_plan(status: Json, plan: NativePolicyPlan | None) -> Json:
 def with_why_not(status: Json, plan: NativePolicyPlan | None) -> Json:
     """Return the status of a policy with why nothing is made of it, as it is where something is.
 
-    That there is something is said when it is there.
+    Its existence is reported once it exists.
     """
     return with_plan(status, plan) if plan is not None and plan.why_not else status
 

@@ -203,7 +203,7 @@ def _key(key: ObjectKey) -> str:
 
 
 def is_webhook_policy(key: ObjectKey) -> bool:
-    """Return whether an object is such a policy that webhooks ask, and not a clock."""
+    """Return whether an object is a policy that webhooks evaluate, not a schedule."""
     return is_cel_policy(key) and not key.kind.endswith("DeletingPolicy")
 
 

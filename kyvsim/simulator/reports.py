@@ -41,7 +41,7 @@ def is_reported(policy: Policy) -> bool:
 def entries(responses: Iterable[PolicyResponse], sim: SimulationContext) -> list[Json]:
     """Return the entries of the results that are reported, in the order of reports.
 
-    They have been evaluated now; the installation says which statuses are told.
+    They have been evaluated now; the installation decides which statuses are reported.
     """
     reported, seconds = sim.settings.installation.reported, int(sim.clock.now().timestamp())
     return in_order(
@@ -92,7 +92,7 @@ def _entry(policy: Policy, result: RuleResult, seconds: int) -> Json:
 
 @lru_cache(maxsize=4096)
 def _written(fields: tuple[tuple[str, Json], ...]) -> Json:
-    """Return an entry; what is said of many objects in one second is one and the same.
+    """Return an entry; entries of many objects in the same second are shared.
 
     As a server writes them out, entries have no fields that are empty, nor `scored: false`.
     upstream: api/policyreport/v1alpha2/common.go `PolicyReportResult`
@@ -111,7 +111,7 @@ def _named(obj: Mapping[str, Json]) -> str:
     return f"{named} Namespace={key.namespace}" if key.namespace else named
 
 
-# Ephemeral reports: what admission said, until it is gathered into the object's report.
+# Ephemeral reports: admission results until they are merged into the object's report.
 #
 # Source of the rules: upstream pkg/utils/report (new.go, metadata.go).
 
@@ -185,7 +185,7 @@ def owner_reference(obj: Json) -> Json:
     return {"apiVersion": key.api_version, "kind": key.kind, "name": key.name, "uid": uid}
 
 
-# One report for each object, gathered from what is said of it now and then.
+# One report for each object, merged from results at admission and in scans.
 #
 # Source of the rules: upstream pkg/controllers/report/aggregate.
 
@@ -196,7 +196,7 @@ _REPORT = "wgpolicyk8s.io/v1alpha2"
 
 
 class ReportCollector:
-    """Gathers what is said of objects.
+    """Merges results of objects.
 
     What admission says stays in ephemeral reports meanwhile. What is found in the background would
     too; here it waits in memory, for nothing but the collector looks at it.
@@ -273,7 +273,7 @@ class ReportCollector:
             self._later(key)
 
     def _gather(self, place: tuple[str, str]) -> None:
-        """Put what was said of one object, by namespace and uid, into its report."""
+        """Merge the results of one object, by namespace and uid, into its report."""
         namespace, uid = place
         some = self._sim.store.list(API_VERSION, kind_of_report(namespace), namespace)
         ephemeral = [
@@ -316,7 +316,7 @@ class ReportCollector:
     def _merged(self, sources: Iterable[Iterable[Json]]) -> dict[tuple[str, ...], Json]:
         """Return the newest entry of each rule there is; of two of one time the first.
 
-        What is said of a policy without rules has one place, whatever stands for its rule.
+        Results of a policy without rules have one entry, whatever their rule name.
         """
         every = self._cache.every()
         if self._known is None or self._known[0] is not every:

@@ -53,7 +53,7 @@ from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.native_policies import NATIVE_KINDS, bindings_of, reported_policies
 from kyvsim.simulator.reports import EPHEMERAL, is_reported, write_report
 
-# Reports on what policies said at admission.
+# Reports of results at admission.
 #
 # Source of the rules: upstream pkg/webhooks/resource/validation (validation.go, utils.go),
 # pkg/webhooks/resource/mutation.

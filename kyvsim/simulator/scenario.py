@@ -459,7 +459,7 @@ class UserSteps:
             # However both are broken into lines.
             wanted = " ".join(entry.wanted.split())
             met = any(wanted in " ".join(text.split()) for text in texts)
-            other = "the request was granted" if denied else "there was no warning"
+            other = "the request was admitted" if denied else "there were no warnings"
             reason = "" if met else "; ".join(texts) or other
             result = ExpectationResult(met, now, reason)
             self._expectations.answer(described(entry), entry.location, result)
@@ -467,9 +467,9 @@ class UserSteps:
         if error is None or lenient or any(one.demand is Demand.DENIED for one in expected):
             return
         unknown = error.reason == "NoKindMatch"
-        hint = "; put its CustomResourceDefinition in first (--object)" if unknown else ""
+        hint = "; create its CustomResourceDefinition first (--object)" if unknown else ""
         result = ExpectationResult(False, now, f"{error.message}{hint}")
-        self._expectations.answer(f"granted: {_described(step, request)}", step.location, result)
+        self._expectations.answer(f"admitted: {_described(step, request)}", step.location, result)
 
 
 def _of_answers(step: ScenarioStep) -> list[Expected]:
@@ -656,11 +656,11 @@ def _run(
     elif replica_limit.excess:
         reached, by_events = replica_limit.excess, False
     elif stall_detector.is_stalled():
-        reached, by_events = f"{MOST_STEPS:,} steps in which nothing happened", False
+        reached, by_events = f"{MOST_STEPS:,} steps without a change", False
     else:
         reached = f"{settings.max_events} events"
     for step in steps.unplayed:
-        expectations.miss(step.expected, "its step was not played: the run was stopped before")
+        expectations.miss(step.expected, "its step was not run: the run was stopped before it")
     return Cut(reached, tuple(step.location for step in steps.unplayed), by_events=by_events)
 
 
@@ -695,7 +695,7 @@ def _set_up(scenario: Scenario, cluster: SimulatedCluster) -> Iterator[Diagnosti
 
 def _refusal(document: Document, message: str) -> Diagnostic:
     key = object_key(document.data)
-    text = f"{key.kind} `{key.name}` is refused by the cluster: {' '.join(message.split())}"
+    text = f"the cluster rejected {key.kind} `{key.name}`: {' '.join(message.split())}"
     return Diagnostic("KV052", Severity.ERROR, text, document.locate(()))
 
 

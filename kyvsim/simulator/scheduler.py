@@ -13,7 +13,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class VirtualClock:
-    """A `Clock` that only moves when it is told to."""
+    """A `Clock` that only moves when it is set."""
 
     def __init__(self, start: datetime = START) -> None:
         self.start = start

@@ -54,7 +54,7 @@ class _OpenRequest:
         """How many events there were before it."""
         self.rules: tuple[TracedRule, ...] = ()
         self.responses: tuple[PolicyResponse, ...] = ()
-        self.unheard = "it was refused before any webhook was asked"
+        self.unheard = "it was rejected before any webhook was called"
 
 
 class SimulationTracer:

@@ -254,7 +254,7 @@ class ValidationDenial(NamedTuple):
     is_fault: bool = False
     """Whether the policy could not be evaluated, and has decided nothing."""
     ignored: bool = False
-    """Whether that counts for nothing, as the failure policy has it."""
+    """Whether the failure policy ignores it."""
 
 
 def decisions(
@@ -408,7 +408,7 @@ class AdmissionPolicies:
         """Record the results of the policies for the event of a request."""
         self._store = store
         self._note = note
-        # The account counts for nothing here but that there is an API server to ask.
+        # The account only shows that there is an API server to query.
         self._outside = World(store, account=ADMIN).external
 
     def mutate(self, review: Review) -> WebhookResponse:

@@ -29,13 +29,13 @@ from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.policies import PolicyCache, is_cel_policy
 from kyvsim.simulator.tracer import SimulationTracer
 
-# What of policies with expressions in CEL a simulated cluster does not do.
+# Settings of CEL policies that are not simulated.
 #
-# Their kinds are heeded all the same.
+# Their kinds are evaluated all the same.
 
 
 def not_done(obj: Json) -> Iterator[str]:
-    """Yield what of a policy as it is stored counts for nothing here."""
+    """Yield the settings of a stored policy that are not simulated."""
     if is_cel_policy(object_key(obj)):
         mode = ((obj.get("spec") or {}).get("evaluation") or {}).get("mode") or "Kubernetes"
         if mode != "Kubernetes":
@@ -45,7 +45,7 @@ def not_done(obj: Json) -> Iterator[str]:
 # Whether the API server called the webhook of a policy in CEL, for the tracer.
 
 _UNREGISTERED = "its webhook is not registered for such requests"
-_UNMET = "a condition of its webhook does not hold"
+_UNMET = "a match condition of its webhook is false"
 
 
 class WebhookCall(NamedTuple):

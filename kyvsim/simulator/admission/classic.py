@@ -54,7 +54,7 @@ from kyvsim.simulator.timeline import Timeline
 
 _MUTATED = frozenset({Operation.CREATE, Operation.UPDATE, Operation.CONNECT})
 _FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
-UNMET = "the conditions of its webhook do not hold"
+UNMET = "the match conditions of its webhook are not all true"
 
 
 class Admission(NamedTuple):
@@ -202,7 +202,9 @@ class AdmissionController:
             hearing = tuple(one for one in rules if _hears(one, request))
             if len(hearing) < len(rules):
                 deaf = [one for one in rules if one not in hearing]
-                self.skip(policy, deaf, request, f"it is not for {request.operation.value}")
+                self.skip(
+                    policy, deaf, request, f"it does not match {request.operation.value} requests"
+                )
             if not hearing:
                 continue
             texts = texts_of(policy)
@@ -218,7 +220,7 @@ class AdmissionController:
         if not policy.facts.admission:
             return "the policy has `admission: false`"
         if self._cache.is_left_to_the_server(policy):
-            return "the API server evaluates it itself, as an admission policy of Kubernetes"
+            return "the API server evaluates it itself, as a native admission policy"
         return ""
 
     def skip(
@@ -288,18 +290,18 @@ class AdmissionController:
         key, store = review.request.key, self._sim.store
         place = key.name if key[:2] == ("v1", "Namespace") else key.namespace
         if key.kind == "UpdateRequest":
-            return "it is Kyverno's own work"
+            return "it is an internal object of Kyverno"
         if not is_selected(place, review, store):
-            return "Kyverno's webhooks do not select it (`webhooks` of its ConfigMap)"
+            return "Kyverno's webhooks do not select the object (`webhooks` in its ConfigMap)"
         if is_excluded(with_roles(review.request.user, key.namespace, store), store):
-            return "Kyverno leaves its user alone (`exclude…` of its ConfigMap)"
+            return "Kyverno's webhooks exclude the user (`exclude…` in its ConfigMap)"
         named = key._replace(name=key.name or object_key(subject_of(review)).name)
         if is_filtered(named, store, review.request.subresource):
-            return "`resourceFilters` of Kyverno's ConfigMap leave it out"
+            return "`resourceFilters` in Kyverno's ConfigMap exclude the object"
         return ""
 
     def notify(self, admission: Admission) -> None:
-        """Tell the listeners what policies said of a request."""
+        """Pass the responses of policies to a request to the listeners."""
         for listener in self.listeners:
             listener(admission)
 

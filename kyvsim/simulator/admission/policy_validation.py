@@ -293,7 +293,7 @@ class KindProblem(NamedTuple):
     refusal: str = ""
     """Why the policy is refused."""
     warning: str = ""
-    """What is said of a policy that is let pass, without a look at anything else."""
+    """The warnings for a policy that is admitted without further checks."""
 
 
 def kind_problem(policy: Policy, store: ObjectStore) -> KindProblem | None:

@@ -131,7 +131,7 @@ def trace_conditions(
 ) -> None:
     """Tell who follows what conditions, which stand at a probe's place, and their parts come to.
 
-    What decides is the last that is told.
+    The last review decides.
     """
     values = _values(request, external)
     for number, text in enumerate(texts):
@@ -165,7 +165,7 @@ def texts_of(policy: Policy) -> list[str]:
 def concerns(policy: Policy, request: AdmissionRequest, external: ExternalData) -> bool:
     """Return whether a policy looks at a request, or an object, by the conditions that it sets.
 
-    upstream: pkg/engine/internal/match.go, which has every evaluation ask them.
+    upstream: pkg/engine/internal/match.go, where every evaluation reads them.
     """
     try:
         return not policy.facts.webhook_conditions or all_hold(texts_of(policy), request, external)

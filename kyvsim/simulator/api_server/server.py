@@ -156,7 +156,7 @@ def exec_request(
 
 
 def _placed(request: ApiRequest, store: ObjectStore) -> ApiRequest:
-    """Return a request as its path says it: what lies in no namespace has none, whatever it says.
+    """Return a request with the namespace of its path: cluster-scoped objects have none.
 
     upstream: k8s.io/apiserver pkg/registry/rest/meta.go
     """
@@ -322,7 +322,7 @@ class ApiServer:
                 problem = errors.not_found(request.key, self.store.defined)
             if problem is None:
                 return self._through_webhooks(request, old)
-        except Exception as error:  # noqa: BLE001 — INVARIANT: an object's fault is its refusal
+        except Exception as error:  # noqa: BLE001 — INVARIANT: an object's failure is its refusal
             problem = errors.internal(fault_text(error))
         return self._refuse(request, problem, (), old)
 

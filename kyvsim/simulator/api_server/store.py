@@ -209,7 +209,7 @@ class ObjectStore:
     def watch(self, watcher: Watcher, kinds: Collection[tuple[str, str]] | None = None) -> None:
         """Tell `watcher` of every write, at once; it must do no more than schedule a step.
 
-        It is told of some `kinds` only, by apiVersion and kind, where they are given.
+        With `kinds` it is only called for these, by apiVersion and kind.
         """
         self._watchers.append((watcher, kinds))
         self._told.clear()

@@ -66,7 +66,7 @@ _COMBINATIONS: Mapping[str, Callable[[SchemaFinding], str]] = MappingProxyType(
         "not": lambda _: "must not validate the schema (not)",
     }
 )
-"""What is said of a whole, for which the API server names no field."""
+"""Messages about a whole object, for which the API server names no field."""
 
 
 def _type(finding: SchemaFinding, place: str) -> str:
@@ -84,7 +84,7 @@ def _choice(finding: SchemaFinding, place: str) -> str:
 
 
 def _bound(words: str) -> Callable[[SchemaFinding, str], str]:
-    """Return what is said of a number beyond a bound."""
+    """Return the message for a number beyond a bound."""
     return lambda one, place: _invalid(place, one.value, f"should be {words} {sprint(one.limit)}")
 
 

@@ -181,7 +181,7 @@ def release_stale_targets(before: Policy, policy: Policy, sim: SimulationContext
     """Take the owner's labels from what rules generated whose target or source has changed."""
     for rule, kind in _stale_kinds(before, policy):
         purpose = Purpose(
-            "release", (f"{policy.key}/{rule}",), "the rule generates another object now"
+            "release", (f"{policy.key}/{rule}",), "the rule generates a different object now"
         )
         wanted = dict(zip(_OWNER, (policy.name, policy.namespace, rule), strict=True))
         named = parse_kind_selector(kind).kind
@@ -228,7 +228,7 @@ _NOT_FOUND = frozenset({FailureCause.NOT_FOUND, FailureCause.NO_NAMESPACE})
 def apply_generated(
     generated_sets: Sequence[GeneratedSet], owner: Owner, kyverno: Kyverno
 ) -> Attempt:
-    """Write what is wanted; outside a loop, that something is not found is no failure."""
+    """Write the generated objects; outside a loop, "not found" is not a failure."""
     generation = owner.rule.facts.generation
     loops = generation is not None and bool(generation.loops)
     problems: list[FailureReason] = []
@@ -335,7 +335,7 @@ def _delete(given: _GenerateInput, policy: CompiledPolicy | None, kyverno: Kyver
     cause = "policy deletion"
     if not found:
         if policy is None:
-            return noted(FailureCause.RULE_GONE, "the policy is gone")
+            return noted(FailureCause.RULE_GONE, "the policy was deleted")
         cause = "source deletion"
         found = [
             reference(obj)
@@ -352,7 +352,7 @@ def _apply(given: _GenerateInput, policy: CompiledPolicy, kyverno: Kyverno) -> A
     """Check again whether a rule applies, and generate what it wants."""
     rule = next((one for one in policy.rules if one.rule.name == given.rule), None)
     if rule is None or not rule.rule.generates:
-        return noted(FailureCause.RULE_GONE, "the policy has no such rule any more")
+        return noted(FailureCause.RULE_GONE, "the policy no longer has this rule")
     trigger, request = given.trigger, given.request
     mismatch = _mismatch(request, trigger)
     if mismatch:
@@ -372,7 +372,7 @@ def _apply(given: _GenerateInput, policy: CompiledPolicy, kyverno: Kyverno) -> A
         return failed(FailureCause.NOT_MET, "policy does not apply to resource")
     if wanted.generated_sets is None:
         report(owner, outcome, kyverno)
-        text = f"nothing to do: {outcome.message or 'the rule is not met'}"
+        text = f"nothing to do: {outcome.message or 'the rule does not match'}"
         return noted(reason or FailureCause.NOT_MET, text)
     sets = wanted.generated_sets
     if reason is FailureCause.USER_UNKNOWN:

@@ -189,10 +189,10 @@ def _attempt(
         why = f"gpol {policy} failed: failed to fetch trigger resource: "
         return Attempt(tuple(within(why, [error.failure_reason])))
     if is_filtered(object_key(trigger), store):
-        return noted(FailureCause.NOT_MET, "nothing to do: a resource filter keeps the trigger out")
+        return noted(FailureCause.NOT_MET, "nothing to do: a resource filter excludes the trigger")
     found = kyverno.generating.get(policy)
     if found is None:
-        return failed(FailureCause.RULE_GONE, f"gpol {policy} failed: the policy is gone")
+        return failed(FailureCause.RULE_GONE, f"gpol {policy} failed: the policy was deleted")
     effective = request or creation_of(trigger, None, None)
     return _generate(found, context, trigger, effective, kyverno)
 

@@ -72,7 +72,7 @@ def attempt_mutation(update_request: Json, kyverno: Kyverno) -> Attempt:
     policy = kyverno.lister.get(spec["policy"])
     rules = [one for one in (policy.policy.rules if policy else ()) if one.mutates_existing]
     if policy is None or spec.get("rule") not in {one.name for one in rules}:
-        return noted(FailureCause.RULE_GONE, "the policy has no such rule any more")
+        return noted(FailureCause.RULE_GONE, "the policy no longer has this rule")
     store = kyverno.sim.store
     request, named = request_of(spec.get("context"), store), spec.get("resource") or {}
     try:
@@ -93,7 +93,7 @@ def _mutate(
     policy: CompiledPolicy, trigger: Json, request: AdmissionRequest | None, kyverno: Kyverno
 ) -> Iterator[FailureReason]:
     """Write the targets as all rules of a policy leave them, and give what failed."""
-    # Upstream looks targets up by their kinds, also kinds of which there is no object yet.
+    # Upstream looks targets up by kind, also kinds without an object yet.
     store = kyverno.sim.store
     targets = [one for rule in policy.policy.rules for one in rule.facts.targets]
     named = [(one.api_version, one.kind.partition("/")[0]) for one in targets]
@@ -260,7 +260,7 @@ class _Attempt:
     def _evaluation(self, obj: Json, request: AdmissionRequest) -> Evaluation:
         opened = open_request(request, self._world, self._policy.name)
         if opened is None:
-            raise ValueError("a request is about an object")
+            raise ValueError("the request has no object")
         return Evaluation(opened.scope, opened.request, obj)
 
     def _change(self, target: Json, part: str) -> None:

@@ -92,7 +92,7 @@ def within(start: str, failures: Iterable[FailureReason]) -> Iterator[FailureRea
     return (one._replace(message=f"{start}{one.message}") for one in failures)
 
 
-# Work that no request made, of rules that ask who made it.
+# Work without a request, of rules that read the requesting user.
 
 _SOMEONE = MappingProxyType(
     {
@@ -279,7 +279,7 @@ def cel_context(
 ) -> dict[str, Json]:
     """Return the entry of an UpdateRequest for a policy in CEL and one trigger.
 
-    `restores` asks only which objects are there already, so that they are watched.
+    With `restores` existing objects are only found, so that they are watched.
     """
     context = rule_context(policy, trigger, deletes=deletes)
     return {**context, "synchronize": synchronizes, "cacheRestore": restores}
@@ -298,7 +298,7 @@ def submit(work: RequestedWork, sim: SimulationContext, user: UserInfo) -> None:
     most = int(text) if text.isdecimal() else _THRESHOLD
     if sim.store.ever(*KIND) >= most and len(sim.store.list(*KIND, "")) >= most:
         key = ObjectKey(*KIND, NAMESPACE, "")
-        message = "UpdateRequest creation skipped: there are too many of them"
+        message = "UpdateRequest creation skipped: there are too many UpdateRequests"
         sim.timeline.record("admission", "update-request", key, outcome="skipped", message=message)
         return
     spec = {
@@ -320,7 +320,7 @@ def submit(work: RequestedWork, sim: SimulationContext, user: UserInfo) -> None:
     meta = {"generateName": "ur-", "namespace": NAMESPACE, "labels": marks}
     obj = {"apiVersion": KIND[0], "kind": KIND[1], "metadata": meta, "spec": spec}
     deletes = any(bool(one.get("deleteDownstream")) for one in work.contexts)
-    what = "delete what was generated" if deletes else work.type
+    what = "delete generated objects" if deletes else work.type
     purpose = Purpose("update-request", rules_of(spec), f"{what} for {triggers_of(spec)}")
     created = sim.client(user, purpose).create(obj)
     if created.object is not None:
@@ -372,7 +372,7 @@ def triggers_of(spec: Json) -> str:
         named = one.get("name") or f"with uid {one.get('uid')}"
         place = "/".join(filter(None, (one.get("namespace"), named)))
         titles[f"{one.get('kind')} {place}"] = None
-    return ", ".join(titles) or "what is there"
+    return ", ".join(titles) or "existing objects"
 
 
 # The trigger of an UpdateRequest, as it is now in the cluster.
@@ -497,7 +497,7 @@ def existing_generation(policy: CompiledPolicy, kyverno: Kyverno) -> RequestedWo
 
 
 def _record_unprocessed(policy: CompiledPolicy, rule: Rule, kyverno: Kyverno) -> None:
-    """Tell whoever wants to know of objects that a rule does not look at, being older than it."""
+    """Record for the tracer the objects that a rule skips because they are older than the rule."""
     tracer = kyverno.sim.tracer
     if tracer is None:
         return

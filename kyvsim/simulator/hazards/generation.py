@@ -34,7 +34,7 @@ def unmet_reference(facts: Facts) -> Iterator[Hazard]:
             rules = added.get(reference.target, ())
             places = ", ".join(reference.places)
             by = (
-                f"; the reference comes from {', '.join(f'`{one}`' for one in rules)}"
+                f"; the reference was added by {', '.join(f'`{one}`' for one in rules)}"
                 if rules
                 else ""
             )
@@ -42,7 +42,7 @@ def unmet_reference(facts: Facts) -> Iterator[Hazard]:
             shown = facts.sim.timeline.about(key)
             yield facts.hazard(
                 "KH001",
-                f"the Pod waits for {kind} {namespace}/{name} ({places}), which nobody creates{by}",
+                f"the Pod waits for {kind} {namespace}/{name} ({places}), which nothing creates{by}",
                 level=HazardLevel.ERROR if rules else HazardLevel.WARNING,
                 objects=[key],
                 policies=rules,
@@ -51,7 +51,7 @@ def unmet_reference(facts: Facts) -> Iterator[Hazard]:
 
 
 def _added_by(facts: Facts) -> dict[tuple[str, str, str], tuple[str, ...]]:
-    """Return the rules that put references into what they mutated, by what is referred to."""
+    """Return the rules that added references to objects that they mutated, by the target."""
     found: dict[tuple[str, str, str], dict[str, None]] = {}
     for admission in facts.admissions:
         before = admission.review.object
@@ -73,13 +73,13 @@ def _added_by(facts: Facts) -> dict[tuple[str, str, str], tuple[str, ...]]:
 
 _OBJECT = ("generate for an object", "no trigger", "trigger resource not found")
 _TARGETS = ("change existing objects for an object", "no trigger", "not found")
-_DELETION = ("act on a deletion", "the trigger still there", "still exists in the cluster")
+_DELETION = ("handle a deletion", "that the trigger still exists", "still exists in the cluster")
 
 
 def denied_trigger(facts: Facts) -> Iterator[Hazard]:
-    """KH002: a generate rule's trigger is denied by a validate rule, and generation tried in vain.
+    """KH002: the trigger of a generate rule is denied by a validate rule.
 
-    Yield triggers that were denied, with the match that would keep the generate rule out.
+    Yield triggers that were denied, with the match that would exclude them from the generate rule.
     """
     rules = _rules_by_name(facts)
     for event, _, names in facts.failures(FailureCause.TRIGGER_MISSING, FailureCause.TRIGGER_STAYS):
@@ -107,13 +107,15 @@ def _denied_trigger_hazard(
     if policy is not None and mutates(policy.kind):
         subject, finds, log = _TARGETS
     message = (
-        f"`{name}` was to {subject} that {by} denied: the UpdateRequest is written before the "
-        f"verdict, finds {finds} in five attempts, and is dropped; nothing is lost, and the "
-        f"controller's log says `{log}`"
+        f"`{name}` was triggered to {subject} that {by} denied: the UpdateRequest is created "
+        f"before the denial, finds {finds} in five attempts, and is dropped; no functional "
+        f"impact, but the controller logs `{log}`"
     )
     hints = [hint for one in deniers for hint in _hints(rules[one][1])]
     if hints:
-        message = f"{message}. The generate rule would keep out of it with {' and '.join(hints)}"
+        message = (
+            f"{message}. To exclude such objects, add {' and '.join(hints)} to the generate rule"
+        )
     return facts.hazard(
         "KH002",
         message,
@@ -125,13 +127,13 @@ def _denied_trigger_hazard(
 
 
 def _hints(rule: Rule) -> Iterator[str]:
-    """Yield what a generate rule could ask for, so that it wants only what a rule lets in."""
+    """Yield criteria of a generate rule that exclude what a validate rule denies."""
     wanted = rule.facts.asked_labels
     if wanted is not None:
         listed = ", ".join(f"{_plain(key)}: {value!r}" for key, value in wanted.items())
         yield f"`match: resources: selector: matchLabels: {{{listed}}}`".replace("'", '"')
     elif rule.facts.section == "validate":
-        yield f"preconditions that say what `{rule.name}` asks for"
+        yield f"preconditions that repeat the check of `{rule.name}`"
 
 
 def _plain(key: Json) -> str:
@@ -144,7 +146,7 @@ _MOST_SHOWN = 5
 
 
 def generate_loop(facts: Facts) -> Iterator[Hazard]:
-    """KH003: what a generate rule makes, or what is made from it, is a trigger of the same rule.
+    """KH003: a generate rule is triggered by its own objects, or by objects made from them.
 
     Yield a rule for which generated objects lead back to it, with the longest chain seen.
     """
@@ -168,12 +170,11 @@ def generate_loop(facts: Facts) -> Iterator[Hazard]:
         titles = [f"{key.kind} {key.name}" for key in keys]
         shown = titles if len(titles) <= _MOST_SHOWN else [*titles[:_MOST_SHOWN], "…"]
         made = sum(_rule_of(one) == rule for one in chain)
-        ends = f"{made} times in this run" if facts.cut is None else "the run was stopped for it"
+        ends = f"{made} times in this run" if facts.cut is None else "the run was stopped"
         yield facts.hazard(
             "KH003",
-            f"`{rule}` is triggered by what comes of its own objects ({ends}): "
-            f"{' → '.join(shown)}; exclude them by a label that the Pod template of the generated "
-            "object carries too",
+            f"`{rule}` is triggered by its own generated objects ({ends}): {' → '.join(shown)}; "
+            "exclude them by a label that is also on the Pod template of the generated object",
             objects=keys,
             policies=(rule,),
             events=[
@@ -193,15 +194,15 @@ def _rule_of(obj: Json) -> str:
 
 
 def missing_source(facts: Facts) -> Iterator[Hazard]:
-    """KH005: a clone rule's source is not there when the trigger comes.
+    """KH005: the source of a clone rule does not exist when the rule is triggered.
 
-    Yield UpdateRequests that were given up for want of a source.
+    Yield UpdateRequests that were dropped because there was no source.
     """
     for event, failure, rules in facts.failures(FailureCause.SOURCE_MISSING):
         yield facts.hazard(
             "KH005",
             f"nothing was cloned: {failure.message}; a source that comes later changes "
-            "nothing until the trigger changes",
+            "effect until the trigger changes",
             policies=rules,
             events=[event.number],
         )
@@ -214,7 +215,7 @@ _OWNER = tuple(
 
 
 def downstream_name(facts: Facts) -> Iterator[Hazard]:
-    """KH006: the name of a generated object is not valid, or is taken already.
+    """KH006: the name of a generated object is invalid or already in use.
 
     Yield objects that could not be written, and those that others owned before.
     """
@@ -246,12 +247,14 @@ def _taken(event: TimelineEvent) -> str:
         tuple(labels(one).get(name, "") for name in _OWNER) for one in (event.before, event.after)
     )
     if not any(before):
-        return "there was an object of this name that no rule had made: it is taken over"
+        return "it overwrites an existing object that no rule generated"
     if before == after:
         return ""
     if before[:3] != after[:3]:
-        return f"it overwrites what `{before[1]}/{before[2]}` generated: the last one wins"
-    return "two triggers generate one object: each overwrites what the other one made"
+        return (
+            f"it overwrites the object that `{before[1]}/{before[2]}` generated: the last one wins"
+        )
+    return "two triggers generate the same object: each overwrites the other's"
 
 
 def _downstream_name_hazard(facts: Facts, event: TimelineEvent, text: str) -> Hazard:
@@ -260,15 +263,15 @@ def _downstream_name_hazard(facts: Facts, event: TimelineEvent, text: str) -> Ha
 
 
 def missing_namespace(facts: Facts) -> Iterator[Hazard]:
-    """KH010: a generated object's namespace does not exist: nothing is created or reported.
+    """KH010: the namespace of a generated object does not exist: nothing is created or reported.
 
-    Yield UpdateRequests that could write nothing for want of a namespace.
+    Yield UpdateRequests that wrote nothing because there was no namespace.
     """
     for event, failure, rules in facts.failures(FailureCause.NO_NAMESPACE):
         end = (
-            "the UpdateRequest was given up after five attempts"
+            "the UpdateRequest was dropped after five attempts"
             if event.given_up
-            else "Kyverno takes this for done, tries no second time and says so only in its log"
+            else "Kyverno counts this as done, does not retry, and only logs it"
         )
         yield facts.hazard(
             "KH010",
@@ -283,7 +286,7 @@ _UNSEEN = frozenset({"kube-system", "kube-public", "kube-node-lease", "kyverno"}
 
 
 def early_trigger(facts: Facts) -> Iterator[Hazard]:
-    """KH011: an object that a generate rule is for was there before the policy was ready.
+    """KH011: a trigger of a generate rule was created before the policy was ready.
 
     Yield objects that a rule would generate for, had they come later.
     """
@@ -327,7 +330,7 @@ def early_trigger(facts: Facts) -> Iterator[Hazard]:
 
 
 def _created(facts: Facts) -> Iterator[tuple[Json, TimelineEvent]]:
-    """Yield what is there at the end, with the event of its creation."""
+    """Yield the objects that exist at the end, with the events of their creation."""
     events = {one.object: one for one in facts.events if one.action == "create"}
     for obj in facts.sim.store.every():
         key = object_key(obj)
@@ -341,9 +344,9 @@ _ONE_TRY = "its only attempt came before the object was stored"
 
 
 def lost_trigger(facts: Facts) -> Iterator[Hazard]:
-    """KH013: an UpdateRequest was given up before the object that it is about was stored.
+    """KH013: an UpdateRequest was dropped before its trigger was stored.
 
-    Yield triggers that were let in, and stored only when the attempts were used up.
+    Yield triggers that were admitted, but stored only after all attempts.
     """
     known = facts.objects_by_uid()
     for event, failure, rules in facts.failures(FailureCause.TRIGGER_MISSING):
@@ -370,9 +373,9 @@ _WAY_OUT = (
 
 
 def denied_downstream(facts: Facts) -> Iterator[Hazard]:
-    """KH020: what a rule writes in the background is denied.
+    """KH020: an object that a rule writes in the background is denied.
 
-    Yield objects of rules that other rules, or other webhooks, do not let in.
+    Yield objects of rules that other rules, or other webhooks, deny.
     """
     reported: set[tuple[ObjectKey | None, tuple[str, ...]]] = set()
     for event, failure, rules in facts.failures(FailureCause.DENIED):
@@ -390,9 +393,9 @@ def denied_downstream(facts: Facts) -> Iterator[Hazard]:
         reported.add((failure.object, (*rules, *deniers)))
         by = ", ".join(f"`{one}`" for one in deniers) or "another webhook"
         end = (
-            "the UpdateRequest is given up after five attempts"
+            "the UpdateRequest is dropped after five attempts"
             if event.given_up
-            else "it is tried again"
+            else "it is retried"
         )
         yield facts.hazard(
             "KH020",
@@ -405,9 +408,9 @@ def denied_downstream(facts: Facts) -> Iterator[Hazard]:
 
 
 def lost_drift(facts: Facts) -> Iterator[Hazard]:
-    """KH021: a rule depends on the requesting user, and restoring its objects has none.
+    """KH021: a rule depends on the requesting user, which is unknown when its objects are restored.
 
-    Yield work that was made by no request and failed for want of one.
+    Yield background work that failed because it has no request.
     """
     reported: set[tuple[str, ...]] = set()
     for event, failure, rules in facts.failures(FailureCause.USER_UNKNOWN):
@@ -417,9 +420,9 @@ def lost_drift(facts: Facts) -> Iterator[Hazard]:
         request = facts.request_of(event)
         yield facts.hazard(
             "KH021",
-            "the rule asks who makes a request (`request.userInfo`), and work that restores or "
-            "renews what it generated is made by no request: objects that are changed or deleted "
-            "stay so although the rule says `synchronize: true`; note the user on the trigger by a "
+            "the rule depends on the requesting user (`request.userInfo`), and Kyverno restores "
+            "or updates generated objects without a request: objects that are changed or "
+            "deleted stay so despite `synchronize: true`; store the user on the trigger with a "
             f"mutate rule, and read it from there ({failure.message})",
             objects=[request.object] if request else (),
             policies=rules,
@@ -428,12 +431,12 @@ def lost_drift(facts: Facts) -> Iterator[Hazard]:
 
 
 def unsynchronized_deletion(facts: Facts) -> Iterator[Hazard]:
-    """KH031: an object of a rule without synchronization is deleted with those of its neighbours.
+    """KH031: an object of a rule without synchronization is deleted with those of other rules.
 
     Yield rules with `synchronize: false` whose objects the background controller deleted.
 
     It looks for what to delete by policy, trigger and kind, and not by rule
-    (`kyvsim/simulator/background/generate.py`), so it also finds what neighbours made.
+    (`kyvsim/simulator/background/generate.py`), so it also finds objects of other rules.
     """
     rules = _rules_by_name(facts)
     found: dict[str, list[TimelineEvent]] = {}
@@ -453,9 +456,9 @@ def unsynchronized_deletion(facts: Facts) -> Iterator[Hazard]:
         causes = " and ".join(f"`{one}`" for one in others) or f"`{policy.key}`"
         yield facts.hazard(
             "KH031",
-            f"`{named}` has `synchronize: false`, and what it made is deleted on account of "
-            f"{causes}: Kyverno looks for what to delete by policy, trigger and kind, and not by "
-            "rule; a policy of its own keeps them apart",
+            f"`{named}` has `synchronize: false`, but its objects are deleted because of "
+            f"{causes}: Kyverno selects the objects to delete by policy, trigger and kind, not "
+            "by rule; put the rules into separate policies",
             level=HazardLevel.WARNING,
             objects=dict.fromkeys(one.object for one in events),
             policies=(named, *others),
@@ -465,12 +468,12 @@ def unsynchronized_deletion(facts: Facts) -> Iterator[Hazard]:
 
 
 def unfollowed_copy(facts: Facts) -> Iterator[Hazard]:
-    """KH032: a generated object that was made again is not followed any more.
+    """KH032: a generated object that was deleted and recreated is no longer synchronized.
 
-    Yield what GeneratingPolicies restored after a deletion and do not know since.
+    Yield objects that GeneratingPolicies restored after a deletion and no longer track.
 
-    The controller keeps an object under the uid that it had
-    (upstream: pkg/background/gpol/dynamic_watcher.go), and what it makes in its place has another.
+    The controller tracks an object by its uid (upstream: pkg/background/gpol/dynamic_watcher.go),
+    and the recreated object has a new one.
     """
     last: dict[ObjectKey, TimelineEvent] = {}
     for event in facts.events:
@@ -482,13 +485,13 @@ def unfollowed_copy(facts: Facts) -> Iterator[Hazard]:
             continue
         if metadata(live).get("uid") != metadata(event.after).get("uid"):
             continue
-        source = "is not changed or deleted with its source, " if SOURCE in labels(live) else ""
+        source = "is not updated or deleted with its source, " if SOURCE in labels(live) else ""
         yield facts.hazard(
             "KH032",
-            f"{event.object.kind} {event.object.name} was deleted and made again, and Kyverno "
-            f"knows it only by the uid that it had: from now on it {source}is not restored when "
-            "somebody changes or deletes it; a change of the policy or of the trigger, or a "
-            "restart of the background controller, makes it known again",
+            f"{event.object.kind} {event.object.name} was deleted and recreated, but Kyverno "
+            f"tracks it by its old uid: from now on it {source}is not restored when it is "
+            "changed or deleted; changing the policy or the trigger, or restarting the "
+            "background controller, makes Kyverno track it again",
             level=HazardLevel.WARNING,
             objects=[event.object],
             policies=event.policies,

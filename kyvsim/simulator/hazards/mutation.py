@@ -29,7 +29,7 @@ class _MutationChange(NamedTuple):
     rules: tuple[str, ...]
     """Each as `policy/rule`, or `policy`."""
     asked_by: str
-    """What calls the policy: its order among those of one such is chance."""
+    """What calls the policy: the order of policies with the same caller is random."""
     after: Json
     changes: Callable[[Json], bool]
     """Whether the policy would change an object."""
@@ -38,11 +38,11 @@ class _MutationChange(NamedTuple):
 def unstable_mutation(facts: Facts) -> Iterator[Hazard]:
     """KH004: a mutation that is not idempotent, or is overwritten by another policy.
 
-    Yield policies that change an object again when they see what became of it.
+    Yield policies that change an object again when they evaluate their result.
 
-    The API server asks a webhook again where another one has changed the object since, and rules
-    see an object again with every update of it. Policies of all kinds that mutate are compared:
-    those of Kubernetes, whose changes come first, and those that webhooks evaluate.
+    The API server calls a webhook again if another one has changed the object since, and rules
+    evaluate an object again on every update. All kinds of mutating policies are compared: those
+    of Kubernetes, whose changes come first, and those that webhooks evaluate.
     """
     seen: set[tuple[str, ...]] = set()
     mutating = (one for one in facts.admissions if one.mutating and not one.blocked)
@@ -73,8 +73,8 @@ def _unstable(facts: Facts, admissions: list[Admission]) -> Iterator[tuple[tuple
         later = changes[index + 1 :]
         if change.changes(change.after):
             text = (
-                "is not idempotent: it changes what it made a second time, as happens with every "
-                "update"
+                "is not idempotent: evaluated again on its result, as happens on every update, "
+                "it changes the object again"
             )
             yield change.rules, text
         elif any(one.rules == change.rules for one in later):
@@ -150,7 +150,7 @@ def _named(rules: Iterable[str]) -> str:
 
 
 def nameless_mutation(facts: Facts) -> Iterator[Hazard]:
-    """KH009: a mutate rule reads a name that an object with generateName does not have yet.
+    """KH009: a mutate rule reads the name of an object with generateName, which has none yet.
 
     Yield mutate rules that read the name of an object before the API server has made it.
     """
@@ -167,7 +167,7 @@ def nameless_mutation(facts: Facts) -> Iterator[Hazard]:
             if name in reported or not reads_own_name(result.rule):
                 continue
             reported.add(name)
-            ends = "the request is denied for it" if admission.blocked else "it is empty there"
+            ends = "the request is denied" if admission.blocked else "it is empty"
             yield facts.hazard(
                 "KH009",
                 f"`{name}` reads the name of an object with `generateName: {base}`: it has none "
@@ -181,13 +181,13 @@ def nameless_mutation(facts: Facts) -> Iterator[Hazard]:
 _ACTION = "mutate existing"
 _ROUNDS = 5
 _LAST = 1.0
-"""Rounds take some hundredths of a second: what was busy so long before the end is so still."""
+"""Seconds before the end: a round takes some hundredths, so a later one is still going on."""
 
 
 def mutation_loop(facts: Facts) -> Iterator[Hazard]:
-    """KH022: rules that mutate what exists set each other off, again and again.
+    """KH022: rules that mutate existing objects trigger each other endlessly.
 
-    Yield the rules of rounds that have not come to an end when the run does.
+    Yield the rules of rounds that are still going on when the run ends.
     """
     reported: set[frozenset[str]] = set()
     rounds: dict[int, int] = {}
@@ -231,8 +231,8 @@ def _since_same(facts: Facts, event: TimelineEvent) -> tuple[TimelineEvent, ...]
 
 
 _NOT_ASKED = (
-    "it names targets, so the objects of requests stay as they are, and without "
-    "`evaluation: {mutateExisting: {enabled: true}}` nobody looks for the targets"
+    "it has targets, so the objects of requests are not changed, and without `evaluation: "
+    "{mutateExisting: {enabled: true}}` the targets are never evaluated"
 )
 _NONE_NAMED = (
     "its rules for existing objects name no resource that is served in that version: a wildcard "
@@ -260,7 +260,7 @@ def unused_mutation(facts: Facts) -> Iterator[Hazard]:
 
 
 def repeated_mutation(facts: Facts) -> Iterator[Hazard]:
-    """KH029: what a policy makes for controllers of Pods changes existing objects once more.
+    """KH029: the variants of a MutatingPolicy for Pod controllers change existing objects again.
 
     Yield the policies whose variants changed targets, each with the first of them.
     """
@@ -272,8 +272,8 @@ def repeated_mutation(facts: Facts) -> Iterator[Hazard]:
         yield facts.hazard(
             "KH029",
             f"the policy changes existing objects more than once: {failure.message}; what "
-            "is derived for controllers runs on every target, whatever its kind; "
-            "`autogen: {podControllers: {controllers: []}}` leaves it away",
+            "variants for Pod controllers run on every target, whatever its kind; disable them "
+            "with `autogen: {podControllers: {controllers: []}}`",
             objects=[failure.object],
             policies=policies,
             events=[event.number],

@@ -24,15 +24,15 @@ from kyvsim.simulator.hazards.facts import Facts
 from kyvsim.simulator.policies import CEL_KINDS, POLICY_KINDS
 
 _HINT = (
-    "a ClusterRole with the label `rbac.kyverno.io/aggregate-to-background-controller: "
-    '"true"` gives it the right'
+    "grant it with a ClusterRole that has the label "
+    '`rbac.kyverno.io/aggregate-to-background-controller: "true"`'
 )
 
 
 def missing_permission(facts: Facts) -> Iterator[Hazard]:
-    """KH007: the background controller may not do what a rule needs.
+    """KH007: the background controller lacks a permission that a rule needs.
 
-    Yield UpdateRequests that were given up for want of a permission.
+    Yield UpdateRequests that were dropped because of a missing permission.
     """
     for event, failure, rules in facts.failures(FailureCause.NO_RIGHT):
         yield facts.hazard(
@@ -43,17 +43,17 @@ def missing_permission(facts: Facts) -> Iterator[Hazard]:
         )
 
 
-_RIGHT = "`background: true` is right under both"
+_RIGHT = "`background: true` works in both cases"
 _REFUSED = (
-    "`background: true` would be refused, since the policy asks who makes a request: rules that do "
-    "so and rules that work in the background belong into two policies"
+    "`background: true` would be rejected, because the policy depends on the requesting user: "
+    "put such rules and rules that run in the background into separate policies"
 )
 
 
 def background_off(facts: Facts) -> Iterator[Hazard]:
-    """KH008: `background: false` beside rules that work in the background.
+    """KH008: `background: false` is set on a policy with rules that run in the background.
 
-    Yield policies whose switch people read in two ways, and what each reading makes of it.
+    Yield policies for which the meaning of the field is disputed, with both interpretations.
     """
     gates = facts.sim.settings.model is Model.BACKGROUND_GATES_GENERATE
     for policy in facts.policies:
@@ -62,16 +62,16 @@ def background_off(facts: Facts) -> Iterator[Hazard]:
             continue
         names = ", ".join(f"`{one.name}`" for one in rules)
         here = (
-            "this run follows the other reading (model background-gates-generate): "
-            "they do nothing for new objects"
+            "this run assumes the latter (model background-gates-generate): they do nothing for "
+            "new objects"
             if gates
-            else "this run follows Kyverno 1.19 (model kyverno-1.19): they work all the same"
+            else "this run follows Kyverno 1.19 (model kyverno-1.19): they still run"
         )
         asks = any(True for _ in user_dependencies(policy))
         yield facts.hazard(
             "KH008",
-            f"`background: false` stands beside {names}: the code of Kyverno 1.19 does not ask it "
-            "for generate and mutate existing rules, a report from the field says that it stops "
+            f"`background: false` is set on a policy with {names}: the code of Kyverno 1.19 "
+            "ignores it for generate and mutate existing rules, but users have reported that it "
             f"them; {here}; {_REFUSED if asks else _RIGHT}",
             level=HazardLevel.ERROR if gates else HazardLevel.INFO,
             policies=tuple(f"{policy.key}/{one.name}" for one in rules),
@@ -79,9 +79,9 @@ def background_off(facts: Facts) -> Iterator[Hazard]:
 
 
 def refused_policy(facts: Facts) -> Iterator[Hazard]:
-    """KH015: a policy is refused, since Kyverno's controllers have not the rights that it needs.
+    """KH015: a policy is rejected, because Kyverno's controllers lack permissions that it needs.
 
-    Yield policies whose last request was refused and whose rules need more than there is.
+    Yield policies whose last request was rejected and whose rules need further permissions.
     """
     last = {
         event.object: event
@@ -99,11 +99,11 @@ def refused_policy(facts: Facts) -> Iterator[Hazard]:
         if policy is None or not lacking:
             continue
         roles = roles_for(policy, lacking, facts.sim.store)
-        which = "this ClusterRole gives it" if len(roles) == 1 else "these ClusterRoles give them"
+        which = "this ClusterRole grants it" if len(roles) == 1 else "these ClusterRoles grant them"
         users = " and ".join(dict.fromkeys(one.user.username for one in lacking))
         yield facts.hazard(
             "KH015",
-            f"the policy is refused: {users} may not do what it needs in the installation "
+            f"the policy is rejected: {users} lacks permissions that it needs in the installation "
             f"`{facts.sim.settings.installation.name}`; {which}",
             policies=(policy.key,),
             events=[event.number],
@@ -122,13 +122,13 @@ _KINDS = MappingProxyType(
         ("policy", "PodDisruptionBudget"): "its budget, at evictions",
     }
 )
-"""What does not count here of a kind."""
+"""What is not simulated of each kind."""
 
 
 def unenforced_kinds(facts: Facts) -> Iterator[Hazard]:
-    """KH016: objects are there that would decide about others in a cluster, and do not here.
+    """KH016: an object would affect requests in a cluster, but is not simulated.
 
-    Yield each kind of which the simulation takes objects without doing what they say.
+    Yield each kind whose objects the simulation stores without enforcing them.
     """
     found: dict[tuple[str, str], dict[ObjectKey, int]] = {}
     for event in facts.events:
@@ -146,17 +146,17 @@ def unenforced_kinds(facts: Facts) -> Iterator[Hazard]:
                 yield facts.hazard(
                     "KH016",
                     f"of the {event.object.kind} {part} is not simulated: it would count in a "
-                    "cluster, and nothing here tells how",
+                    "in a cluster that is not simulated",
                     level=HazardLevel.WARNING,
                     objects=[event.object],
                     events=[event.number],
                 )
     for (group, kind), events in found.items():
-        part = _KINDS.get((group, kind), "what it says")
+        part = _KINDS.get((group, kind), "its rules")
         yield facts.hazard(
             "KH016",
-            f"{kind} ({group or 'v1'}) is stored and not enforced: {part} would count in a "
-            "cluster, and nothing here tells how",
+            f"{kind} ({group or 'v1'}) is stored but not enforced: {part} would have an effect "
+            "in a cluster that is not simulated",
             level=HazardLevel.WARNING,
             objects=events,
             events=events.values(),
@@ -201,22 +201,22 @@ def failing_rule(facts: Facts) -> Iterator[Hazard]:
         )
 
 
-_DENIED = "the request is denied for that"
-_LET_IN = "what came is let in, and the rule has done nothing about it"
-_SCANNED = "reports have an error, which says nothing of the object"
-_GIVEN_UP = "no policy is reported on anew: the report on the object stays as it was"
+_DENIED = "the request is denied because of it"
+_LET_IN = "the request is admitted, and the rule had no effect on it"
+_SCANNED = "reports show an error instead of a result for the object"
+_GIVEN_UP = "the scan is aborted for all policies: the report of the object is outdated"
 _KEPT = "the object is not deleted"
 _GRAVE = frozenset({_LET_IN, _KEPT})
 _BY_ACTION = MappingProxyType({"scan": _SCANNED, "give up scan": _GIVEN_UP, "evaluate": _KEPT})
 
 
 def unevaluated_rule(facts: Facts) -> Iterator[Hazard]:
-    """KH027: a rule that checks or changes what comes, or what is there, cannot be evaluated.
+    """KH027: a rule ends in an error for a request or an existing object.
 
     Yield rules that end in an error, each error once.
 
-    That is an error where something is let in, or is to be cleaned up; a warning where a request
-    is denied for it, or nobody waits.
+    It is an error if an object is admitted or should be cleaned up, and a warning if the request
+    is denied or only a report is affected.
     """
     found: dict[Unevaluated, list[TimelineEvent]] = {}
     for event in facts.events:
@@ -230,7 +230,7 @@ def unevaluated_rule(facts: Facts) -> Iterator[Hazard]:
         )
         yield facts.hazard(
             "KH027",
-            f"the rule ends in an error, which is no failure: {one.message}; {'; '.join(ends)}",
+            f"the rule ends in an error instead of a failure: {one.message}; {'; '.join(ends)}",
             level=HazardLevel.ERROR if _GRAVE & set(ends) else HazardLevel.WARNING,
             objects=dict.fromkeys(event.object for event in events),
             policies=(one.rule,),
@@ -239,9 +239,9 @@ def unevaluated_rule(facts: Facts) -> Iterator[Hazard]:
 
 
 def underived_twin(facts: Facts) -> Iterator[Hazard]:
-    """KH030: the API server evaluates a policy on Pods, and its autogen rules are not evaluated.
+    """KH030: the API server evaluates a policy on Pods, so its autogen rules have no effect.
 
-    Yield policies that are left to the API server, with rules that autogen derives of them.
+    Yield policies that the API server evaluates and that have autogen rules.
     """
     for policy in facts.policies:
         written = {rule.name for rule in policy.rules}
@@ -251,7 +251,7 @@ def underived_twin(facts: Facts) -> Iterator[Hazard]:
         if names and facts.kyverno.cache.is_left_to_the_server(policy):
             yield facts.hazard(
                 "KH030",
-                f"`{policy.key}` is left to the API server, by an admission policy for Pods alone: "
+                f"the API server evaluates `{policy.key}` as a native admission policy, which "
                 f"what autogen derives for {', '.join(names)} counts for nothing",
                 level=HazardLevel.WARNING,
                 policies=(policy.key,),
@@ -260,7 +260,7 @@ def underived_twin(facts: Facts) -> Iterator[Hazard]:
 
 _ROLE = (
     "a ClusterRole with the label `rbac.kyverno.io/aggregate-to-cleanup-controller: "
-    '"true"` gives it the right'
+    '`rbac.kyverno.io/aggregate-to-background-controller: "true"`'
 )
 
 

@@ -15,9 +15,9 @@ _POD = ("v1", "Pod")
 
 
 def denied_pods(facts: Facts) -> Iterator[Hazard]:
-    """KH017: a workload is let in, and its Pods are denied.
+    """KH017: a workload is admitted, but its Pods are denied.
 
-    Yield the workloads whose last try to make a Pod was denied.
+    Yield the workloads whose last attempt to create a Pod was denied.
     """
     objects = facts.objects_by_uid()
     last: dict[str, Admission] = {}
@@ -73,14 +73,14 @@ def _denied_pods_hazard(
         and any(rule in each.rules for each in one.failure_reasons for rule in messages)
     ]
     hint = (
-        "let the rule pass over Pods that it cannot change"
+        "exclude Pods that the rule cannot change"
         if mutating
-        else "let the template have what is asked for, or let the rule look at the controllers of "
-        "Pods too, so that whoever makes one is told"
+        else "change the Pod template to comply, or let the rule also match Pod controllers, so "
+        "that users see the denial"
     )
     return facts.hazard(
         "KH017",
-        f"the {owner.kind} is let in, and its Pods are denied: {said}; {hint}",
+        f"the {owner.kind} is admitted, but its Pods are denied: {said}; {hint}",
         objects=[owner],
         policies=tuple(messages),
         events=denials[:1],
@@ -88,19 +88,19 @@ def _denied_pods_hazard(
 
 
 def cut_run(facts: Facts) -> Iterator[Hazard]:
-    """KH014: the run was stopped before its end.
+    """KH014: the run was stopped before it ended.
 
-    Yield that a run was stopped, with the first step that was not played to its end.
+    Yield one hazard for a run that was stopped, with the first step that was not completed.
     """
     if facts.cut is None:
         return
     left = len(facts.cut.steps)
-    steps = f"{left} {'step was' if left == 1 else 'steps were'} not played"
-    hint = "; `--max-events` lets it go on, where it is no loop" if facts.cut.by_events else ""
+    steps = f"{left} {'step was' if left == 1 else 'steps were'} not run"
+    hint = "; raise `--max-events` if this is not a loop" if facts.cut.by_events else ""
     yield facts.hazard(
         "KH014",
-        f"the run was stopped at {facts.cut.reason}, before its end"
-        f"{f': {steps}' if left else ''}; what would have come is not known{hint}",
+        f"the run was stopped at {facts.cut.reason}, before it "
+        f"ended{f': {steps}' if left else ''}; what would have happened is unknown{hint}",
         location=facts.cut.steps[0] if left else None,
     )
 
@@ -120,18 +120,18 @@ _CAUSES = (
     (FailureCause.TRIGGER_MISSING, FailureCause.TRIGGER_STAYS),
 )
 """In the order in which they are reported."""
-_NOTHING_LOST = "nothing is lost, the controller's log has errors that are none"
+_NOTHING_LOST = "no functional impact, but the controller logs errors"
 
 
 def given_up(facts: Facts) -> Iterator[Hazard]:
-    """KH026: an UpdateRequest was given up for a reason that no other hazard reports.
+    """KH026: an UpdateRequest was dropped for a reason that no other hazard reports.
 
-    Yield what was given up: an error where something is wanting, an info where nothing is.
+    Yield each one: as an error if something is missing, as an info if not.
     """
     for event, failure, rules in (one for some in _CAUSES for one in facts.failures(*some)):
         level, text = HazardLevel.INFO, ""
         if failure.reason is FailureCause.NAMESPACE_GOES:
-            text = f"nothing is written into a namespace that is being deleted: {_NOTHING_LOST}"
+            text = f"nothing is written to a namespace that is being deleted: {_NOTHING_LOST}"
         elif event.given_up and failure.reason in _CAUSES[2]:
             text = _without_trigger(facts, event, failure)
         elif event.given_up:
@@ -150,8 +150,8 @@ def _without_trigger(facts: Facts, event: TimelineEvent, failure: FailureReason)
     if request is not None and request.outcome == "denied":
         return ""
     if request is not None and request.outcome == "failed":
-        return f"the request for which the UpdateRequest was written failed: {_NOTHING_LOST}"
+        return f"the request that created the UpdateRequest failed: {_NOTHING_LOST}"
     stored = facts.stored.get(failure.uid)
     if stored is not None and stored.number > event.number:
         return ""
-    return f"the trigger was gone when the UpdateRequest was worked on: {_NOTHING_LOST}"
+    return f"the trigger was deleted before the UpdateRequest was processed: {_NOTHING_LOST}"

@@ -169,7 +169,7 @@ def _outdated(store: ObjectStore) -> Iterator[tuple[Json, list[Json]]]:
             yield role, rules
 
 
-# Custom resource definitions: served as soon as they are stored, and said to be so.
+# Custom resource definitions: served and reported as served as soon as they are stored.
 #
 # Source of the rules: k8s.io/apiextensions-apiserver pkg/controller/status,
 # pkg/controller/establish.

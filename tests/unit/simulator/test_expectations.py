@@ -31,12 +31,12 @@ def test_parts_of_an_object_fit_it(wanted):
     ("wanted", "told"),
     [
         ({"kind": "Job"}, "`kind` is `Pod`, not `Job`"),
-        ({"metadata": {"labels": {"team": "x"}}}, "`metadata.labels.team` is not there"),
+        ({"metadata": {"labels": {"team": "x"}}}, "`metadata.labels.team` is missing"),
         ({"metadata": {"labels": None}}, "`metadata.labels` is a mapping"),
-        ({"spec": {"containers": [{"name": "c"}]}}, "`spec.containers[0]` is met by none of 2"),
+        ({"spec": {"containers": [{"name": "c"}]}}, "`spec.containers[0]` matches none of 2"),
         ({"spec": {"containers": []}}, "`spec.containers` is not empty"),
         ({"spec": {"replicas": True}}, "`spec.replicas` is `2`, not true"),
-        ({"spec": []}, "`spec` is a mapping, no list"),
+        ({"spec": []}, "`spec` is a mapping, not a list"),
     ],
 )
 def test_misfits_are_told_with_their_path(wanted, told):

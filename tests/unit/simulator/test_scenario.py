@@ -102,11 +102,11 @@ steps:
         ("denied: something else", False),
         ("denied: anything", False),
         ("warning: beware", False),
-        ("granted: create Secret default/s", False),
+        ("admitted: create Secret default/s", False),
     ]
     reasons = [one[2] for one in found]
     assert "secrets are not for here" in reasons[1]
-    assert reasons[2:4] == ["the request was granted", "there was no warning"]
+    assert reasons[2:4] == ["the request was admitted", "there were no warnings"]
     assert "secrets are not for here" in reasons[4]
 
 
@@ -132,7 +132,7 @@ expect:
 """) == [
         ("eventually: ConfigMap m with data", True, ""),
         ("eventually within 3s: ConfigMap m with data", False, "there is no ConfigMap m"),
-        ("never: ConfigMap m with data", False, "ConfigMap default/m fits"),
+        ("never: ConfigMap m with data", False, "ConfigMap default/m matches"),
         ("never within 3s: ConfigMap m with data", True, ""),
         ("finally: ConfigMap m with data", False, "there is no ConfigMap m"),
         ("gone: ConfigMap m with data", True, ""),
@@ -152,7 +152,7 @@ steps:
             False,
             "ConfigMap default/m: `data.a` is `z`, not `x`",
         ),
-        ("gone: ConfigMap m", False, "ConfigMap default/m is there"),
+        ("gone: ConfigMap m", False, "ConfigMap default/m still exists"),
     ]
 
 
@@ -177,7 +177,7 @@ steps:
 - as: system:serviceaccount:ci:bot
   create: {MAPS}}}
 """)
-    assert found[:2] == ("granted: create ConfigMap default/m", False)
+    assert found[:2] == ("admitted: create ConfigMap default/m", False)
     assert 'User "system:serviceaccount:ci:bot" cannot create resource "configmaps"' in found[2]
 
 
@@ -260,7 +260,7 @@ def test_a_policy_whose_namespace_comes_with_the_resources_says_what_to_do(
     assert all(
         one.endswith(
             'namespaces "shop" not found; its Namespace is created after the policies: '
-            "give it with --object to have it before"
+            "pass it with --object to create it first"
         )
         for one in refused
     )
@@ -336,10 +336,10 @@ def test_a_run_that_is_stopped_says_so_and_meets_nothing_that_its_end_would_tell
     assert len(simulation.cut.steps) == 1
     (hazard,) = [one for one in simulation.hazards if one.code == "KH014"]
     assert hazard.level == "error"
-    assert "1 step was not played" in hazard.message
+    assert "1 step was not run" in hazard.message
     assert hazard.location == simulation.cut.steps[0]
-    stopped = "the run was stopped before its end"
-    unplayed = "its step was not played: the run was stopped before"
+    stopped = "the run was stopped before it ended"
+    unplayed = "its step was not run: the run was stopped before it"
     assert [(one.met, one.reason) for one in simulation.expectations] == [
         (False, stopped),
         (True, ""),
@@ -379,7 +379,7 @@ steps:
         ("gone within 1s: ConfigMap m", True, ""),
     ]
     assert expected(f"steps: [{{expect: {gone}}}]") == [
-        ("gone within 1s: ConfigMap m", False, "it was never there"),
+        ("gone within 1s: ConfigMap m", False, "it never existed"),
     ]
 
 

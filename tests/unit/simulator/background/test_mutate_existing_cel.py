@@ -222,7 +222,7 @@ def test_a_target_that_cannot_be_evaluated_is_left_and_counts_as_done(
     assert (attempt.outcome, attempt.given_up) == ("done", False)
     (failure_reason,) = (one for one in attempt.failure_reasons if one.object.name == "there")
     assert failure_reason.message == (
-        "ConfigMap shop/there is left as it is: failed to evaluate policy: no such key: c"
+        "ConfigMap shop/there is left unchanged: failed to evaluate policy: no such key: c"
     )
     assert failure_reason.wanted_by == "mut"
 
@@ -314,7 +314,10 @@ def test_a_pod_is_resized_through_its_subresource(put, mutating, obj, admin):
 def test_update_requests_say_what_they_are_for(put, mutating, obj, told):
     put(mutating(), obj("Secret", "trigger", "shop"))
     found = [one.message for one in told("attempt")]
-    assert found == ["attempt 1 of 5 for what is there", "attempt 1 of 5 for Secret shop/trigger"]
+    assert found == [
+        "attempt 1 of 5 for existing objects",
+        "attempt 1 of 5 for Secret shop/trigger",
+    ]
     assert {one.policies for one in told("attempt")} == {("mut",)}
 
 

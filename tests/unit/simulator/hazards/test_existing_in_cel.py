@@ -95,7 +95,7 @@ def test_a_target_that_cannot_be_evaluated(run, mutating, there, value, fails):
     assert bool(found) is fails
     for one in found:
         assert (one.level, one.policies) == ("error", ("mut",))
-        assert "is left as it is: failed to evaluate policy: no such key: " in one.message
+        assert "is left unchanged: failed to evaluate policy: no such key: " in one.message
         assert "orValue" in one.message
         assert one.location is not None
     if not fails:
@@ -154,5 +154,8 @@ def test_a_trigger_that_is_denied(run, mutating, obj, there, by_expression):
     assert labels(after) == ({} if by_expression else {"seen": "yes"})
     assert [one.policies for one in found] == ([("mut", "no")] if by_expression else [])
     for one in found:
-        assert "`mut` was to change existing objects for an object that `no` denied" in one.message
+        assert (
+            "`mut` was triggered to change existing objects for an object that `no` denied"
+            in one.message
+        )
         assert one.location is not None

@@ -163,10 +163,10 @@ def test_background_on_is_advised_only_where_it_would_be_taken(run, generating, 
     policy = generating()
     policy["spec"]["background"] = False
     (hazard,) = run([policy], pod()).hazards
-    assert hazard.message.endswith("`background: true` is right under both")
+    assert hazard.message.endswith("`background: true` works in both cases")
     policy["spec"]["rules"][0]["match"]["any"][0]["subjects"] = [{"kind": "User", "name": "a"}]
     (hazard,) = run([policy], pod()).hazards
-    assert "`background: true` would be refused" in hazard.message
+    assert "`background: true` would be rejected" in hazard.message
 
 
 def test_name_is_read_before_it_is_made(hazards, volumes, pod):
@@ -243,11 +243,11 @@ MUTATING = {"mutate": {"patchStrategicMerge": {"metadata": {"labels": LABELS}}}}
 @pytest.mark.parametrize(
     ("rule", "policy", "level", "outcome", "end"),
     [
-        (checking("Audit"), {}, "error", "done", "is let in"),
-        (checking("Enforce"), {}, "warning", "denied", "denied for that"),
-        (checking("Enforce"), {"failurePolicy": "Ignore"}, "error", "done", "is let in"),
-        (MUTATING, {}, "warning", "denied", "denied for that"),
-        (MUTATING, {"failurePolicy": "Ignore"}, "error", "done", "is let in"),
+        (checking("Audit"), {}, "error", "done", "is admitted"),
+        (checking("Enforce"), {}, "warning", "denied", "denied because of it"),
+        (checking("Enforce"), {"failurePolicy": "Ignore"}, "error", "done", "is admitted"),
+        (MUTATING, {}, "warning", "denied", "denied because of it"),
+        (MUTATING, {"failurePolicy": "Ignore"}, "error", "done", "is admitted"),
     ],
     ids=["audit", "enforce", "ignored", "mutation", "ignored mutation"],
 )
@@ -262,7 +262,7 @@ def test_a_rule_that_cannot_be_evaluated_is_told_as_an_error(
     event = simulation.events[hazard.events[0]]
     assert (event.object.name, event.outcome) == ("p", outcome)
     assert [one.rule for one in event.unevaluated] == ["look/rule-0"]
-    assert "fails, and is let in" not in event.message
+    assert "admitted despite an Audit failure" not in event.message
 
 
 def test_a_rule_that_fails_is_no_error(hazards, cluster_policy, pod):
@@ -281,7 +281,7 @@ def test_an_error_of_a_scan_is_told_once_for_each_object(run, cluster_policy, po
     ]
     (hazard,) = (one for one in simulation.hazards if one.code == "KH027")
     assert (hazard.level.value, hazard.events) == ("warning", (scans[0].number,))
-    assert "reports have an error" in hazard.message
+    assert "reports show an error" in hazard.message
 
 
 def test_an_error_of_a_derived_rule_is_told_with_the_place_of_its_policy(
@@ -423,6 +423,6 @@ def test_a_copy_that_was_restored_is_not_followed(run, copying, obj):
 
     (hazard,) = unfollowed(gone=[copy])
     assert (hazard.policies, hazard.objects[0].namespace) == (("copy",), "shop")
-    assert "is not changed or deleted with its source" in hazard.message
+    assert "is not updated or deleted with its source" in hazard.message
     assert not unfollowed()
     assert not unfollowed(gone=[copy], update=again)
