@@ -54,7 +54,8 @@ from kyvsim.model.migration import ConversionCondition
 # Equals and NotEquals.
 
 READ_TEXTS = ConversionCondition(
-    "texts read at run time", "they hold no wildcards, which a ClusterPolicy would take as such"
+    "texts read at run time",
+    "they must not contain wildcards, which a ClusterPolicy would match as such",
 )
 
 
@@ -150,9 +151,9 @@ def _compared_constant(sign: str, key: Expr, expected: Json) -> Test:
         return _of_number(sign, key, text)
     if is_scalar(key.types) and not isinstance(expected, str):
         raise NotConvertible(
-            f"the number {text} as the bound of a quantity has no twin in CEL: the rule takes"
-            " `100m` for minutes, and refuses other units",
-            f'write it as a text: "{text}"',
+            f"the number {text} as the bound of a quantity cannot be converted to CEL: the rule "
+            "reads `100m` as minutes, and rejects other units",
+            f'write it as a string: "{text}"',
         )
     if is_scalar(key.types):
         return amount_test(key, sign, text) if parse_quantity(text) is not None else FALSE
@@ -251,7 +252,7 @@ _Holds = Callable[[Expr], Test]
 
 
 def not_in(key: Expr, value: Expr) -> Test:
-    """Return the test of the older NotIn: no key is outside of a text that is no list in JSON."""
+    """Return the test of the older NotIn: no key is outside a string that is not a JSON list."""
     if value.constant or not value.is_looked_up or not is_text(value.types) or is_list(key.types):
         return membership("exists", False, key, value)
     # The key is always evaluated: one that is missing ends in an error.
@@ -288,7 +289,7 @@ def membership(macro: str, expected: bool, key: Expr, value: Expr) -> Test:
     def ends(one: Expr) -> Test:
         return holds(one) if expected else opposite(holds(one))
 
-    # A value of which nothing is known is one thing where its name is no plural.
+    # A value of unknown type is a single item if its name is not a plural.
     is_singular = bool(key.noun) and not key.noun.endswith("s")
     if not is_list(key.types) and (key.types or is_singular):
         return ends(key)
@@ -315,7 +316,7 @@ def _takes_empty(value: Expr) -> bool:
 def _pattern_in(pattern: str, value: Expr, *, expected: bool) -> Test:
     """Return the test that some text of a value fits a key with wildcards."""
     if value.constant:
-        raise NotConvertible("two fixed sides of a condition", "leave the condition out")
+        raise NotConvertible("a condition with two fixed sides", "remove the condition")
     source = value.or_else([]) if is_list(value.types) else _listed(value)
     found = Quantified(source, "text", like("text", pattern), "exists")
     return found if expected else opposite(found)
@@ -337,8 +338,8 @@ def _among(value: Expr) -> _Holds:
     if isinstance(constant, list):
         return lambda one: _among_texts(one, [_shown(item) for item in constant])
     raise NotConvertible(
-        f"`{json.dumps(constant)}` as the value of a membership test has no twin in CEL",
-        "write a list of texts",
+        f"`{json.dumps(constant)}` as the value of a membership test cannot be converted to CEL",
+        "use a list of strings",
     )
 
 
@@ -434,7 +435,10 @@ OPERATORS: Final[Mapping[str, _Operator]] = MappingProxyType(
 _ORDERING: Final = frozenset(name for name in OPERATORS if "Than" in name)
 _AMOUNTS: Final = ConversionCondition(
     "amounts read at run time",
-    "both are numbers or quantities: durations and versions end in an error, which denies",
+    (
+        "both must be numbers or quantities: durations and versions end in an error, which "
+        "denies the request"
+    ),
 )
 _MEMBERSHIP: Final = frozenset(name for name in OPERATORS if name.endswith("In"))
 _OF_ALL: Final = frozenset({"In", "AllIn", "AllNotIn"})
@@ -530,7 +534,7 @@ def _condition(one: Json, options: _ConditionOptions, *steps: str | int) -> Fall
         operator = OPERATORS.get(name)
         if operator is None:
             what = f"the operator `{name}`" if name else "a condition without an operator"
-            raise no_twin(what, "use one of the usual operators")
+            raise no_twin(what, "use one of Kyverno's operators")
         if options.lenient:
             needs = (*key.needed(), *value.needed())
             return FallibleTest(every([*needs, operator(key.given(), value.given())]), fails=False)

@@ -143,7 +143,7 @@ def list_of(block: Json) -> str:
     """Return the list of a loop; raises NotConvertible where there is none."""
     text = text_field(block, "list")
     if not text:
-        raise NotConvertible("a loop without a list", "name the list in `list`")
+        raise NotConvertible("a loop without a list", "set `list`")
     return text
 
 

@@ -29,7 +29,7 @@ def within_place(namespace: str, scope: Scope) -> list[str]:
     if not scope.namespace:
         return [text_value(namespace, scope).text if namespace else quoted("")]
     if namespace not in {scope.namespace, "{{ request.namespace }}", "{{request.namespace}}"}:
-        raise no_twin("a look-up outside of the policy's namespace", "write a ClusterPolicy")
+        raise no_twin("a lookup outside the policy's namespace", "use a ClusterPolicy")
     return []
 
 
@@ -63,7 +63,7 @@ def variable(entry: Json, scope: Scope) -> Expr:
 
 LOOK_UP: Final = ConversionCondition(
     "cluster look-up",
-    "Kyverno may read the objects, and they are what the ClusterPolicy would read",
+    "Kyverno needs permission to read the objects, as for the ClusterPolicy",
 )
 
 
@@ -85,9 +85,9 @@ _VARIABLE: Final = re.compile(r"\{\{.*?\}\}")
 def api_call(entry: Json, scope: Scope) -> Expr:
     """Return what the API server or a service answers, or what a query finds in it."""
     if entry.get("service"):
-        raise no_twin("the call of a service", "write it with `http.Get` or `http.Post`")
+        raise no_twin("a service call", "use `http.Get` or `http.Post`")
     if entry.get("method", "GET") != "GET":
-        raise no_twin("a call that sends data", "write it with `resource.Post`")
+        raise no_twin("a call that sends data", "use `resource.Post`")
     scope.context.note(LOOK_UP)
     value = _answer(entry.get("urlPath") or "", scope)
     query = entry.get("jmesPath")
@@ -117,7 +117,7 @@ def _answer(path: str, scope: Scope) -> Expr:
     types = types_of([(version, kind_of_plural(group, rest[0]))])
     arguments = [f"'{version}'", f"'{rest[0]}'", *within_place(namespace, scope)]
     if labels and len(rest) != 1:
-        raise no_twin("a call of one object with a selector", "leave the selector out")
+        raise no_twin("a call of one object with a selector", "remove the selector")
     arguments += labels
     if len(rest) == 2:
         arguments.append(text_value(rest[1], scope).text)
@@ -153,7 +153,7 @@ def global_reference(entry: Json, scope: Scope) -> Expr:
 # `imageRegistry`: image data.
 
 _METADATA: Final = ConversionCondition(
-    "image metadata", "the registry answers both in the same way"
+    "image metadata", "the registry must return the same data for both"
 )
 
 

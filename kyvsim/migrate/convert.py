@@ -282,16 +282,17 @@ _PODS: Final = ("Pod",)
 _NO_PRECONDITIONS: Final = FallibleTest(TRUE, fails=False)
 _OTHER_OPERATIONS: Final = ConversionCondition(
     "requests of other operations",
-    "they pass: preconditions that end in an error, since something is missing, refuse them, too",
+    "they pass: preconditions that end in an error because a field is missing also deny them",
 )
 _DELETIONS: Final = ConversionCondition(
-    "deletions", "they are not asked: context entries that read `request.object` find nothing there"
+    "deletions",
+    "they are not evaluated: context entries that read `request.object` find nothing there",
 )
 _BRACES: Final = re.compile(r"\{\{.*?\}\}")
 _NEVER_FAILS: Final = ConversionCondition(
     "never fails",
-    "the rule lets everything pass, as the new policy does: `(x)` says what it is about, and `=(x)`"
-    " what has to hold",
+    "the rule allows everything, and so does the new policy: `(x)` only selects resources, "
+    "`=(x)` checks a field",
 )
 
 
@@ -323,7 +324,7 @@ def convert(
                 refused_outcome(policy.document, rule["name"], refusal.below(*RULES, index))
             )
             continue
-        except Exception as error:  # noqa: BLE001 — INVARIANT: a rule's fault is that rule's refusal
+        except Exception as error:  # noqa: BLE001 — INVARIANT: a rule's failure is that rule's refusal
             fault = NotConvertible(fault_text(error), "convert this rule by hand", (*RULES, index))
             verdicts.append(refused_outcome(policy.document, rule["name"], fault))
             continue
@@ -441,10 +442,10 @@ def _rule_body(rule: Json) -> RuleBody:
     if found is not None:
         return found
     field = next((one.field for one in rule_types_of(rule)), ())
-    what = f"`{'.'.join(field)}` is not converted yet"
+    what = f"`{'.'.join(field)}` is not supported yet"
     advice = "write the policy in CEL by hand"
     if field == ("validate", "manifests"):
-        what = "signatures of objects have no twin: nothing in CEL checks them"
+        what = "signatures of objects cannot be converted: CEL has no function to verify them"
         advice = "keep the rule in a ClusterPolicy of its own"
     raise NotConvertible(what, advice, field)
 

@@ -41,7 +41,8 @@ from kyvsim.model.policy import ExceptedRules, Policy, PolicyException
 
 _SPEC: Final = ("spec",)
 _SCANS: Final = ConversionCondition(
-    "exceptions in scans", "scans may heed it, too: exceptions in CEL have no `background`"
+    "exceptions in scans",
+    "also apply to background scans: exceptions in CEL have no `background` field",
 )
 _POD: Final = "Pod"
 
@@ -115,8 +116,8 @@ def _conversion(
         if isinstance(one.policy, Policy) and one.policy.key == entry.policy:
             return one.policy, one
     raise NotConvertible(
-        f"the policy `{entry.policy}` is not among those that are converted",
-        "give it, too: an exception names what the policy has become",
+        f"the policy `{entry.policy}` is not converted in this run",
+        "convert it in the same run: the exception has to name the converted policy",
         (*_SPEC, "exceptions", index, "policyName"),
     )
 
@@ -131,7 +132,7 @@ def _references(
     named = [place for place, some in levels.items() if some]
     if not named:
         raise NotConvertible(
-            f"no rule of `{entry.policy}` is called so", "name its rules", ("ruleNames",)
+            f"`{entry.policy}` has no such rule", "name existing rules", ("ruleNames",)
         )
     for place in named:
         if conversion.rules[place].outcome is ConversionOutcome.REFUSED:
@@ -178,8 +179,8 @@ def _conditions(
 ) -> list[tuple[str, Test]]:
     if exception.pod_security:
         raise NotConvertible(
-            "an exception from single controls has no twin for these policies",
-            "read `exceptions.allowedValues` in the policy of the control",
+            "an exception from single controls cannot be converted for these policies",
+            "use `exceptions.allowedValues` in the policy of the control",
             ("podSecurity",),
         )
     if exception.document.data["spec"].get("background") is False:

@@ -44,8 +44,8 @@ from kyvsim.patch.keyed_lists import MergeField
 _RBAC: Final = "rbac.authorization.k8s.io/v1"
 _BOUND: Final = ConversionCondition(
     "bound roles",
-    "Kyverno may list RoleBindings and ClusterRoleBindings; offline these are given, and roles that"
-    " a file tells of a user do not count",
+    "Kyverno needs permission to list RoleBindings and ClusterRoleBindings; offline, pass them "
+    "as resources (roles in a --userinfo file are ignored)",
 )
 _USER: Final = "request.?userInfo.?username.orValue('')"
 _GROUPS: Final = "request.?userInfo.?groups.orValue([])"
@@ -166,8 +166,8 @@ def _expression(one: Json, of: str) -> Test:
     }
     operator = str(one["operator"])
     if operator not in tests:
-        text = f"`{operator}` is no operator of a label selector{likely(operator, tests)}"
-        raise NotConvertible(text, f"write one of {listed(tests)}")
+        text = f"`{operator}` is not an operator of a label selector{likely(operator, tests)}"
+        raise NotConvertible(text, f"use one of {listed(tests)}")
     return tests[operator]
 
 
@@ -225,8 +225,8 @@ def filter_test(
             if field == "namespaceSelector" and _may_be_namespaces(resources):
                 if names is AT_REST or "Namespace" in _kinds_of(one):
                     raise NotConvertible(
-                        "a namespaceSelector for Namespaces themselves has no twin in CEL",
-                        "split the rule: one for Namespaces",
+                        "a namespaceSelector on Namespaces themselves cannot be converted to CEL",
+                        "split the rule: one rule for Namespaces",
                         ("resources", field),
                     )
                 # A rule with a namespaceSelector is about no Namespace.
@@ -390,8 +390,11 @@ def _only(block: BlockContext, steps: Steps, one: Json) -> tuple[dict[str, Json]
     wild = _is_wild(resources.get("selector"))
     if block.names is DELETED and wild:
         raise NotConvertible(
-            "labels with wildcards of objects that are deleted have no twin in CEL",
-            "name the operations CREATE and UPDATE",
+            (
+                "label selectors with wildcards cannot be converted to CEL for objects that are "
+                "deleted"
+            ),
+            "match only the operations CREATE and UPDATE",
             ("match", *steps, "resources", "selector"),
         )
     if block.names is DELETED and resources.get("annotations"):
@@ -438,8 +441,8 @@ def _named(
             lists.append(named_kinds(kinds, context.at(*steps)))
         elif not match.get("all"):
             raise NotConvertible(
-                "a filter without kinds cannot be said as constraints",
-                "name the kinds that are meant",
+                "a filter without kinds cannot be converted to match constraints",
+                "name the kinds",
                 ("match", *steps),
             )
     if match.get("all") and lists:

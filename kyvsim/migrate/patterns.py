@@ -64,7 +64,7 @@ def _over_all(loops: list[Quantified], context: ConversionContext, nested: bool)
 
 _KEYS: Final = ConversionCondition(
     "wildcard keys",
-    "of the keys that fit a wildcard every one counts; the ClusterPolicy looks at the first only",
+    "every key that matches a wildcard is checked; the ClusterPolicy only checks the first",
 )
 
 TextTest: TypeAlias = Callable[[str, Expr, bool], Test | None]
@@ -95,7 +95,7 @@ class PatternTest(NamedTuple):
     lists: tuple[ListGuard, ...] = ()
     first: tuple[Test, ...] = ()
     """Those of the tests that are made before lists are looked at: they fail even where nothing is
-    asked of any element.
+    checked for any element.
 
     upstream: pkg/engine/validate (validateMap), where anchors come before other keys
     """
@@ -241,7 +241,7 @@ def _of_member(text: str, pattern: Json, value: Expr, around: PatternContext) ->
         anchor = parse_anchor(text)
         sign, key = (None, text) if anchor is None else anchor
         if "{{" in key:
-            raise _no_twin("a key with a variable", "name the key, or ask with deny conditions")
+            raise _no_twin("a key with a variable", "name the key, or use deny conditions")
         if has_wildcard(key):
             return _of_wildcard_key((sign, key), pattern, value, around)
         child = value.child(key)
@@ -249,7 +249,7 @@ def _of_member(text: str, pattern: Json, value: Expr, around: PatternContext) ->
             return _convert(pattern, child, around)
         emit = _ANCHORS.get(sign)
         if emit is None:
-            advice = "leave it out: it adds fields in mutate rules only"
+            advice = "remove it: it only adds fields in mutate rules"
             raise _no_twin(f"the anchor `{text}`", advice)
         return emit(pattern, child, around)
 
@@ -301,7 +301,7 @@ def _guard(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
     """Return the guard of `(key)` and `<(key)`: the rest applies only where they hold."""
     within = _convert(pattern, value, around)
     if within.guards or within.lists:
-        raise _no_twin("a condition inside of a condition", "split the rule in two")
+        raise _no_twin("a condition inside a condition", "split the rule in two")
     test = every(_joined(within.tests, around))
     there = TRUE if within.insists else value.is_there()
     return PatternTest(guards=(every([there, test]),))
@@ -316,7 +316,9 @@ def _global(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
 def _existence(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
     """Return the test of `^(key)`: for each pattern an element that fits."""
     if not isinstance(pattern, list) or not all(isinstance(one, dict) for one in pattern):
-        raise _no_twin("`^()` over what is no list of maps", "write a list of maps below it")
+        raise _no_twin(
+            "`^()` over a value that is not a list of maps", "write a list of maps below it"
+        )
     tests = []
     for index, one in enumerate(pattern):
         name = name_for_element(value.noun, around.taken)
@@ -367,10 +369,10 @@ def _of_list(
     pattern: list[Json], value: Expr, around: PatternContext, *, if_missing: bool
 ) -> PatternTest:
     if not pattern:
-        raise _no_twin("an empty list", "ask for its size with a deny condition")
+        raise _no_twin("an empty list", "check its size with a deny condition")
     first = pattern[0]
     if isinstance(first, list):
-        raise _no_twin("a list of lists", "ask with deny conditions")
+        raise _no_twin("a list of lists", "use deny conditions")
     name = name_for_element(value.noun, around.taken)
     applies: Test = TRUE
     if isinstance(first, dict):
@@ -413,4 +415,4 @@ def _joined(tests: Iterable[Test], around: PatternContext) -> list[Test]:
 
 
 def _no_twin(what: str, advice: str) -> NotConvertible:
-    return NotConvertible(f"{what} has no twin in CEL", advice)
+    return NotConvertible(f"{what} cannot be converted to CEL", advice)

@@ -326,8 +326,8 @@ def _annotations(pod: PodExpressions) -> Test:
     for one in pod.own:
         if one.field.startswith(_ANNOTATIONS):
             raise NotConvertible(
-                f"an exclusion of `{one.field}` has no twin in CEL",
-                "exclude the control as a whole, or test the annotation in an expression by hand",
+                f"an exclusion of `{one.field}` cannot be converted to CEL",
+                "exclude the whole control, or test the annotation in an expression by hand",
                 ("exclude", one.place, "restrictedField"),
             )
     profile = f"{pod.annotations}[key]"

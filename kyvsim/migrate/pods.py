@@ -32,8 +32,8 @@ from kyvsim.model.migration import ConversionCondition
 
 _WHICH_ONE = ConversionCondition(
     "containers let pass",
-    "an exclusion without images lets one of the containers pass, which one depends on the order"
-    " of exclusions: the new policy takes one of those whose images are not excluded",
+    "an exclusion without images exempts one of the containers, depending on the order of "
+    "exclusions: the new policy takes one whose images are not excluded",
 )
 
 Fits: TypeAlias = Callable[[Sequence[str]], Test]

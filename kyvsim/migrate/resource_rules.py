@@ -52,7 +52,7 @@ class Operations(NamedTuple):
             usual = (*self.usual, "CONNECT")
         found = [one for one in listed or usual if one in self.allowed and one in usual]
         if not found:
-            raise NotConvertible("no operation is left for the rule", "leave the rule out")
+            raise NotConvertible("the rule matches no operation", "remove the rule")
         return found
 
 
@@ -102,14 +102,14 @@ def _allowed(condition: Json) -> frozenset[str] | None:
 
 _GUESSED: Final = ConversionCondition(
     "guessed resource names",
-    "the cluster calls the custom resources as their kinds suggest, in whatever group",
+    "the cluster must use the plural that the kind suggests, in whatever group",
 )
 _NO_TYPES: Final = ConversionCondition(
     "custom resources",
-    "their fields have the types that the rule takes them to have: nothing is known of them here",
+    "their fields must have the types that the rule expects: their schemas are not known here",
 )
 _ALL_KINDS: Final = ConversionCondition(
-    "all kinds", "subresources that a wildcard would match too are left out or let in differently"
+    "all kinds", "subresources that a wildcard also matches are excluded or admitted differently"
 )
 _PARTS: Final = ConversionCondition(
     "subresources", "only a cluster sends requests for subresources"

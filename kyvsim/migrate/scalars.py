@@ -218,7 +218,7 @@ def _is_duration(operand: str, types: Types) -> bool:
     """Return whether an amount is compared as a duration.
 
     `10m` is a duration and a quantity. Where a field takes quantities only, minutes are in the
-    order of thousandths, and what has no unit is no duration.
+    order of thousandths, and a number without a unit is not a duration.
     """
     if operand == "0" or parse_duration(operand) is None:
         return False

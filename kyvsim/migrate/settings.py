@@ -92,8 +92,8 @@ def variants_of(rule: Json, spec: Json) -> list[ActionVariant]:
     if not isinstance(body, dict):
         if rule.get("verifyImages") and spec.get("validationFailureActionOverrides"):
             raise NotConvertible(
-                "an action of an image rule for some namespaces only is not converted",
-                "write one policy for each action, and name the namespaces in its match block",
+                "converting an action of an image rule for some namespaces only is not supported",
+                "use one policy for each action, and match its namespaces",
             )
         return [ActionVariant(rule)]
     overrides = (
@@ -140,17 +140,17 @@ API_VERSION: Final = f"{CEL_GROUP}/v1"
 
 _EXISTING: Final = ConversionCondition(
     "existing violations",
-    "objects that break the rule already can no longer be changed without mending them",
+    "non-compliant objects can no longer be updated until fixed",
 )
 _REPLICATION: Final = ConversionCondition(
-    "ReplicationControllers", "none are used: no policy in CEL is derived for them"
+    "ReplicationControllers", "none are used: CEL policies have no variant for them"
 )
 _ONE_RULE: Final = ConversionCondition(
-    "applyRules: One", "the rules do not depend on each other: each of them is asked"
+    "applyRules: One", "rules must not depend on each other: all of them are evaluated"
 )
 _WEBHOOK: Final = ConversionCondition(
     "webhook conditions",
-    "they count in scans, too, where those of the old policy's webhook do not",
+    "they also apply to scans, unlike those of the old policy's webhook",
 )
 _OWN: Final = frozenset({ANNOTATION, "kubectl.kubernetes.io/last-applied-configuration"})
 """Annotations that do not apply to the new policy."""

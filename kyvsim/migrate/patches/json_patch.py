@@ -42,11 +42,11 @@ WIDTH: Final = 72
 """How long a line may be."""
 ORDER: Final = ConversionCondition(
     "order of elements",
-    "lists of which some elements change keep their order, and what is new stands at the end",
+    "lists that only partly change keep their order, and new elements are appended",
 )
 FIRST: Final = ConversionCondition(
     "additions in lists",
-    "each element gets what it lacks; in the rule the first one decides for all of them",
+    "each element gets what it lacks; in the rule the first element decides for all",
 )
 
 
@@ -167,7 +167,7 @@ def optional_text(data: Json, around: PatchContext) -> str:
 
 def no_twin(what: str, advice: str = "write this patch by hand") -> NotConvertible:
     """Return that a part of a patch has no twin."""
-    return NotConvertible(f"{what} has no twin in a MutatingPolicy", advice)
+    return NotConvertible(f"{what} cannot be converted to a MutatingPolicy", advice)
 
 
 def struct(name: str, fields: list[str], opening: str = "{", closing: str = "}") -> str:
@@ -196,7 +196,7 @@ def indented(text: str) -> str:
 
 _BARE: Final = ConversionCondition(
     "texts in JSON patches",
-    "a variable without quotes is never a text that YAML would read as something else",
+    "variables without quotes must not contain text that YAML reads as another type",
 )
 _MARK: Final = "KYVSIM{}MARK"
 _MARKS: Final = re.compile(r"KYVSIM(\d+)MARK")
@@ -219,7 +219,7 @@ def operations_of(text: Json, scope: Scope) -> list[Mapping[str, Json]]:
     Texts in them keep their variables.
     """
     if not isinstance(text, str):
-        raise no_twin("a JSON patch that is no text")
+        raise no_twin("a JSON patch that is not a string")
     variables = find_variables(text)
     marked, quotes = text, []
     for number, one in reversed(list(enumerate(variables))):
@@ -227,17 +227,19 @@ def operations_of(text: Json, scope: Scope) -> list[Mapping[str, Json]]:
         quotes.append(marked[one.start - 1 : one.start] + marked[end : end + 1] in {"''", '""'})
         marked = marked[: one.start] + _MARK.format(number) + marked[end:]
     if _MARKS.fullmatch(marked.strip()):
-        raise no_twin("a JSON patch that an expression makes as a whole", "list its operations")
+        raise no_twin(
+            "a JSON patch that is computed by an expression as a whole", "list its operations"
+        )
     if "{{" in marked:
-        raise no_twin("a variable inside of a variable", "give the inner one a context entry")
+        raise no_twin("a variable inside a variable", "move the inner one to a context entry")
     try:
         found = load_one(marked)
     except YamlError as error:
-        raise no_twin(f"a text that cannot be read as operations ({error})") from None
+        raise no_twin(f"a string that cannot be parsed as operations ({error})") from None
     texts = [one.text for one in variables]
     operations = _filled(found, texts, quotes[::-1], scope)
     if not isinstance(operations, list):
-        raise no_twin("a JSON patch that is no list of operations")
+        raise no_twin("a JSON patch that is not a list of operations")
     for one in operations:
         _check(one)
     return operations
@@ -249,7 +251,7 @@ def _check(operation: Json) -> None:
         raise no_twin(f"the operation `{name}`", "use one of RFC 6902")
     missing = next((one for one in _NEEDED[name] if one not in operation), "")
     if missing:
-        raise no_twin(f"`{name}` without `{missing}`", "say where it is made")
+        raise no_twin(f"`{name}` without `{missing}`", f"add `{missing}`")
 
 
 def _filled(value: Json, texts: list[str], quoted: list[bool], scope: Scope) -> Json:
@@ -454,10 +456,10 @@ def _each(loop: PatchLoop, operations: list[PatchExpression]) -> str:
 
 _TESTS: Final = ConversionCondition(
     "failed tests",
-    "where a `test` of the patch fails the object stays as it is; the rule ends in an error",
+    "if a `test` of the patch fails, the object stays unchanged; the rule ends in an error",
 )
 _KEYS: Final = ConversionCondition(
-    "keys with variables", "no slash and no tilde stands in what becomes a part of a path"
+    "keys with variables", "variables in a path must not contain a slash or a tilde"
 )
 
 
@@ -567,9 +569,9 @@ def _is_there(place: PatchTarget, patch: _Patch) -> Test:
     if not place.value.may_miss:
         return TRUE
     if any(steps[: len(one)] == one and steps != one for one in patch.shifted):
-        raise no_twin("an element behind another one that comes or goes", "write two rules")
+        raise no_twin("an element after another one that is added or removed", "use two rules")
     if "'~1'" in place.path and not isinstance(place.way[-1], str):
-        raise no_twin("an escaped key", "write the key as it is").below("path")
+        raise no_twin("an escaped key", "write the key unescaped").below("path")
     return place.value.is_there()
 
 
@@ -617,7 +619,7 @@ def _container(step: Step) -> str:
         return "{}"
     if isinstance(step, str) and step in {"0", LAST, END}:
         return "[]"
-    raise no_twin("a place in a list that may be missing", "add the list first").below("path")
+    raise no_twin("a list element that may be missing", "add the list first").below("path")
 
 
 def _nested(steps: Sequence[Step], value: str) -> str:

@@ -64,7 +64,7 @@ class MergeKey(NamedTuple):
     """A key of a merge."""
 
     sign: str | None
-    """The anchor's sign, None where it is no anchor."""
+    """The anchor's sign, None if it is not an anchor."""
     name: str
 
     @property
@@ -79,7 +79,7 @@ def key_of(text: str) -> MergeKey:
     if anchor is None:
         return MergeKey(None, text)
     if anchor.sign not in CONDITIONS | {ADDITION}:
-        raise no_twin(f"the anchor `{text}`", "ask in a precondition")
+        raise no_twin(f"the anchor `{text}`", "use a precondition")
     return MergeKey(anchor.sign, anchor.key)
 
 
@@ -100,14 +100,14 @@ def condition_test(data: Json, value: Expr, around: PatchContext) -> Test:
         expected = text_value(data, around.scope)
         return every([value.is_there(), Relation(value.text, "==", expected.tight(5))])
     if isinstance(data, list):
-        raise no_twin("a condition on a list", "ask in a precondition")
+        raise no_twin("a condition on a list", "use a precondition")
     if not isinstance(data, dict):
         return scalar_test(data, value, if_missing=False)
     if adds(data) or not data:
         return value.is_there()
     if any(parse_anchor(key) for key in data) or not all(map(_is_fixed, data.values())):
         # The map below the condition is merged, too, with its wildcards.
-        raise no_twin("a condition on a map with anchors or wildcards", "ask in a precondition")
+        raise no_twin("a condition on a map with anchors or wildcards", "use a precondition")
     context = PatternContext(around.scope.context, lambda *_: None, around.scope.taken)
     return every(pattern_tests(data, value, context))
 
@@ -161,17 +161,17 @@ def element_patch(patch: Json, keys: tuple[str, ...]) -> ListElement:
     Raises NotConvertible for what has no twin.
     """
     if not isinstance(patch, dict):
-        raise no_twin("an element without a name in a list that merges by names")
+        raise no_twin("an element without a name in a list that is merged by name")
     signs = {text: key_of(text) for text in patch}
     names = {one.name: patch[text] for text, one in signs.items() if one.name in keys}
     is_loops = keys == (_NAME,) and str(names.get(_NAME)).replace(" ", "") == _OF_LOOP
     is_condition = any(one.sign is not None for one in signs.values())
     if is_condition and not is_loops and keys != (_NAME,):
-        raise no_twin("anchors in an element that has no name", "name what is meant")
+        raise no_twin("anchors in an element without a name", "name the element")
     everywhere = {one.name: patch[text] for text, one in signs.items() if one.sign == GLOBAL}
     if everywhere and len(everywhere) < len(patch):
         # Kyverno merges nothing into such elements.
-        raise no_twin("an element with a global condition and more", "ask in a precondition")
+        raise no_twin("an element with a global condition and more", "use a precondition")
     rest = {
         text: data
         for text, data in patch.items()
@@ -182,7 +182,7 @@ def element_patch(patch: Json, keys: tuple[str, ...]) -> ListElement:
         and not (signs[text].is_condition and data == "*" and signs[text].name == _NAME)
     }
     if not is_condition and not is_loops and not names:
-        raise no_twin("an element without a name in a list that merges by names")
+        raise no_twin("an element without a name in a list that is merged by name")
     return ListElement(
         patch,
         names,
@@ -287,7 +287,7 @@ def _operations(name: str, part: _FieldPatch, value: str, test: Test) -> list[Pa
     once = loop is not None and place.is_fixed
     if loop is not None and once and reads(loop, f"{value} {one_line(test)}"):
         if place.way[-1] != END:
-            raise no_twin("a field that each element of a loop sets anew")
+            raise no_twin("a field that each iteration of a loop overwrites")
         once = False
     return [PatchExpression(operation(name, place, value), test, once=once)]
 
@@ -302,7 +302,7 @@ def _bare(data: Json) -> Json:
     for text, one in data.items():
         key = key_of(text)
         if key.is_condition:
-            raise no_twin(f"the anchor `{text}` below what may be missing")
+            raise no_twin(f"the anchor `{text}` below a field that may be missing")
         if one is not None and text != DIRECTIVE:
             found[key.name] = _bare(one)
             if one and not found[key.name]:
@@ -325,7 +325,7 @@ def _list_patches(
 ) -> list[PatchExpression]:
     keys = {one.keys for one in part.merges}
     if len(keys) > 1:
-        raise no_twin("a list that merges in several ways", "write a rule for each kind")
+        raise no_twin("a list that is merged in several ways", "use a rule for each kind")
     (named,) = keys or {None}
     if only_new or named is None or data[:1] == [{DIRECTIVE: "replace"}]:
         if any(
@@ -355,7 +355,7 @@ def _keyed(
     elements = [element_patch(one, named) for one in data]
     gone = [one for one in elements if one.is_deleted]
     if gone and len(gone) < len(elements):
-        raise no_twin("elements that go beside others that come", "write two rules")
+        raise no_twin("elements that are removed while others are added", "use two rules")
     there = opposite(missing)
     given = part._replace(place=part.place._replace(value=part.place.value.given()))
     if gone:
@@ -465,7 +465,7 @@ def merged_object(patch: Mapping[str, Json], root: Expr, around: PatchContext) -
     loop = around.loop
     if loop is not None and place.loose:
         if any(reads(loop, one) for one in place.loose):
-            raise no_twin("a field that each element of a loop sets anew")
+            raise no_twin("a field that each iteration of a loop overwrites")
         kept = any_kept(loop)
         text = text if kept == TRUE else f"{enclosed(kept, OR)} ? {text} : Object{{}}"
     return Patched(text, tuple(place.guards))
@@ -502,7 +502,7 @@ def _field(text: str, data: Json, place: _MergeTarget) -> list[str]:
 def _shown(key: str, place: _MergeTarget) -> str:
     if "{{" in key:
         if not _is_open(place.value.types):
-            raise no_twin("a variable as the name of a field", "write a JSON patch")
+            raise no_twin("a variable as a field name", "use a JSON patch")
         return text_value(key, place.around.scope).text
     return key if is_name(key) and not _is_open(place.value.types) else quoted(key)
 
@@ -542,7 +542,7 @@ def _entries(data: Mapping[str, Json], place: _MergeTarget, loop: PatchLoop) -> 
     found = place._replace(loose=[])
     body = struct("", _object_fields(data, found))
     if not all(reads(loop, one.split(": ")[0]) for one in _object_fields(data, found)):
-        raise no_twin("keys of which some change in a loop", "write two rules")
+        raise no_twin("keys that partly change in a loop", "use two rules")
     kept = "" if loop.condition == TRUE else f" {one_line(loop.condition)},"
     names = f"{loop.counter.text}, {loop.element.text}"
     return f"{loop.source}.transformMapEntry({names},{kept}\n{indented(body)}\n)"
@@ -637,7 +637,7 @@ def _literal_element(patch: ListElement, place: _MergeTarget) -> str:
     if any(one.mapping is not None and one.mapping.atomic for one in element.value.types):
         raise Atomic
     if any(key_of(key).sign is not None for key in patch.data):
-        raise no_twin("an anchor in an element that is named", "name the element in a condition")
+        raise no_twin("an anchor in a named element", "name the element in a condition")
     return struct(place.name, _object_fields(patch.data, element))
 
 

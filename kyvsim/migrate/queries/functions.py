@@ -47,7 +47,7 @@ def _duration(duration: str) -> Expr:
 
 def _since(layout: Expr, start: Expr, end: Expr) -> Expr:
     if layout.constant != ("",):
-        raise no_twin("a time in another layout than that of RFC 3339")
+        raise no_twin("a time in a layout other than RFC 3339")
     last = _NOW if end.constant == ("",) else _moment(end)
     return _duration(f"{last} - {_moment(start)}")
 
@@ -151,7 +151,7 @@ def _regex_match(pattern: Expr, text: Expr) -> Expr:
 
 def _regex_replace_all(pattern: Expr, text: Expr, replacement: Expr) -> Expr:
     if not replacement.constant:
-        raise no_twin("a replacement that is no fixed text")
+        raise no_twin("a replacement that is not a fixed string")
     sign = re.sub(r"\$\{?(\d+)\}?", r"\\\1", str(replacement.constant[0]))
     subject = text.tight() if is_text(text.types) else f"string({text.text})"
     return Expr(f"regex.replace({subject}, {pattern.text}, {quoted(sign)})", TEXT)
@@ -173,7 +173,7 @@ def _number(name: str, value: Expr) -> Expr:
 
 def _reverse(value: Expr) -> Expr:
     if not is_list(value.types):
-        raise no_twin("`reverse` of a text")
+        raise no_twin("`reverse` of a string")
     return Expr(f"{value.tight()}.reverse()", value.types, noun=value.noun)
 
 

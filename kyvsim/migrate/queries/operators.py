@@ -121,7 +121,7 @@ def either(tree: Tree, scope: Scope) -> Expr:
         return _unless_no_element(first, second)
     if not first.may_miss:
         if is_text(first.types):
-            raise no_twin("`||` between two texts")
+            raise no_twin("`||` between two strings")
         return first
     if second.may_miss:
         optional = f"{first.optional}.or({second.optional})"
@@ -137,8 +137,8 @@ def _or_constant(first: Expr, second: Expr) -> Expr:
     if default and (is_bool(first.types) or (default is True and not first.types)):
         # In JMESPath `false` counts as missing: the default replaces it, too.
         raise no_twin(
-            "`||` behind a truth value, of which it replaces `false` as well",
-            "compare the field itself, or ask whether it is `false`",
+            "`||` after a boolean, which also replaces `false`",
+            "compare the field itself, or test for `false`",
         )
     if (is_list(first.types) or first.soft) and not default:
         soft = first.or_else([])
@@ -240,7 +240,7 @@ def flatten(tree: Tree, scope: Scope) -> Expr:
     if value.parts:
         found = list(value.parts)
         if not all(is_list(one.types) for one in found):
-            raise no_twin("`[a, b][]` of what may be no lists")
+            raise no_twin("`[a, b][]` of values that may not be lists")
         parts = [_source(one) for one in found]
         if scope.patching:
             text = " + ".join(parts)

@@ -73,7 +73,7 @@ def field(tree: Tree, scope: Scope) -> Expr:
 def _chosen(key: str, scope: Scope) -> Expr:
     """Return the field whose name comes from other variables."""
     if scope.current is None or scope.current.text.startswith("request"):
-        raise no_twin("a name that another variable tells", "name the field")
+        raise no_twin("a name that is computed by another variable", "name the field")
     return scope.current.entry(marked_text(key, scope).text)
 
 
@@ -91,8 +91,8 @@ def _named(key: str, scope: Scope) -> Expr:
     if key == "images":
         raise no_twin(
             "`images`",
-            "read `image(...)` of each container, which fills in `library/` where a rule does not,"
-            " or write an ImageValidatingPolicy",
+            "use `image(...)` of each container, which adds `library/` where a rule does not, "
+            "or an ImageValidatingPolicy",
         )
     if not key:
         return constant(None)  # `x || ""`: a name that nothing has, and not an empty text
@@ -105,7 +105,7 @@ def _of_request(key: str, scope: Scope) -> Expr:
     if scope.at_rest:
         if key == "namespace":
             return scope.object.child("metadata").child("namespace")
-        raise no_twin(f"`request.{key}`", "read `target`: there is no request")
+        raise no_twin(f"`request.{key}`", "use `target`: there is no request")
     if key == "object":
         return scope.object
     if key == "oldObject":
@@ -116,7 +116,7 @@ def _of_request(key: str, scope: Scope) -> Expr:
         return Expr(f"request.{key}", UNKNOWN, noun=key)
     if key == "dryRun":
         return Expr("request.dryRun")
-    raise no_twin(f"`request.{key}`", "ask for groups or names of users instead")
+    raise no_twin(f"`request.{key}`", "use groups or names of users instead")
 
 
 def subexpression(tree: Tree, scope: Scope) -> Expr:
@@ -148,7 +148,7 @@ def _called(step: Tree, value: Expr, scope: Scope) -> Expr:
 def identity(_: Tree, scope: Scope) -> Expr:
     """Return the current value."""
     if scope.current is None:
-        raise no_twin("`@` outside of a list")
+        raise no_twin("`@` outside a list")
     return scope.current
 
 
@@ -260,7 +260,7 @@ def text_pieces(text: str, scope: Scope) -> list[str | Expr]:
     variables = find_variables(text)
     pieces = plain_pieces(text, variables) if variables else [text]
     if any(map(_is_open, [*pieces, *(one.expression for one in variables)])):
-        raise no_twin("a variable that does not end")
+        raise no_twin("a variable that is not closed")
     found: list[str | Expr] = []
     for number, piece in enumerate(pieces):
         if number:

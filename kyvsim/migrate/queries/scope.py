@@ -32,7 +32,11 @@ from kyvsim.model.migration import ConversionCondition
 Tree: TypeAlias = dict[str, Any]
 
 USER_KNOWN: Final = ConversionCondition(
-    "user known", "who asks is known: offline only where a file says so, in a scan never"
+    "user known",
+    (
+        "the requesting user is always known at admission, offline only with --userinfo, and "
+        "never in scans"
+    ),
 )
 
 
@@ -75,7 +79,7 @@ class Scope(NamedTuple):
 
 def no_twin(what: str, advice: str = "rewrite the expression by hand") -> NotConvertible:
     """Return that a part of an expression has no twin."""
-    return NotConvertible(f"{what} has no twin in CEL", advice)
+    return NotConvertible(f"{what} cannot be converted to CEL", advice)
 
 
 # Fixed values.
@@ -107,8 +111,8 @@ def tree_of(text: str) -> Tree:
         return parse(text.strip())
     except QuerySyntaxError as error:
         if "⟦" in text or "{{" in text:
-            what = "a variable inside of a variable that is no part of a literal or a name"
-            raise no_twin(what, "give the inner one a context entry") from None
+            what = "a variable inside a variable that is not part of a literal or a name"
+            raise no_twin(what, "move the inner one to a context entry") from None
         raise no_twin(f"`{text.strip()}`: {error.message}") from None
 
 
@@ -133,7 +137,7 @@ def shown(value: Expr) -> str:
 
 # Variables inside of variables: their values become part of the outer expression.
 #
-# Kyverno fills in the inner ones first, as text. A mark stands for each of them while the outer
+# Kyverno fills in the inner ones first, as text. A marker replaces each of them while the outer
 # query is read; where a mark is a part of a literal or of a name, it is the value again.
 
 _INNERMOST: Final = re.compile(r"(?<!\\)\{\{-?\s*([^{}]*?)\s*\}\}")

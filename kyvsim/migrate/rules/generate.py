@@ -126,17 +126,17 @@ def target_of(pattern: Mapping[str, Json]) -> GenerateTarget:
 def described(pattern: Mapping[str, Json]) -> dict[str, Json]:
     """Return the object that `data` of a pattern describes, with variables: named as its target.
 
-    Raises NotConvertible where there is no object.
+    Raises NotConvertible if there is no object.
     """
     data, target = pattern.get("data"), target_of(pattern)
     if data is not None and not isinstance(data, dict):
-        raise no_twin("data that is no map", "write the fields of the object").below("data")
+        raise no_twin("data that is not a map", "write the fields of the object").below("data")
     group = split_api_version(target.api_version)[0]
     if "{{" not in target.api_version + target.kind and not target.name:
-        raise no_twin("an object without a name", "name it").below("name")
+        raise no_twin("an object without a name", "set its name").below("name")
     if target.namespace and not is_namespaced(group, target.kind, {}):
         raise no_twin(
-            f"a {target.kind} in a namespace", "leave `namespace` out: it lies in none"
+            f"a {target.kind} in a namespace", "remove `namespace`: the kind is cluster-scoped"
         ).below("namespace")
     data = data or {}
     named = {
@@ -158,9 +158,9 @@ def applied(objects: str, namespace: str, scope: Scope) -> str:
     """
     if scope.namespace:
         if namespace != scope.namespace:
-            raise no_twin(
-                "an object outside of the policy's namespace", "write a ClusterPolicy"
-            ).below("namespace")
+            raise no_twin("an object outside the policy's namespace", "use a ClusterPolicy").below(
+                "namespace"
+            )
         return f"generator.Apply({objects})"
     where = text_value(namespace, scope).text if namespace else quoted("")
     return struct("generator.Apply", [where, objects], opening="(", closing=")")
@@ -168,15 +168,15 @@ def applied(objects: str, namespace: str, scope: Scope) -> str:
 
 def no_twin(what: str, advice: str) -> NotConvertible:
     """Return that a part of a generate rule has no twin."""
-    return NotConvertible(f"{what} has no twin in a GeneratingPolicy", advice)
+    return NotConvertible(f"{what} cannot be converted to a GeneratingPolicy", advice)
 
 
 # `clone` and `cloneList` → objects of the cluster, made again elsewhere.
 
 _RENAMED: Final = ConversionCondition(
     "renamed copies",
-    "a copy with another name is made of the fields of the source: Kyverno does not follow changes"
-    " of the source",
+    "a copy with another name is built from the fields of the source: Kyverno does not update "
+    "it when the source changes",
 )
 _WRITTEN: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 
@@ -191,7 +191,7 @@ def copied(pattern: Mapping[str, Json], scope: Scope) -> str:
         target.api_version, target.kind, str(clone.get("namespace") or ""), str(clone["name"])
     )
     if "{{" in target.api_version + target.kind:
-        raise no_twin("a copy of a kind that is chosen at run time", "write a rule for each kind")
+        raise no_twin("a copy whose kind is computed at evaluation", "use a rule for each kind")
     scope.context.note(LOOK_UP)
     name = text_value(source.name, scope).text
     held = f"resource.Get({', '.join([*source.query(scope), name])})"
@@ -215,7 +215,7 @@ def copied_by_label(pattern: Mapping[str, Json], scope: Scope) -> list[str]:
         kind = parse_kind_selector(text)
         group = "" if kind.group == "*" else kind.group
         if "*" in kind.version or kind.subresource:
-            raise no_twin(f"copies of `{text}`", "name version and kind").below("cloneList")
+            raise no_twin(f"copies of `{text}`", "set version and kind").below("cloneList")
         version = f"{group}/{kind.version}".lstrip("/")
         place = str(clones.get("namespace") or "")
         source = GenerateTarget(version, kind.kind, place, "")
@@ -237,7 +237,7 @@ def _listed(source: GenerateTarget, selector: Json, scope: Scope) -> str:
     if not any(rest.values()):
         return f"{text}.items"
     if "{{" in str(rest):
-        raise no_twin("a selector with variables", "name the labels as `matchLabels`")
+        raise no_twin("a selector with variables", "use `matchLabels`")
     test = selector_test(rest, "source")
     return f"dyn({text}).items.filter(source, {one_line(test)})"
 
@@ -247,8 +247,8 @@ def _renamed(held: str, target: GenerateTarget, scope: Scope) -> str:
     fields = field_names(types_of([(target.api_version, target.kind)]))
     if not fields:
         raise no_twin(
-            "a copy with another name of an object whose fields are not known",
-            "name the copy as its source, or write its fields as `data`",
+            "a copy with a different name of an object whose fields are not known",
+            "give the copy the name of its source, or write its fields as `data`",
         ).below("name")
     scope.context.note(_RENAMED)
     place = [f"'namespace': {text_value(target.namespace, scope).text}"] if target.namespace else []
@@ -276,7 +276,7 @@ def _same(one: str, other: str, scope: Scope) -> Test:
 def _unless(test: Test, call: str) -> str:
     """Return a call that is not made where a test holds."""
     if test == TRUE:
-        raise no_twin("a copy of an object in its own place", "leave the rule out")
+        raise no_twin("a copy of an object onto itself", "remove the rule")
     return call if test == FALSE else f"{one_line(test)} || {call}"
 
 
@@ -295,7 +295,7 @@ def generate(given: ConversionInput) -> list[GenerationEntry]:
     if body.get("clone"):
         return [GenerationEntry(copied(body, given.scope))]
     if given.scope.namespace and body.get("namespace") != given.scope.namespace:
-        raise no_twin("an object outside of the policy's namespace", "write a ClusterPolicy")
+        raise no_twin("an object outside the policy's namespace", "use a ClusterPolicy")
     return [GenerationEntry(template=templated(described(body), given.scope))]
 
 

@@ -76,7 +76,7 @@ def patch(text: Json, root: Root, around: PatchContext) -> MutationEntry:
 def merge(patch: Mapping[str, Json], root: Root, around: PatchContext) -> MutationEntry:
     """Return a patch as an apply configuration, or as JSON patches if types do not allow it."""
     if not isinstance(patch, Mapping):
-        raise no_twin("a merge that is no map")
+        raise no_twin("a merge that is not a map")
     try:
         form, patched = "ApplyConfiguration", merged_object(patch, root.value, around)
     except Atomic:
@@ -88,7 +88,10 @@ def merge(patch: Mapping[str, Json], root: Root, around: PatchContext) -> Mutati
 
 _JOINED: Final = ConversionCondition(
     "places in joined lists",
-    "no element of the later lists is patched: its place is none of the list that is patched",
+    (
+        "elements of the later lists are not patched: their positions do not exist in the list "
+        "that is patched"
+    ),
 )
 
 
@@ -126,9 +129,9 @@ def _operations(block: Json, root: Expr, around: PatchContext) -> list[PatchExpr
     if block.get("foreach"):
         blocks = block["foreach"]
         if len(blocks) > 1:
-            raise no_twin("several loops in a loop", "write a loop for each").below("foreach")
+            raise no_twin("several loops in a loop", "use a loop for each").below("foreach")
         if blocks[0].get("patchStrategicMerge") is not None:
-            raise no_twin("a merge in a nested loop", "write a JSON patch").below("foreach", 0)
+            raise no_twin("a merge in a nested loop", "use a JSON patch").below("foreach", 0)
         return looped(loop, within(("foreach", 0), _operations, blocks[0], root, inside))
     with located("patchesJson6902"):
         patch = operations_of(block.get("patchesJson6902"), inside.scope)
@@ -142,8 +145,8 @@ def _without(place: PatchTarget, loop: PatchLoop) -> PatchExpression:
     """Return what takes the elements out of a list that a loop goes over."""
     if not loop.backwards:
         raise no_twin(
-            "elements that are taken out from the front: each moves those behind it",
-            "write `order: Descending`",
+            "elements that are removed from the front: each moves those after it",
+            "use `order: Descending`",
         )
     kept = opposite(loop.condition)
     rest = f"{place.value.tight()}.filter({loop.element.text}, {one_line(kept)})"
@@ -155,7 +158,7 @@ def _inside(block: Json, around: PatchContext) -> PatchContext:
     """Return what a patch in a loop knows: its element, and the place of that."""
     elements = within(("list",), query_value, list_of(block).strip(), around.scope)
     if elements.types and not is_list(elements.types):
-        raise no_twin("a loop over what is no list").below("list")
+        raise no_twin("a loop over a value that is not a list").below("list")
     name = around.scope.element(elements.noun)
     taken = around.scope.taken | {name}
     depth = len(around.loops)
@@ -188,7 +191,7 @@ def _inside(block: Json, around: PatchContext) -> PatchContext:
 
 _EVENTS: Final = ConversionCondition(
     "existing objects",
-    "they are also patched when the policy changes and every hour, for triggers that are there",
+    "they are also patched when the policy changes, and every hour, for existing triggers",
 )
 
 
@@ -207,7 +210,7 @@ def existing(given: ConversionInput) -> list[MutationEntry]:
     """Return the mutations of the target of a rule; each names the objects."""
     scope, targets = given.scope, given.body["targets"]
     if len(targets) > 1:
-        raise no_twin("a rule with several targets", "write a rule for each").below("targets", 1)
+        raise no_twin("a rule with several targets", "use a rule for each").below("targets", 1)
     (target,) = targets
     scope.context.note(LOOK_UP)
     if given.body.get("mutateExistingOnPolicyUpdate") is not True:
@@ -233,7 +236,7 @@ def _patches(body: Json, root: Root, around: PatchContext) -> Sequence[MutationE
     field = next((one for one in _PATCHES if body.get(one) is not None), "patchesJson6902")
     found = within((field,), _PATCHES[field], body.get(field), root, around)
     if any(one.guards for one in found):
-        advice = "ask in the preconditions of the target"
+        advice = "use the preconditions of the target"
         raise no_twin("conditions in a patch of existing objects", advice).below(field)
     return found
 
@@ -313,7 +316,7 @@ def _named(target: Json, scope: Scope) -> _Named:
     if target.get("selector"):
         with located("selector"):
             if "{{" in str(target["selector"]):
-                advice = "ask in the preconditions of the target"
+                advice = "use the preconditions of the target"
                 raise no_twin("a selector with variables", advice)
             tests.append(selector_test(target["selector"]))
     return _Named(f"resource.List({about}, {where})", every(tests), api_version, kind)
@@ -328,5 +331,5 @@ def _fits(text: str, name: Expr) -> Test:
     if name.constant:
         return like(text, name.constant[0]) if name.constant[0] else TRUE
     if not name.text.startswith("request."):
-        raise no_twin("a name from the trigger without a namespace", "give the namespace, too")
+        raise no_twin("a name from the trigger without a namespace", "set the namespace too")
     return Relation(text, "==", name.text)

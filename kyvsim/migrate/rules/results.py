@@ -18,7 +18,7 @@ from kyvsim.patch.keyed_lists import MergeField
 # Messages of rules, with their variables.
 
 _SHORTENED: Final = ConversionCondition(
-    "message", "a part of the message cannot be filled in: the name of it stands there"
+    "message", "a part of the message cannot be evaluated: its name is shown instead"
 )
 _VARIABLE: Final = re.compile(r"\{\{-?\s*((?:\{[^{}]*\}|[^{}])*?)\s*\}\}")
 
@@ -128,7 +128,7 @@ PolicyEntry: TypeAlias = ValidationEntry | MutationEntry | GenerationEntry
 Emit: TypeAlias = Callable[[ConversionInput], Sequence[PolicyEntry]]
 """Raises NotConvertible with the path from the body."""
 Fields: TypeAlias = Callable[[Json, Json, Scope], Mapping[str, Json]]
-"""Gives fields for a rule and the `spec` that it stands in. Raises NotConvertible with the path
+"""Returns fields for a rule and the `spec` that contains it. Raises NotConvertible with the path
 from the rule."""
 
 

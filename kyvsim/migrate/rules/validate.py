@@ -57,8 +57,11 @@ def text_tests(scope: Scope) -> TextTest:
         sign, operand = split_operator(pattern)
         if sign not in _SIGNS or "$(" in pattern or has_wildcard(operand) or "|" in operand:
             raise NotConvertible(
-                f"`{pattern}`, a pattern made at run time, has no twin in CEL",
-                "ask with a deny condition",
+                (
+                    f"`{pattern}`, a pattern that is computed at evaluation, cannot be converted "
+                    "to CEL"
+                ),
+                "use a deny condition",
             )
         scope.context.note(READ_TEXTS)
         expected = text_value(operand, scope)
@@ -127,7 +130,7 @@ def deny(given: ConversionInput) -> Sequence[ValidationEntry]:
 
 _DELETIONS: Final = ConversionCondition(
     "deletions",
-    "they are not asked: expressions that read the object fail there, and with them the rule",
+    "they are not evaluated: expressions that read the object fail there, and so does the rule",
 )
 
 
@@ -145,7 +148,7 @@ def cel(given: ConversionInput) -> Sequence[ValidationEntry]:
     body = given.body
     if body.get("paramKind"):
         raise NotConvertible(
-            "parameters have no twin in a ValidatingPolicy",
+            "parameters cannot be converted to a ValidatingPolicy",
             "read the object with `resource.Get` in a variable",
             ("paramKind",),
         )
@@ -190,8 +193,8 @@ def _loop(block: Json, given: ConversionInput, depth: int) -> Test:
         known(element.types) for known in (is_text, is_number, is_scalar)
     ):
         raise NotConvertible(
-            "elements that are no maps end a loop with `elementScope` in an error",
-            "leave `elementScope` out",
+            "elements that are not maps end a loop with `elementScope` in an error",
+            "remove `elementScope`",
             ("elementScope",),
         )
     counted = "elementIndex" in str(block)
@@ -241,19 +244,22 @@ def _body(block: Json, given: ConversionInput, element: Expr, depth: int) -> Tes
 
 _CRON_JOB: Final = "CronJob"
 _TOLD: Final = ConversionCondition(
-    "message", "it names the first control that is broken, not the fields and values that break it"
+    "message",
+    "it names the first control that is violated, not the fields and values that violate it",
 )
 
 
 def pod_security(given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return a validation for each control of the level that is not excluded as a whole."""
     if not given.body:
-        raise NotConvertible("a `podSecurity` without fields checks nothing", "leave the rule out")
+        raise NotConvertible("a `podSecurity` without fields checks nothing", "remove the rule")
     level, version = (given.body.get(field) or "" for field in ("level", "version"))
     checks = active_checks(level, version)
     if checks is None:
         raise NotConvertible(
-            f"`{version}` is no version of the standards", "write `latest` or `v1.30`", ("version",)
+            f"`{version}` is not a version of the Pod Security Standards",
+            "use `latest` or `v1.30`",
+            ("version",),
         )
     given.scope.context.note(_TOLD)
     start = f"Validation rule '{given.rule['name']}' failed."
@@ -271,8 +277,11 @@ def _pod(given: ConversionInput, check: ActiveCheck) -> PodExpressions:
     places = {POD_SPEC_PATHS.get(kind, ()) for kind in given.matching.kinds}
     if len(places) != 1 or () in places:
         raise NotConvertible(
-            f"what is asked of the Pods of {', '.join(given.matching.kinds)} has no twin in CEL",
-            "write a rule for Pods, another one for other controllers, and one for CronJobs",
+            (
+                f"the check of the Pods of {', '.join(given.matching.kinds)} cannot be converted "
+                "to CEL"
+            ),
+            "use one rule for Pods, one for other Pod controllers, and one for CronJobs",
         )
     (*way, last) = places.pop()
     owner = given.scope.object

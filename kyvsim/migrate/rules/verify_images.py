@@ -29,8 +29,8 @@ from kyvsim.model.migration import ConversionCondition
 
 _WRITTEN: Final = ConversionCondition(
     "image names",
-    "images are compared as they are written: with their registry, and with a tag or a digest but"
-    " not both, they mean the same",
+    "images are compared as written: they must include the registry, and a tag or a digest but "
+    "not both",
 )
 _LATEST: Final = "latest"
 
@@ -134,10 +134,10 @@ def _attestor(attestor: Json, register: Register) -> tuple[str, dict[str, Json]]
     field = next((one for one in _KINDS if attestor.get(one) is not None), "")
     if not field:
         nested = attestor.get("attestor")
-        what = "attestors inside of an attestor" if nested else "an empty attestor"
+        what = "attestors inside an attestor" if nested else "an empty attestor"
         raise NotConvertible(
-            f"{what} cannot be said in an ImageValidatingPolicy",
-            "write one set of attestors for each, or combine counts in an expression by hand",
+            f"{what} cannot be converted to an ImageValidatingPolicy",
+            "use one set of attestors for each, or combine counts in an expression by hand",
             ("attestor",) if nested else (),
         )
     spec = attestor[field]
@@ -237,7 +237,10 @@ def _text(text: str, register: Register) -> dict[str, Json]:
 def _refuse_variables(text: str, *steps: str) -> None:
     if "{{" in text:
         raise NotConvertible(
-            "a variable here has no twin: an ImageValidatingPolicy takes no expression there",
+            (
+                "a variable here cannot be converted: an ImageValidatingPolicy takes no "
+                "expression in this field"
+            ),
             "write the value itself",
             steps,
         )
@@ -279,8 +282,8 @@ def statement_of(index: int, one: Json, register: Register) -> Statement:
     sets = one.get("attestors") or ()
     if not any(each.get("entries") for each in sets):
         raise NotConvertible(
-            "an attestation that nobody in particular has to sign has no twin in CEL",
-            "name the attestors whose signature counts",
+            "an attestation without attestors cannot be converted to CEL",
+            "name the attestors whose signatures count",
         )
     notary = register.entry.get("type") == "Notary"
     payload = f"extractPayload({IMAGE}, attestations.{name})"
@@ -309,9 +312,11 @@ _TOLD: Final = ConversionCondition(
     "message", "it names neither the image nor the attestor whose signature is missing"
 )
 _FORMATS: Final = ConversionCondition(
-    "signature formats", "Kyverno finds the format of signatures and their place by itself"
+    "signature formats", "Kyverno detects the format and location of signatures itself"
 )
-_REGISTRY: Final = ConversionCondition("registry", "it answers both in the same way")
+_REGISTRY: Final = ConversionCondition(
+    "registry", "the registry must return the same data for both"
+)
 
 
 class VerificationEntry(NamedTuple):
@@ -328,7 +333,10 @@ def verify_images(given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return the validations of signatures, then those of attestations and their payloads."""
     if any(kind not in POD_SPEC_PATHS for kind in given.matching.kinds):
         raise NotConvertible(
-            f"images of {', '.join(given.matching.kinds)} are not converted",
+            (
+                f"converting rules for the images of {', '.join(given.matching.kinds)} is not "
+                "supported"
+            ),
             "find them by an expression in `spec.images` of an ImageValidatingPolicy",
         )
     verified = verification_entry(given.rule, given.scope)
@@ -373,8 +381,8 @@ def verification_entry(rule: Json, scope: Scope) -> VerificationEntry:
     entries = entries_of(rule)
     if len(entries) != 1:
         raise NotConvertible(
-            "several entries in one rule have no twin: a policy is about one set of images",
-            "write a rule for each entry",
+            "several entries in one rule cannot be converted: a policy has one set of images",
+            "use a rule for each entry",
             (1,),
         )
     (entry,) = entries
@@ -382,8 +390,11 @@ def verification_entry(rule: Json, scope: Scope) -> VerificationEntry:
     signed = within((0, "attestors"), register.required, entry.get("attestors") or ())
     if not entry.get("attestors") and not entry.get("attestations"):
         raise NotConvertible(
-            "an entry that asks for no signature has no twin: an ImageValidatingPolicy needs one",
-            "ask for digests with `image(container.image).containsDigest()` in a ValidatingPolicy",
+            "an entry without attestors cannot be converted: an ImageValidatingPolicy needs one",
+            (
+                "check for digests with `image(container.image).containsDigest()` in a "
+                "ValidatingPolicy"
+            ),
             (0,),
         )
     statements = tuple(

@@ -144,8 +144,8 @@ def test_a_number_is_compared_with_a_duration_in_seconds(operator, value, denial
 def test_a_number_is_no_bound_of_a_quantity(converted):
     one = condition("spec.containers[0].resources.limits.cpu", "GreaterThan", 2)
     told, _ = converted(deny(one))
-    assert "takes `100m` for minutes" in told.reason
-    assert told.advice == 'write it as a text: "2"'
+    assert "reads `100m` as minutes" in told.reason
+    assert told.advice == 'write it as a string: "2"'
 
 
 @pytest.mark.parametrize("operator", ["AnyIn", "AllIn", "AnyNotIn", "AllNotIn"])
@@ -215,7 +215,7 @@ def test_deleted_objects_are_asked_as_before(converted):
 def test_a_function_without_a_twin_is_told_with_its_place(converted):
     one = {"key": "{{ path_canonicalize(request.object.spec.nodeName) }}", "operator": "Equals"}
     told, made = converted(deny(one | {"value": "x"}))
-    assert told.reason == "the function `path_canonicalize` has no twin in CEL"
+    assert told.reason == "the function `path_canonicalize` cannot be converted to CEL"
     assert told.path == "spec.rules[0].validate.deny.conditions.all[0]"
     assert made == []
 

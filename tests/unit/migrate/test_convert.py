@@ -325,7 +325,7 @@ def test_a_default_behind_a_truth_value_is_refused(converted):
     rule = {"validate": {"message": "m", "deny": {"conditions": {"all": [condition]}}}}
     told, _ = converted(rule)
     assert told.outcome is ConversionOutcome.REFUSED
-    assert "of which it replaces `false` as well" in told.reason
+    assert "which also replaces `false`" in told.reason
 
 
 # Cleanup policies become policies that delete the same objects.

@@ -303,7 +303,7 @@ def test_a_loop_sees_what_the_one_before_it_made(patched, pod):
         ),
         (
             {"patchStrategicMerge": {"metadata": {"labels": {"a": "{{ element.name }}"}}}},
-            "sets anew",
+            "overwrites",
         ),
     ],
 )

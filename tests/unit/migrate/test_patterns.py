@@ -173,7 +173,7 @@ def test_a_list_of_which_nothing_is_asked_spares_what_stands_around_it(
 
 def test_a_condition_over_a_list_of_conditions_has_no_twin(converted):
     told, _ = converted(pattern({"(volumes)": [{"(name)": "x"}], "hostPID": True}))
-    assert "a condition inside of a condition" in told.reason
+    assert "a condition inside a condition" in told.reason
 
 
 def test_any_pattern(denials, pod):
@@ -213,7 +213,7 @@ def test_metadata_that_a_template_lacks(denials, thing):
     ("spec", "reason", "path"),
     [
         ({"containers": []}, "an empty list", ".containers"),
-        ({"hostname": "{{ element }}*"}, "a pattern made at run time", ".hostname"),
+        ({"hostname": "{{ element }}*"}, "a pattern that is computed at evaluation", ".hostname"),
     ],
     ids=str,
 )
