@@ -65,7 +65,7 @@ def _why_missing(
     shown = [case for case, effect in results if _shows(one, effect)]
     reason = _needs(shown) if shown else _seen(one, [effect for _, effect in results], tried.total)
     if not tried.finished and not tried.stalled:
-        reason += "; the limit on time or cases was reached, others were not tried"
+        reason += "; the limit on time or cases was reached, so not all were tried"
     return reason
 
 
@@ -73,17 +73,17 @@ def _needs(shown: Sequence[Case]) -> str:
     """Return what it takes besides an object, of cases that show what a rule does."""
     case = next((one for one in shown if not one.is_plain), shown[0])
     if any(one.is_plain for one in shown):
-        return "an API server refuses the objects that show it"
+        return "every object that shows it is invalid for an API server"
     if case.part:
-        return f"it takes a request to the subresource {case.part}"
+        return f"it requires a request to the subresource {case.part}"
     operations = dict.fromkeys(one.operation for one in shown)
     if Operation.CREATE not in operations:
-        return f"it takes a request of the operation {' or '.join(operations)}"
+        return f"it requires a request with the operation {' or '.join(operations)}"
     if case.there:
-        return "it takes other objects or images that the policy looks up (--resource)"
+        return "it requires other objects or images that the policy looks up (--resource)"
     if case.namespace_labels:
-        return "it takes a namespace with labels of its own"
-    return "it takes a request of a certain user"
+        return "it requires a namespace with certain labels"
+    return "it requires a request of a certain user"
 
 
 def _seen(one: RuleAction, effects: Sequence[CaseEffect], total: int) -> str:
@@ -96,7 +96,7 @@ def _seen(one: RuleAction, effects: Sequence[CaseEffect], total: int) -> str:
     ]
     cases = "1 case" if total == 1 else f"{total} cases"
     if not said:
-        return f"in {cases} nothing was made that the rule matches"
+        return f"the rule matched no object in {cases}"
     if any(effect.unanswered for effect in effects):
         return f"none of {cases} shows it, and the policy looks up data that was not given"
     statuses = dict.fromkeys(status for status, _ in said)
@@ -104,8 +104,8 @@ def _seen(one: RuleAction, effects: Sequence[CaseEffect], total: int) -> str:
     if errors:
         return f"none of {cases} shows it, and the rule ended in an error in some: {errors[0]}"
     if one.outcome == "applied" and "pass" in statuses:
-        return f"in {cases} the rule changed nothing"
-    return f"in {cases} the rule only ended in: {', '.join(statuses)}"
+        return f"the rule changed nothing in {cases}"
+    return f"the rule only ended with {', '.join(statuses)} in {cases}"
 
 
 def _shows(one: RuleAction, effect: CaseEffect) -> bool:

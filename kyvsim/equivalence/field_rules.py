@@ -269,7 +269,7 @@ def _is_amount(way: FieldPath) -> bool:
 
 
 def is_quantity(text: str) -> bool:
-    """Return whether a text is a quantity, and not a negative one: there is no use for these."""
+    """Return whether a text is a quantity, and not a negative one: those are not used."""
     found = parse_quantity(text)
     return found is not None and found.mantissa >= 0
 
@@ -370,7 +370,7 @@ def type_of(obj: Json, find: FindType) -> Type | None:
 
 
 def with_spec(obj: Json, kind: Type | None) -> Json:
-    """Return an object with a specification, where its kind has one: it is no field that can lack.
+    """Return an object with a specification, if its kind has one: the field cannot be missing.
 
     Source of the rule: the types of k8s.io/api, of which none has a pointer there.
     """
@@ -387,7 +387,7 @@ def leads_somewhere(root: Type | None, way: FieldPath) -> bool:
 def of_one_shape(ways: Iterable[FieldPath]) -> Iterator[FieldPath]:
     """Yield ways of which none takes for a list what another one before it took for a map.
 
-    Where nobody knows the types, the first policy to look at something says what it is.
+    If the types are unknown, the first policy that reads a field decides.
     """
     is_list: dict[FieldPath, bool] = {}
     for way in ways:

@@ -309,7 +309,7 @@ def _made(key: ObjectKey, there: Sequence[Json], kinds: KindTable) -> Json:
 
 
 def _image(text: str, model: Json) -> Json:
-    """Return what a registry tells of an image, with the contents of a model; None if it is none.
+    """Return a registry's data of an image, with the contents of a model; None if it is not one.
 
     upstream: kyverno/sdk extensions/imagedataloader
     """

@@ -109,7 +109,7 @@ POD = ("", "Pod")
 def kinds_meant(written: str, kinds: KindTable = NO_KINDS) -> Iterator[KindName]:
     """Yield the kinds that `group/version/Kind` means; of open ones a few, none for subresources.
 
-    Of a kind that nobody knows the text itself says all; known groups have none but known kinds.
+    For an unknown kind the text itself decides; known groups only have known kinds.
     """
     group, version, kind, *part = written.split("/")
     if part:
@@ -155,7 +155,7 @@ def wrapped(pod: Json, kind: KindName) -> Json:
 
 
 def unwrapped(obj: Json) -> Json:
-    """Return a Pod such as a controller makes, None where an object is no controller of Pods."""
+    """Return a Pod such as a controller makes, None if the object is not a Pod controller."""
     found = _template_in(obj)
     if found is None:
         return None
@@ -168,9 +168,9 @@ def unwrapped(obj: Json) -> Json:
 
 
 def with_template_metadata(obj: Json) -> Json:
-    """Return a controller of Pods whose template has metadata: it is no field that can lack.
+    """Return a controller of Pods whose template has metadata: the field cannot be missing.
 
-    Source of the rule: PodTemplateSpec in k8s.io/api/core/v1, whose ObjectMeta is no pointer.
+    Source of the rule: PodTemplateSpec in k8s.io/api/core/v1, whose ObjectMeta is not a pointer.
     """
     found = _template_in(obj)
     if found is None or "metadata" in found:

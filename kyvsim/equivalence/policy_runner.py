@@ -163,7 +163,7 @@ class CaseWorld:
     def request(self, case: Case) -> AdmissionRequest:
         """Return a case as a request: objects as they are read from manifests.
 
-        All their numbers are floats, and what lies in a namespace lies in some.
+        All their numbers are floats, and namespaced objects have a namespace.
         """
         obj, old = self._read(case.object), self._read(case.old)
         deletes = case.operation is Operation.DELETE
@@ -250,7 +250,7 @@ class PolicyRunner:
         *,
         has_lookups: bool = False,
     ) -> None:
-        """Take who follows and who listens, if the policies were compiled to tell them.
+        """Set the tracer and the coverage sink, if the policies were compiled with tracing.
 
         `has_lookups` says whether they look up anything at all.
         """
@@ -351,9 +351,13 @@ def _later(answer: PolicyResponse, one: RuleResult) -> Iterator[str]:
         return
     if answer.phase is Phase.DELETE:
         facts = answer.policy.facts
-        yield f"it goes on `{facts.schedule}`, {facts.propagation}"
+        yield f"it runs on the schedule `{facts.schedule}`, {facts.propagation}"
     elif one.generated:
-        yield from (f"what is made has {name}" for name, on in one.rule.facts.upkeep.items() if on)
+        yield from (
+            f"generated objects have `{name}: true`"
+            for name, on in one.rule.facts.upkeep.items()
+            if on
+        )
 
 
 def _made(results: Sequence[tuple[PolicyResponse, RuleResult]]) -> Iterator[Json]:

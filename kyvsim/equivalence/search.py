@@ -405,7 +405,7 @@ class Search:
         return bool(is_new or gain)
 
     def _spend(self) -> None:
-        """Raise an error where the budget is spent; a clock is slow to ask for each case."""
+        """Raise an error if the budget is spent; reading a clock for each case would be slow."""
         count = len(self._known)
         is_late = count % _CASES_A_LOOK == 0 and self._budget.clock() > self._ends
         patience = self._budget.patience

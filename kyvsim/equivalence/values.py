@@ -136,7 +136,7 @@ def _near_text(text: str) -> list[Json]:
 
 
 def _in_bytes(amount: str) -> Iterator[int]:
-    """Yield a size as a number, and the next one: of images nobody writes them otherwise."""
+    """Yield a size as a number, and the next one: sizes of images are always written so."""
     found = parse_quantity(amount)
     if found is not None and found.scale >= 0:
         yield found.mantissa * 10**found.scale

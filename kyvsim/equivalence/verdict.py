@@ -301,26 +301,27 @@ def _reasons(tried: SearchResult, space: Space, pair: PolicyPair) -> Iterator[st
     # A look-up that is never answered is mostly why rules were not seen at work.
     if space.lookups and (in_vain or unseen) and not all(tried.answered):
         lookups = ", ".join(space.lookups)
-        yield f"policies look up data that was not given ({lookups})"
+        yield f"the policies look up data that was not given ({lookups})"
 
 
 def _not_seen(tried: SearchResult, pair: PolicyPair) -> Iterator[str]:
     """Yield what was not seen in any case."""
     if not tried.finished:
         cases = "1 case" if tried.total == 1 else f"{tried.total} cases"
-        yield f"the limit on time or cases was reached after {cases}; others were not tried"
+        yield f"the limit on time or cases was reached after {cases}, so not all were tried"
     sides = (("old", pair.old), ("new", pair.new))
     unseen = ((name, _unseen(point)) for name, side in sides for point in side.points())
     yield from (f"{missing} ({name})" for name, missing in unseen if missing)
     for name, passed in zip(("old", "new"), tried.let_pass, strict=True):
         if not passed:
-            yield f"no object that an API server accepts was allowed ({name})"
+            yield f"no valid object was admitted ({name})"
     kinds = (kind for kind in tried.one_sided if kind != UNDERIVED)
     yield from (
-        f"only one side handles {kind}, and no difference that counts shows it" for kind in kinds
+        f"only one side handles {kind}, and no relevant difference was found for it"
+        for kind in kinds
     )
     if not any(tried.acted):
-        yield "neither side did anything in any case"
+        yield "neither side had any effect in any case"
 
 
 def _unseen(point: Point) -> str:
@@ -331,13 +332,13 @@ def _unseen(point: Point) -> str:
         return f"{named} never {' or '.join(missing)}, {point.location}"
     is_validation = point.kind is PointKind.CONDITION and "validations" in point.path
     if is_validation and any(one.name == "false" and not one.times for one in point.outcomes):
-        return f"a validation of {point.policy} never was false, {point.location}"
+        return f"a validation of {point.policy} was never false, {point.location}"
     return ""
 
 
 def _untried(tried: SearchResult, space: Space) -> Iterator[str]:
     if tried.finished and not tried.ended:
-        yield "some variations of cases: the limit on time or cases was reached first"
+        yield "some variations of the cases, because the limit on time or cases was reached"
     for one in space.subresources:
         yield f"requests to the subresource `{one}`"
 

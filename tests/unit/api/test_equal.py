@@ -663,14 +663,17 @@ def test_what_goes_at_another_time_is_a_difference():
     new["spec"]["schedule"] = "1 * * * *"
     (found,) = evidence(old, new).counterexamples
     assert found.difference is DifferenceKind.LATER
-    assert found.old.later == ("it goes on `0 * * * *`, Background",)
+    assert found.old.later == ("it runs on the schedule `0 * * * *`, Background",)
 
 
 def test_what_is_kept_otherwise_is_a_difference():
     old, new = generating("vault")
     old["spec"]["rules"][0]["generate"]["synchronize"] = True
     (found,) = evidence(old, new).counterexamples
-    assert (found.old.later, found.new.later) == (("what is made has synchronize",), ())
+    assert (found.old.later, found.new.later) == (
+        ("generated objects have `synchronize: true`",),
+        (),
+    )
 
 
 @pytest.mark.parametrize("query", ["", "[].metadata.name", "[0].metadata.name", "length(@)"])

@@ -91,17 +91,17 @@ def asked(key, value="bob", **rule):
             {"match": {"any": [{"resources": {"kinds": ["Pod"], "operations": ["DELETE"]}}]}}
             | patterned(hostNetwork=True),
             "failed",
-            "nothing was made that the rule matches",
+            "the rule matched no object",
         ),
         (
             {"match": {"any": [{"resources": {"kinds": ["Pod"], "operations": ["DELETE"]}}]}}
             | asked("{{ request.operation || 'bob' }}", value="DELETE"),
             "failed",
-            "it takes a request of the operation DELETE",
+            "it requires a request with the operation DELETE",
         ),
         (asked("{{ request.userInfo.username }}"), "failed", "a request of a certain user"),
-        (asked("bob", value="bill"), "failed", "only ended in: pass"),
-        (patterned(containers=[{"name": ""}]), "passed", "an API server refuses the objects"),
+        (asked("bob", value="bill"), "failed", "only ended with pass"),
+        (patterned(containers=[{"name": ""}]), "passed", "is invalid for an API server"),
         (
             asked(
                 "{{ c.data.a }}",
