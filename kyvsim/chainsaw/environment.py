@@ -146,7 +146,7 @@ class ShellEnvironment(NamedTuple):
         if self.situation.session.written.pop(self._key(name), None) is not None:
             return True
         if self.is_there(name):
-            raise UnsupportedError(f"removing `{name}`, a file of the test's folder")
+            raise UnsupportedError(f"removing `{name}`, a file in the test's folder")
         return False
 
     def matching(self, pattern: str) -> tuple[str, ...]:
@@ -188,7 +188,7 @@ class ShellEnvironment(NamedTuple):
             plain = posixpath.normpath(name)
             if plain.startswith(_SCRATCH):
                 return f"{_WRITTEN_ONLY}{plain}"
-            raise UnsupportedError(_outside(name, "outside of the test's folder")) from None
+            raise UnsupportedError(_outside(name, "outside the test's folder")) from None
 
     def _reach(self, name: str, look: Callable[[str], _Found]) -> _Found:
         try:

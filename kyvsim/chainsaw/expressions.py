@@ -29,7 +29,7 @@ NEEDING_A_CLUSTER = (
     "k8s_server_version",
     "metrics_decode",
 )
-"""Functions of chainsaw's that ask the world outside."""
+"""Functions of chainsaw that read a cluster or another environment."""
 
 
 def floated(value: Json) -> Json:
@@ -44,7 +44,7 @@ def floated(value: Json) -> Json:
 
 def _at(items: list[Json], place: float) -> Json:
     if not 0 <= place < len(items):
-        raise QueryError(f"index {int(place)} is outside of the list")
+        raise QueryError(f"index {int(place)} is out of range")
     return items[int(place)]
 
 
@@ -54,18 +54,22 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         for one in (
             function(
                 "as_string(any) string",
-                "A text, or null of all else.",
+                "Return a string as is, null for anything else.",
                 lambda value: value if value.__class__ is str else None,
             ),
-            function("at(array, number) any", "An item of a list by its place.", _at),
-            function("concat(string, string) string", "Two texts as one.", operator.add),
+            function("at(array, number) any", "Return the item of a list at an index.", _at),
+            function("concat(string, string) string", "Concatenate two strings.", operator.add),
             function(
                 "json_parse(string) any",
-                "What a JSON text says.",
+                "Parse a JSON string.",
                 lambda text: floated(parse_json(text)),
             ),
-            function("trim_space(string) string", "A text without blanks around.", str.strip),
-            function("wildcard(string, string) boolean", "Whether a text fits.", matches),
+            function("trim_space(string) string", "Remove whitespace at both ends.", str.strip),
+            function(
+                "wildcard(string, string) boolean",
+                "Return whether a string matches a pattern.",
+                matches,
+            ),
         )
     }
 )
@@ -80,7 +84,7 @@ _ESCAPED = re.compile(r"\\(.+)\\")
 _ENGINE = re.compile(r"\((?:(\w+);)?(.+)\)")
 _UNKNOWN = "unknown function: "
 _SHOWN = 200
-_TOO_MUCH = "the limit of steps for the expressions of a test is exceeded"
+_TOO_MUCH = "the step limit for the expressions of a test is exceeded"
 
 Bindings = Mapping[str, Json]
 """The values of `$name`, by name without the `$`."""
@@ -136,7 +140,7 @@ def asker(system: System) -> Evaluate:
         except (QueryError, QuerySyntaxError) as error:
             missing = error.message.removeprefix(_UNKNOWN)
             if missing in NEEDING_A_CLUSTER:
-                raise UnsupportedError(f"the function `{missing}` of an expression") from None
+                raise UnsupportedError(f"the function `{missing}` in an expression") from None
             raise HardError(f"`{text}`: {error.message}") from None
 
     return evaluate
@@ -147,7 +151,7 @@ def evaluate_expression(
 ) -> Json:
     """Return what an expression finds; raise UnsupportedError for another language."""
     if expression.engine != "jp":
-        raise UnsupportedError(f"expressions of the language `{expression.engine}`")
+        raise UnsupportedError(f"expressions in the language `{expression.engine}`")
     return evaluate(expression.text, value, bindings)
 
 
@@ -257,7 +261,7 @@ def _check(tree: Json, value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
 def _check_map(tree: Mapping[str, Json], value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
     if not tree:
         if value is None:
-            yield TreeMismatch(at.path, "is null, but should be there")
+            yield TreeMismatch(at.path, "is null, but should exist")
         return
     for key, wanted in tree.items():
         expression = parse_expression(str(key))
@@ -307,7 +311,7 @@ def _check_list(tree: list[Json], value: Json, at: _TreePlace) -> Iterator[TreeM
 def _kind(value: Json) -> str:
     if value is None:
         return "null"
-    names = {dict: "a map", list: "a list", str: "a text", bool: "a truth value"}
+    names = {dict: "a map", list: "a list", str: "a string", bool: "a boolean"}
     return names.get(value.__class__, "a number")
 
 

@@ -42,7 +42,7 @@ def run_test(test: ChainsawTest, cluster: SimulatedCluster, files: Files) -> Cha
     name = f"{test.name} (scenario {test.scenario})" if test.scenario else test.name
     outcome = ChainsawOutcome(name, test.location.file, "pass")
     if test.skip:
-        reason = "the test says `skip: true`"
+        reason = "skipped by the test (`skip: true`)"
         return outcome._replace(result="unsupported", reason=reason, skipped=True)
     ending, notes = _run(session)
     outcome = outcome._replace(
@@ -73,14 +73,14 @@ def _run(session: TestSession) -> tuple[_Ending | None, tuple[str, ...]]:
         opened.extend(_open_namespace(bound))
         return bound
 
-    ending, bound = _attempt(begin, "the test's beginning", session.test.location)
+    ending, bound = _attempt(begin, "the start of the test", session.test.location)
     done: list[_TestRun] = []
     if bound is not None:
         ending = _run_steps(bound, done)
     session.finished = session.sim.clock.elapsed
     if ending is None:
         ending, _ = _attempt(
-            partial(_require_stable, session), "the test's end", session.test.location
+            partial(_require_stable, session), "the end of the test", session.test.location
         )
     problems = [] if session.exhausted else _clean_up(session, done, opened)
     if ending is None and problems:
@@ -109,7 +109,7 @@ def _shortened(message: str) -> str:
     if left_out <= 0:
         return message
     half = _LONGEST_REASON // 2
-    return f"{message[:half]} … ({left_out:,} characters left out) … {message[-half:]}"
+    return f"{message[:half]} … ({left_out:,} characters omitted) … {message[-half:]}"
 
 
 def _open_namespace(situation: Situation) -> list[ObjectKey]:
@@ -205,7 +205,7 @@ def _delete(done: _TestRun, key: ObjectKey) -> str | None:
 def _clean_up(session: TestSession, done: list[_TestRun], opened: list[ObjectKey]) -> list[_Ending]:
     """Undo the steps, the last one first; return what could not be undone.
 
-    A test whose clean-up fails has failed. Its namespace goes last, and nobody waits for that.
+    A test whose clean-up fails has failed. Its namespace is deleted last, without waiting.
     Source of the rules: chainsaw's documentation, "Cleanup".
     """
     test = session.test
@@ -218,7 +218,7 @@ def _clean_up(session: TestSession, done: list[_TestRun], opened: list[ObjectKey
         for key in () if keeps else reversed(dict.fromkeys(one.created)):
             ending, error = _attempt(partial(_delete, one, key), "clean-up", test.location)
             if error is not None:
-                ending = _Ending("fail", f"clean-up: {error}", test.location)
+                ending = _Ending("fail", f"cleanup: {error}", test.location)
             problems += [ending] if ending else []
         if session.exhausted:
             break

@@ -74,7 +74,7 @@ def _deletion_message(one: AssertedObjects, sim: SimulationContext) -> str:
     by = (event for event in reversed(sim.timeline.events) if event.action == "delete")
     actor = next((event.actor for event in by if event.object == key), "")
     who = f" by {actor}" if actor else ""
-    return f"{one.name}: was there too early: it is deleted{who} at {sim.clock.elapsed:.3f} s"
+    return f"{one.name}: does not last: the object is deleted{who} at {sim.clock.elapsed:.3f} s"
 
 
 # What the operations of one test share: the cluster, the files, and what is to be cleaned up.
@@ -91,10 +91,10 @@ _LONGEST_TEST = 366 * 86400.0
 _MOST_EVENTS = 20_000
 _EXPRESSIONS_OF_A_TEST = SIMULATED._replace(run=2_000_000)
 _UNSAID = (
-    "an object has text in brackets, and as an expression it makes no sense; whether it is one says"
-    " the suite's configuration (`.chainsaw.yaml`, `--config FILE`), and there is none"
+    "an object contains text in parentheses that is not a valid expression, and no suite "
+    "configuration says whether it is one: pass `.chainsaw.yaml` with --config FILE"
 )
-_EXPRESSIONS = "text in brackets is an expression, unless `template: false` says that it is not"
+_EXPRESSIONS = "text in parentheses is an expression unless `template: false` is set"
 
 
 Objects = tuple[tuple[Json, ...], str]
@@ -211,7 +211,7 @@ class TestSession:
         elif self._replica_limit.is_exceeded():
             self.exhausted = self._replica_limit.excess
         elif self._stall_detector.is_stalled():
-            self.exhausted = "a wait in which nothing happens any more"
+            self.exhausted = "an endless wait without changes"
         return bool(self.exhausted)
 
     def wait_until(self, done: Callable[[], bool], seconds: float) -> bool:
@@ -275,7 +275,7 @@ class Situation(NamedTuple):
         situation = self
         for one in bindings:
             if one.compiler not in {"", "jp"}:
-                raise UnsupportedError(f"expressions of the language `{one.compiler}`")
+                raise UnsupportedError(f"expressions in the language `{one.compiler}`")
             situation = situation.bind(str(situation.filled(one.name)), situation.filled(one.value))
         return situation
 
@@ -313,7 +313,7 @@ def seconds_of(text: Json) -> float:
     """Return the seconds that a duration says; raise HardError where it is none."""
     nanoseconds = parse_duration(str(text))
     if nanoseconds is None:
-        raise HardError(f"`{text}` is no duration")
+        raise HardError(f"`{text}` is not a duration")
     return nanoseconds / SECOND
 
 

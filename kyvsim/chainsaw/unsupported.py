@@ -17,7 +17,7 @@ from kyvsim.simulator.policies import CEL_KINDS
 
 # What a test came upon that no simulation can answer, whatever it expected.
 #
-# Policies query registries, services and key stores; Kubernetes' own admission asks quotas and
+# Policies query registries, services and key stores; Kubernetes' own admission checks quotas and
 # limits.
 
 _OWN_WORDS = re.compile(
@@ -71,7 +71,7 @@ def watch_pods(
         created = request.operation is Operation.CREATE and not request.subresource
         if not created or (key.api_version, key.kind) != ("v1", "Pod"):
             return
-        where = f"of the namespace `{key.namespace}`, which is not heeded here"
+        where = f"of the namespace `{key.namespace}` is not simulated"
         # Limits change a Pod before anybody looks at it; the others have the last word.
         found.extend(f"LimitRange `{name}` {where}" for name in names("LimitRange", key))
         if response.error is not None:
@@ -94,7 +94,7 @@ def watch_pods(
 # finds of them, or does not find, says nothing about a cluster.
 
 _EVERY = ""
-_WEBHOOKS = "webhook configurations are not simulated but for Kyverno's own on resources"
+_WEBHOOKS = "webhook configurations other than Kyverno's own for resources are not simulated"
 _FORCED = re.compile(r"^webhooks\[\d+\]\.(?:failurePolicy|name|clientConfig\.service\.path)$")
 _CONFIGURATIONS = frozenset({"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"})
 _WRITTEN_HERE = frozenset(
@@ -119,14 +119,14 @@ _WRITTEN_ELSEWHERE = MappingProxyType(
         ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): "Kyverno and others",
         ("apps", "ControllerRevision"): "the controllers of DaemonSets and StatefulSets",
         ("certificates.k8s.io", "CertificateSigningRequest"): "nodes and their signers",
-        ("coordination.k8s.io", "Lease"): "nodes and controllers that elect a leader",
-        ("coordination.k8s.io", "LeaseCandidate"): "controllers that elect a leader",
+        ("coordination.k8s.io", "Lease"): "nodes and controllers with leader election",
+        ("coordination.k8s.io", "LeaseCandidate"): "controllers with leader election",
         ("discovery.k8s.io", "EndpointSlice"): "the endpoint slice controller",
-        ("events.k8s.io", "Event"): "whoever records events, which are v1 Events here",
+        ("events.k8s.io", "Event"): "components that record events (v1 Events in the simulation)",
         ("flowcontrol.apiserver.k8s.io", _EVERY): "the API server",
         ("metrics.k8s.io", _EVERY): "the metrics server",
-        ("openreports.io", _EVERY): "Kyverno, if it is installed for these reports",
-        ("storage.k8s.io", _EVERY): "the storage of a cluster",
+        ("openreports.io", _EVERY): "Kyverno, if it is installed with these reports",
+        ("storage.k8s.io", _EVERY): "the storage of the cluster",
     }
 )
 """Kinds that something writes in a real cluster, but nothing here."""
@@ -172,7 +172,10 @@ def require_release(key: ObjectKey, store: ObjectStore) -> None:
     group, version = split_api_version(key.api_version)
     served = served_versions(group, key.kind, store.defined)
     if is_builtin(group, key.kind) and version not in served and is_mature(version, served):
-        why = f"{key.kind} of {key.api_version} is served by later releases than the simulated one"
+        why = (
+            f"{key.kind} of {key.api_version} is only served by later releases than the "
+            "simulated one"
+        )
         raise UnsupportedError(why)
 
 
@@ -197,10 +200,10 @@ def _written_elsewhere(key: ObjectKey) -> str:
     for kind in (key.kind, _EVERY):
         writer = _WRITTEN_ELSEWHERE.get((group, kind))
         if writer is not None:
-            return f"{name}: written by {writer} in a cluster, by nobody here"
+            return f"{name}: in a cluster {writer} would write this, which is not simulated"
     if key.namespace in _INSTALLED and (group, key.kind) in _OF_INSTALLATIONS:
         where = f"in the namespace `{key.namespace}`"
-        return f"{name} {where}: what is installed there is not simulated"
+        return f"{name} {where}: the components installed there are not simulated"
     return ""
 
 
@@ -225,7 +228,7 @@ def require_filled_in(obj: Json, problems: tuple[TreeMismatch, ...]) -> None:
     if not is_builtin(group, key.kind) or (group, key.kind) in _FILLED_IN:
         return
     if problems and all(one.path.partition(".")[0] == "status" for one in problems):
-        raise UnsupportedError(f"the status of a {key.kind}, which nobody writes here")
+        raise UnsupportedError(f"the status of a {key.kind}, which is not simulated")
 
 
 def require_installed_so(tree: Json, obj: Json, problems: tuple[TreeMismatch, ...]) -> None:
@@ -237,7 +240,7 @@ def require_installed_so(tree: Json, obj: Json, problems: tuple[TreeMismatch, ..
         return
     wanted = {text_field(one, "failurePolicy") for one in tree.get("webhooks") or ()}
     if wanted == {"Ignore"} and all(_FORCED.search(one.path) for one in problems):
-        where = "in a file of values, given with --install"
+        where = "in a values file, passed with --install"
         raise UnsupportedError(
             "webhooks of a Kyverno with `forceFailurePolicyIgnore`: "
             f"set `features.forceFailurePolicyIgnore.enabled` {where}"

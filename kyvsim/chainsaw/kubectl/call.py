@@ -208,7 +208,7 @@ class KubectlCall(NamedTuple):
         return self.invocation.value("namespace") or "default"
 
     def seconds(self, flag: str, default: str) -> float:
-        """Return the seconds of a flag; raise KubectlError for what is no duration."""
+        """Return the seconds of a flag; raise KubectlError if it is not a duration."""
         text = self.invocation.value(flag, default)
         nanoseconds = parse_duration(text)
         if nanoseconds is None:
@@ -238,7 +238,7 @@ class KubectlCall(NamedTuple):
     def there(self, key: ObjectKey) -> Json | None:
         """Return the object of a key, None where there is none.
 
-        Raises UnsupportedError where there is none because nobody here writes it.
+        Raises UnsupportedError if it is missing because the simulation does not write it.
         """
         found = self.client.get(*key)
         if found is None:

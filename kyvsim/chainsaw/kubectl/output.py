@@ -34,7 +34,7 @@ class JsonPathError(Exception):
 def print_jsonpath(
     template: str, data: Json, count: Callable[[int], None] = lambda _length: None
 ) -> str:
-    """Return what a template prints of an object; raise JsonPathError where it is no template.
+    """Return what a template prints of an object; raise JsonPathError for an invalid template.
 
     A field that is missing prints nothing, as with kubectl. `count` gets the length of each piece
     as it is made, and raises where the whole becomes too long.

@@ -124,15 +124,17 @@ def execute(call: KubectlCall) -> Result:
     if response.error is not None:
         return answer(response, "")
     if tuple(command) not in _HARMLESS:
-        raise UnsupportedError(f"`kubectl exec … -- {' '.join(command)}`: no container runs here")
-    return unknown_output(f"`kubectl exec … -- {command[0]}`: no container runs here")
+        raise UnsupportedError(
+            f"`kubectl exec … -- {' '.join(command)}`: containers are not simulated"
+        )
+    return unknown_output(f"`kubectl exec … -- {command[0]}`: containers are not simulated")
 
 
 def debug(call: KubectlCall) -> Result:
     """Add an ephemeral container to a Pod."""
     given = call.invocation
     if len(given.words) != 1 or not given.value("image"):
-        raise UnsupportedError("`kubectl debug` of anything but one Pod")
+        raise UnsupportedError("`kubectl debug` of anything other than one Pod")
     key = call.key(_POD, given.words[0].removeprefix("pod/").removeprefix("pods/"))
     pod = call.there(key)
     if pod is None:
@@ -169,7 +171,7 @@ def _require_detached(call: KubectlCall, response: ApiResponse) -> None:
     """Raise UnsupportedError where kubectl would attach to a container, which does not run here."""
     given = call.invocation
     if response.error is None and (given.holds("stdin") or given.holds("tty")):
-        raise UnsupportedError("kubectl that attaches to a container: no container runs here")
+        raise UnsupportedError("attaching `kubectl` to a container: containers are not simulated")
 
 
 def evict(call: KubectlCall) -> Result:

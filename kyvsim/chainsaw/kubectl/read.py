@@ -73,7 +73,7 @@ def _shown(call: KubectlCall, shown: Json, found: list[Json]) -> str:
     if not form:
         given = call.invocation
         if len({(object_key(one).api_version, object_key(one).kind) for one in found}) > 1:
-            raise UnsupportedError("a table of several kinds of `kubectl get`")
+            raise UnsupportedError("`kubectl get` with a table of several kinds")
         return print_table(
             found,
             call.store,

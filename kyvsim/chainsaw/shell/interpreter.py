@@ -354,7 +354,7 @@ class Shell:
         """Run a script of the test's folder; its first line has flags where it is run directly."""
         text = self.environment.read(name)
         if text is None:
-            raise UnsupportedError(f"the script `{name}`, which is not beside the test")
+            raise UnsupportedError(f"the script `{name}`, which is not in the test's folder")
         variables = {one: text for one, text in self.variables.items() if one in self.exported}
         child = Shell(self.environment, variables, self._end)
         child._depth = self._depth + 1
@@ -387,9 +387,9 @@ class Shell:
             if not isinstance(part, LiteralPart) or part.quoted:
                 continue
             if not place and part.text.startswith("~"):
-                raise UnsupportedError("the home folder, `~`")
+                raise UnsupportedError("the home directory, `~`")
             if any(_SEVERAL.search(inner) for inner in _BRACES.findall(part.text)):
-                raise UnsupportedError(f"braces in `{part.text}`, which shells read differently")
+                raise UnsupportedError(f"braces in `{part.text}`, which shells expand differently")
 
     def _words(self, words: Iterable[Word]) -> Iterator[str]:
         """Yield the fields of words, patterns replaced by the names of files that they match."""
@@ -471,7 +471,7 @@ class Shell:
 
 
 def _is_only_arguments(word: Word) -> bool:
-    """Return whether a word is nothing but `"$@"`, which is no field where there are none."""
+    """Return whether a word is only `"$@"`, which expands to no field without arguments."""
     others = [one for one in word if one != LiteralPart("", quoted=True)]
     return len(others) == _ONE and _is_arguments(others[0])
 
@@ -503,7 +503,7 @@ def parsed(text: str) -> Script:
     try:
         return parse_script(text)
     except ShellSyntaxError as error:
-        raise UnsupportedError(f"the script has what is not interpreted: {error}") from None
+        raise UnsupportedError(f"the script uses unsupported syntax: {error}") from None
 
 
 # Commands that change the shell itself; `BUILTINS` lists them.

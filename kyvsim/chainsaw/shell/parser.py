@@ -158,7 +158,7 @@ class _Lexer:
             operator = _OPERATOR.match(self.text, self.at)
             if operator is None:
                 if _OTHER_STREAM.match(self.text, self.at):
-                    raise ShellSyntaxError("a redirection of another stream than 0, 1 and 2")
+                    raise ShellSyntaxError("a redirection of a stream other than 0, 1 and 2")
                 found.append(ShellToken("", self._word()))
                 continue
             self.at = operator.end()
@@ -179,9 +179,9 @@ class _Lexer:
         self.at = self._match(_BLANK).end()
         word = self._word()
         if not word:
-            raise ShellSyntaxError("a here-document without its end")
+            raise ShellSyntaxError("a here-document without an end")
         if not all(isinstance(part, LiteralPart) for part in word):
-            raise ShellSyntaxError("a here-document whose end is no plain word")
+            raise ShellSyntaxError("a here-document with an unsupported delimiter")
         end = "".join(part.text for part in word if isinstance(part, LiteralPart))
         expands = not any(isinstance(part, LiteralPart) and part.quoted for part in word)
         self.waiting.append((place, f"{'-' if operator.endswith('-') else ''}{end}", expands))
@@ -265,13 +265,13 @@ class _Lexer:
                     self.at += 1
                     return parts
                 parts.append(self._part_in_double())
-            raise ShellSyntaxError('a " without its end')
+            raise ShellSyntaxError('an unclosed "')
         return [self._dollar(quoted=False)]
 
     def _find(self, mark: str, start: int) -> int:
         end = self.text.find(mark, start)
         if end < 0:
-            raise ShellSyntaxError(f"a {mark} without its end")
+            raise ShellSyntaxError(f"an unclosed {mark}")
         return end
 
     def _part_in_double(self) -> Part:
@@ -336,7 +336,7 @@ class _Lexer:
             if not depth:
                 return at
             at += 2 if mark == "\\" else 1
-        raise ShellSyntaxError("a ( without its end")
+        raise ShellSyntaxError("an unclosed (")
 
     def _end_of_quote(self, at: int) -> int:
         mark = self.text[at]
@@ -478,7 +478,7 @@ class _ShellParser:
                 self.at += 1
                 body = self._body()
                 if self._operator() != ")":
-                    raise ShellSyntaxError("a ( without its end")
+                    raise ShellSyntaxError("an unclosed (")
                 self.at += 1
                 return CommandGroup(body, own=True, redirects=self._redirects())
             return self._simple()
@@ -503,7 +503,7 @@ class _ShellParser:
         self.at += 1
         name = self._take().plain
         if not _NAME.fullmatch(name):
-            raise ShellSyntaxError("a loop over what is not the name of a variable")
+            raise ShellSyntaxError("a loop without a valid variable name")
         self._expect("in")
         words: list[Word] = []
         while not self.at_end and not self._operator():

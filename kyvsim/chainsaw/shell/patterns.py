@@ -133,8 +133,8 @@ class _Translation:
         self.at += 2
         if following.isdigit() and following != "0":
             raise HardError(
-                f"the back reference `\\{following}` in the pattern `{self.source}`: "
-                "patterns are evaluated in linear time, without back references"
+                f"the back reference `\\{following}` in the pattern `{self.source}`: patterns "
+                "are evaluated in linear time, without back references"
             )
         if not self.extended and following in "()|":
             self._structure(following)

@@ -183,7 +183,7 @@ def _bracket(call: ProgramCall) -> Result:
 def _files(
     call: ProgramCall, name: str, names: tuple[str, ...]
 ) -> tuple[list[str], tuple[Printed, ...]]:
-    """Return the texts of files, standard input without any, and what is said of missing ones."""
+    """Return the contents of files, or of standard input, and the errors for missing ones."""
     texts: list[str] = []
     missing: list[Printed] = []
     for one in names or ("-",):

@@ -193,7 +193,7 @@ def test_what_a_cleanup_deletes_soon_is_not_there_at_the_end(steps):
     outcome = steps("- create: {file: p.yaml}\n- assert: {file: p.yaml}", p=SHORT_LIVED)
     assert outcome.result == "fail"
     assert "v1/Pod/chainsaw-" in outcome.reason
-    assert "was there too early: it is deleted by cleanup at 60." in outcome.reason
+    assert "does not last: the object is deleted by cleanup at 60." in outcome.reason
     assert outcome.seconds < 1
 
 
@@ -205,7 +205,7 @@ def test_what_a_cleanup_deletes_soon_is_not_there_at_the_end(steps):
         "- assert: {file: p.yaml}\n- delete: {file: p.yaml}",
         "- assert: {file: p.yaml}\n- script: {content: kubectl get pod}",
     ],
-    ids=["in its time", "before a pause", "before its end", "before a look"],
+    ids=["in its time", "before a pause", "before it ended", "before a look"],
 )
 def test_what_goes_later_or_is_followed_by_more_was_there(end, steps):
     assert steps(f"- create: {{file: p.yaml}}\n{end}", p=SHORT_LIVED).result == "pass"
@@ -290,7 +290,7 @@ def test_text_that_was_not_meant_as_an_expression_is_told_how_to_stay_text(steps
     odd = CM.replace("'1'", '("a" in b)')
     outcome = steps("- create: {file: a.yaml, template: true}", a=odd)
     assert outcome.result == "fail"
-    assert "text in brackets is an expression, unless `template: false`" in outcome.reason
+    assert "text in parentheses is an expression unless `template: false`" in outcome.reason
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_text_that_was_not_meant_as_an_expression_is_told_how_to_stay_text(steps
         ("- script: {content: curl http://x}", "`curl`"),
         (
             "- create: {file: hooks.yaml}",
-            "webhook configurations are not simulated",
+            "webhook configurations other than Kyverno's own",
         ),
         (
             "- delete: {ref: {apiVersion: apiregistration.k8s.io/v1, kind: APIService, name: a}}",
@@ -362,7 +362,7 @@ def test_test_that_is_to_be_skipped_is_no_pass(run):
     [
         ("cluster: far", "the cluster `far`, which is another one"),
         ("compiler: cel", "expressions of the language `cel`"),
-        ("bindings: [{name: a, value: b, compiler: cel}]", "expressions of the language `cel`"),
+        ("bindings: [{name: a, value: b, compiler: cel}]", "expressions in the language `cel`"),
     ],
 )
 def test_what_a_test_wants_of_elsewhere_is_not_simulated(settings, told, run):
@@ -374,7 +374,7 @@ def test_what_a_test_wants_of_elsewhere_is_not_simulated(settings, told, run):
 def test_binding_that_cannot_be_evaluated_fails_the_test(run):
     outcome = run("bindings: [{name: a, value: (x.)}]\nsteps: [{try: [{sleep: {duration: 1s}}]}]")
     assert outcome.result == "fail"
-    assert outcome.reason.startswith("the test's beginning: `x.`")
+    assert outcome.reason.startswith("the start of the test: `x.`")
 
 
 JOB = """
@@ -410,7 +410,7 @@ def test_clean_up_that_is_refused_fails_the_test(steps):
     finalized = CM.replace("{name: a}", "{name: a, finalizers: [x/y]}")
     outcome = steps("- create: {file: a.yaml}", a=finalized)
     assert outcome.result == "fail"
-    assert outcome.reason == "clean-up: ConfigMap `a` is still there after 30 s"
+    assert outcome.reason == "cleanup: ConfigMap `a` still exists after 30 s"
 
 
 @pytest.mark.parametrize("where", ["test", "step"])
@@ -479,7 +479,7 @@ def test_what_is_to_be_shown_must_be_there(kind, steps):
     if kind == "podLogs":
         about = "{name: p%s}"
     outcome = steps(f"- {kind}: {about % ''}")
-    assert (outcome.result, outcome.reason) == ("fail", f"one: {kind}: Pod `p` is not there")
+    assert (outcome.result, outcome.reason) == ("fail", f"one: {kind}: Pod `p` does not exist")
     assert steps(f"- {kind}: {about % ', namespace: kyverno'}").result == "pass"
 
 
@@ -601,7 +601,7 @@ def test_a_script_beyond_its_limits_fails_whatever_is_checked(steps, check):
 def test_long_output_is_shortened_in_the_reason(steps):
     outcome = steps("- script: {content: seq 9999; exit 3}")
     assert "exit status 3: 1\n2\n" in outcome.reason
-    assert "characters left out" in outcome.reason
+    assert "characters omitted" in outcome.reason
     assert outcome.reason.endswith("9999")
     assert len(outcome.reason) < 5_000
 
@@ -624,7 +624,7 @@ def test_expressions_of_a_test_have_a_budget(run):
         f"bindings: [{', '.join(bindings)}]\nsteps: [{{try: [{{sleep: {{duration: 1s}}}}]}}]"
     )
     assert outcome.result == "fail"
-    assert "the limit of steps for the expressions of a test is exceeded" in outcome.reason
+    assert "the step limit for the expressions of a test is exceeded" in outcome.reason
 
 
 def test_an_operation_with_a_timeout_of_weeks_is_not_tried_every_second(steps, monkeypatch):

@@ -193,11 +193,14 @@ spec:
     [
         ("get svc", "the table of `kubectl get` for a Service"),
         ("get svc -o wide", "`kubectl get --output wide`"),
-        ("get cm,svc", "a table of several kinds"),
+        ("get cm,svc", "with a table of several kinds"),
         ("get validatingwebhookconfigurations", "the table of `kubectl get` for a Validating"),
-        ("get lease -n kyverno", "written by nodes and controllers"),
-        ("patch deployment kyverno-admission-controller -n kyverno -p {}", "what is installed"),
-        ("get pods -n kyverno", "what is installed there is not simulated"),
+        ("get lease -n kyverno", "in a cluster nodes and controllers"),
+        (
+            "patch deployment kyverno-admission-controller -n kyverno -p {}",
+            "the components installed",
+        ),
+        ("get pods -n kyverno", "the components installed there are not simulated"),
     ],
 )
 def test_what_no_table_or_cluster_here_has_is_not_simulated(line, told, k, out):
@@ -270,7 +273,7 @@ def test_delete_waits_until_objects_are_gone(k, out):
 )
 def test_what_a_container_would_do_is_not_known(k, out, line):
     out("run p --image=nginx")
-    with pytest.raises(UnsupportedError, match="no container runs here"):
+    with pytest.raises(UnsupportedError, match="containers are not simulated"):
         k(line)
 
 

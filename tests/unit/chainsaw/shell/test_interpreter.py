@@ -257,7 +257,7 @@ RUN = "kubectl run p --image=nginx >/dev/null; "
     ],
 )
 def test_nothing_comes_of_what_a_container_would_print_or_decide(sh, text):
-    with pytest.raises(UnsupportedError, match="no container runs here"):
+    with pytest.raises(UnsupportedError, match="containers are not simulated"):
         sh(f"{RUN}{text}")
 
 
