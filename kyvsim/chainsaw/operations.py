@@ -161,7 +161,7 @@ def _with_version(client: Client, obj: Json) -> Json:
 
 
 def run_delete(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Delete what is named and there; what is not there is no mistake."""
+    """Delete the named objects; a missing object is not an error."""
     propagation = str(spec.get("deletionPropagationPolicy") or situation.propagation)
     limit = timeout_of(situation, spec, situation.timeouts.delete)
     for key in referred(situation, spec):
@@ -185,7 +185,7 @@ def delete_one(situation: Situation, key: ObjectKey, propagation: str, limit: fl
         return None if response.error.reason == "NotFound" else response.error.message
     if session.wait_until_gone(session.client, key, before, limit):
         return None
-    return f"{key.kind} `{key.name}` is still there after {limit:g} s"
+    return f"{key.kind} `{key.name}` still exists after {limit:g} s"
 
 
 # `sleep`: virtual time passes.
@@ -252,7 +252,7 @@ def show_object(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, 
     wanted = in_namespace(situation, obj)
     if candidates(situation, wanted) or is_elsewhere(object_key(wanted)):
         return {}
-    raise FailedError(f"{given['kind']} `{given['name']}` is not there")
+    raise FailedError(f"{given['kind']} `{given['name']}` does not exist")
 
 
 # `assert` and `error`: waiting for objects to be as a tree says, or not to be.
@@ -295,7 +295,7 @@ def run_error(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Js
     for tree in _trees(situation, spec):
         fields = [key for key in tree if not parse_expression(str(key)).engine]
         if fields and not tree.get("kind"):
-            text = f"`{fields[0]}` of no object: an object that must not be there needs `kind`"
+            text = f"`{fields[0]}` without an object: an object that must not exist needs `kind`"
             raise HardError(f"{text} and `apiVersion`")
         _require_served(situation, tree)
         end = clock.elapsed + limit
@@ -310,7 +310,7 @@ def run_error(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Js
 def _settle(situation: Situation, limit: float, why_not: Callable[[], str]) -> str:
     """Let what is under way come to its end; return what came on purpose later, "" for nothing.
 
-    What steps of controllers leave behind for moments counts for nothing: nobody would see it.
+    States between the steps of a controller are ignored: chainsaw would not see them.
     """
     sim = situation.session.sim
     came, known, revision = "", why_not(), sim.store.revision
@@ -328,7 +328,7 @@ def _settle(situation: Situation, limit: float, why_not: Callable[[], str]) -> s
 
 
 def _require_served(situation: Situation, tree: Json) -> None:
-    """Raise HardError for a kind that the cluster does not know: chainsaw cannot ask for it."""
+    """Raise HardError for a kind that the cluster does not serve: chainsaw cannot request it."""
     key = object_key(tree)
     store = situation.session.sim.store
     if key.kind and not is_served(key, store):
@@ -435,7 +435,7 @@ _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 def run_script(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
     """Run a shell script; raise UnsupportedError where it does what is not interpreted."""
     if spec.get("shell") or spec.get("shellArgs"):
-        raise UnsupportedError("another shell than sh")
+        raise UnsupportedError("a shell other than sh")
     script = parsed(text_field(spec, "content"))
     return _judged(situation, spec, _in_time(situation, spec, script))
 
@@ -547,7 +547,7 @@ def _set(data: Json, path: tuple[str, ...], seconds: int) -> Json:
     return {**data, path[0]: _set(inner, path[1:], seconds)}
 
 
-_REACH = "run `kyvsim chainsaw` on a folder that holds the test and the files that it names"
+_REACH = "run `kyvsim chainsaw` on a folder that contains the test and its files"
 
 
 def given_objects(situation: Situation, spec: Mapping[str, Json]) -> list[Json]:
@@ -593,7 +593,7 @@ def written_objects(situation: Situation, spec: Mapping[str, Json]) -> Sequence[
             raise HardError(why)
         found = [one for document in found for one in _listed(document)]
         if not found:
-            raise HardError(f"`{name}` holds no object")
+            raise HardError(f"`{name}` contains no object")
     for obj in found:
         if obj.__class__ is not dict:
             raise HardError("an object must be a mapping")

@@ -17,7 +17,6 @@ from kyvsim.api.apply import Sample, run_of
 from kyvsim.api.apply_parts import ALONE
 from kyvsim.api.apply_streamed import phases_of
 from kyvsim.api.inputs import ApplyInputs
-from kyvsim.api.portable_inputs import Ready, are_shared, made_ready
 from kyvsim.fleet import FleetError, OtherVersionError
 from kyvsim.fleet.engines import Engine
 from kyvsim.fleet.files import InputFile, found_files

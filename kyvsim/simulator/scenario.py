@@ -64,12 +64,12 @@ _LONGEST = 60
 
 
 class FieldMismatch(NamedTuple):
-    """Where an object is not as wanted, and how."""
+    """Where an object differs from the expected one, and how."""
 
     path: str
     reason: str
     depth: int
-    """How many fields were as wanted before."""
+    """How many fields matched before."""
 
     def __str__(self) -> str:
         return f"`{self.path}` {self.reason}"
@@ -83,7 +83,7 @@ def first_mismatch(wanted: Json, found: Json) -> FieldMismatch | None:
 def closest_mismatch(wanted: Json, objects: Iterable[Json]) -> tuple[Json, FieldMismatch] | None:
     """Return the object that fits best and why it does not; None where there is none at all.
 
-    One of the wanted name is closer than any other.
+    One with the expected name is closer than any other.
     """
     name = metadata(wanted).get("name")
     best: tuple[tuple[bool, int], Json, FieldMismatch] | None = None
@@ -113,10 +113,10 @@ def _compare(wanted: Json, found: Json, path: str, fitting: list[int]) -> FieldM
     if wanted is None:
         return None if found is None else _wrong(path, f"is {_shown(found)}", fitting)
     if found is None:
-        return _wrong(path, "is not there", fitting)
+        return _wrong(path, "is missing", fitting)
     if wanted.__class__ is dict:
         if found.__class__ is not dict:
-            return _wrong(path, f"is {_shown(found)}, no mapping", fitting)
+            return _wrong(path, f"is {_shown(found)}, not a mapping", fitting)
         for name, value in wanted.items():
             failed = _compare(value, found.get(name), f"{path}.{name}".lstrip("."), fitting)
             if failed is not None:
@@ -139,7 +139,7 @@ def _compare_lists(
     wanted: list[Json], found: Json, path: str, fitting: list[int]
 ) -> FieldMismatch | None:
     if found.__class__ is not list:
-        return _wrong(path, f"is {_shown(found)}, no list", fitting)
+        return _wrong(path, f"is {_shown(found)}, not a list", fitting)
     if not wanted and found:
         return _wrong(path, "is not empty", fitting)
     for index, value in enumerate(wanted):
@@ -149,7 +149,7 @@ def _compare_lists(
         place = f"{path}[{index}]"
         if len(found) == 1:
             return _compare(value, found[0], place, fitting)
-        return _wrong(place, f"is met by none of {len(found)} items", fitting)
+        return _wrong(place, f"matches none of {len(found)} items", fitting)
     return None
 
 
@@ -213,7 +213,7 @@ class Expectations:
     def close(self, *, cut: bool = False) -> tuple[Expectation, ...]:
         """Return how all of them came out, in the order in which they were opened.
 
-        Where the run was cut, what only its end could tell is not met.
+        If the run was cut, expectations that depend on its end are not met.
         """
         return tuple(
             one.close(cut=cut) if isinstance(one, _Watched) else one for one in self._every
@@ -264,7 +264,7 @@ class _Watched:
         settled = self._settled
         if settled is None and cut and not self._late():
             settled = ExpectationResult(
-                met=False, time=now, reason="the run was stopped before its end"
+                met=False, time=now, reason="the run was stopped before it ended"
             )
         return Expectation(
             described(self._entry), *settled or self._at_end(now), self._entry.location
@@ -281,7 +281,7 @@ class _Watched:
         if check is Demand.EVENTUALLY:
             self._settled = ExpectationResult(met=True, time=now)
         elif check is Demand.NEVER:
-            text = f"{_name(object_key(obj))} fits"
+            text = f"{_name(object_key(obj))} matches"
             self._settled = ExpectationResult(met=False, time=now, reason=text)
 
     def _see_absence(self) -> None:
@@ -301,15 +301,15 @@ class _Watched:
             return ExpectationResult(met=True, time=end)
         fitting = self._fitting(self._sim.store.every())
         if check is Demand.GONE:
-            there = f"{_name(object_key(fitting[0]))} is there" if fitting else ""
+            there = f"{_name(object_key(fitting[0]))} still exists" if fitting else ""
             met = not fitting and self.deadline is None
-            why = "it was there at that time" if self._was_there else "it was never there"
+            why = "it still existed at that time" if self._was_there else "it never existed"
             return ExpectationResult(met, end, there or ("" if met else why))
         if check is Demand.FINALLY and fitting:
             return ExpectationResult(met=True, time=end)
         closest = closest_mismatch(self._entry.wanted, self._there())
         if fitting:
-            why = "it came later"
+            why = "it only matched later"
         elif closest is not None:
             why = f"{_name(object_key(closest[0]))}: {closest[1]}"
         else:

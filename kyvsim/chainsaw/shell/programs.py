@@ -147,7 +147,7 @@ def holds(words: tuple[str, ...]) -> bool:
             sides = (holds(words[:place]), holds(words[place + 1 :]))
             return all(sides) if all_of else any(sides)
     if len(words) == 3 and words[1] == "==":
-        raise UnsupportedError("`==` in a condition, which dash refuses and bash reads as `=`")
+        raise UnsupportedError("`==` in a condition, which dash rejects and bash treats as `=`")
     if len(words) == 3 and words[1] in {"=", "!="}:
         return (words[0] == words[2]) is (words[1] == "=")
     if len(words) == 3 and words[1] in _COMPARISONS:

@@ -347,7 +347,7 @@ class RequestNote(NamedTuple):
 
 
 class AdmissionNotes:
-    """What admission said of requests that are not answered yet."""
+    """Admission results of requests that are not answered yet."""
 
     def __init__(self, admission: AdmissionController, store: ObjectStore) -> None:
         self._store = store
@@ -471,7 +471,9 @@ def record_requests(
         reasons: tuple[FailureReason, ...] = ()
         outcome = "done" if response.changed else "unchanged"
         warnings = [one for one in response.warnings if _DEPRECATED not in one]
-        audited = f"fails, and is let in: {', '.join(note.failed)}" if note.failed else ""
+        audited = (
+            f"admitted despite an Audit failure: {', '.join(note.failed)}" if note.failed else ""
+        )
         if error is not None:
             reasons = (FailureReason(error.why, error.message, key, rules=note.denied_by),)
             outcome = "denied" if error.why is FailureCause.DENIED else "failed"
@@ -495,7 +497,7 @@ def record_requests(
 def _is_bookkeeping(request: ApiRequest, response: ApiResponse) -> bool:
     """Return whether a request only stores a state that other events report.
 
-    That is an UpdateRequest's, which its attempts tell, and what Kubernetes writes as a status.
+    These are UpdateRequests, whose attempts are reported, and statuses that Kubernetes writes.
     """
     if request.subresource == "status" and request.user.username.startswith(_KUBERNETES):
         return response.ok

@@ -42,7 +42,8 @@ def unmet_reference(facts: Facts) -> Iterator[Hazard]:
             shown = facts.sim.timeline.about(key)
             yield facts.hazard(
                 "KH001",
-                f"the Pod waits for {kind} {namespace}/{name} ({places}), which nothing creates{by}",
+                f"the Pod waits for {kind} {namespace}/{name} ({places}), "
+                f"which nothing creates{by}",
                 level=HazardLevel.ERROR if rules else HazardLevel.WARNING,
                 objects=[key],
                 policies=rules,

@@ -259,13 +259,13 @@ def underived_twin(facts: Facts) -> Iterator[Hazard]:
 
 
 _ROLE = (
-    "a ClusterRole with the label `rbac.kyverno.io/aggregate-to-cleanup-controller: "
+    "grant it with a ClusterRole that has the label "
     '`rbac.kyverno.io/aggregate-to-background-controller: "true"`'
 )
 
 
 def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:
-    """KH023: something that a cleanup policy or a lifetime wants gone may not be deleted.
+    """KH023: an object that a cleanup policy or a TTL label should delete cannot be deleted.
 
     Yield what the cleanup controller could not list or delete, each thing once.
     """
@@ -273,7 +273,12 @@ def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:
     for event in facts.events:
         if event.actor != "cleanup" or event.action not in {"delete", "list"}:
             continue
-        what = "nothing of the kind is deleted" if event.action == "list" else "the object stays"
+        what = (
+            "nothing of the kind is deleted"
+            if event.action == "list"
+            else "no objects of this kind are deleted"
+        )
+        "the object is not deleted"
         for failure in event.failure_reasons:
             about = (event.object, event.policies, failure.reason)
             if failure.reason is FailureCause.DENIED:
@@ -290,10 +295,10 @@ def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:
                 continue
             reported.add(about)
             wanting = tuple(one for one in event.policies if one not in failure.rules)
-            wish = "its cleanup policy" if wanting else "its label `cleanup.kyverno.io/ttl`"
+            wish = "the cleanup policy" if wanting else "the label `cleanup.kyverno.io/ttl`"
             yield facts.hazard(
                 "KH023",
-                f"{what}, whatever {wish} says: {why}",
+                f"{what} despite {wish}: {why}",
                 objects=[event.object] if event.object.name else (),
                 policies=(*wanting, *failure.rules),
                 events=[event.number],
@@ -301,9 +306,9 @@ def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:
 
 
 def lasting_lifetime(facts: Facts) -> Iterator[Hazard]:
-    """KH024: an object has a lifetime, and is of a kind that the cleanup controller may not delete.
+    """KH024: an object has a TTL label, but the cleanup controller may not delete its kind.
 
-    Yield the kinds with a lifetime that nobody watches, with the objects of each.
+    Yield each such kind, with its objects.
     """
     found: dict[tuple[str, str], list[ObjectKey]] = {}
     for obj in facts.sim.store.every():

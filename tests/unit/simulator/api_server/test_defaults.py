@@ -2,8 +2,7 @@
 
 import pytest
 
-from kyvsim.simulator.api_server.defaults import with_defaults
-from kyvsim.simulator.api_server.defaults import TOKEN_PATH
+from kyvsim.simulator.api_server.defaults import TOKEN_PATH, with_defaults
 from kyvsim.simulator.api_server.server import qos_class
 
 

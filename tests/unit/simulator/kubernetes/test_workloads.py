@@ -1,8 +1,7 @@
 """The controllers of Deployments, ReplicaSets, StatefulSets and DaemonSets."""
 
 from kyvsim.kubernetes.objects import ObjectKey, object_key
-from kyvsim.simulator.api_server.server import ADMIN
-from kyvsim.simulator.api_server.server import scale_request
+from kyvsim.simulator.api_server.server import ADMIN, scale_request
 from kyvsim.simulator.context import LONGEST_RETRY
 from kyvsim.simulator.kubernetes.controller import WorkQueue
 
