@@ -1,94 +1,123 @@
-"""The kinds of changes: conditions, patterns, values, CEL expressions."""
+"""The kinds of changes of policies: conditions, patterns, values, CEL expressions."""
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.cel.parser import Token, tokenize
+from kyvsim.cel.parser import tokenize
 from kyvsim.engine.pattern.anchors import CONDITION, EQUALITY, GLOBAL, Anchor, parse_anchor
 from kyvsim.kubernetes.objects import Json, renamed, replaced, without
 from kyvsim.kubernetes.wildcard import has_wildcard, range_ends, split_operator
-from kyvsim.mutation.change import MutationKind, MutationPoint, PartKind, PolicyChange
+from kyvsim.model.source import Path
 
-# The value that takes another one's place.
+
+class PartKind(Enum):
+    """What a part of a policy is, whatever the kind of policy."""
+
+    REMOVABLE = "removable"
+    """A field or an element of a list that can be removed."""
+    CHOICE = "choice"
+    """The field `any` or `all` around several filters or conditions."""
+    CONDITION = "condition"
+    """A condition with an operator."""
+    FIELD = "field"
+    """A field of a pattern or patch, which may be written as an anchor."""
+    PATTERN = "pattern"
+    """A value of a pattern: an operator, alternatives, wildcards, a constant."""
+    CONSTANT = "constant"
+    """A value that is compared with others, or written into objects."""
+    LEVEL = "level"
+    """A level of the Pod Security Standards."""
+    EXPRESSION = "expression"
+    """The text of a CEL expression."""
+
+
+class MutationPoint(NamedTuple):
+    """A part of a policy that can be changed."""
+
+    part: PartKind
+    path: Path
+    """Its path in the policy's document."""
+    value: Json
+    name: str = ""
+    """The name of an element of a list: `condition`, `filter`, …; "" to show its value."""
+
+
+class PolicyChange(NamedTuple):
+    """A policy's document with one place changed."""
+
+    path: Path
+    """Where it is changed."""
+    was: str
+    """The old value, in words."""
+    now: str
+    """The new value, in words; "" if it is removed."""
+    data: Json
+    """The changed document."""
+    offset: int = -1
+    """Which character of the text at the path it begins with; -1 for the whole."""
+
+
+class MutationKind(NamedTuple):
+    """A kind of changes."""
+
+    name: str
+    """What is changed, in words: `operator of a condition`."""
+    part: PartKind
+    """Which parts of policies it changes."""
+    changes: Callable[[MutationPoint, Json], Iterator[PolicyChange]]
+    """Yields the changes at a part of a document."""
+
+
+def _with_value(point: MutationPoint, data: Json, value: Json) -> PolicyChange:
+    """Return the document with another value at a place."""
+    was, now = json.dumps(point.value), json.dumps(value)
+    return PolicyChange(point.path, was, now, replaced(data, point.path, value))
+
+
+def _with_text(point: MutationPoint, data: Json, was: str, now: str, at: int) -> PolicyChange:
+    """Return the document with a part of a text replaced, which begins at a character."""
+    whole = f"{point.value[:at]}{now}{point.value[at + len(was) :]}"
+    return PolicyChange(point.path, was, now, replaced(data, point.path, whole), at)
+
+
+# Values: a number one more, a truth value negated, a text with a letter more.
 
 _NUMBER = re.compile(r"(\d+)(?!.*\d)")
 """The last number in a text."""
-_STANDS_FOR = ("{{", "$(")
-"""With what texts begin that hold other values when a rule runs."""
+_VARIABLES = ("{{", "$(")
+"""With what texts begin that are replaced by other values when a rule runs."""
 
 
-def other_value(value: Json) -> Json:
-    """Return another value of the same type; None where there is none, or the text holds others."""
+def _other_value(value: Json) -> Json:
+    """Return another value of the same type; None where there is none, or it has variables."""
     if value.__class__ is bool:
         return not value
     if value.__class__ in {int, float}:
         return value + 1
-    if value.__class__ is not str or any(one in value for one in _STANDS_FOR):
+    if value.__class__ is not str or any(one in value for one in _VARIABLES):
         return None
-    return other_text(value)
+    return _other_text(value)
 
 
-def other_text(text: str) -> str:
+def _other_text(text: str) -> str:
     """Return another text: with the last number one more, with a letter more, or a first one."""
     if _NUMBER.search(text):
         return _NUMBER.sub(lambda found: str(int(found[1]) + 1), text)
     return f"{text}x" if text else "x"
 
 
-# The atoms of a pattern's value: the parts between `|` and `&`.
-
-_BETWEEN = re.compile(r"[^|&]+")
-_VARIABLE = "{{"
-
-
-class Atom(NamedTuple):
-    """An atom, and the text that it is part of."""
-
-    text: str
-    at: int
-    """Which character of the whole it begins with."""
-    whole: str
-
-    def put(self, text: str) -> str:
-        """Return the whole with another text in place of the atom."""
-        return f"{self.whole[: self.at]}{text}{self.whole[self.at + len(self.text) :]}"
-
-    def left_out(self) -> str:
-        """Return the whole without the atom and what joins it to another one; "" if it is all."""
-        before = self.whole[: self.at].rstrip()
-        after = self.whole[self.at + len(self.text) :].lstrip()
-        if before:
-            return f"{before[:-1].rstrip()}{f' {after}' if after else ''}"
-        return after[1:].lstrip()
+def _constants(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
+    """Yield the document with another value, unless the value is made when the rule runs."""
+    other = _other_value(point.value)
+    if other is not None:
+        yield _with_value(point, data, other)
 
 
-def atoms_of(value: Json) -> Iterator[Atom]:
-    """Yield the atoms of a text; none of other values, or where variables give the text."""
-    if value.__class__ is not str or _VARIABLE in value:
-        return
-    for found in _BETWEEN.finditer(value):
-        text = found[0].strip()
-        if text:
-            yield Atom(text, found.start() + found[0].index(text), value)
-
-
-# Changes of conditions and blocks: operators, `any` and `all`, parts that are left out.
-
-# `any` becomes `all`, and the other way round, around several filters or conditions.
-
-
-def any_or_all_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
-    """Yield the document with the other word."""
-    other = "all" if point.name == "any" else "any"
-    yield PolicyChange(point.path, point.name, other, renamed(data, point.path, other))
-
-
-ANY_OR_ALL = MutationKind("any or all", frozenset({PartKind.CHOICE}), any_or_all_changes)
-
-# The operator of a condition becomes its opposite, or the one beside it.
+# Conditions and blocks: operators, `any` and `all`, parts that are left out.
 
 _ORDERED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -98,7 +127,7 @@ _ORDERED: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "LessThanOrEquals": ("LessThan", "GreaterThan"),
     }
 )
-_CONDITIONS_OTHERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+_OTHER_OPERATORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Equal": ("NotEqual",),
         "Equals": ("NotEquals",),
@@ -120,190 +149,111 @@ _CONDITIONS_OTHERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """What each operator becomes: first the one that differs least, last its opposite."""
 
 
-def condition_operators_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
-    """Yield the document with each other operator."""
+def _any_or_all(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
+    other = "all" if point.name == "any" else "any"
+    yield PolicyChange(point.path, point.name, other, renamed(data, point.path, other))
+
+
+def _condition_operators(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
     was = point.value.get("operator")
     path = (*point.path, "operator")
-    for other in _CONDITIONS_OTHERS.get(was, ()):
+    for other in _OTHER_OPERATORS.get(was, ()):
         yield PolicyChange(path, was, other, replaced(data, path, other))
 
 
-CONDITION_OPERATORS = MutationKind(
-    "operator of a condition", frozenset({PartKind.CONDITION}), condition_operators_changes
-)
-
-# A part is left out: a filter, a condition, the exclude block, a field of a pattern.
-
-
-def left_out_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
-    """Yield the document without the part."""
-    yield PolicyChange(point.path, _named(point), "", without(data, point.path))
-
-
-def _named(point: MutationPoint) -> str:
-    """Return what a part is called: by its field, by what people call it, or by its value."""
+def _left_out(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
+    """Yield the document without a filter, a condition, an exclude block or a field."""
     last = point.path[-1]
-    return last if last.__class__ is str else point.name or json.dumps(point.value)
+    was = last if last.__class__ is str else point.name or json.dumps(point.value)
+    yield PolicyChange(point.path, was, "", without(data, point.path))
 
 
-LEFT_OUT = MutationKind("left out", frozenset({PartKind.REMOVABLE}), left_out_changes)
-
-# Changes of single values, and of the level of the Pod Security Standards.
-
-# A value is another one: a number one more, a truth the other one, a text a longer one.
-
-
-def constants_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
-    """Yield the document with another value, unless the value is made when the rule runs."""
-    other = other_value(point.value)
-    if other is not None:
-        changed = replaced(data, point.path, other)
-        yield PolicyChange(point.path, json.dumps(point.value), json.dumps(other), changed)
-
-
-CONSTANTS = MutationKind("value", frozenset({PartKind.CONSTANT}), constants_changes)
-
-# A level of the Pod Security Standards becomes the other one.
-
-_CONSTANTS_OTHERS: Mapping[str, str] = MappingProxyType(
-    {"restricted": "baseline", "baseline": "restricted"}
-)
-
-
-def pod_security_levels_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
-    """Yield the document with the other level."""
-    other = _CONSTANTS_OTHERS.get(str(point.value))
+def _pod_security_levels(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
+    was = str(point.value)
+    other = {"restricted": "baseline", "baseline": "restricted"}.get(was)
     if other:
-        yield PolicyChange(point.path, str(point.value), other, replaced(data, point.path, other))
+        yield PolicyChange(point.path, was, other, replaced(data, point.path, other))
 
 
-POD_SECURITY_LEVELS = MutationKind(
-    "level", frozenset({PartKind.LEVEL}), pod_security_levels_changes
-)
+# Patterns: anchors, operators, values.
 
-# Changes of patterns: anchors, operators, values.
-
-# An anchor becomes a plain field, or another anchor.
-
-_ANCHORS_OTHERS: Mapping[str, str] = MappingProxyType({CONDITION: EQUALITY, GLOBAL: CONDITION})
+_OTHER_ANCHORS: Mapping[str, str] = MappingProxyType({CONDITION: EQUALITY, GLOBAL: CONDITION})
 """Anchors that become another one, too; all are left off."""
+_OTHER_PATTERN_OPERATORS: Mapping[str, str] = MappingProxyType(
+    {">=": ">", ">": ">=", "<=": "<", "<": "<=", "!": ""}
+)
+_ATOM = re.compile(r"[^|&]+")
 
 
-def anchors_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
+def _anchors(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
     """Yield the document with the field as another anchor, or as none."""
     was = str(point.path[-1])
     anchor = parse_anchor(was)
     if anchor is None:
         return
-    for now in _keys(anchor):
+    keys = [anchor.key]
+    if anchor.sign in _OTHER_ANCHORS:
+        keys.append(str(Anchor(_OTHER_ANCHORS[anchor.sign], anchor.key)))
+    for now in keys:
         yield PolicyChange(point.path, was, now, renamed(data, point.path, now))
 
 
-def _keys(anchor: Anchor) -> Iterator[str]:
-    yield anchor.key
-    if anchor.sign in _ANCHORS_OTHERS:
-        yield str(Anchor(_ANCHORS_OTHERS[anchor.sign], anchor.key))
+def _atoms(value: Json) -> Iterator[tuple[str, int]]:
+    """Yield the parts of a pattern between `|` and `&`, and where each begins.
+
+    None of other values, or where variables give the text.
+    """
+    if value.__class__ is not str or "{{" in value:
+        return
+    for found in _ATOM.finditer(value):
+        text = found[0].strip()
+        if text:
+            yield text, found.start() + found[0].index(text)
 
 
-ANCHORS = MutationKind("anchor", frozenset({PartKind.FIELD}), anchors_changes)
-
-# An operator in a value of a pattern becomes another one: `>=` `>`, `!` nothing.
-
-_PATTERN_OPERATORS_OTHERS: Mapping[str, str] = MappingProxyType(
-    {">=": ">", ">": ">=", "<=": "<", "<": "<=", "!": ""}
-)
-
-
-def pattern_operators_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
-    """Yield the document with the operator of one atom changed."""
-    for atom in atoms_of(point.value):
-        operator, operand = split_operator(atom.text)
-        if operator in _PATTERN_OPERATORS_OTHERS:
-            now = f"{_PATTERN_OPERATORS_OTHERS[operator]}{operand}"
-            yield PolicyChange(
-                point.path, atom.text, now, replaced(data, point.path, atom.put(now)), atom.at
-            )
+def _pattern_operators(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
+    for text, at in _atoms(point.value):
+        operator, operand = split_operator(text)
+        if operator in _OTHER_PATTERN_OPERATORS:
+            now = f"{_OTHER_PATTERN_OPERATORS[operator]}{operand}"
+            yield _with_text(point, data, text, now, at)
 
 
-PATTERN_OPERATORS = MutationKind(
-    "operator of a pattern", frozenset({PartKind.PATTERN}), pattern_operators_changes
-)
-
-# A value of a pattern changes, loses an alternative, or becomes less strict.
-
-
-def pattern_values_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
+def _pattern_values(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
     """Yield the document with another value, or without one of several alternatives."""
     if point.value.__class__ is not str:
-        other = other_value(point.value)
-        changed = replaced(data, point.path, other)
-        yield PolicyChange(point.path, json.dumps(point.value), json.dumps(other), changed)
+        yield _with_value(point, data, _other_value(point.value))
         return
-    for atom in atoms_of(point.value):
-        less = atom.left_out()
+    for text, at in _atoms(point.value):
+        before = point.value[:at].rstrip()
+        after = point.value[at + len(text) :].lstrip()
+        if before:
+            less = f"{before[:-1].rstrip()}{f' {after}' if after else ''}"
+        else:
+            less = after[1:].lstrip()
         if less:
-            yield PolicyChange(point.path, atom.text, "", replaced(data, point.path, less), atom.at)
-        now = _other(atom)
+            yield PolicyChange(point.path, text, "", replaced(data, point.path, less), at)
+        now = _other_pattern(text)
         if now:
-            whole = replaced(data, point.path, atom.put(now))
-            yield PolicyChange(point.path, atom.text, now, whole, atom.at)
+            yield _with_text(point, data, text, now, at)
 
 
-def _other(atom: Atom) -> str:
+def _other_pattern(text: str) -> str:
     """Return another text for an atom; "" where there is none."""
-    operator, operand = split_operator(atom.text)
-    ends = range_ends(atom.text)
+    operator, operand = split_operator(text)
+    ends = range_ends(text)
     if ends is not None:
         low, high, inside = ends
-        return f"{low}{'-' if inside else '!-'}{other_text(high)}"
-    if has_wildcard(operand):
-        wider = operand.replace("?", "").replace("*", "")
-        # What is only there becomes what may be anything; of what is written a letter more.
-        return f"{operator}{other_text(operand)}" if wider else "*" if operand == "?*" else ""
-    return f"{operator}{other_text(operand)}"
+        return f"{low}{'-' if inside else '!-'}{_other_text(high)}"
+    if has_wildcard(operand) and not operand.strip("?*"):
+        # What only has to exist may then be anything; other texts get a letter more.
+        return "*" if operand == "?*" else ""
+    return f"{operator}{_other_text(operand)}"
 
 
-PATTERN_VALUES = MutationKind(
-    "value of a pattern", frozenset({PartKind.PATTERN}), pattern_values_changes
-)
+# CEL expressions: constants, operators and quantifiers.
 
-# Changes of CEL expressions: constants, operators and quantifiers.
-
-# A constant of a CEL expression is another one.
-
-_QUOTES = ("'", '"')
-
-
-def cel_constants_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
-    """Yield the document with one constant of the expression changed."""
-    text = point.value
-    for token in tokenize(text)[0]:
-        now = _cel_constants_other(token)
-        if now:
-            changed = f"{text[: token.at]}{now}{text[token.at + len(token.text) :]}"
-            whole = replaced(data, point.path, changed)
-            yield PolicyChange(point.path, token.text, now, whole, token.at)
-
-
-def _cel_constants_other(token: Token) -> str:
-    """Return another constant; "" if it is not a constant or not a plain string."""
-    if token.text in {"true", "false"}:
-        return "false" if token.text == "true" else "true"
-    if token.kind == "int" and token.text.isdecimal():
-        return str(int(token.text) + 1)
-    if token.kind != "string" or token.text[0] not in _QUOTES or token.text[:3] in {'"""', "'''"}:
-        return ""
-    quote = token.text[0]
-    return f"{quote}{other_text(token.text[1:-1])}{quote}"
-
-
-CEL_CONSTANTS = MutationKind(
-    "constant in CEL", frozenset({PartKind.EXPRESSION}), cel_constants_changes
-)
-
-# An operator or a quantifier of a CEL expression becomes another one.
-
-_SIGNS: Mapping[str, str] = MappingProxyType(
+_OTHER_SIGNS: Mapping[str, str] = MappingProxyType(
     {
         "==": "!=",
         "!=": "==",
@@ -316,44 +266,46 @@ _SIGNS: Mapping[str, str] = MappingProxyType(
         "!": "",
     }
 )
-_CALLED: Mapping[str, str] = MappingProxyType({"all": "exists", "exists": "all"})
+_OTHER_MACROS: Mapping[str, str] = MappingProxyType({"all": "exists", "exists": "all"})
 
 
-def cel_operators_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
-    """Yield the document with one operator of the expression changed."""
-    text = point.value
-    tokens, _ = tokenize(text)
+def _cel_constants(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
+    """Yield the document with one constant changed: a truth value, an integer, a plain string."""
+    for token in tokenize(point.value)[0]:
+        text = token.text
+        if text in {"true", "false"}:
+            now = "false" if text == "true" else "true"
+        elif token.kind == "int" and text.isdecimal():
+            now = str(int(text) + 1)
+        elif token.kind == "string" and text[0] in "'\"" and text[:3] not in {'"""', "'''"}:
+            now = f"{text[0]}{_other_text(text[1:-1])}{text[0]}"
+        else:
+            continue
+        yield _with_text(point, data, text, now, token.at)
+
+
+def _cel_operators(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
+    """Yield the document with one operator or quantifier changed."""
+    tokens, _ = tokenize(point.value)
     for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
-        now = _cel_operators_other(token, before, after)
+        now = _OTHER_SIGNS.get(token.text) if token.kind == "sign" else None
+        is_method = before is not None and before.text == "."
+        if token.kind == "name" and is_method and after is not None and after.text == "(":
+            now = _OTHER_MACROS.get(token.text)
         if now is not None:
-            changed = f"{text[: token.at]}{now}{text[token.at + len(token.text) :]}"
-            whole = replaced(data, point.path, changed)
-            yield PolicyChange(point.path, token.text, now, whole, token.at)
+            yield _with_text(point, data, token.text, now, token.at)
 
 
-def _cel_operators_other(token: Token, before: Token | None, after: Token | None) -> str | None:
-    if token.kind == "sign":
-        return _SIGNS.get(token.text)
-    called = token.kind == "name" and after is not None and after.text == "("
-    is_method = before is not None and before.text == "."
-    return _CALLED.get(token.text) if called and is_method else None
-
-
-CEL_OPERATORS = MutationKind(
-    "operator in CEL", frozenset({PartKind.EXPRESSION}), cel_operators_changes
+KINDS = (
+    MutationKind("left out", PartKind.REMOVABLE, _left_out),
+    MutationKind("any or all", PartKind.CHOICE, _any_or_all),
+    MutationKind("operator of a condition", PartKind.CONDITION, _condition_operators),
+    MutationKind("value", PartKind.CONSTANT, _constants),
+    MutationKind("anchor", PartKind.FIELD, _anchors),
+    MutationKind("operator of a pattern", PartKind.PATTERN, _pattern_operators),
+    MutationKind("value of a pattern", PartKind.PATTERN, _pattern_values),
+    MutationKind("level", PartKind.LEVEL, _pod_security_levels),
+    MutationKind("operator in CEL", PartKind.EXPRESSION, _cel_operators),
+    MutationKind("constant in CEL", PartKind.EXPRESSION, _cel_constants),
 )
-
-# The kinds of changes; their order has no effect.
-
-KINDS: tuple[MutationKind, ...] = (
-    LEFT_OUT,
-    ANY_OR_ALL,
-    CONDITION_OPERATORS,
-    CONSTANTS,
-    ANCHORS,
-    PATTERN_OPERATORS,
-    PATTERN_VALUES,
-    POD_SECURITY_LEVELS,
-    CEL_OPERATORS,
-    CEL_CONSTANTS,
-)
+"""The kinds of changes; their order has no effect on what is found."""

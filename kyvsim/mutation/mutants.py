@@ -1,13 +1,19 @@
 """All mutants of a policy: every kind of change at every place where it applies."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.source import Path
-from kyvsim.mutation.change import MutationKind, MutationPoint, PartKind, PolicyChange
-from kyvsim.mutation.changes import KINDS
+from kyvsim.mutation.changes import (
+    KINDS,
+    MutationKind,
+    MutationPoint,
+    PartKind,
+    PolicyChange,
+)
 
 # A walk through the document of a policy that finds the parts that can be changed.
 #
@@ -15,11 +21,6 @@ from kyvsim.mutation.changes import KINDS
 # policies, so names show what a part is. Messages and descriptions are ignored.
 
 _Read: TypeAlias = Callable[[Json, Path], Iterator[MutationPoint]]
-
-
-def mutation_points(data: Json) -> Iterator[MutationPoint]:
-    """Yield the parts of a policy that can be changed, each behind what is around it."""
-    yield from _inside(data.get("spec"), ("spec",))
 
 
 def _inside(value: Json, path: Path) -> Iterator[MutationPoint]:
@@ -32,24 +33,20 @@ def _inside(value: Json, path: Path) -> Iterator[MutationPoint]:
             yield from _inside(inner, (*path, index))
 
 
-def _nothing(_value: Json, _path: Path) -> Iterator[MutationPoint]:
-    return iter(())
-
-
 def _removable(read: _Read) -> _Read:
     """Return what reads a field that can be left out as a whole."""
 
-    def sites(value: Json, path: Path) -> Iterator[MutationPoint]:
+    def points(value: Json, path: Path) -> Iterator[MutationPoint]:
         yield MutationPoint(PartKind.REMOVABLE, path, value)
         yield from read(value, path)
 
-    return sites
+    return points
 
 
 def _listed(name: str, read: _Read) -> _Read:
     """Return what reads a list whose elements can be left out while another one stays."""
 
-    def sites(value: Json, path: Path) -> Iterator[MutationPoint]:
+    def points(value: Json, path: Path) -> Iterator[MutationPoint]:
         if value.__class__ is not list:
             yield from read(value, path)
             return
@@ -58,7 +55,7 @@ def _listed(name: str, read: _Read) -> _Read:
                 yield MutationPoint(PartKind.REMOVABLE, (*path, index), one, name)
             yield from read(one, (*path, index))
 
-    return sites
+    return points
 
 
 def _filters(value: Json, path: Path) -> Iterator[MutationPoint]:
@@ -84,19 +81,15 @@ def _filter(value: Json, path: Path) -> Iterator[MutationPoint]:
         return
     for name, inner in value.items():
         if name == "resources" and inner.__class__ is dict:
-            yield from _limits(inner, (*path, name))
+            for key, limit in inner.items():
+                # At least one field that selects resources has to stay.
+                if key != "kinds" and len(inner) > 1:
+                    yield MutationPoint(PartKind.REMOVABLE, (*path, name, key), limit)
+                yield from _entries(limit, (*path, name, key))
         else:
             if len(value) > 1:
                 yield MutationPoint(PartKind.REMOVABLE, (*path, name), inner)
             yield from _entries(inner, (*path, name))
-
-
-def _limits(value: Mapping[str, Json], path: Path) -> Iterator[MutationPoint]:
-    """Yield the fields that select resources; at least one has to stay."""
-    for name, inner in value.items():
-        if name != "kinds" and len(value) > 1:
-            yield MutationPoint(PartKind.REMOVABLE, (*path, name), inner)
-        yield from _entries(inner, (*path, name))
 
 
 def _constraints(value: Json, path: Path) -> Iterator[MutationPoint]:
@@ -106,17 +99,14 @@ def _constraints(value: Json, path: Path) -> Iterator[MutationPoint]:
         if name in {"excludeResourceRules", "namespaceSelector", "objectSelector"} and inner:
             yield MutationPoint(PartKind.REMOVABLE, (*path, name), inner)
         if name in {"resourceRules", "excludeResourceRules"}:
-            yield from _resource_rules(inner, (*path, name))
+            yield from _listed("rule", _resource_rule)(inner, (*path, name))
 
 
-def _resource_rules(value: Json, path: Path) -> Iterator[MutationPoint]:
-    def rule(one: Json, at: Path) -> Iterator[MutationPoint]:
-        for name, inner in one.items() if one.__class__ is dict else ():
-            if name == "resourceNames":
-                yield MutationPoint(PartKind.REMOVABLE, (*at, name), inner)
-            yield from _entries(inner, (*at, name))
-
-    yield from _listed("rule", rule)(value, path)
+def _resource_rule(value: Json, path: Path) -> Iterator[MutationPoint]:
+    for name, inner in value.items() if value.__class__ is dict else ():
+        if name == "resourceNames":
+            yield MutationPoint(PartKind.REMOVABLE, (*path, name), inner)
+        yield from _entries(inner, (*path, name))
 
 
 def _entries(value: Json, path: Path) -> Iterator[MutationPoint]:
@@ -158,14 +148,6 @@ def _context(value: Json, path: Path) -> Iterator[MutationPoint]:
             yield from _operand(variable.get(name), (*path, index, "variable", name))
 
 
-def _pattern(value: Json, path: Path) -> Iterator[MutationPoint]:
-    yield from _node(value, path, PartKind.PATTERN)
-
-
-def _patch(value: Json, path: Path) -> Iterator[MutationPoint]:
-    yield from _node(value, path, PartKind.CONSTANT)
-
-
 def _node(value: Json, path: Path, leaf: PartKind) -> Iterator[MutationPoint]:
     """Yield what a pattern or patch has: fields, elements, values."""
     if value.__class__ is dict:
@@ -184,8 +166,8 @@ def _node(value: Json, path: Path, leaf: PartKind) -> Iterator[MutationPoint]:
         yield MutationPoint(leaf, path, value)
 
 
-def _level(value: Json, path: Path) -> Iterator[MutationPoint]:
-    yield MutationPoint(PartKind.LEVEL, path, value)
+_pattern = partial(_node, leaf=PartKind.PATTERN)
+_patch = partial(_node, leaf=PartKind.CONSTANT)
 
 
 def _expression(value: Json, path: Path) -> Iterator[MutationPoint]:
@@ -197,8 +179,10 @@ def _expression(value: Json, path: Path) -> Iterator[MutationPoint]:
 
 _FIELDS: Mapping[str, _Read] = MappingProxyType(
     {
+        **dict.fromkeys(
+            ("auditAnnotations", "message", "messageExpression"), lambda _value, _path: iter(())
+        ),
         "anyPattern": _listed("pattern", _pattern),
-        "auditAnnotations": _nothing,
         "celPreconditions": _removable(_listed("precondition", _inside)),
         "conditions": _conditions,
         "context": _context,
@@ -208,12 +192,10 @@ _FIELDS: Mapping[str, _Read] = MappingProxyType(
         "expressions": _listed("expression", _inside),
         "foreach": _listed("loop", _inside),
         "imageReferences": _entries,
-        "level": _level,
+        "level": lambda value, path: iter((MutationPoint(PartKind.LEVEL, path, value),)),
         "match": _filters,
         "matchConditions": _removable(_listed("match condition", _inside)),
         "matchConstraints": _constraints,
-        "message": _nothing,
-        "messageExpression": _nothing,
         "mutations": _listed("mutation", _inside),
         "patchStrategicMerge": _patch,
         "pattern": _pattern,
@@ -222,9 +204,7 @@ _FIELDS: Mapping[str, _Read] = MappingProxyType(
         "validations": _listed("validation", _inside),
     }
 )
-"""What reads a field, by its name; what is under others is read as if it stood there itself."""
-
-# All mutants of a policy: every kind of change at every place where it can be made.
+"""What reads a field, by its name; under other names everything is read in the same way."""
 
 
 def mutants_of(data: Json) -> Iterator[tuple[MutationKind, PolicyChange]]:
@@ -235,9 +215,9 @@ def mutants_of(data: Json) -> Iterator[tuple[MutationKind, PolicyChange]]:
     seen = [data]
     found = (
         (kind, change)
-        for point in mutation_points(data)
+        for point in _inside(data.get("spec"), ("spec",))
         for kind in KINDS
-        if point.part in kind.parts
+        if point.part is kind.part
         for change in kind.changes(point, data)
     )
     for kind, change in found:
