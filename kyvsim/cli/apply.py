@@ -1,24 +1,17 @@
 """`kyvsim apply`: policies over resources."""
 
 import os
+import stat
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 import click
 
-from kyvsim.api import ApplyInputs, open_application
+from kyvsim.api import ApplyInputs, Source, open_application
 from kyvsim.api.apply import known_by_now
-from kyvsim.cli.apply_formats import (
-    chosen_by,
-    document_set,
-    is_for_people,
-    shown_pieces,
-    streams,
-    summary_style,
-)
-from kyvsim.cli.apply_jobs import run_in_blocks
+from kyvsim.api.system import processors
 from kyvsim.cli.closing import SummaryStyle
 from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import (
@@ -58,7 +51,16 @@ from kyvsim.cli.parameters import (
     option,
     safe_option,
 )
-from kyvsim.cli.run_shown import View, show_run
+from kyvsim.cli.run_output import (
+    View,
+    chosen_by,
+    document_set,
+    is_for_people,
+    show_run,
+    shown_pieces,
+    streams,
+    summary_style,
+)
 from kyvsim.cli.streams import is_terminal, print_stderr
 from kyvsim.kubernetes.quantities import format_duration, parse_duration
 from kyvsim.model.result import EngineResponse, RunVerdict
@@ -67,7 +69,7 @@ from kyvsim.report.ending import run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.log_commands import YAML
 from kyvsim.report.progress import waiting, with_progress
-from kyvsim.report.run import Run
+from kyvsim.report.run import DocumentSet, Run
 from kyvsim.report.style import Show, counted, safe_line
 
 _FORMAT_NAMES = frozenset({*FORMATS, "yml", "wide", "name"})
@@ -342,3 +344,61 @@ def _write_baseline(run: Run, path: str, files: ReportFiles) -> None:
     known = known_by_now(run)
     files.fill((baseline_text(known),))
     print_stderr(safe_line(f"wrote {counted(sum(known.values()), 'failure')} to {path}"))
+
+
+# By how many processes the command works, and whether block by block at all.
+
+_LARGE: Final = 2_000_000
+"""Bytes of resources from which on it pays to work in blocks, and by several processes."""
+
+
+def run_in_blocks(
+    inputs: ApplyInputs, stdin: bytes | None, jobs: int, documents: DocumentSet | None
+) -> Run | None:
+    """Return a run that was made block by block, or None where all is to be read first.
+
+    `jobs` is the number of processes, 0 for what is worth it. Without `documents` no part can be
+    rendered.
+    """
+    size = sum(_size_of(path, stdin) for path in inputs.resources)
+    wanted = jobs or (processors() if size >= _LARGE else 1)
+    if not (wanted > 1 or size >= _LARGE):
+        return None
+
+    def note(reason: str) -> None:
+        """Report once why the work is not shared, or memory grows with the input."""
+        done = (
+            f"-j {jobs} has no effect" if jobs > 1 else "all resources are read before evaluation"
+        )
+        print_stderr(f"note: {done}: {safe_line(reason)}")
+
+    if documents is None:
+        note("-o or the output format needs all results at once")
+        return None
+    from kyvsim.api.apply_streamed import How, open_streamed  # noqa: PLC0415 — for much only
+
+    if wanted > 1:
+        from kyvsim.api.processes import can_fork  # noqa: PLC0415 — for several only
+
+        if not can_fork():
+            wanted = 1
+            if jobs > 1:
+                note("this system cannot fork processes")
+
+    def with_progress_bar(items: Iterator[Any], total: int) -> Iterator[Any]:
+        return with_progress(items, total, "applying") if is_terminal(sys.stderr) else items
+
+    return open_streamed(inputs, stdin, How(wanted, documents, with_progress_bar, note))
+
+
+def _size_of(path: str | Source, stdin: bytes | None) -> int:
+    """Return the size of a resource file in bytes, 0 for a folder and what cannot be read."""
+    if isinstance(path, Source):
+        return len(path.text)
+    if path == "-":
+        return len(stdin or b"")
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0

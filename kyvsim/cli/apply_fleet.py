@@ -14,7 +14,7 @@ from kyvsim.api.apply import render_document
 from kyvsim.api.system import processors
 from kyvsim.cli.closing import SummaryStyle
 from kyvsim.cli.output_files import Chosen
-from kyvsim.cli.run_shown import View, show_run
+from kyvsim.cli.run_output import View, show_run
 from kyvsim.cli.streams import is_terminal, shown_width, shows_colours
 from kyvsim.fleet import FleetError
 from kyvsim.fleet.engines import Engine, dask, here, processes

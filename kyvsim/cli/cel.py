@@ -18,9 +18,8 @@ from kyvsim.api.cel import (
     variables,
 )
 from kyvsim.cel import CelError, CompileError
-from kyvsim.cli.closing import print_diagnostics
+from kyvsim.cli.closing import FAILED, OK, UNUSABLE, print_diagnostics
 from kyvsim.cli.command import Group
-from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.jp import read_lines, read_text
 from kyvsim.cli.options import time_option
 from kyvsim.cli.parameters import EVALUATION, INPUT, argument, offering, safe_option

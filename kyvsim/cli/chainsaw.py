@@ -7,11 +7,16 @@ import click
 from kyvsim.api.chainsaw import ChainsawRun, run_chainsaw
 from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
-from kyvsim.cli.options import colour_option, jobs_option
+from kyvsim.cli.options import (
+    colour_option,
+    jobs_option,
+    print_ignored,
+    walking_of,
+    walking_options,
+)
 from kyvsim.cli.output_files import chosen_formats, formats_option, refuse_named, write_reports
 from kyvsim.cli.parameters import EVALUATION, INPUT, OUTPUT, PathType, argument, safe_option
 from kyvsim.cli.streams import shows_colours, write_out
-from kyvsim.cli.walking import print_ignored, walking_of, walking_options
 from kyvsim.report.chainsaw import chainsaw_ending
 from kyvsim.report.formats import CHAINSAW_FORMATS as FORMATS
 from kyvsim.report.suite_text import SuiteOptions

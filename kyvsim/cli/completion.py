@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
+from kyvsim.cli.closing import OK
 from kyvsim.cli.command import Command
 from kyvsim.cli.commands import completion_script
-from kyvsim.cli.exit_status import OK
 from kyvsim.cli.parameters import argument
 from kyvsim.cli.streams import write_out
 

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from kyvsim.cli.closing import print_diagnostics
+from kyvsim.cli.closing import OK, UNUSABLE, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.commands import COMMANDS
-from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.parameters import (
     OUTPUT,
     Settable,

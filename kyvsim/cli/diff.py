@@ -11,11 +11,16 @@ from kyvsim.api.inputs import AS_GIVEN, ApplyInputs
 from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import check_inputs, input_options_of, inputs_of, stdin_for
-from kyvsim.cli.options import colour_option, refused_options, split_at_commas, strict_option
+from kyvsim.cli.options import (
+    colour_option,
+    print_ignored,
+    refused_options,
+    split_at_commas,
+    strict_option,
+)
 from kyvsim.cli.output_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.parameters import OUTPUT, safe_option
 from kyvsim.cli.streams import is_terminal, shows_colours, write_out
-from kyvsim.cli.walking import print_ignored
 from kyvsim.report.differences import RunComparison, comparison_ending
 from kyvsim.report.ending import ending_line
 from kyvsim.report.formats import DIFF_FORMATS as FORMATS

@@ -15,10 +15,8 @@ from kyvsim.api.explain import (
     open_explanation,
 )
 from kyvsim.api.inputs import ApplyInputs
-from kyvsim.cli.apply_formats import is_for_people, shown_pieces
-from kyvsim.cli.closing import print_diagnostics
+from kyvsim.cli.closing import OK, UNUSABLE, print_diagnostics
 from kyvsim.cli.command import Command
-from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.input_options import (
     check_inputs,
     input_options,
@@ -26,12 +24,11 @@ from kyvsim.cli.input_options import (
     stdin_for,
     with_manifests_named,
 )
-from kyvsim.cli.options import colour_option, refused_options
+from kyvsim.cli.options import colour_option, print_ignored, refused_options
 from kyvsim.cli.output_files import Chosen, chosen_formats, formats_option, report_files
 from kyvsim.cli.parameters import INPUT, safe_option
-from kyvsim.cli.run_shown import View, show_run
+from kyvsim.cli.run_output import View, is_for_people, show_run, shown_pieces
 from kyvsim.cli.streams import is_terminal, shows_colours, write_out
-from kyvsim.cli.walking import print_ignored
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse

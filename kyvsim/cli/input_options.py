@@ -9,7 +9,15 @@ import click
 
 from kyvsim.api import ApplyInputs
 from kyvsim.api.inputs import AS_GIVEN, WhatIf
-from kyvsim.cli.options import budget_of, budget_option, list_option, refuse_urls, time_option
+from kyvsim.cli.options import (
+    budget_of,
+    budget_option,
+    list_option,
+    refuse_urls,
+    time_option,
+    walking_of,
+    walking_options,
+)
 from kyvsim.cli.output_files import is_among, paths_of, read_path
 from kyvsim.cli.parameters import (
     EVALUATION,
@@ -26,7 +34,6 @@ from kyvsim.cli.parameters import (
 )
 from kyvsim.cli.settings import configuration_files
 from kyvsim.cli.streams import print_stderr, stdin_of
-from kyvsim.cli.walking import walking_of, walking_options
 from kyvsim.load.files import Source
 from kyvsim.load.folders import IGNORE_FILE
 from kyvsim.load.values import files_of_values, named_user

@@ -11,8 +11,8 @@ from typing import Any, Final
 import click
 
 from kyvsim.api.system import own_system
+from kyvsim.cli.closing import FAILED, OK, UNUSABLE
 from kyvsim.cli.command import Group
-from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.options import list_option
 from kyvsim.cli.parameters import INPUT, OUTPUT, Effect, argument, offering, safe_option
 from kyvsim.cli.streams import print_stderr, read_stdin, write_out

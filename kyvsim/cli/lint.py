@@ -18,8 +18,11 @@ from kyvsim.cli.options import (
     extent_of,
     extent_options,
     list_option,
+    print_ignored,
     refuse_urls,
     strict_option,
+    walking_of,
+    walking_options,
 )
 from kyvsim.cli.output_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.parameters import INPUT, OUTPUT, Effect, PathType, argument, option, safe_option
@@ -31,7 +34,6 @@ from kyvsim.cli.streams import (
     stdin_of,
     write_out,
 )
-from kyvsim.cli.walking import print_ignored, walking_of, walking_options
 from kyvsim.load.files import STDIN, STDIN_NAME
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.result import Fact, RunVerdict

@@ -8,12 +8,11 @@ import click
 from click.core import ParameterSource
 
 from kyvsim.api.workspace import Rules
+from kyvsim.cli.closing import OK
 from kyvsim.cli.command import Command, of_extra
-from kyvsim.cli.exit_status import OK
-from kyvsim.cli.options import list_option, strict_option
+from kyvsim.cli.options import list_option, strict_option, walking_of, walking_options
 from kyvsim.cli.parameters import INPUT, Effect, PathType, argument, origin_of
 from kyvsim.cli.settings import read_values, use_settings
-from kyvsim.cli.walking import walking_of, walking_options
 from kyvsim.load.folders import USUAL
 from kyvsim.model.diagnostic import Diagnostic, Severity
 

@@ -9,8 +9,8 @@ from typing import NoReturn
 
 import click
 
+from kyvsim.cli.closing import INTERRUPTED, OK, TERMINATED, UNUSABLE, Interrupted
 from kyvsim.cli.commands import kyvsim
-from kyvsim.cli.exit_status import INTERRUPTED, OK, TERMINATED, UNUSABLE, Interrupted
 from kyvsim.cli.parameters import origin_of, set_elsewhere
 from kyvsim.cli.streams import abandon_stdout, print_stderr
 from kyvsim.report.style import safe_line, safe_text

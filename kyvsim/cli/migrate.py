@@ -12,7 +12,14 @@ from kyvsim.api.suite_files import FileText
 from kyvsim.cli.closing import print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_place, write_files
-from kyvsim.cli.options import list_option, refuse_urls, seconds_option
+from kyvsim.cli.options import (
+    list_option,
+    print_ignored,
+    refuse_urls,
+    seconds_option,
+    walking_of,
+    walking_options,
+)
 from kyvsim.cli.output_files import (
     chosen_formats,
     file_name,
@@ -33,7 +40,6 @@ from kyvsim.cli.parameters import (
     safe_option,
 )
 from kyvsim.cli.streams import OutputError, is_terminal, print_stderr, stdin_of, write_out
-from kyvsim.cli.walking import print_ignored, walking_of, walking_options
 from kyvsim.migrate import MADE_KINDS
 from kyvsim.model.comparison import Answer
 from kyvsim.model.migration import Migration

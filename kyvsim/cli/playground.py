@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import click
 
+from kyvsim.cli.closing import OK, TERMINATED, Interrupted
 from kyvsim.cli.command import Command, of_extra
-from kyvsim.cli.exit_status import OK, TERMINATED, Interrupted
 from kyvsim.cli.parameters import safe_option
 from kyvsim.cli.streams import print_stderr
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from kyvsim.cli.closing import OK
 from kyvsim.cli.command import Command
-from kyvsim.cli.exit_status import OK
 from kyvsim.cli.parameters import OUTPUT, argument, offering, safe_option
 from kyvsim.cli.streams import shown_width, shows_colours, write_out
 from kyvsim.model.diagnostic import likely

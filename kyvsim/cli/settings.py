@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from kyvsim.cli.closing import print_diagnostics
+from kyvsim.cli.closing import UNUSABLE, print_diagnostics
 from kyvsim.cli.commands import NO_CONFIG_HELP, PREFIX
-from kyvsim.cli.exit_status import UNUSABLE
 from kyvsim.cli.parameters import (
     FALSE,
     TRUE,

@@ -10,17 +10,19 @@ import click
 
 from kyvsim.api.explain import NotFoundError
 from kyvsim.api.simulate import SimulateInputs, Watched, scenario_json_schema, simulate
-from kyvsim.cli.closing import close, print_diagnostics
+from kyvsim.cli.closing import OK, close, print_diagnostics
 from kyvsim.cli.command import Command
-from kyvsim.cli.exit_status import OK
 from kyvsim.cli.options import (
     budget_of,
     budget_option,
     colour_option,
     jobs_option,
     list_option,
+    print_ignored,
     refuse_urls,
     time_option,
+    walking_of,
+    walking_options,
 )
 from kyvsim.cli.output_files import (
     Chosen,
@@ -42,7 +44,6 @@ from kyvsim.cli.parameters import (
     safe_option,
 )
 from kyvsim.cli.streams import is_terminal, shows_colours, stdin_of, write_out
-from kyvsim.cli.walking import print_ignored, walking_of, walking_options
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.ports import SIMULATED
 from kyvsim.model.simulation import HazardLevel, ScenarioSettings, Simulation

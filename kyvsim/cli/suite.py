@@ -13,9 +13,8 @@ import click
 from kyvsim.api.mutants import try_mutants
 from kyvsim.api.suite import Outcomes, Reading, Round, SuiteRun, run_tests, watch_tests
 from kyvsim.api.suite_files import Created, Creation, create_test, plan_updates
-from kyvsim.cli.closing import close, print_diagnostics
+from kyvsim.cli.closing import OK, UNUSABLE, Interrupted, close, print_diagnostics
 from kyvsim.cli.command import Command
-from kyvsim.cli.exit_status import OK, UNUSABLE, Interrupted
 from kyvsim.cli.golden_files import check_place, write_file, write_updates
 from kyvsim.cli.options import (
     colour_option,
@@ -24,8 +23,11 @@ from kyvsim.cli.options import (
     jobs_option,
     list_option,
     offline_options,
+    print_ignored,
     seconds_option,
     strict_option,
+    walking_of,
+    walking_options,
 )
 from kyvsim.cli.output_files import (
     Chosen,
@@ -64,7 +66,6 @@ from kyvsim.cli.streams import (
     shows_colours,
     write_out,
 )
-from kyvsim.cli.walking import print_ignored, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.suite import Demands, SuiteOutcome
 from kyvsim.model.tracing import Coverage

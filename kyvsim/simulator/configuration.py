@@ -194,7 +194,7 @@ def _filters_of(text: str, api_version: str, kind: str, subresource: str) -> tup
 # charts/kyverno (templates/*/clusterrole.yaml, templates/config).
 
 _RBAC = "rbac.authorization.k8s.io/v1"
-_READING = ["get", "list", "watch"]
+_READING = ("get", "list", "watch")
 _CONTROLLERS: Mapping[str, str] = MappingProxyType(
     {
         f"kyverno:{name}-controller:core": f"{name}Controller"
@@ -249,7 +249,7 @@ def _roles(core: Json, controller: str, installation: Installation) -> Iterator[
     sections = (controller, "global") if controller == "admissionController" else ()
     if any(installation.value(one, "crdWatcher") for one in sections):
         rules = [
-            {**rule, "verbs": _READING}
+            {**rule, "verbs": [*_READING]}
             if rule["resources"] == ["customresourcedefinitions"]
             else rule
             for rule in rules
@@ -258,7 +258,7 @@ def _roles(core: Json, controller: str, installation: Installation) -> Iterator[
     extra = installation.value(controller, "rbac", "clusterRole", "extraResources")
     if extra:
         if controller == "reportsController":
-            extra = [{**rule, "verbs": _READING} for rule in extra]
+            extra = [{**rule, "verbs": [*_READING]} for rule in extra]
         name = core["metadata"]["name"].removesuffix(":core")
         meta = {"name": f"{name}:additional", "labels": labels(core)}
         yield {"apiVersion": _RBAC, "kind": "ClusterRole", "metadata": meta, "rules": list(extra)}

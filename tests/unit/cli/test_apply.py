@@ -93,7 +93,7 @@ def test_standard_input_is_read_when_a_path_is_a_dash(engine, calls, kyvsim, mon
         (["apply", "p", "-r", "r", "--diff", "--output-format", "json"], "--diff applies to"),
         (["apply", "p", "-r", "r", "--diff", "-p"], "and cannot be combined with --policy-report"),
         (["apply", "p", "-r", "r", "--diff", "-i"], "and cannot be combined with --stdin"),
-        (["test", "p", "-o", "report.json"], "-o PATH is of kyvsim apply"),
+        (["test", "p", "-o", "report.json"], "a path follows the format, as in json=report.json"),
         (
             ["apply", "p", "-r", "r", "--output-format", "json=x", "--output-format", "yaml=./x"],
             "--output-format: json and yaml both go to ./x",

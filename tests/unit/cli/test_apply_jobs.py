@@ -19,7 +19,7 @@ import yaml
 from spread_inputs import ODD_STREAMS, POLICY, READS, STREAM, TEAM, pod, pods
 
 from kyvsim.api import apply, apply_parts, apply_streamed, explain_rows, processes
-from kyvsim.cli import apply_jobs
+from kyvsim.cli import apply as apply_command
 from kyvsim.engine.cluster_views import view_of_part
 from kyvsim.model.source import Document
 
@@ -121,7 +121,7 @@ def test_formats_are_the_same(given, kyvsim, parted, options):
 
 def cut_small(monkeypatch):
     """Have one process work in blocks, too, whatever the size of the input."""
-    monkeypatch.setattr(apply_jobs, "_LARGE", 0)
+    monkeypatch.setattr(apply_command, "_LARGE", 0)
     monkeypatch.setattr(apply_streamed, "_BLOCK", 300)
 
 
@@ -358,7 +358,7 @@ def test_policies_of_the_repository(kyvsim, parted, monkeypatch, options):
     ]
     for policy in policies:
         command = ("apply", policy, *resources, *options, "--now", "2026-01-01T00:00:00Z")
-        monkeypatch.setattr(apply_jobs, "_LARGE", 1 << 30)
+        monkeypatch.setattr(apply_command, "_LARGE", 1 << 30)
         alone = kyvsim(*command, "-j", "1")
         cut_small(monkeypatch)
         assert alone == kyvsim(*command, "-j", "1")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api import apply_streamed
-from kyvsim.cli import apply_jobs
+from kyvsim.cli import apply as apply_command
 
 ROOT = Path(__file__).parents[3]
 POLICY = """\
@@ -287,7 +287,7 @@ def test_parts_tell_what_the_whole_does(apply, many, files, monkeypatch, name):
     (files / "r.yaml").write_text("---\n".join((*many, pod("new"), *many[:3])))
     options = ("--baseline", "b.yaml", "--output-format", name)
     whole, parted = apply(*options, "-j", "1"), apply(*options, "-j", "2")
-    monkeypatch.setattr(apply_jobs, "_LARGE", 0)
+    monkeypatch.setattr(apply_command, "_LARGE", 0)
     monkeypatch.setattr(apply_streamed, "_BLOCK", 300)
     in_blocks = apply(*options, "-j", "1")
     assert without_notes(in_blocks) == without_notes(whole) == without_notes(parted)
@@ -309,7 +309,7 @@ def test_parts_write_what_the_whole_does(apply, many, files, monkeypatch, both):
     options = ("--baseline", "old.yaml") if both else ()
     apply(*options, "--write-baseline", "whole.yaml", "-j", "1")
     apply(*options, "--write-baseline", "jobs.yaml", "-j", "2")
-    monkeypatch.setattr(apply_jobs, "_LARGE", 0)
+    monkeypatch.setattr(apply_command, "_LARGE", 0)
     monkeypatch.setattr(apply_streamed, "_BLOCK", 300)
     apply(*options, "--write-baseline", "blocks.yaml", "-j", "1")
     texts = {(files / f"{name}.yaml").read_text() for name in ("whole", "jobs", "blocks")}

@@ -161,7 +161,7 @@ def test_a_signal_that_comes_while_a_text_is_evaluated_has_its_status(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
     "module",
-    ["kyvsim.cli.main", "kyvsim.cli.apply_formats", "yaml"],
+    ["kyvsim.cli.main", "kyvsim.cli.run_output", "yaml"],
 )
 def test_a_signal_while_modules_are_loaded_ends_without_a_traceback(tmp_path, module, number):
     policy = tmp_path / "p.yaml"

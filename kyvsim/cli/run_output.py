@@ -1,19 +1,88 @@
-"""What `kyvsim apply` writes, and where: which options choose it, and which contradict."""
+"""A run as a command tells it: remarks, results, what is known only then, and how it ended."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from kyvsim.api.apply import render_run
+from kyvsim.cli.closing import SummaryStyle, close, print_diagnostics
+from kyvsim.cli.options import print_evaluated_files, print_ignored
 from kyvsim.cli.output_files import BASELINE, Chosen, ReportFiles, named_formats, refuse_overwriting
-from kyvsim.cli.streams import print_stderr, shown_width, shows_colours
+from kyvsim.cli.streams import print_stderr, shown_width, shows_colours, write_out
+from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.report.ending import ending_line, run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.run import DocumentSet, Run, StreamingDocument
+from kyvsim.report.log_commands import TEXT
+from kyvsim.report.run import DocumentSet, ExitTerms, Run, StreamingDocument
 from kyvsim.report.style import RenderOptions, Show, safe_text
+
+
+class View(NamedTuple):
+    """What standard output holds."""
+
+    for_people: bool
+    """Whether it is a view for people, which the closing line ends."""
+    closing: SummaryStyle | None = None
+    """How that looks; None for one that is a single line."""
+    media: str = TEXT
+    """Its media type."""
+
+
+def show_run(
+    run: Run,
+    options: Mapping[str, Any],
+    pieces_of: Callable[[Run], Iterable[str]],
+    view: View,
+    *,
+    finish: Callable[[Run], None] | None = None,
+) -> int:
+    """Write a run to standard output and what is said of it to standard error.
+
+    `pieces_of` gives the texts of its results, of the run on the terms of the `options`;
+    `finish` is called with that run when all are written, before the last remarks. Return the exit
+    status.
+    """
+    run = run._replace(
+        terms=ExitTerms(
+            options["warn_exit_code"],
+            options["warn_no_pass"],
+            (options.get("fail_on") or "").lower(),
+        )
+    )
+    if options["strict"]:
+        run = run.strictly()
+
+    def report(diagnostics: Iterable[Diagnostic]) -> None:
+        """Print diagnostics; only errors with --quiet."""
+        quiet = options.get("quiet")
+        print_diagnostics(
+            tuple(one for one in diagnostics if not quiet or one.severity is Severity.ERROR)
+        )
+
+    # A long view moves what is above it off the screen, so errors are printed below it.
+    errors = tuple(one for one in run.diagnostics if one.severity is Severity.ERROR)
+    report(
+        one for one in run.diagnostics if not view.for_people or one.severity is not Severity.ERROR
+    )
+    if options.get("verbose"):
+        print_evaluated_files(run.policies)
+    print_ignored(run.left_out, options)
+    write_out(pieces_of(run), view.media)
+    if view.for_people:
+        print_diagnostics(errors)
+    if finish is not None:
+        finish(run)
+    report(run.final_diagnostics())
+    ending = run_ending(run)
+    close(ending, on_stdout=view.for_people, closing=view.closing)
+    return ending.status
+
+
+# What `kyvsim apply` writes, and where: which options choose it, and which contradict.
+
 
 _VIEWS = (
     ("policy_report", "--policy-report", "open-report"),
