@@ -1,7 +1,7 @@
 """The index of diagnostic codes, and the page of each: what `kyvsim rule` shows, and its messages.
 
 Messages are read out of the package's source: every text `KVnnn` is found in the syntax trees, with
-the message in the same call.
+the messages beside it in a call, or in a row of a table, where a function may return them.
 """
 
 import ast
@@ -34,6 +34,8 @@ def template(node, known):
     elif isinstance(node, ast.IfExp):
         yield from template(node.body, known)
         yield from template(node.orelse, known)
+    elif isinstance(node, ast.Lambda):
+        yield from template(node.body, known)
     elif isinstance(node, ast.Name) and node.id in known:
         for value in known[node.id]:
             yield from template(value, {})
@@ -69,17 +71,17 @@ def is_code(node):
     )
 
 
-def code_of(call):
-    return next((one.value for one in call.args if is_code(one)), None)
+def code_of(nodes):
+    return next((one.value for one in nodes if is_code(one)), None)
 
 
-def messages_of(call, known):
-    """Return what a call with a code says: the texts among its other arguments."""
+def messages_of(nodes, known):
+    """Return the texts beside a code in a call or tuple."""
     found = {
         text
-        for argument in call.args
-        if not is_code(argument)
-        for text in template(argument, known)
+        for node in nodes
+        if not is_code(node)
+        for text in template(node, known)
         if len(re.findall(r"[A-Za-z]{2,}", text)) > 1
     }
     return sorted(found)
@@ -97,18 +99,37 @@ def calls_of(tree):
             continue
         names = assignments(function)
         start = function.lineno
-        calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
-        for call in sorted(filter(code_of, calls), key=lambda call: call.lineno):
+        calls = [
+            node for node in ast.walk(function) if isinstance(node, ast.Call) and code_of(node.args)
+        ]
+        for call in sorted(calls, key=lambda call: call.lineno):
             known = {**constants, **between(names, start, call.lineno)}
-            yield code_of(call), messages_of(call, known)
+            yield code_of(call.args), messages_of(call.args, known)
             start = call.lineno
+
+
+def rows_of(tree):
+    """Yield code and messages of each tuple that holds both."""
+    returned = {
+        function.name: [
+            node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value
+        ]
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Tuple) and code_of(node.elts):
+            messages = messages_of(node.elts, returned)
+            if messages:
+                yield code_of(node.elts), messages
 
 
 def messages_by_code():
     """Return the messages of each code that the package's source has."""
     found = defaultdict(list)
     for path in sorted(PACKAGE.rglob("*.py")):
-        for code, messages in calls_of(ast.parse(path.read_text(encoding="utf-8"))):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for code, messages in (*calls_of(tree), *rows_of(tree)):
             for text in messages or [VARYING]:
                 if text not in found[code]:
                     found[code].append(text)
