@@ -195,10 +195,7 @@ def _rule_of(obj: Json) -> str:
 
 
 def missing_source(facts: Facts) -> Iterator[Hazard]:
-    """KH005: the source of a clone rule does not exist when the rule is triggered.
-
-    Yield UpdateRequests that were dropped because there was no source.
-    """
+    """KH005: the source of a clone rule does not exist when the rule is triggered."""
     for event, failure, rules in facts.failures(FailureCause.SOURCE_MISSING):
         yield facts.hazard(
             "KH005",
@@ -216,10 +213,7 @@ _OWNER = tuple(
 
 
 def downstream_name(facts: Facts) -> Iterator[Hazard]:
-    """KH006: the name of a generated object is invalid or already in use.
-
-    Yield objects that could not be written, and those that others owned before.
-    """
+    """KH006: the name of a generated object is invalid or already in use."""
     found: list[tuple[TimelineEvent, str]] = []
     for attempt, failure, _ in facts.failures(FailureCause.INVALID):
         tried = (
@@ -264,10 +258,7 @@ def _downstream_name_hazard(facts: Facts, event: TimelineEvent, text: str) -> Ha
 
 
 def missing_namespace(facts: Facts) -> Iterator[Hazard]:
-    """KH010: the namespace of a generated object does not exist: nothing is created or reported.
-
-    Yield UpdateRequests that wrote nothing because there was no namespace.
-    """
+    """KH010: the namespace of a generated object does not exist: nothing is created or reported."""
     for event, failure, rules in facts.failures(FailureCause.NO_NAMESPACE):
         end = (
             "the UpdateRequest was dropped after five attempts"
@@ -287,10 +278,7 @@ _UNSEEN = frozenset({"kube-system", "kube-public", "kube-node-lease", "kyverno"}
 
 
 def early_trigger(facts: Facts) -> Iterator[Hazard]:
-    """KH011: a trigger of a generate rule was created before the policy was ready.
-
-    Yield objects that a rule would generate for, had they come later.
-    """
+    """KH011: a trigger of a generate rule was created before the policy was ready."""
     ready: dict[tuple[str, str, str], int] = {}
     for event in facts.events:
         if event.action == "update status":
@@ -345,10 +333,7 @@ _ONE_TRY = "its only attempt came before the object was stored"
 
 
 def lost_trigger(facts: Facts) -> Iterator[Hazard]:
-    """KH013: an UpdateRequest was dropped before its trigger was stored.
-
-    Yield triggers that were admitted, but stored only after all attempts.
-    """
+    """KH013: an UpdateRequest was dropped before its trigger was stored."""
     known = facts.objects_by_uid()
     for event, failure, rules in facts.failures(FailureCause.TRIGGER_MISSING):
         stored = facts.stored.get(failure.uid)
@@ -374,10 +359,7 @@ _WAY_OUT = (
 
 
 def denied_downstream(facts: Facts) -> Iterator[Hazard]:
-    """KH020: an object that a rule writes in the background is denied.
-
-    Yield objects of rules that other rules, or other webhooks, deny.
-    """
+    """KH020: an object that a rule writes in the background is denied."""
     reported: set[tuple[ObjectKey | None, tuple[str, ...]]] = set()
     for event, failure, rules in facts.failures(FailureCause.DENIED):
         writes = [

@@ -150,10 +150,7 @@ def _named(rules: Iterable[str]) -> str:
 
 
 def nameless_mutation(facts: Facts) -> Iterator[Hazard]:
-    """KH009: a mutate rule reads the name of an object with generateName, which has none yet.
-
-    Yield mutate rules that read the name of an object before the API server has made it.
-    """
+    """KH009: a mutate rule reads the name of an object with generateName, which has none yet."""
     reported: set[str] = set()
     for admission in facts.admissions:
         obj = admission.review.object
@@ -185,10 +182,7 @@ _LAST = 1.0
 
 
 def mutation_loop(facts: Facts) -> Iterator[Hazard]:
-    """KH022: rules that mutate existing objects trigger each other endlessly.
-
-    Yield the rules of rounds that are still going on when the run ends.
-    """
+    """KH022: rules that mutate existing objects trigger each other endlessly."""
     reported: set[frozenset[str]] = set()
     rounds: dict[int, int] = {}
     for event in facts.events:
@@ -241,10 +235,7 @@ _NONE_NAMED = (
 
 
 def unused_mutation(facts: Facts) -> Iterator[Hazard]:
-    """KH028: a MutatingPolicy finds no existing object to change, or is never triggered.
-
-    Yield policies that find nothing to change, whatever there is.
-    """
+    """KH028: a MutatingPolicy finds no existing object to change, or is never triggered."""
     for policy in facts.policies:
         if not mutates(policy.kind):
             continue

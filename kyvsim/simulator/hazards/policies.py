@@ -30,10 +30,7 @@ _HINT = (
 
 
 def missing_permission(facts: Facts) -> Iterator[Hazard]:
-    """KH007: the background controller lacks a permission that a rule needs.
-
-    Yield UpdateRequests that were dropped because of a missing permission.
-    """
+    """KH007: the background controller lacks a permission that a rule needs."""
     for event, failure, rules in facts.failures(FailureCause.NO_RIGHT):
         yield facts.hazard(
             "KH007",
@@ -126,10 +123,7 @@ _KINDS = MappingProxyType(
 
 
 def unenforced_kinds(facts: Facts) -> Iterator[Hazard]:
-    """KH016: an object would affect requests in a cluster, but is not simulated.
-
-    Yield each kind whose objects the simulation stores without enforcing them.
-    """
+    """KH016: an object would affect requests in a cluster, but is not simulated."""
     found: dict[tuple[str, str], dict[ObjectKey, int]] = {}
     for event in facts.events:
         group = split_api_version(event.object.api_version)[0]
@@ -239,10 +233,7 @@ def unevaluated_rule(facts: Facts) -> Iterator[Hazard]:
 
 
 def underived_twin(facts: Facts) -> Iterator[Hazard]:
-    """KH030: the API server evaluates a policy on Pods, so its autogen rules have no effect.
-
-    Yield policies that the API server evaluates and that have autogen rules.
-    """
+    """KH030: the API server evaluates a policy on Pods, so its autogen rules have no effect."""
     for policy in facts.policies:
         written = {rule.name for rule in policy.rules}
         derived = [one for one in language_of(policy).derive(policy) if one.name not in written]

@@ -15,10 +15,7 @@ _POD = ("v1", "Pod")
 
 
 def denied_pods(facts: Facts) -> Iterator[Hazard]:
-    """KH017: a workload is admitted, but its Pods are denied.
-
-    Yield the workloads whose last attempt to create a Pod was denied.
-    """
+    """KH017: a workload is admitted, but its Pods are denied."""
     objects = facts.objects_by_uid()
     last: dict[str, Admission] = {}
     for admission in facts.admissions:
