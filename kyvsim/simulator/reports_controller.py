@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from kyvsim.engine.compile import PolicyRules
-from kyvsim.engine.context.cluster_api import allows
 from kyvsim.engine.evaluate import STAGES, passing, shown_passes
 from kyvsim.engine.match import match_facts
 from kyvsim.engine.policy import RuleInput, open_request, run_policy_rules
 from kyvsim.engine.world import World, creation_of
-from kyvsim.kubernetes.discovery import plural, split_api_version
+from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import (
     Json,
     ObjectKey,
@@ -38,6 +37,7 @@ from kyvsim.simulator.admission.admission_policies import (
 from kyvsim.simulator.admission.classic import Admission, unevaluated
 from kyvsim.simulator.admission.review import concerns, enforces
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
+from kyvsim.simulator.api_server.authorizer import may
 from kyvsim.simulator.configuration import REPORTS, is_filtered
 from kyvsim.simulator.context import NOTICE, SCAN_DELAY, SCAN_INTERVAL, SimulationContext
 from kyvsim.simulator.events import (
@@ -141,7 +141,7 @@ def is_of_interest(key: ObjectKey, sim: SimulationContext) -> bool:
     return any(
         kinds is None or key.kind in kinds
         for kinds in (
-            compile_constraints(_constraints(one), "", sim.store.defined).kinds
+            compile_constraints(one["spec"].get("matchConstraints"), "", sim.store.defined).kinds
             for one in reported_policies(sim)
         )
     )
@@ -155,27 +155,26 @@ def native_responses(request: AdmissionRequest, sim: SimulationContext) -> Itera
         bindings = tuple(bindings_of(stored, sim))
         if bindings:
             yield from _bound(policy, stored, bindings, asked)
-        else:
-            yield from _unbound(policy, stored, asked)
-
-
-def _unbound(policy: Policy, stored: Json, asked: PolicyRequest) -> Iterator[PolicyResponse]:
-    """Yield what a policy without bindings says, which knows nothing of Namespaces."""
-    facts = match_facts(asked.request, asked.request.subject, {})
-    constraints = compile_constraints(_constraints(stored), "", asked.store.defined)
-    if facts is None or not constraints.matches(facts):
-        return
-    for response in _evaluated(policy, asked, World(ObjectStore()), params=_no_params(stored)):
-        why = _unasked(response)
-        if why:
-            raise ScanError(policy.name, why)
-        yield _unapplied(response, asked.request.subject)
+            continue
+        # A policy without bindings knows nothing of Namespaces.
+        facts = match_facts(request, request.subject, {})
+        constraints = compile_constraints(
+            stored["spec"].get("matchConstraints"), "", sim.store.defined
+        )
+        if facts is None or not constraints.matches(facts):
+            continue
+        world, params = World(ObjectStore()), _no_params(stored)
+        for response in _evaluated(policy, asked, world, params=params):
+            why = _unasked(response)
+            if why:
+                raise ScanError(policy.name, why)
+            yield _unapplied(response, request.subject)
 
 
 def _bound(
     policy: Policy, stored: Json, bindings: Sequence[Json], asked: PolicyRequest
 ) -> Iterator[PolicyResponse]:
-    if not matches_request(_constraints(stored), asked, everything=False):
+    if not matches_request(stored["spec"].get("matchConstraints"), asked, everything=False):
         return
     fitting = [
         one
@@ -229,7 +228,16 @@ def _parameters(stored: Json, binding: Json, asked: PolicyRequest) -> tuple[Json
     kind, reference = stored["spec"].get("paramKind"), binding["spec"].get("paramRef")
     if not reference:
         return _no_params(stored)
-    problem = unknown_kind(kind, asked.store) or _forbidden(kind, reference, asked)
+    key = ObjectKey(
+        text_field(kind, "apiVersion"),
+        text_field(kind, "kind"),
+        text_field(reference, "namespace") or asked.request.namespace,
+        text_field(reference, "name"),
+    )
+    verb = "get" if key.name else "list"
+    problem = unknown_kind(kind, asked.store)
+    if not problem and not may(REPORTS, verb, key, asked.store):
+        problem = f"Kyverno may not {verb} {key.kind} objects"
     name = object_key(stored).name
     try:
         found = [] if problem else parameters_of(kind, reference, asked)
@@ -238,24 +246,6 @@ def _parameters(stored: Json, binding: Json, asked: PolicyRequest) -> tuple[Json
     if problem or not found:
         raise ScanError(name, problem or "no params found")
     return ({"items": found} if len(found) > 1 else found[0],)
-
-
-def _forbidden(kind: Json, reference: Json, asked: PolicyRequest) -> str:
-    api_version, name = text_field(kind, "apiVersion"), text_field(kind, "kind")
-    group = split_api_version(api_version)[0]
-    verb = "get" if reference.get("name") else "list"
-    wanted = {
-        "verb": verb,
-        "group": group,
-        "resource": plural(group, name, asked.store.defined),
-        "namespace": text_field(reference, "namespace") or asked.request.namespace,
-        "name": text_field(reference, "name"),
-    }
-    return "" if allows(wanted, REPORTS, asked.store) else f"Kyverno may not {verb} {name} objects"
-
-
-def _constraints(stored: Json) -> Json:
-    return stored["spec"].get("matchConstraints")
 
 
 # Background scans: what policies say of objects that are there.

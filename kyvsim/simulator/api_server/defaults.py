@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from functools import partial
 from operator import is_
 from types import MappingProxyType
 
@@ -168,7 +169,9 @@ def _container(container: Json) -> Json:
     container = changed_items(container, "env", lambda one: changed(one, "valueFrom", _field))
     for name in ("livenessProbe", "readinessProbe", "startupProbe"):
         container = changed(container, name, _probe)
-    return changed(container, "lifecycle", _lifecycle)
+    for name in ("postStart", "preStop"):
+        container = changed(container, "lifecycle", partial(changed, name=name, change=_with_http))
+    return container
 
 
 def _field(source: Json) -> Json:
@@ -176,18 +179,12 @@ def _field(source: Json) -> Json:
 
 
 def _probe(probe: Json) -> Json:
-    probe = changed(filled(probe, _PROBE), "httpGet", _http)
+    probe = _with_http(filled(probe, _PROBE))
     return changed(probe, "grpc", lambda one: filled(one, {"service": ""}))
 
 
-def _http(action: Json) -> Json:
-    return filled(action, {"path": "/", "scheme": "HTTP"})
-
-
-def _lifecycle(lifecycle: Json) -> Json:
-    for name in ("postStart", "preStop"):
-        lifecycle = changed(lifecycle, name, lambda one: changed(one, "httpGet", _http))
-    return lifecycle
+def _with_http(action: Json) -> Json:
+    return changed(action, "httpGet", lambda one: filled(one, {"path": "/", "scheme": "HTTP"}))
 
 
 def _volume(volume: Json) -> Json:
@@ -583,13 +580,12 @@ def pod_plugin(store: ObjectStore, identities: Identities) -> Plugin:
         added = [
             {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _SECONDS}
             for key in _TOLERATED
-            if not any(_tolerates(one, key) for one in given)
+            if not any(
+                text_field(one, "key") in {"", key}
+                and text_field(one, "effect") in {"", "NoExecute"}
+                for one in given
+            )
         ]
         return {**pod, "spec": ({**spec, "tolerations": [*given, *added]} if added else spec)}
 
     return admit
-
-
-def _tolerates(toleration: Json, key: str) -> bool:
-    effect = text_field(toleration, "effect")
-    return text_field(toleration, "key") in {"", key} and effect in {"", "NoExecute"}

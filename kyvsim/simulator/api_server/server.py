@@ -536,14 +536,13 @@ class Client:
 
     def create(self, obj: Json, *, dry_run: bool = False) -> ApiResponse:
         """Create an object."""
-        request = ApiRequest(Operation.CREATE, object_key(obj), self.user, obj, dry_run=dry_run)
-        return self.send(request)
+        key = object_key(obj)
+        return self.send(ApiRequest(Operation.CREATE, key, self.user, obj, dry_run=dry_run))
 
     def update(self, obj: Json, subresource: str = "") -> ApiResponse:
         """Put an object in the place of the one that is there."""
         key = object_key(obj)
-        request = ApiRequest(Operation.UPDATE, key, self.user, obj, subresource=subresource)
-        return self.send(request)
+        return self.send(ApiRequest(Operation.UPDATE, key, self.user, obj, subresource))
 
     def merge(
         self, key: ObjectKey, patch: Json, subresource: str = "", *, dry_run: bool = False
@@ -552,22 +551,16 @@ class Client:
         now = self.get(*key)
         if now is None:
             return ApiResponse(error=errors.not_found(key, self._server.store.defined))
-        patched = merge_patch(now, patch)
-        request = ApiRequest(
-            operation=Operation.UPDATE,
-            key=key,
-            user=self.user,
-            object=patched,
-            subresource=subresource,
-            dry_run=dry_run,
-            patch="merge",
+        obj = merge_patch(now, patch)
+        return self.send(
+            ApiRequest(
+                Operation.UPDATE, key, self.user, obj, subresource, dry_run=dry_run, patch="merge"
+            )
         )
-        return self.send(request)
 
     def delete(self, key: ObjectKey, propagation: str = "Background") -> ApiResponse:
         """Delete an object."""
-        request = ApiRequest(Operation.DELETE, key, self.user, propagation=propagation)
-        return self.send(request)
+        return self.send(ApiRequest(Operation.DELETE, key, self.user, propagation=propagation))
 
     def send(self, request: ApiRequest) -> ApiResponse:
         """Send a request of any kind, in this user's name and for the client's purpose."""

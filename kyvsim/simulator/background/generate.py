@@ -1,6 +1,6 @@
 """One attempt at an UpdateRequest for generate rules, and its objects."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kyvsim.engine.background import check_rule, old_facts, open_background
@@ -119,21 +119,6 @@ def _update(owned: Json, live: Json, owner: Owner, sim: SimulationContext) -> Ap
         )
     version = metadata(live).get("resourceVersion")
     return client.update(with_metadata(owned, {"resourceVersion": version}))
-
-
-def delete_all(
-    references: Iterable[Json], rules: tuple[str, ...], sim: SimulationContext
-) -> list[FailureReason]:
-    """Delete objects that references name, and return why some are still there."""
-    problems = []
-    client = sim.client(BACKGROUND, Purpose("delete downstream", rules))
-    for one in references:
-        fields = ("apiVersion", "kind", "namespace", "name")
-        key = ObjectKey(*(text_field(one, field) for field in fields))
-        error = client.delete(key).error
-        if error is not None and error.reason != "NotFound":
-            problems.append(failure_reason_of(error, key))
-    return problems
 
 
 def downstreams_of(
@@ -273,20 +258,6 @@ def report(owner: Owner, outcome: Outcome, kyverno: Kyverno) -> None:
 # Source of the rules and texts: upstream pkg/background/generate/controller.go.
 
 
-class _GenerateInput(NamedTuple):
-    """One entry of an UpdateRequest, with its trigger as it is now."""
-
-    update_request: Json
-    context: Json
-    trigger: Json
-    request: AdmissionRequest | None
-
-    @property
-    def rule(self) -> str:
-        """The name of the rule."""
-        return str(self.context.get("rule"))
-
-
 def attempt_generate(update_request: Json, kyverno: Kyverno) -> Attempt:
     """Process an UpdateRequest: generate or delete objects."""
     spec = update_request["spec"]
@@ -303,9 +274,7 @@ def attempt_generate(update_request: Json, kyverno: Kyverno) -> Attempt:
                 tuple(within("failed to fetch trigger resource: ", [error.failure_reason]))
             )
         else:
-            attempt = _work(
-                _GenerateInput(update_request, context, trigger, request), policy, kyverno
-            )
+            attempt = _work(update_request, context, trigger, request, policy, kyverno)
         rule = text_field(context, "rule")
         wanted_by = f"{spec['policy']}/{rule}"
         of_rule = within(f"rule {rule} failed: ", attempt.problems)
@@ -314,24 +283,31 @@ def attempt_generate(update_request: Json, kyverno: Kyverno) -> Attempt:
     return Attempt(tuple(problems), tuple(notes))
 
 
-def _work(given: _GenerateInput, policy: CompiledPolicy | None, kyverno: Kyverno) -> Attempt:
-    if policy is None:
-        return _delete(given, None, kyverno)
-    deletes = given.context.get("deleteDownstream")
-    attempt = _delete(given, policy, kyverno) if deletes else _apply(given, policy, kyverno)
-    if attempt.problems:
-        why = messages(attempt.problems)
+def _work(
+    update_request: Json,
+    context: Json,
+    trigger: Json,
+    request: AdmissionRequest | None,
+    policy: CompiledPolicy | None,
+    kyverno: Kyverno,
+) -> Attempt:
+    """Work on one entry of an UpdateRequest, with its trigger as it is now."""
+    if policy is None or context.get("deleteDownstream"):
+        attempt = _delete(update_request, context, policy, kyverno)
+    else:
+        attempt = _apply(str(context.get("rule")), trigger, request, policy, kyverno)
+    if attempt.problems and policy is not None:
+        why, rule = messages(attempt.problems), str(context.get("rule"))
         source = EventSource.GENERATE
-        kyverno.events.record(
-            background_failed(kyverno.sim, source, policy.policy, why, rule=given.rule)
-        )
+        kyverno.events.record(background_failed(kyverno.sim, source, policy.policy, why, rule=rule))
     return attempt
 
 
-def _delete(given: _GenerateInput, policy: CompiledPolicy | None, kyverno: Kyverno) -> Attempt:
+def _delete(
+    update_request: Json, context: Json, policy: CompiledPolicy | None, kyverno: Kyverno
+) -> Attempt:
     """Delete what the UpdateRequest lists, else what was generated for the trigger."""
-    rules = rules_of(given.update_request["spec"])
-    found = (given.update_request.get("status") or {}).get("generatedResources")
+    found = (update_request.get("status") or {}).get("generatedResources")
     cause = "policy deletion"
     if not found:
         if policy is None:
@@ -340,60 +316,69 @@ def _delete(given: _GenerateInput, policy: CompiledPolicy | None, kyverno: Kyver
         found = [
             reference(obj)
             for rule in policy.policy.rules
-            if rule.name == given.rule and rule.generates
-            for obj in downstreams_of(policy.policy, rule, given.context["trigger"], kyverno.sim)
+            if rule.name == context.get("rule") and rule.generates
+            for obj in downstreams_of(policy.policy, rule, context["trigger"], kyverno.sim)
         ]
-    problems = delete_all(found, rules, kyverno.sim)
+    problems = []
+    rules = rules_of(update_request["spec"])
+    client = kyverno.sim.client(BACKGROUND, Purpose("delete downstream", rules))
+    for one in found:
+        fields = ("apiVersion", "kind", "namespace", "name")
+        key = ObjectKey(*(text_field(one, field) for field in fields))
+        error = client.delete(key).error
+        if error is not None and error.reason != "NotFound":
+            problems.append(failure_reason_of(error, key))
     why = f"failed to clean up downstream resources on {cause}: "
     return Attempt(tuple(within(why, problems)))
 
 
-def _apply(given: _GenerateInput, policy: CompiledPolicy, kyverno: Kyverno) -> Attempt:
+def _apply(
+    name: str,
+    trigger: Json,
+    request: AdmissionRequest | None,
+    policy: CompiledPolicy,
+    kyverno: Kyverno,
+) -> Attempt:
     """Check again whether a rule applies, and generate what it wants."""
-    rule = next((one for one in policy.rules if one.rule.name == given.rule), None)
+    rule = next((one for one in policy.rules if one.rule.name == name), None)
     if rule is None or not rule.rule.generates:
         return noted(FailureCause.RULE_GONE, "the policy no longer has this rule")
-    trigger, request = given.trigger, given.request
-    mismatch = _mismatch(request, trigger)
-    if mismatch:
-        return failed(FailureCause.TRIGGER_DIFFERS, mismatch)
+    sent = request.object if request and request.operation is not Operation.DELETE else None
+    want, got = object_key(trigger), object_key(sent) if sent else object_key(trigger)
+    if want != got:
+        text = (
+            f"resources don't match, want: {want.namespace}/{want.name}, "
+            f"got: {got.namespace}/{got.name}"
+        )
+        return failed(FailureCause.TRIGGER_DIFFERS, text)
     world = World(kyverno.sim.store, account=BACKGROUND)
     opened = open_background(policy.policy, trigger, request, world)
     old = old_facts(request, world) if request else None
     sets_of = kyverno.lister.generated_sets(policy, rule)
-    wanted = _generation(rule, opened, old, sets_of)
-    reason = wanted.problem
+    outcome, sets, problem = _generation(rule, opened, old, sets_of)
     # Evaluated a second time only where it failed.
-    if request is None and reason is not None:
-        again = _generation(rule, as_by_someone(opened), old, sets_of)
-        reason = reason if again.problem else FailureCause.USER_UNKNOWN
-    outcome, owner = wanted.outcome, Owner(policy.policy, rule.rule, trigger)
+    if request is None and problem is not None:
+        *_, again = _generation(rule, as_by_someone(opened), old, sets_of)
+        problem = problem if again else FailureCause.USER_UNKNOWN
+    owner = Owner(policy.policy, rule.rule, trigger)
     if outcome is None:
         return failed(FailureCause.NOT_MET, "policy does not apply to resource")
-    if wanted.generated_sets is None:
+    if sets is None:
         report(owner, outcome, kyverno)
         text = f"nothing to do: {outcome.message or 'the rule does not match'}"
-        return noted(reason or FailureCause.NOT_MET, text)
-    sets = wanted.generated_sets
-    if reason is FailureCause.USER_UNKNOWN:
-        sets = tuple(one._replace(reason=reason) for one in sets)
+        return noted(problem or FailureCause.NOT_MET, text)
+    if problem is FailureCause.USER_UNKNOWN:
+        sets = tuple(one._replace(reason=problem) for one in sets)
     return apply_generated(sets, owner, kyverno)
-
-
-class _Generation(NamedTuple):
-    """What a rule says of a trigger, and the objects that it wants for it."""
-
-    outcome: Outcome | None
-    """None where the rule is not for it."""
-    generated_sets: tuple[GeneratedSet, ...] | None = None
-    """None where it does not come to that."""
-    problem: FailureCause | None = None
-    """Why something could not be evaluated."""
 
 
 def _generation(
     rule: CompiledRule, given: RuleInput, old: MatchFacts | None, sets_of: GeneratedSets
-) -> _Generation:
+) -> tuple[Outcome | None, tuple[GeneratedSet, ...] | None, FailureCause | None]:
+    """Return what a rule says of a trigger, the objects that it wants, and why it cannot say it.
+
+    The outcome is None where the rule is not for it, the objects where it does not come to them.
+    """
     met: list[Evaluation] = []
 
     def note(evaluation: Evaluation) -> Outcome:
@@ -401,26 +386,14 @@ def _generation(
         return passed("")
 
     outcome = check_rule(rule, given, old, note)
-    if met:
-        if rule.meter is not None:
-            rule.meter.begin_rule()
-        try:
-            generated_sets = tuple(sets_of(met[0].scope))
-        except BudgetError as error:
-            generated_sets = (GeneratedSet(problem=str(error)),)
-        problems = [one.reason for one in generated_sets if one.problem]
-        return _Generation(outcome, generated_sets, problems[0] if problems else None)
-    fails = outcome is not None and outcome.status is RuleStatus.ERROR
-    return _Generation(outcome, problem=FailureCause.RULE_FAILED if fails else None)
-
-
-def _mismatch(request: AdmissionRequest | None, trigger: Json) -> str:
-    """Return that a request was about another object, or ""."""
-    sent = request.object if request and request.operation is not Operation.DELETE else None
-    if not sent or object_key(sent) == object_key(trigger):
-        return ""
-    want, got = object_key(trigger), object_key(sent)
-    return (
-        f"resources don't match, want: {want.namespace}/{want.name}, "
-        f"got: {got.namespace}/{got.name}"
-    )
+    if not met:
+        fails = outcome is not None and outcome.status is RuleStatus.ERROR
+        return outcome, None, FailureCause.RULE_FAILED if fails else None
+    if rule.meter is not None:
+        rule.meter.begin_rule()
+    try:
+        generated_sets = tuple(sets_of(met[0].scope))
+    except BudgetError as error:
+        generated_sets = (GeneratedSet(problem=str(error)),)
+    problems = (one.reason for one in generated_sets if one.problem)
+    return outcome, generated_sets, next(problems, None)

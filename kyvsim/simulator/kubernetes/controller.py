@@ -56,20 +56,22 @@ class StatusCondition(NamedTuple):
 def conditions(old: Json, wanted: Iterable[StatusCondition], stamp: str) -> list[Json]:
     """Return conditions as a status has them; the time of one that stays as it was is kept."""
     before = {text_field(one, "type"): one for one in entries(old, "conditions")}
-    return [_written(one, before.get(one.type), stamp) for one in wanted]
-
-
-def _written(wanted: StatusCondition, before: Json, stamp: str) -> Json:
-    status = "True" if wanted.holds else "False"
-    since = text_field(before, "lastTransitionTime") if before else ""
-    same = before is not None and text_field(before, "status") == status
-    details = {"reason": wanted.reason, "message": wanted.message}
-    return {
-        "type": wanted.type,
-        "status": status,
-        **{name: text for name, text in details.items() if text},
-        "lastTransitionTime": since if same and since else stamp,
-    }
+    written = []
+    for one in wanted:
+        status, known = "True" if one.holds else "False", before.get(one.type)
+        since = text_field(known, "lastTransitionTime")
+        details = {"reason": one.reason, "message": one.message}
+        written.append(
+            {
+                "type": one.type,
+                "status": status,
+                **{name: text for name, text in details.items() if text},
+                "lastTransitionTime": (
+                    since if since and text_field(known, "status") == status else stamp
+                ),
+            }
+        )
+    return written
 
 
 def has_condition(obj: Json, kind: str) -> bool:
