@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Final
 
 from kyvsim.engine.compile import CompiledPolicy, PolicyRules
 from kyvsim.engine.policy import open_request, run_policy_rules
@@ -38,7 +37,7 @@ from kyvsim.simulator.api_server.request import ALLOWED, Webhook, written
 from kyvsim.simulator.configuration import CLEANUP, is_filtered
 from kyvsim.simulator.context import NOTICE, SimulationContext
 from kyvsim.simulator.events import cleaned_up
-from kyvsim.simulator.kyverno import Kyverno, Process, restart
+from kyvsim.simulator.kyverno import Kyverno, restart
 from kyvsim.simulator.policies import CEL_KINDS, is_cel_policy, is_webhook_policy
 
 # The cleanup controller: it deletes what cleanup policies match, when their schedules say so.
@@ -195,8 +194,6 @@ def _looks_at(policy: Policy, api_version: str, kind: str, kinds: KindTable) -> 
 
 # The cleanup controller started anew: schedules are made again of what is stored.
 
-_PROCESS: Final = Process("kyverno-cleanup-controller", frozenset({"cleanup", "ttl"}), "cleanup")
-
 
 def restart_cleanup_controller(kyverno: Kyverno) -> None:
     """Let the cleanup controller end, and be at work again some time later.
@@ -208,7 +205,7 @@ def restart_cleanup_controller(kyverno: Kyverno) -> None:
         for each in kyverno.cleaning:
             each()
 
-    restart(kyverno.sim, _PROCESS, relist)
+    restart(kyverno.sim, "cleanup", frozenset({_CLEANUP_ACTOR, _TTL_ACTOR}), relist)
 
 
 # How long a label lets an object live.

@@ -22,6 +22,8 @@ from kyvsim.simulator.api_server.authorizer import with_roles
 # Source of the names: upstream charts/kyverno.
 
 NAMESPACE = "kyverno"
+MANAGED: Mapping[str, str] = MappingProxyType({"app.kubernetes.io/managed-by": "kyverno"})
+"""The label of what Kyverno makes."""
 
 
 def _service_account(name: str) -> UserInfo:

@@ -27,10 +27,10 @@ _LABEL = "generate.kyverno.io/"
 POLICY, TRIGGER, SOURCE = (
     f"{_LABEL}{name}" for name in ("policy-name", "trigger-uid", "source-uid")
 )
-_MANAGED = ("app.kubernetes.io/managed-by", "kyverno")
-_OF_SERVER = dict.fromkeys(
+OF_SERVER = dict.fromkeys(
     ("uid", "selfLink", "creationTimestamp", "managedFields", "resourceVersion")
 )
+"""The fields of `metadata` that the API server fills in, to be taken out."""
 _Kind = tuple[str, str]
 
 
@@ -137,14 +137,10 @@ class DownstreamWatch:
     def _changed(self, obj: Json) -> None:
         """Make a downstream what it was, or what its source is now."""
         known = self._known(obj)
-        if known is None:
-            return
         wanted = known.get(_uid(obj))
-        if wanted is not None:
-            if _content(obj) != _content(wanted):
-                self._client("restore", labels(wanted)[POLICY]).update(_clean(wanted))
-            return
-        for copy in self._copies(obj, known):
+        if wanted is not None and _content(obj) != _content(wanted):
+            self._client("restore", labels(wanted)[POLICY]).update(_clean(wanted))
+        for copy in self._copies(obj, known) if wanted is None else ():
             key, marks = object_key(copy), labels(copy)
             named = {"name": key.name, "namespace": key.namespace or None, "labels": marks}
             fresh = with_metadata(_clean(obj), named)
@@ -154,9 +150,7 @@ class DownstreamWatch:
     def _gone(self, obj: Json) -> None:
         """Make a downstream anew, or delete the copies of a source that is gone."""
         known = self._known(obj)
-        if known is None:
-            return
-        if labels(obj).get(_MANAGED[0]) == _MANAGED[1]:
+        if labels(obj).get("app.kubernetes.io/managed-by") == "kyverno":
             wanted = known.get(_uid(obj))
             if wanted is not None:
                 # It stays known under the uid that it had: a second time it is not made again.
@@ -167,15 +161,15 @@ class DownstreamWatch:
             if client.delete(object_key(copy)).error is None:
                 known.pop(_uid(copy), None)
 
-    def _known(self, obj: Json) -> dict[str, Json] | None:
-        """Return what is known of an object's kind, None if it can no longer be watched."""
+    def _known(self, obj: Json) -> dict[str, Json]:
+        """Return what is known of an object's kind, nothing if it can no longer be watched."""
         if not may(BACKGROUND, "watch", _everywhere(obj), self._sim.store):
-            return None
-        return self._watched.get(_kind_of(obj))
+            return {}
+        return self._watched.get(_kind_of(obj), {})
 
     def _copies(self, source: Json, known: dict[str, Json]) -> list[Json]:
         everywhere = _everywhere(source)
-        if not may(BACKGROUND, "list", everywhere, self._sim.store):
+        if not known or not may(BACKGROUND, "list", everywhere, self._sim.store):
             return []
         return [
             obj
@@ -223,7 +217,7 @@ def _uid(obj: Json) -> str:
 
 def _clean(obj: Json) -> Json:
     """Return an object without what an API server fills in."""
-    return with_metadata(obj, _OF_SERVER)
+    return with_metadata(obj, OF_SERVER)
 
 
 def _content(obj: Json) -> Json:

@@ -194,14 +194,9 @@ def violation_of_policy(
     marks = " (blocked)" if blocked else ""
     said = f"; {result.message}" if result.message else ""
     note = f"{_named(response.object)}: [{result.rule.name}] {result.status}{marks}{said}"
-    return Event(
-        regarding=policy_reference(response.policy, sim),
-        reason=EventReason.VIOLATION,
-        source=source,
-        action=EventAction.BLOCKED if blocked else EventAction.PASSED,
-        note=note,
-        related=reference(response.object),
-    )
+    regarding, related = policy_reference(response.policy, sim), reference(response.object)
+    action = EventAction.BLOCKED if blocked else EventAction.PASSED
+    return Event(regarding, EventReason.VIOLATION, source, action, note, related)
 
 
 def violation_of_object(source: EventSource, response: PolicyResponse, result: RuleResult) -> Event:
@@ -224,14 +219,9 @@ def applied(
     checks = response.phase is not Phase.MUTATE or response.policy.kind in _ONLY_SCANNED
     checks = bool(sections & _CHECKING) if sections else checks
     named = _named(response.object)
-    yield Event(
-        regarding=regarding,
-        reason=EventReason.APPLIED,
-        source=source,
-        action=EventAction.PASSED if checks else EventAction.MUTATED,
-        note=f"{named}: pass" if checks else f"{named} is successfully mutated",
-        related=reference(response.object),
-    )
+    note = f"{named}: pass" if checks else f"{named} is successfully mutated"
+    action = EventAction.PASSED if checks else EventAction.MUTATED
+    yield Event(regarding, EventReason.APPLIED, source, action, note, reference(response.object))
 
 
 def excepted(
@@ -329,17 +319,13 @@ def cleaned_up(sim: SimulationContext, policy: Policy, obj: Json, problem: str =
     named = f"{key.kind}/{key.namespace}/{key.name}"
     older = policy.kind in CLEANUP_POLICIES.kinds
     note = f"successfully {'cleaned up' if older else 'deleted'} the target resource {named}"
+    reason, action = EventReason.APPLIED, EventAction.CLEANED_UP
     if problem:
         verb = "clean up" if older else "delete"
         note = f"failed to {verb} the target resource {named}: {problem}"
-    return Event(
-        regarding=policy_reference(policy, sim),
-        reason=EventReason.ERROR if problem else EventReason.APPLIED,
-        source=EventSource.CLEANUP,
-        action=EventAction.NONE if problem else EventAction.CLEANED_UP,
-        note=note,
-        related=reference(obj),
-    )
+        reason, action = EventReason.ERROR, EventAction.NONE
+    regarding = policy_reference(policy, sim)
+    return Event(regarding, reason, EventSource.CLEANUP, action, note, reference(obj))
 
 
 def _named(obj: Json) -> str:

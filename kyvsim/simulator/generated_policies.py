@@ -8,7 +8,7 @@ from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.policy import CelException, Policy
 from kyvsim.simulator.api_server import StoreChange
-from kyvsim.simulator.configuration import ADMISSION
+from kyvsim.simulator.configuration import ADMISSION, MANAGED
 from kyvsim.simulator.context import NOTICE
 from kyvsim.simulator.events import left_to_the_server
 from kyvsim.simulator.kyverno import Kyverno
@@ -57,7 +57,7 @@ def _object(key: ObjectKey, policy: Json, spec: Json, more: Mapping[str, str]) -
     }
     meta = {
         "name": key.name,
-        "labels": {"app.kubernetes.io/managed-by": "kyverno", **more},
+        "labels": {**MANAGED, **more},
         "ownerReferences": [owner],
     }
     return {"apiVersion": key.api_version, "kind": key.kind, "metadata": meta, "spec": spec}

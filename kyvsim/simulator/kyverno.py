@@ -15,28 +15,21 @@ from kyvsim.simulator.reports import ReportCollector
 # A controller's process started anew: memory is lost, and what is stored is seen again.
 
 
-class Process(NamedTuple):
-    """A controller's process."""
+def restart(
+    sim: SimulationContext, name: str, actors: frozenset[str], relist: Callable[[], None]
+) -> None:
+    """Let a controller end, and `relist` what it looks at when it is at work again some time later.
 
-    deployment: str
-    actors: frozenset[str]
-    """What runs in it."""
-    speaker: str
-    """Who says on the timeline that it begins."""
-
-
-def restart(sim: SimulationContext, process: Process, relist: Callable[[], None]) -> None:
-    """Let a process end, and `relist` what it looks at when it is at work again some time later."""
-    deployment = ObjectKey("apps/v1", "Deployment", NAMESPACE, process.deployment)
+    `name` is the controller's, such as `cleanup`; `actors` are what runs in its process.
+    """
+    deployment = ObjectKey("apps/v1", "Deployment", NAMESPACE, f"kyverno-{name}-controller")
     event = sim.timeline.record("user", "restart", deployment)
-    sim.scheduler.stop(process.actors)
+    sim.scheduler.stop(actors)
 
     def begin() -> None:
-        sim.scheduler.resume(process.actors)
+        sim.scheduler.resume(actors)
         with sim.timeline.following(event.number):
-            sim.timeline.record(
-                process.speaker, "begin", deployment, message="re-lists all objects"
-            )
+            sim.timeline.record(name, "begin", deployment, message="re-lists all objects")
         relist()
 
     sim.scheduler.after(RESTART, "kubelet", begin)

@@ -19,7 +19,7 @@ from kyvsim.model.result import (
 )
 from kyvsim.simulator.api_server import StoreChange
 from kyvsim.simulator.api_server.metadata import with_metadata
-from kyvsim.simulator.configuration import ADMISSION, REPORTS
+from kyvsim.simulator.configuration import ADMISSION, MANAGED, REPORTS
 from kyvsim.simulator.context import REPORT_DELAY, REPORT_GIVEN_UP, SimulationContext
 from kyvsim.simulator.native_policies import reported_policies
 from kyvsim.simulator.policies import CEL_KINDS, PolicyCache
@@ -132,7 +132,6 @@ _OTHERS = "validatingadmissionpolicy.apiserver.io"
 """How labels begin that name policies; upstream knows no other namespaced kind in CEL."""
 OWNED_NAMESPACE = "audit.kyverno.io/resource.namespace"
 OWNED_NAME = "audit.kyverno.io/resource.name"
-MANAGED: Mapping[str, str] = MappingProxyType({"app.kubernetes.io/managed-by": "kyverno"})
 
 
 def kind_of_report(namespace: str) -> str:

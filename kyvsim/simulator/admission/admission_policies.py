@@ -96,11 +96,6 @@ class PolicyInvocation(NamedTuple):
         return bool(self.policy["spec"].get("failurePolicy") != "Ignore")
 
     @property
-    def wants_again(self) -> bool:
-        """Whether a mutating policy is called again after others have changed the object."""
-        return bool(self.policy["spec"].get("reinvocationPolicy") == "IfNeeded")
-
-    @property
     def place(self) -> tuple[str, str, str, str]:
         """Names of policy, binding and parameter, by which a second round finds it again."""
         names = (object_key(one) if one else ObjectKey("", "", "", "") for one in self[1:3])
@@ -428,7 +423,7 @@ class AdmissionPolicies:
             try:
                 seen = policy_request._replace(request=policy_request.request._replace(object=obj))
                 after = mutated(one, seen, obj)
-                self._note_result(review, skipped=after is None)
+                self._note(review.request, _counted(skipped=after is None))
             except PolicyEvaluationError as failure:
                 self._note_error(review, one, str(failure))
                 if one.fails_closed and not refused:
@@ -437,7 +432,9 @@ class AdmissionPolicies:
                 continue
             if after is not None:
                 obj = after
-                wanting |= {one.place} if one.wants_again else set()
+                # It is called again after others have changed the object.
+                if one.policy["spec"].get("reinvocationPolicy") == "IfNeeded":
+                    wanting.add(one.place)
         if refused:
             return WebhookResponse(denied=ApiError(403, INVALID, refused, why=FailureCause.DENIED))
         changed = obj if obj is not review.object else None
@@ -457,7 +454,7 @@ class AdmissionPolicies:
         for one in invocations(_VALIDATING, policy_request):
             actions = one.binding["spec"].get("validationActions") or () if one.binding else ()
             found = decisions(one, policy_request)
-            self._note_result(review, skipped=found is None)
+            self._note(review.request, _counted(skipped=found is None))
             for decision in found or ():
                 if decision.is_fault:
                     self._note_error(review, one, decision.message)
@@ -475,9 +472,6 @@ class AdmissionPolicies:
             return WebhookResponse(warnings=tuple(warnings))
         self._note(review.request, RequestNote(denied_by=tuple(_name(one) for one, _ in denied)))
         return WebhookResponse(warnings=tuple(warnings), denied=self._denial(review, *denied[0]))
-
-    def _note_result(self, review: Review, *, skipped: bool) -> None:
-        self._note(review.request, RequestNote(results=int(not skipped), skipped=int(skipped)))
 
     def _note_error(self, review: Review, one: PolicyInvocation, why: str) -> None:
         self._note(review.request, RequestNote(unevaluated=(Unevaluated(_name(one), why),)))
@@ -503,6 +497,10 @@ class AdmissionPolicies:
 
     def _policy_request(self, review: Review) -> PolicyRequest:
         return PolicyRequest(admission_request(review, self._store), self._outside, self._store)
+
+
+def _counted(*, skipped: bool) -> RequestNote:
+    return RequestNote(results=int(not skipped), skipped=int(skipped))
 
 
 def changing_policies(review: Review, store: ObjectStore) -> frozenset[str]:

@@ -287,31 +287,24 @@ def deprecation(kind: str) -> str:
 # `webhooks/unknown-kind` show.
 
 
-class KindProblem(NamedTuple):
-    """What is wrong with the kinds of a policy."""
+def kind_problem(policy: Policy, store: ObjectStore) -> tuple[str, str]:
+    """Return why the kinds of a policy refuse it, or what is said of them if they do not.
 
-    refusal: str = ""
-    """Why the policy is refused."""
-    warning: str = ""
-    """The warnings for a policy that is admitted without further checks."""
-
-
-def kind_problem(policy: Policy, store: ObjectStore) -> KindProblem | None:
-    """Return the first problem with a policy's kinds, or None."""
+    A policy with a warning is admitted without further checks.
+    """
     for position, rule in enumerate(policy.rules):
         for entry in (*rule.facts.match, *rule.facts.exclude):
-            problem = _problem(policy, rule, entry, store)
-            if problem is None:
-                continue
-            place = f"path: spec.rules[{position}].{entry.text_path}.kinds: "
-            refusal = place + problem.refusal if problem.refusal else ""
-            return problem._replace(refusal=refusal)
-    return None
+            refusal, warning = _problem(policy, rule, entry, store)
+            if refusal:
+                return f"path: spec.rules[{position}].{entry.text_path}.kinds: {refusal}", ""
+            if warning:
+                return "", warning
+    return "", ""
 
 
-def _problem(policy: Policy, rule: Rule, entry: Filter, store: ObjectStore) -> KindProblem | None:
+def _problem(policy: Policy, rule: Rule, entry: Filter, store: ObjectStore) -> tuple[str, str]:
     if "*" in entry.kinds:
-        return None
+        return "", ""
     scans = policy.background and rule.facts.section == "validate"
     unknown = []
     for kind in entry.kinds:
@@ -319,13 +312,13 @@ def _problem(policy: Policy, rule: Rule, entry: Filter, store: ObjectStore) -> K
         if not found:
             unknown.append(kind)
         elif scans and any(part for *_, part in found):
-            return KindProblem(refusal=f"background scan enabled with subresource {kind}")
+            return f"background scan enabled with subresource {kind}", ""
     if not unknown:
-        return None
+        return "", ""
     shown = f"unable to convert GVK to GVR for kinds {unknown[0]}, err: resource not found"
     if len(unknown) == len(entry.kinds):
-        return KindProblem(refusal=shown)
-    return KindProblem(warning=f"the kind defined in the all match resource is invalid: {shown}")
+        return shown, ""
+    return "", f"the kind defined in the all match resource is invalid: {shown}"
 
 
 # ClusterPolicies and Policies: what is refused, and what is warned of.
@@ -371,11 +364,12 @@ def _in_cluster(policy: Policy, old: Policy | None, store: ObjectStore, warnings
         )
         return refused
     problem = _first(policy, (each_rule(check_wildcard_kinds),))
-    found = None if problem else kind_problem(policy, store)
-    if found is not None and found.warning:
-        warnings.append(found.warning)
+    warning = ""
+    if not problem:
+        problem, warning = kind_problem(policy, store)
+    if warning:
+        warnings.append(warning)
         return ""
-    problem = problem or (found.refusal if found else "")
     return problem or _rules(policy, store, warnings)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Final
 
 from kyvsim.engine.background import check_rule, old_facts, open_background
 from kyvsim.engine.compile import CompiledPolicy, Model
@@ -38,7 +37,6 @@ from kyvsim.simulator.background.update_requests import (
     GENERATE,
     KIND,
     LABEL,
-    MANAGED,
     MUTATE,
     PENDING,
     RequestedWork,
@@ -56,9 +54,9 @@ from kyvsim.simulator.background.update_requests import (
     trigger_from_labels,
     triggers_of,
 )
-from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, NAMESPACE
+from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, MANAGED, NAMESPACE
 from kyvsim.simulator.context import NOTICE, PICK_UP, UPDATE_REQUEST
-from kyvsim.simulator.kyverno import Kyverno, Process, restart
+from kyvsim.simulator.kyverno import Kyverno, restart
 
 # Requests about objects that rules generated, or copied from: others changed them.
 #
@@ -448,12 +446,6 @@ def _attempt(key: ObjectKey, kyverno: Kyverno) -> None:
 
 # The background controller started anew: policies and UpdateRequests are seen again.
 
-_PROCESS: Final = Process(
-    "kyverno-background-controller",
-    frozenset({"background-controller", "policy-controller"}),
-    "background",
-)
-
 
 def restart_background_controller(kyverno: Kyverno) -> None:
     """Let the background controller end, and be at work again some time later.
@@ -469,4 +461,4 @@ def restart_background_controller(kyverno: Kyverno) -> None:
         for one in kyverno.sim.store.list(*KIND, NAMESPACE):
             _defer(one, kyverno)
 
-    restart(kyverno.sim, _PROCESS, relist)
+    restart(kyverno.sim, "background", frozenset({_ACTOR, _POLICY_ACTOR}), relist)

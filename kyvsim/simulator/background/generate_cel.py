@@ -23,7 +23,6 @@ from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.background.update_requests import (
     CEL_GENERATE,
     LABEL,
-    MANAGED,
     Attempt,
     RequestedWork,
     TriggerError,
@@ -40,8 +39,9 @@ from kyvsim.simulator.background.update_requests import (
     trigger_from_labels,
     within,
 )
-from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, is_filtered
+from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, MANAGED, is_filtered
 from kyvsim.simulator.context import SimulationContext
+from kyvsim.simulator.downstream_watch import OF_SERVER
 from kyvsim.simulator.events import (
     EventSource,
     background_failed,
@@ -54,10 +54,6 @@ from kyvsim.simulator.kyverno import Kyverno
 # The objects that a policy in CEL generates: written one after the other, as it goes.
 #
 # Source of the rules: upstream pkg/cel/libs/context.go (GenerateResources).
-
-_OF_SERVER = dict.fromkeys(
-    ("uid", "selfLink", "creationTimestamp", "managedFields", "resourceVersion")
-)
 
 
 class GeneratedObjects:
@@ -126,7 +122,7 @@ class GeneratedObjects:
         marks = {**labels(obj), **self._marks}
         if text_field(meta, "resourceVersion"):
             marks[f"{LABEL}source-uid"] = text_field(meta, "uid")
-        fields = {**_OF_SERVER, "labels": marks, "namespace": target or None}
+        fields = {**OF_SERVER, "labels": marks, "namespace": target or None}
         if key.namespace and key.namespace != target:
             fields["ownerReferences"] = None
         return with_metadata(obj, fields)

@@ -19,7 +19,7 @@ from kyvsim.model.simulation import FailureCause, FailureReason
 from kyvsim.simulator.admission.review import concerns, from_background
 from kyvsim.simulator.api_server import ApiError, ObjectStore, Purpose, errors
 from kyvsim.simulator.api_server.authorizer import denial
-from kyvsim.simulator.configuration import BACKGROUND, NAMESPACE, settings_of
+from kyvsim.simulator.configuration import BACKGROUND, MANAGED, NAMESPACE, settings_of
 from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.kyverno import Kyverno
 
@@ -29,7 +29,6 @@ from kyvsim.simulator.kyverno import Kyverno
 # pkg/background/generate/utils.go.
 
 LABEL = "generate.kyverno.io/"
-MANAGED: Mapping[str, str] = MappingProxyType({"app.kubernetes.io/managed-by": "kyverno"})
 
 
 def selected(
