@@ -371,13 +371,14 @@ class _TtlController:
         obj = self._sim.store.get(*key)
         if obj is None or is_terminating(obj):
             return
+        now = self._sim.clock.now()
         try:
-            end = end_of_life(obj, self._sim.clock.now())
+            end = end_of_life(obj, now)
         except TtlError:
             return
         if end is None:
             return
-        rest = (end - self._sim.clock.now()).total_seconds()
+        rest = (end - now).total_seconds()
         if rest > 0:
             self._sim.scheduler.after(rest, _TTL_ACTOR, lambda: self._plan(key), timer=True)
         else:

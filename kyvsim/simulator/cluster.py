@@ -76,9 +76,8 @@ from kyvsim.simulator.timeline import Timeline
 from kyvsim.simulator.tracer import SimulationTracer, TracedCluster
 from kyvsim.simulator.webhook_configurations import write_webhooks
 
-# The controllers of Kubernetes; `KUBERNETES_CONTROLLERS` lists them.
-#
-# Each is started with the cluster's parts, watches the store, and schedules its own steps.
+# Each controller is started with the cluster's parts, or with the installation of Kyverno: it
+# watches the store, or listens to admission and to policies, and schedules its own steps.
 
 KUBERNETES_CONTROLLERS: tuple[Callable[[SimulationContext], None], ...] = (
     establish_definitions,
@@ -98,12 +97,6 @@ KUBERNETES_CONTROLLERS: tuple[Callable[[SimulationContext], None], ...] = (
     run_kubelet,
 )
 
-# Kyverno's controllers besides admission: `KYVERNO_CONTROLLERS` lists them, `RESTARTS` those that
-# scenarios restart.
-#
-# Each is started with the installation: it listens to admission and to policies, watches the
-# store, and schedules its own steps.
-
 KYVERNO_CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = (
     write_webhooks,
     start_generated_policies,
@@ -118,14 +111,14 @@ KYVERNO_CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = (
     start_cleanup,
     start_ttl,
 )
-
+"""Those besides admission."""
 RESTARTS: Mapping[str, Callable[[Kyverno], None]] = MappingProxyType(
     {
         "background-controller": restart_background_controller,
         "cleanup-controller": restart_cleanup_controller,
     }
 )
-"""By what calls them so."""
+"""What scenarios restart, by name."""
 
 
 class SimulatedCluster(NamedTuple):

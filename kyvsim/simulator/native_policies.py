@@ -61,14 +61,8 @@ def _rules(filters: Iterable[Filter], store: ObjectStore, *, excludes: bool) -> 
             resources = ["/".join(filter(None, (resource, part)))]
             if resources == ["pods"]:
                 resources += ["pods/ephemeralcontainers"]
-            known = next(
-                (
-                    rule
-                    for rule in rules
-                    if (group in rule["apiGroups"] and version in rule["apiVersions"])
-                ),
-                None,
-            )
+            of_group = (rule for rule in rules if group in rule["apiGroups"])
+            known = next((rule for rule in of_group if version in rule["apiVersions"]), None)
             if known is None:
                 rules.append(_rule(one, group, version, resources))
             else:
@@ -181,23 +175,13 @@ def _plan_of_rules(policy: Policy, sim: SimulationContext) -> NativePolicyPlan |
     return plan._replace(of_rules=(twin, constraints))
 
 
-def with_plan(status: Json, plan: NativePolicyPlan | None) -> Json:
+def with_plan(status: Json, plan: NativePolicyPlan) -> Json:
     """Return the status of a policy with what is made of it, or why nothing is."""
-    if plan is None:
-        return status
     if "conditionStatus" not in status:
         said = {"generated": not plan.why_not, "message": plan.why_not}
         return {**status, _CLASSIC: said}
     conditions = {**status["conditionStatus"], "message": plan.why_not}
     return {**status, "conditionStatus": conditions, "generated": not plan.why_not}
-
-
-def with_why_not(status: Json, plan: NativePolicyPlan | None) -> Json:
-    """Return the status of a policy with why nothing is made of it, as it is where something is.
-
-    Its existence is reported once it exists.
-    """
-    return with_plan(status, plan) if plan is not None and plan.why_not else status
 
 
 def with_twin_of(status: Json, before: Json) -> Json:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
-from types import MappingProxyType
 from typing import TypeVar
 
 from kyvsim.engine.compile import (
@@ -39,8 +38,8 @@ from kyvsim.simulator.native_policies import (
     is_left_to_the_server,
     may_be_left,
     plan_of,
+    with_plan,
     with_twin_of,
-    with_why_not,
 )
 
 # The policies that act at admission: compiled, and there only once they are ready.
@@ -401,15 +400,6 @@ def _ready(kind: str, holds: bool, message: str, now: str, before: Json) -> Json
 # Source of the rules: upstream pkg/controllers/webhook (status), pkg/controllers/policycache.
 
 _STATUS_ACTOR = "admission-controller"
-_COUNTS = MappingProxyType(
-    {
-        "generate": "generate",
-        "mutate": "mutate",
-        "validate": "validate",
-        "verifyimages": "verifyImages",
-    }
-)
-"""Names of the counts, and the fields of the rules that they count."""
 
 
 class PolicyStatusController:
@@ -450,11 +440,14 @@ class PolicyStatusController:
         old = obj.get("status")
         if policy is not None and is_webhook_policy(key):
             status = with_twin_of(cel_status(policy, self._sim.store, now, old), old)
-            status = with_why_not(status, plan_of(policy, self._sim))
+            plan = plan_of(policy, self._sim)
         else:
             sound = policy if compiled is not None else None
+            status = _status(sound, old, now)
             plan = plan_of(sound, self._sim) if sound is not None else None
-            status = with_why_not(_status(sound, old, now), plan)
+        # That an admission policy is made of it is reported when that exists.
+        if plan is not None and plan.why_not:
+            status = with_plan(status, plan)
         if old != status:
             self._sim.client(ADMISSION).update({**obj, "status": status}, "status")
         if policy is None or compiled is None:
@@ -491,10 +484,9 @@ def _status(policy: Policy | None, before: Json, now: str) -> Json:
     if policy is None:
         return {**(before or {}), "conditions": [condition]}
     rules = derived_rules(policy)
-    counts = {
-        name: sum(rule.facts.section == section for rule in policy.rules)
-        for name, section in _COUNTS.items()
-    }
+    sections = [rule.facts.section for rule in policy.rules]
+    names = ("generate", "mutate", "validate", "verifyImages")
+    counts = {name.lower(): sections.count(name) for name in names}
     made = (before or {}).get("validatingadmissionpolicy")
     return {
         "autogen": {"rules": rules} if rules else {},

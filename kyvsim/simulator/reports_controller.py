@@ -313,7 +313,12 @@ class _Scanner:
         """Scan objects of kinds known so far at once, and those of new kinds soon."""
         if not self._repeats:
             self._repeats = True
-            self._sim.scheduler.after(SCAN_INTERVAL, _SCAN_ACTOR, self._repeat, timer=True)
+
+            def repeat() -> None:
+                self._repeats = False
+                self.rescan()
+
+            self._sim.scheduler.after(SCAN_INTERVAL, _SCAN_ACTOR, repeat, timer=True)
         known = frozenset(self._known)
         for api_version, kind in self._sim.store.kinds():
             group = split_api_version(api_version)[0]
@@ -323,10 +328,6 @@ class _Scanner:
             delay = NOTICE if (group, kind) in known else SCAN_DELAY
             for obj in self._sim.store.list(api_version, kind, ""):
                 self._after(delay, obj)
-
-    def _repeat(self) -> None:
-        self._repeats = False
-        self.rescan()
 
     def _is_scanned(self, key: ObjectKey) -> bool:
         group = split_api_version(key.api_version)[0]
@@ -442,8 +443,7 @@ def _scanned(obj: Json) -> Json:
 
 
 def _scan_events(sim: SimulationContext, response: PolicyResponse) -> Iterator[Event]:
-    notable = [one for one in response.results if one.status not in _QUIET]
-    for result in notable:
+    for result in (one for one in response.results if one.status not in _QUIET):
         yield violation_of_object(EventSource.SCAN, response, result)
         yield violation_of_policy(sim, EventSource.SCAN, response, result, blocked=False)
     for result in response.results:

@@ -222,8 +222,8 @@ class Expectations:
     def _observe(self, change: StoreChange) -> None:
         for one in self._open:
             one.observe(change)
-        if any(one.is_settled for one in self._open):
-            self._open = [one for one in self._open if not one.is_settled]
+        if any(one.settled for one in self._open):
+            self._open = [one for one in self._open if one.settled is None]
 
 
 class _Watched:
@@ -233,15 +233,11 @@ class _Watched:
         self._entry = entry
         self._sim = sim
         self._key = pattern_key(entry.wanted)
-        self._settled: ExpectationResult | None = None
+        self.settled: ExpectationResult | None = None
+        """How it came out, whatever happens still; None while that is open."""
         self._was_there = False
         now = sim.clock.elapsed
         self.deadline = None if entry.within is None else now + entry.within
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether it is known how it came out, whatever happens still."""
-        return self._settled is not None
 
     def check_stored(self) -> None:
         """Settle what the objects that are there settle, and those that are gone already."""
@@ -254,14 +250,14 @@ class _Watched:
 
     def observe(self, change: StoreChange) -> None:
         """Settle what a write settles."""
-        if self._settled is None and self._concerns(change.subject):
+        if self.settled is None and self._concerns(change.subject):
             self._see(self._as_requested(change.new) if change.new is not None else None)
             self._see_absence()
 
     def close(self, *, cut: bool) -> Expectation:
         """Return how it came out at the end of time, or where the run was cut."""
         now = self._sim.clock.elapsed
-        settled = self._settled
+        settled = self.settled
         if settled is None and cut and not self._late():
             settled = ExpectationResult(
                 met=False, time=now, reason="the run was stopped before it ended"
@@ -272,25 +268,25 @@ class _Watched:
 
     def _see(self, obj: Json) -> None:
         """Settle what one object that fits settles."""
-        if self._settled is not None or obj is None or self._late():
+        if self.settled is not None or obj is None or self._late():
             return
         if first_mismatch(self._entry.wanted, obj) is not None:
             return
         now, check = self._sim.clock.elapsed, self._entry.demand
         self._was_there = True
         if check is Demand.EVENTUALLY:
-            self._settled = ExpectationResult(met=True, time=now)
+            self.settled = ExpectationResult(met=True, time=now)
         elif check is Demand.NEVER:
             text = f"{_name(object_key(obj))} matches"
-            self._settled = ExpectationResult(met=False, time=now, reason=text)
+            self.settled = ExpectationResult(met=False, time=now, reason=text)
 
     def _see_absence(self) -> None:
         """Settle that what was there is gone; without a time limit only the end counts."""
         limited = self._entry.demand is Demand.GONE and self.deadline is not None
-        if not limited or not self._was_there or self._settled is not None or self._late():
+        if not limited or not self._was_there or self.settled is not None or self._late():
             return
         if not self._fitting(self._sim.store.every()):
-            self._settled = ExpectationResult(met=True, time=self._sim.clock.elapsed)
+            self.settled = ExpectationResult(met=True, time=self._sim.clock.elapsed)
 
     def _late(self) -> bool:
         return self.deadline is not None and self._sim.clock.elapsed > self.deadline

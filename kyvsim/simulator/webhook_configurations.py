@@ -13,7 +13,7 @@ from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.languages import language_of
 from kyvsim.languages.cel import webhook_facts_of
 from kyvsim.languages.cel.facts import WebhookFacts
-from kyvsim.model.policy import Filter, Policy, Rule
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.simulator.admission.cel import PINNING_WEBHOOKS, WEBHOOKS, own_webhook_name
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.api_server.defaults import with_defaults
@@ -308,18 +308,16 @@ def _named(rule: Rule, usual: tuple[str, ...]) -> _Kinds:
         for kind in entry.kinds:
             found.setdefault(kind, set()).update(operations)
     for entry in rule.facts.exclude:
-        if entry.path[1:2] == ("any",) and _is_plain(entry):
+        # One that names kinds and operations only.
+        users = any(entry.data.get(name) for name in ("roles", "clusterRoles", "subjects"))
+        plain = not users and not any(
+            value for name, value in entry.resources.items() if name not in {"kinds", "operations"}
+        )
+        if entry.path[1:2] == ("any",) and plain:
             operations = entry.resources.get("operations") or _OPERATIONS
             for kind in entry.kinds or list(found):
                 found.get(kind, set()).difference_update(operations)
     return found
-
-
-def _is_plain(entry: Filter) -> bool:
-    """Return whether a filter names kinds and operations only."""
-    users = any(entry.data.get(name) for name in ("roles", "clusterRoles", "subjects"))
-    plain = {"kinds", "operations"}
-    return not users and not any(v for name, v in entry.resources.items() if name not in plain)
 
 
 # The webhooks for policies in CEL.
@@ -374,12 +372,8 @@ def _shared(called: list[_CalledPolicy], base: str, path: str) -> Iterator[Json]
         suffix = f"-{key[:8]}" if len(groups) > 1 else ""
         names = "/".join(sorted(one.policy.name for one in some))
         for closed in (True, False):
-            rules = [
-                rule
-                for one in some
-                if one.policy.facts.fails_closed is closed
-                for rule in one.facts.rules
-            ]
+            called_so = [one for one in some if one.policy.facts.fails_closed is closed]
+            rules = [rule for one in called_so for rule in one.facts.rules]
             if rules:
                 yield webhook(
                     f"{base}-{'fail' if closed else 'ignore'}{suffix}",

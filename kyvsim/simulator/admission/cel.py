@@ -1,10 +1,10 @@
 """What policies in CEL answer to a request, by webhooks of their own."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.engine.compile import CompiledRule, PolicyRules
+from kyvsim.engine.compile import PolicyRules
 from kyvsim.engine.policy import RuleInput, run_policy_rules
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.objects import Json, object_key
@@ -48,41 +48,36 @@ _UNREGISTERED = "its webhook is not registered for such requests"
 _UNMET = "a match condition of its webhook is false"
 
 
-class WebhookCall(NamedTuple):
-    """The webhook of a policy, and a request that it may be called for."""
+def trace_webhook(
+    tracer: SimulationTracer | None,
+    turn: PolicyRules,
+    facts: WebhookFacts,
+    given: RuleInput,
+    external: ExternalData,
+    *,
+    called: bool,
+) -> None:
+    """Trace that the webhook of a policy was called, which leaves the rest to a controller.
 
-    policy: Policy
-    rules: Iterable[CompiledRule]
-    facts: WebhookFacts
-    given: RuleInput
-    external: ExternalData
-
-
-def trace_skipped(tracer: SimulationTracer | None, call: WebhookCall) -> None:
-    """Trace why rules were not evaluated: the webhook is for other requests, or a condition."""
+    If it was not, trace why the rules were not evaluated: the webhook is for other requests, or a
+    condition does not hold.
+    """
     if tracer is None:
         return
-    subject = object_key(call.given.request.subject)
-    if not call.facts.takes(call.given.facts):
-        tracer.skip(call.policy, call.rules, subject, _UNREGISTERED)
-    else:
-        record = _conditions(tracer, call)
-        tracer.skip(call.policy, call.rules, subject, _UNMET, record=record)
-
-
-def trace_deferred(tracer: SimulationTracer | None, call: WebhookCall) -> None:
-    """Trace that the webhook of a policy was called, which leaves the rest to a controller."""
-    if tracer is not None:
-        subject = object_key(call.given.request.subject)
-        tracer.defer(call.policy, call.rules, subject, _conditions(tracer, call))
-
-
-def _conditions(tracer: SimulationTracer, call: WebhookCall) -> Callable[[], None]:
-    policy, _, facts, given, external = call
+    policy, subject = turn.policy.policy, object_key(given.request.subject)
     place = PolicyPlace(policy.document, policy.key, "", ("spec",), ("matchConditions",))
     trace = TraceContext(place, tracer=tracer)
     texts = [text for _, text in facts.conditions]
-    return lambda: trace_conditions(texts, given.request, external, trace)
+
+    def record() -> None:
+        trace_conditions(texts, given.request, external, trace)
+
+    if called:
+        tracer.defer(policy, turn.rules, subject, record)
+    elif facts.takes(given.facts):
+        tracer.skip(policy, turn.rules, subject, _UNMET, record=record)
+    else:
+        tracer.skip(policy, turn.rules, subject, _UNREGISTERED)
 
 
 # What policies in CEL say of a request, by webhooks of their own.
@@ -132,9 +127,7 @@ class _Webhooks:
         if given is None or is_called_for(policy, given, self._cache, external):
             return given
         facts = self._cache.webhook_facts(policy)
-        trace_skipped(
-            self._admission.tracer, WebhookCall(policy, turn.rules, facts, given, external)
-        )
+        trace_webhook(self._admission.tracer, turn, facts, given, external, called=False)
         return None
 
     def _denials(

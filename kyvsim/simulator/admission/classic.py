@@ -21,7 +21,6 @@ from kyvsim.simulator.admission.review import (
     enforces,
     is_called,
     mutation_failure,
-    subject_of,
     texts_of,
     warnings_of,
 )
@@ -295,7 +294,8 @@ class AdmissionController:
             return "Kyverno's webhooks do not select the object (`webhooks` in its ConfigMap)"
         if is_excluded(with_roles(review.request.user, key.namespace, store), store):
             return "Kyverno's webhooks exclude the user (`exclude…` in its ConfigMap)"
-        named = key._replace(name=key.name or object_key(subject_of(review)).name)
+        subject = review.old if review.request.operation is Operation.DELETE else review.object
+        named = key._replace(name=key.name or object_key(subject).name)
         if is_filtered(named, store, review.request.subresource):
             return "`resourceFilters` in Kyverno's ConfigMap exclude the object"
         return ""
@@ -501,10 +501,8 @@ def _is_bookkeeping(request: ApiRequest, response: ApiResponse) -> bool:
     """
     if request.subresource == "status" and request.user.username.startswith(_KUBERNETES):
         return response.ok
-    own = request.key.kind == "UpdateRequest" and _ACTORS.get(request.user.username) in {
-        "admission",
-        "background",
-    }
+    actor = _ACTORS.get(request.user.username)
+    own = request.key.kind == "UpdateRequest" and actor in {"admission", "background"}
     return own and response.ok and request.operation is not Operation.CREATE
 
 

@@ -596,11 +596,9 @@ class PolicyWebhook(Webhook):
         if obj is None:
             return ALLOWED
         key = object_key(obj)
-        group = key.api_version.partition("/")[0]
-        asked = _KINDS.get((group, key.kind))
-        if asked is None:
+        webhook, look = _KINDS.get((key.api_version.partition("/")[0], key.kind), ("", None))
+        if look is None:
             return ALLOWED
-        webhook, look = asked
         problem, warnings = look(self._sim, obj, review.old)
         refused = denial(webhook, problem) if problem else None
         return WebhookResponse(warnings=tuple(warnings), denied=refused)
@@ -615,9 +613,8 @@ def _policy(sim: SimulationContext, obj: Json, old: Json) -> _Said:
     policy, remarks = sim.readers.policy(obj)
     before = sim.readers.policy(old)[0] if old is not None else None
     if policy is None:
-        problem = _unreadable(remarks)
-    else:
-        problem = policy_problem(policy, before, sim.store, warnings)
+        return _unreadable(remarks), [deprecation(obj["kind"])]
+    problem = policy_problem(policy, before, sim.store, warnings)
     return problem, [*warnings, deprecation(obj["kind"])]
 
 
@@ -672,17 +669,16 @@ def _unreadable(remarks: tuple[Diagnostic, ...]) -> str:
     return next((one.message for one in remarks if one.severity is Severity.ERROR), "")
 
 
-_KINDS: Mapping[tuple[str, str], tuple[str, Callable[[SimulationContext, Json, Json], _Said]]] = (
-    MappingProxyType(
-        {
-            (RULES_GROUP, "CleanupPolicy"): (_CLEANUP, _cleanup),
-            (RULES_GROUP, "ClusterCleanupPolicy"): (_CLEANUP, _cleanup),
-            (RULES_GROUP, "ClusterPolicy"): (_POLICIES, _policy),
-            (RULES_GROUP, "GlobalContextEntry"): (_OTHERS, _entry),
-            (RULES_GROUP, "Policy"): (_POLICIES, _policy),
-            (RULES_GROUP, "PolicyException"): (_OTHERS, _exception),
-            **{(CEL_GROUP, kind): (_POLICIES, _cel_policy) for kind in CEL_KINDS},
-            (CEL_GROUP, "PolicyException"): (_OTHERS, _cel_exception),
-        }
-    )
+_Look = Callable[[SimulationContext, Json, Json], _Said]
+_KINDS: Mapping[tuple[str, str], tuple[str, _Look]] = MappingProxyType(
+    {
+        (RULES_GROUP, "CleanupPolicy"): (_CLEANUP, _cleanup),
+        (RULES_GROUP, "ClusterCleanupPolicy"): (_CLEANUP, _cleanup),
+        (RULES_GROUP, "ClusterPolicy"): (_POLICIES, _policy),
+        (RULES_GROUP, "GlobalContextEntry"): (_OTHERS, _entry),
+        (RULES_GROUP, "Policy"): (_POLICIES, _policy),
+        (RULES_GROUP, "PolicyException"): (_OTHERS, _exception),
+        **{(CEL_GROUP, kind): (_POLICIES, _cel_policy) for kind in CEL_KINDS},
+        (CEL_GROUP, "PolicyException"): (_OTHERS, _cel_exception),
+    }
 )

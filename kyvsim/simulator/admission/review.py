@@ -52,12 +52,6 @@ def admission_request(review: Review, store: ObjectStore) -> AdmissionRequest:
     )
 
 
-def subject_of(review: Review) -> Json | None:
-    """Return the object that a request is about: on DELETE the one that is there."""
-    deletes = review.request.operation is Operation.DELETE
-    return review.old if deletes else review.object
-
-
 def details(key: ObjectKey, review: Review, store: ObjectStore) -> dict[str, Json]:
     """Return the fields of a request that only an API server fills in."""
     group, version = split_api_version(key.api_version)
@@ -196,10 +190,8 @@ def enforces(policy: Policy, rule: Rule, namespace: Json | None) -> bool:
     """
     own, overrides = rule.facts.action
     of_policy = policy.facts.action
-    for override in overrides or of_policy.overrides:
-        if _fits(override, namespace):
-            return override.action.lower() == "enforce"
-    return (own or of_policy.own).lower() == "enforce"
+    fitting = (one.action for one in overrides or of_policy.overrides if _fits(one, namespace))
+    return next(fitting, own or of_policy.own).lower() == "enforce"
 
 
 def _fits(override: Override, namespace: Json | None) -> bool:

@@ -24,57 +24,30 @@ _VERBS = MappingProxyType(
     {Operation.CREATE: "create", Operation.UPDATE: "update", Operation.DELETE: "delete"}
 )
 
+_ATTRIBUTES = ("verb", "group", "version", "resource", "subresource", "namespace")
+
 
 def may(
     user: UserInfo, verb: str, key: ObjectKey, store: ObjectStore, *, subresource: str = ""
 ) -> bool:
     """Return whether a user may do something to an object, "" for any name."""
-    resource = plural(split_api_version(key.api_version)[0], key.kind, store.defined)
-    action = _Action(
-        username=user.username,
-        groups=user.groups,
-        verb=verb,
-        api_version=key.api_version,
-        resource=resource,
-        subresource=subresource,
-        namespace=key.namespace,
-    )
+    group, version = split_api_version(key.api_version)
+    resource = plural(group, key.kind, store.defined)
+    action = verb, group, version, resource, subresource, key.namespace
     # Nearly always the name makes no difference: one answer serves all objects of a kind.
-    always: bool | None = store.remembered(_may_any, action)
+    always: bool | None = store.remembered(_may_any, user.username, user.groups, action)
     if always is not None:
         return always
-    attributes = {**_attributes(action), "name": key.name}
+    attributes = {**dict(zip(_ATTRIBUTES, action, strict=True)), "name": key.name}
     return allows(attributes, user, store, partial(store.remembered, bound_to))
 
 
-class _Action(NamedTuple):
-    """What somebody does to resources of a kind in a namespace, or of the cluster."""
-
-    username: str
-    groups: tuple[str, ...]
-    verb: str
-    api_version: str
-    resource: str
-    subresource: str
-    namespace: str
-
-
-def _may_any(store: ObjectStore, action: _Action) -> bool | None:
-    user = UserInfo(action.username, groups=action.groups)
-    bound = partial(store.remembered, bound_to)
-    return allows_any(_attributes(action), user, store, bound)
-
-
-def _attributes(action: _Action) -> dict[str, Json]:
-    group, version = split_api_version(action.api_version)
-    return {
-        "verb": action.verb,
-        "group": group,
-        "version": version,
-        "resource": action.resource,
-        "subresource": action.subresource,
-        "namespace": action.namespace,
-    }
+def _may_any(
+    store: ObjectStore, username: str, groups: tuple[str, ...], action: tuple[str, ...]
+) -> bool | None:
+    attributes = dict(zip(_ATTRIBUTES, action, strict=True))
+    user, bound = UserInfo(username, groups=groups), partial(store.remembered, bound_to)
+    return allows_any(attributes, user, store, bound)
 
 
 def denial(

@@ -554,12 +554,11 @@ def _with_token(spec: Json, new_name: Callable[[], str]) -> Json:
 # Source of the rules: k8s.io/kubernetes plugin/pkg/admission (serviceaccount, priority,
 # defaulttolerationseconds).
 
-Plugin = Callable[[Review], Json | ApiError]
 _TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _SECONDS = 300
 
 
-def pod_plugin(store: ObjectStore, identities: Identities) -> Plugin:
+def pod_plugin(store: ObjectStore, identities: Identities) -> Callable[[Review], Json | ApiError]:
     """Return the plugin that completes new Pods: account, priority, tolerations."""
 
     def admit(review: Review) -> Json | ApiError:

@@ -261,18 +261,19 @@ def _triggered(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Requeste
             policies.append(policy)
         elif rules:
             kyverno.admission.skip(policy.policy, rules, request, UNMET)
-    for policy in policies:
-        if not any(one.rule.mutates_existing for one in policy.rules):
-            continue
+    mutating = [one for one in policies if any(rule.rule.mutates_existing for rule in one.rules)]
+    generating = [one for one in policies if any(rule.rule.generates for rule in one.rules)]
+    for policy in mutating:
         key, trigger = policy.policy.key, reference(request.subject)
         for rule, verdict in _verdicts(kyverno, policy, request, request.subject):
-            if verdict is RuleStatus.PASS and not (
-                request.operation is Operation.DELETE and not lists_deletion(rule)
-            ):
+            wanted = request.operation is not Operation.DELETE or lists_deletion(rule)
+            if verdict is RuleStatus.PASS and wanted:
                 yield RequestedWork(MUTATE, key, rule=rule.name, trigger=trigger, request=request)
-    for policy in policies:
-        works = (_generation(kyverno, policy, request), _leaving(kyverno, policy, request))
-        yield from (work for work in works if work.contexts)
+    for policy in generating:
+        key = policy.policy.key
+        found = (_met(kyverno, policy, request), _left(kyverno, policy, request))
+        for contexts in filter(None, found):
+            yield RequestedWork(GENERATE, key, tuple(contexts), request=request)
 
 
 def _verdicts(
@@ -300,20 +301,17 @@ def _verdicts(
             return
 
 
-def _generation(
-    kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest
-) -> RequestedWork:
-    """Return the work for rules that a trigger meets."""
-    work = RequestedWork(GENERATE, policy.policy.key, request=request)
-    if request.operation is Operation.DELETE or not _generates(policy):
-        return work
+def _met(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> list[Json]:
+    """Return the contexts of rules that a trigger meets."""
+    if request.operation is Operation.DELETE:
+        return []
     verdicts = _verdicts(kyverno, policy, request, request.object)
     trigger = reference(request.object)
-    contexts = tuple(
+    contexts = [
         rule_context(rule.name, trigger)
         for rule, verdict in verdicts
         if verdict is RuleStatus.PASS and rule.generates
-    )
+    ]
     model = kyverno.sim.settings.model
     gates = model is Model.BACKGROUND_GATES_GENERATE and not policy.policy.background
     if contexts and gates:
@@ -331,15 +329,14 @@ def _generation(
             message=message,
             policies=(policy.policy.key,),
         )
-        return work
-    return work._replace(contexts=contexts)
+        return []
+    return contexts
 
 
-def _leaving(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> RequestedWork:
-    """Return the work for rules that a trigger met before, and does not any more."""
-    work = RequestedWork(GENERATE, policy.policy.key, request=request)
-    if not request.old_object or not _generates(policy):
-        return work
+def _left(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> list[Json]:
+    """Return the contexts of rules that a trigger met before, and does not any more."""
+    if not request.old_object:
+        return []
     obj = None if request.operation is Operation.DELETE else request.object
     verdicts = _verdicts(kyverno, policy, request, obj)
     left = [rule for rule, verdict in verdicts if verdict is RuleStatus.FAIL]
@@ -350,11 +347,7 @@ def _leaving(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest
             contexts.append(rule_context(rule.name, trigger))
         elif rule.facts.generation is not None and rule.facts.generation.synchronizes:
             contexts.append(rule_context(rule.name, trigger, deletes=True))
-    return work._replace(contexts=tuple(contexts))
-
-
-def _generates(policy: CompiledPolicy) -> bool:
-    return any(rule.rule.generates for rule in policy.rules)
+    return contexts
 
 
 # The background controller: attempts at UpdateRequests until they succeed or are given up.

@@ -63,12 +63,6 @@ class Owner(NamedTuple):
     trigger: Json
 
     @property
-    def synchronizes(self) -> bool:
-        """Whether what is there already is made what the rule wants."""
-        generation = self.rule.facts.generation
-        return generation is not None and generation.synchronizes
-
-    @property
     def name(self) -> str:
         """The rule, as the timeline calls it."""
         return f"{self.policy.key}/{self.rule.name}"
@@ -99,7 +93,7 @@ def realize(
         response = owner.client("generate", sim).create(owned)
         if response.error is not None and response.error.reason == "AlreadyExists":
             return owned, None
-    elif not owner.synchronizes or (
+    elif not ((generation := owner.rule.facts.generation) and generation.synchronizes) or (
         f"{LABEL}source-uid" in marks
         and with_metadata(owned, _UNWRITTEN) == with_metadata(live, _UNWRITTEN)
     ):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kyvsim.engine.compile import CompiledPolicy
+from kyvsim.engine.compile import CompiledPolicy, PolicyRules
 from kyvsim.engine.compile.compiled import Outcome
 from kyvsim.engine.policy import evaluate_rule, open_request
 from kyvsim.engine.world import World, creation_of
@@ -16,7 +16,7 @@ from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.simulation import FailureCause, FailureReason
 from kyvsim.patch.json_patch import merge_patch
-from kyvsim.simulator.admission.cel import WebhookCall, is_called_for, trace_deferred, trace_skipped
+from kyvsim.simulator.admission.cel import is_called_for, trace_webhook
 from kyvsim.simulator.api_server import ApiError, ApiRequest, ApiResponse, Client, Purpose
 from kyvsim.simulator.api_server.authorizer import denial
 from kyvsim.simulator.api_server.metadata import with_metadata
@@ -278,10 +278,9 @@ def generating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Req
         if given is None:
             continue
         is_asked = is_called_for(policy, given, kyverno.cache, world.external)
-        tell = trace_deferred if is_asked else trace_skipped
+        turn = PolicyRules(compiled, compiled.rules)
         of_webhook = kyverno.cache.webhook_facts(policy)
-        call = WebhookCall(policy, compiled.rules, of_webhook, given, world.external)
-        tell(kyverno.sim.tracer, call)
+        trace_webhook(kyverno.sim.tracer, turn, of_webhook, given, world.external, called=is_asked)
         facts = generating_facts(policy)
         deletes = request.operation is Operation.DELETE and not facts.heeds_deletions
         if not is_asked or (deletes and not facts.synchronizes):

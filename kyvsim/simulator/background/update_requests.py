@@ -495,17 +495,6 @@ def existing_generation(policy: CompiledPolicy, kyverno: Kyverno) -> RequestedWo
     return RequestedWork(GENERATE, own.key, tuple(contexts))
 
 
-def _record_unprocessed(policy: CompiledPolicy, rule: Rule, kyverno: Kyverno) -> None:
-    """Record for the tracer the objects that a rule skips because they are older than the rule."""
-    tracer = kyverno.sim.tracer
-    if tracer is None:
-        return
-    rules = [one for one in policy.rules if one.rule is rule]
-    why = "the object is older than the policy, and `generateExisting` is not true"
-    for trigger in _triggers(policy.policy, rule, kyverno.sim.store):
-        tracer.skip(policy.policy, rules, object_key(trigger), why)
-
-
 def existing_mutations(policy: CompiledPolicy, kyverno: Kyverno) -> Iterator[RequestedWork]:
     """Give the work of mutate rules on existing objects for triggers that are there already."""
     own = policy.policy

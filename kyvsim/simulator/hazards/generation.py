@@ -33,11 +33,8 @@ def unmet_reference(facts: Facts) -> Iterator[Hazard]:
                 continue
             rules = added.get(reference.target, ())
             places = ", ".join(reference.places)
-            by = (
-                f"; the reference was added by {', '.join(f'`{one}`' for one in rules)}"
-                if rules
-                else ""
-            )
+            names = ", ".join(f"`{one}`" for one in rules)
+            by = f"; the reference was added by {names}" if rules else ""
             key = object_key(pod)
             shown = facts.sim.timeline.about(key)
             yield facts.hazard(
@@ -431,11 +428,8 @@ def unsynchronized_deletion(facts: Facts) -> Iterator[Hazard]:
         policy, rule = rules[named]
         if rule.facts.generation is None or rule.facts.generation.synchronizes:
             continue
-        others = [
-            one
-            for one in dict.fromkeys(one for each in events for one in each.policies)
-            if one != named
-        ]
+        every = dict.fromkeys(one for each in events for one in each.policies)
+        others = [one for one in every if one != named]
         causes = " and ".join(f"`{one}`" for one in others) or f"`{policy.key}`"
         yield facts.hazard(
             "KH031",

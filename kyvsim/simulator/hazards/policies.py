@@ -158,8 +158,6 @@ def unenforced_kinds(facts: Facts) -> Iterator[Hazard]:
 
 
 _REASONS = (FailureCause.LIST_FAILED, FailureCause.NO_VALUE, FailureCause.RULE_FAILED)
-
-
 _WITH_RULES = (
     "a precondition keeps out triggers that it is not for, `|| 'value'` stands in for a field that "
     "may be missing"

@@ -50,13 +50,6 @@ class MissingReference(NamedTuple):
     volume: str = ""
     """The volume that needs it; "" for a variable."""
 
-    @property
-    def message(self) -> str:
-        """What the kubelet's event says."""
-        if not self.volume:
-            return self.reason
-        return f'MountVolume.SetUp failed for volume "{self.volume}" : {self.reason}'
-
 
 class _PodReferences(NamedTuple):
     namespace: str
@@ -197,7 +190,11 @@ class Readiness(NamedTuple):
     @property
     def summary(self) -> str:
         """How many containers are ready, and why not all."""
-        reasons = [one.message for one in self.volumes] + [
+        reasons = [
+            f'MountVolume.SetUp failed for volume "{one.volume}" : {one.reason}'
+            for one in self.volumes
+        ]
+        reasons += [
             f"container {name}: {one.reason}"
             for name, some in self.variables.items()
             for one in some
