@@ -681,8 +681,8 @@ def _set_up(scenario: Scenario, cluster: SimulatedCluster) -> Iterator[Diagnosti
             hint, place = "", ("v1", "Namespace", "", object_key(document.data).namespace)
             if any(object_key(one) == place for one in brought):
                 hint = (
-                    "; its Namespace is created after the policies: give it with --object to have "
-                    "it before"
+                    "; its Namespace is created after the policies: pass it with --object to "
+                    "create it first"
                 )
             yield _refusal(document, response.error.message + hint)
     keys = [object_key(placed(one.data, sim)) for one in scenario.policies]

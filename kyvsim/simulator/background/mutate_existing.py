@@ -280,7 +280,7 @@ class _Attempt:
             result = result_of(rule, outcome, target, [])
             responses.append(PolicyResponse(self._policy, result.phase, target, (result,)))
             if outcome.status is RuleStatus.ERROR and not rule.rule.variant:
-                text = f"{named} is left as it is: {outcome.message}"
+                text = f"{named} is left unchanged: {outcome.message}"
                 self.notes.append(FailureReason(FailureCause.RULE_FAILED, text, key))
         if again:
             text = f"{named} is changed again as {' and '.join(again)} are"

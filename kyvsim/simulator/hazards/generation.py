@@ -218,7 +218,9 @@ def downstream_name(facts: Facts) -> Iterator[Hazard]:
             for one in facts.events
             if one.cause == attempt.number and failure.object == one.object and one.failure_reasons
         )
-        found.append((next(tried, attempt), f"the object is refused: {failure.message}"))
+        found.append(
+            (next(tried, attempt), f"the API server rejects the object: {failure.message}")
+        )
     reported: set[tuple[object, ...]] = set()
     for event, text in found:
         if (event.object, text) not in reported:
@@ -306,8 +308,8 @@ def early_trigger(facts: Facts) -> Iterator[Hazard]:
             name = f"{own.key}/{rule.rule.name}"
             yield facts.hazard(
                 "KH011",
-                f"`{name}` generates nothing for an object that was there before the policy was "
-                "ready; `generateExisting: true` makes it look back",
+                f"`{name}` generates nothing for an object that was created before the policy "
+                "was ready; `generateExisting: true` includes existing objects",
                 level=HazardLevel.INFO if event.actor == "setup" else HazardLevel.WARNING,
                 objects=[event.object],
                 policies=(name,),
@@ -339,9 +341,8 @@ def lost_trigger(facts: Facts) -> Iterator[Hazard]:
         done, how = ("generated", _TRIES) if event.given_up else ("mutated", _ONE_TRY)
         yield facts.hazard(
             "KH013",
-            f"nothing is {done} for an object that was let in: {how}, as happens where other "
-            "webhooks or the API server take long; a later change of the object makes a new "
-            "UpdateRequest",
+            f"nothing is {done} for an admitted object: {how}, as happens if other webhooks or "
+            "the API server are slow; a later change of the object creates a new UpdateRequest",
             objects=[object_key(known[failure.uid])],
             policies=rules,
             events=[event.number],
@@ -349,8 +350,8 @@ def lost_trigger(facts: Facts) -> Iterator[Hazard]:
 
 
 _WAY_OUT = (
-    "let the object have what is asked for, or exclude it there: by the label "
-    "`app.kubernetes.io/managed-by: kyverno`, which generated objects carry, or by the subject "
+    "make the generated object comply, or exclude it in that policy: by the label "
+    "`app.kubernetes.io/managed-by: kyverno`, which generated objects have, or by the subject "
     "`kyverno-background-controller`"
 )
 
@@ -379,8 +380,8 @@ def denied_downstream(facts: Facts) -> Iterator[Hazard]:
         )
         yield facts.hazard(
             "KH020",
-            f"what the rule writes is denied by {by}: {end}, and a later change of that policy "
-            f"alone brings nothing; {_WAY_OUT}",
+            f"the object that the rule writes is denied by {by}: {end}, and changing only that "
+            f"policy later does not trigger it again; {_WAY_OUT}",
             objects=[failure.object],
             policies=(*rules, *deniers),
             events=(event.number, *(one.number for one in writes[:1])),

@@ -167,8 +167,8 @@ def nameless_mutation(facts: Facts) -> Iterator[Hazard]:
             ends = "the request is denied" if admission.blocked else "it is empty"
             yield facts.hazard(
                 "KH009",
-                f"`{name}` reads the name of an object with `generateName: {base}`: it has none "
-                f"before the validating webhooks, {ends}; a generate rule sees the finished name",
+                f"`{name}` reads the name of an object with `generateName: {base}`: mutating "
+                f"webhooks see no name yet, so {ends}; a generate rule sees the final name",
                 level=HazardLevel.ERROR if admission.blocked else HazardLevel.WARNING,
                 objects=[object_key(obj)],
                 policies=(name,),
@@ -230,7 +230,8 @@ _NOT_ASKED = (
 )
 _NONE_NAMED = (
     "its rules for existing objects name no resource that is served in that version: a wildcard "
-    "in `apiGroups`, `apiVersions` or `resources` stands for none there, and nobody says so"
+    "in `apiGroups`, `apiVersions` or `resources` matches nothing there, and Kyverno does not "
+    "report it"
 )
 
 

@@ -69,7 +69,7 @@ def background_off(facts: Facts) -> Iterator[Hazard]:
             "KH008",
             f"`background: false` is set on a policy with {names}: the code of Kyverno 1.19 "
             "ignores it for generate and mutate existing rules, but users have reported that it "
-            f"them; {here}; {_REFUSED if asks else _RIGHT}",
+            f"stops them; {here}; {_REFUSED if asks else _RIGHT}",
             level=HazardLevel.ERROR if gates else HazardLevel.INFO,
             policies=tuple(f"{policy.key}/{one.name}" for one in rules),
         )
@@ -159,19 +159,18 @@ def unenforced_kinds(facts: Facts) -> Iterator[Hazard]:
 
 _REASONS = (FailureCause.LIST_FAILED, FailureCause.NO_VALUE, FailureCause.RULE_FAILED)
 _WITH_RULES = (
-    "a precondition keeps out triggers that it is not for, `|| 'value'` stands in for a field that "
-    "may be missing"
+    "use a precondition to exclude other triggers, or `|| 'value'` for a field that may be missing"
 )
 _IN_CEL = (
-    "a condition keeps out what it is not for, `object.?field.orValue('value')` stands in for a "
-    "field that may be missing"
+    "use a condition to exclude other objects, or `object.?field.orValue('value')` for a field "
+    "that may be missing"
 )
 
 
 def failing_rule(facts: Facts) -> Iterator[Hazard]:
-    """KH025: a rule that works in the background cannot be evaluated for its trigger.
+    """KH025: a rule that runs in the background ends in an error for its trigger.
 
-    Yield rules that end in an error where nobody waits for them, each error once.
+    Yield rules that end in an error in the background, each error once.
     """
     reported: set[tuple[object, ...]] = set()
     in_cel = {one.key for one in facts.policies if not one.facts.has_rules}
@@ -180,9 +179,9 @@ def failing_rule(facts: Facts) -> Iterator[Hazard]:
             continue
         reported.add((rules, failure.message))
         end = (
-            "the UpdateRequest is given up after five attempts"
+            "the UpdateRequest is dropped after five attempts"
             if event.given_up
-            else "Kyverno takes this for done, and tries no second time"
+            else "Kyverno counts this as done and does not retry"
         )
         hint = _WITH_RULES if in_cel.isdisjoint(rules) else _IN_CEL
         yield facts.hazard(
@@ -249,7 +248,7 @@ def underived_twin(facts: Facts) -> Iterator[Hazard]:
 
 _ROLE = (
     "grant it with a ClusterRole that has the label "
-    '`rbac.kyverno.io/aggregate-to-background-controller: "true"`'
+    '`rbac.kyverno.io/aggregate-to-cleanup-controller: "true"`'
 )
 
 
@@ -262,12 +261,8 @@ def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:
     for event in facts.events:
         if event.actor != "cleanup" or event.action not in {"delete", "list"}:
             continue
-        what = (
-            "nothing of the kind is deleted"
-            if event.action == "list"
-            else "no objects of this kind are deleted"
-        )
-        "the object is not deleted"
+        lists = event.action == "list"
+        what = "no objects of this kind are deleted" if lists else "the object is not deleted"
         for failure in event.failure_reasons:
             about = (event.object, event.policies, failure.reason)
             if failure.reason is FailureCause.DENIED:
