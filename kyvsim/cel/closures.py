@@ -331,26 +331,16 @@ def conditional(test: Run, chosen: Run, other: Run) -> Run:
     return run
 
 
-def first_present(left: Run, right: Run) -> Run:
-    """Return `left.or(right)`."""
+def first_present(left: Run, right: Run, *, unwraps: bool) -> Run:
+    """Return `left.or(right)`, or `left.orValue(right)` as cel-go has it, which unwraps `left`."""
 
     def run(frame: list[Any]) -> Any:
         found = left(frame)
         if found.__class__ is not Optional:
             raise no_such_overload()
-        return found if found.present else right(frame)
-
-    return run
-
-
-def value_or_default(left: Run, right: Run) -> Run:
-    """Return `left.orValue(right)` as cel-go has it."""
-
-    def run(frame: list[Any]) -> Any:
-        found = left(frame)
-        if found.__class__ is not Optional:
-            raise no_such_overload()
-        return found.value if found.present else right(frame)
+        if not found.present:
+            return right(frame)
+        return found.value if unwraps else found
 
     return run
 

@@ -8,22 +8,6 @@ from typing import Any, NamedTuple, TypeAlias
 from kyvsim.cel import calls, closures, operators
 from kyvsim.cel.calls import LoopParts, Run, charged, compile_call, spend, weighed
 from kyvsim.cel.checker import TYPE_NAMES, Checked
-from kyvsim.cel.closures import (
-    UNSET,
-    constant_run,
-    contained,
-    equal_to_constant,
-    in_constant,
-    indexed,
-    indexed_if_present,
-    lazily,
-    list_maker,
-    map_maker,
-    path,
-    selected,
-    selected_if_present,
-    struct_maker,
-)
 from kyvsim.cel.costs import (
     CONVERSIONS,
     comparison_steps,
@@ -88,7 +72,7 @@ class CompiledNode(NamedTuple):
 
 def constant(value: Any) -> CompiledNode:
     """Return the code of a value that is known already."""
-    return CompiledNode(constant_run(value), constant=True, value=value)
+    return CompiledNode(closures.constant_run(value), constant=True, value=value)
 
 
 class Lowered(NamedTuple):
@@ -176,19 +160,22 @@ class _Lowering:
         if node.test:
             return CompiledNode(lambda frame: operators.has_field(run(frame), field))
         if node.optional:
-            return CompiledNode(selected_if_present(run, field))
+            return CompiledNode(closures.selected_if_present(run, field))
         if operand.slot:
             fields = (*operand.fields, field)
-            return CompiledNode(path(operand.slot, fields), slot=operand.slot, fields=fields)
-        return CompiledNode(selected(run, field))
+            return CompiledNode(
+                closures.path(operand.slot, fields), slot=operand.slot, fields=fields
+            )
+        return CompiledNode(closures.selected(run, field))
 
     def call(self, node: Call) -> CompiledNode:
         special = _OPERATORS.get(node.function) if node.target is None else None
         if special is not None:
             return special(self, node)
         if node.function in {"or", "orValue"} and len(node.arguments) == 1 and node.target:
-            maker = closures.first_present if node.function == "or" else closures.value_or_default
-            return CompiledNode(maker(self.run(node.target), self.branch(node.arguments[0])))
+            left, right = self.run(node.target), self.branch(node.arguments[0])
+            unwraps = node.function == "orValue"
+            return CompiledNode(closures.first_present(left, right, unwraps=unwraps))
         found = self.checked.overloads[node.id]
         member = found[1][0].member
         parts = (node.target, *node.arguments) if node.target and member else node.arguments
@@ -226,7 +213,7 @@ class _Lowering:
         left, right = map(self.lower, node.arguments)
         negated = node.function == "_!=_"
         if comparison_steps(node.arguments[1]) is not None:
-            return CompiledNode(equal_to_constant(left.run, right.value, negated=negated))
+            return CompiledNode(closures.equal_to_constant(left.run, right.value, negated=negated))
         compare = operators.differs if negated else operators.equated
         first, second = left.run, right.run
 
@@ -242,9 +229,9 @@ class _Lowering:
         if among.constant and isinstance(among.value, list):
             if not among.value:
                 return constant(value=False)
-            return CompiledNode(in_constant(item.run, among.value))
+            return CompiledNode(closures.in_constant(item.run, among.value))
         resolved = len(self.checked.overloads[node.id][1]) == 1
-        return CompiledNode(contained(item.run, among.run, by_element=resolved))
+        return CompiledNode(closures.contained(item.run, among.run, by_element=resolved))
 
     def selectable(self, node: Node) -> CompiledNode:
         """Return the operand of a selection; an optional value inside another has no fields."""
@@ -259,13 +246,15 @@ class _Lowering:
         if key.constant:
             operators.check_qualifier(key.value, constant=True)
         if node.function == "_[?_]":
-            return CompiledNode(indexed_if_present(operand.run, key.run))
+            return CompiledNode(closures.indexed_if_present(operand.run, key.run))
         if key.constant and key.value.__class__ is str:
             if operand.slot:
                 fields = (*operand.fields, key.value)
-                return CompiledNode(path(operand.slot, fields), slot=operand.slot, fields=fields)
-            return CompiledNode(selected(operand.run, key.value))
-        return CompiledNode(indexed(operand.run, key.run))
+                return CompiledNode(
+                    closures.path(operand.slot, fields), slot=operand.slot, fields=fields
+                )
+            return CompiledNode(closures.selected(operand.run, key.value))
+        return CompiledNode(closures.indexed(operand.run, key.run))
 
     def or_value(self, node: Call) -> CompiledNode:
         target, default = node.arguments[0], self.lower(node.arguments[1])
@@ -286,14 +275,16 @@ class _Lowering:
         codes = [self.lower(one) for one in node.elements]
         if not node.optional and all(code.constant for code in codes):
             return constant(MadeList([code.value for code in codes]))
-        return CompiledNode(list_maker([code.run for code in codes], node.optional))
+        return CompiledNode(closures.list_maker([code.run for code in codes], node.optional))
 
     def map_literal(self, node: MapLiteral) -> CompiledNode:
         entries = [
             (self.lower(entry.key), self.lower(entry.value), entry.optional)
             for entry in node.entries
         ]
-        run = map_maker([(key.run, value.run, optional) for key, value, optional in entries])
+        run = closures.map_maker(
+            [(key.run, value.run, optional) for key, value, optional in entries]
+        )
         if all(key.constant and value.constant and not opt for key, value, opt in entries):
             with suppress(CelError):  # an invalid key is an error of the evaluation
                 return constant(run([0]))
@@ -304,17 +295,17 @@ class _Lowering:
         if kind is None:
             raise CelError(f"unknown type '{node.type_name}'")
         fields = [(field.name, self.run(field.value), field.optional) for field in node.fields]
-        return CompiledNode(struct_maker(kind.make, fields))
+        return CompiledNode(closures.struct_maker(kind.make, fields))
 
     def bind(self, node: Bind) -> CompiledNode:
         value = self.branch(node.value)
         (slot,), outer = self.enter((node.variable,))
-        self.lazy[slot] = lazily(slot, value)
+        self.lazy[slot] = closures.lazily(slot, value)
         body = self.run(node.body)
         self.names = outer
 
         def run(frame: list[Any]) -> Any:
-            frame[slot] = UNSET
+            frame[slot] = closures.UNSET
             return body(frame)
 
         return CompiledNode(run)
@@ -330,7 +321,7 @@ class _Lowering:
     def loop(self, node: Loop) -> CompiledNode:
         source = self.run(node.source)
         slots, outer = self.enter(node.variables)
-        always = constant_run(value=True)
+        always = closures.constant_run(value=True)
         test = self.run(node.test) if node.test is not None else always
         result = self.run(node.result) if node.result is not None else always
         self.names = outer

@@ -52,7 +52,7 @@ def call(name: str, function: Function | None, arguments: tuple[Run, ...], syste
     if function.variadic:
         if len(arguments) < len(function.arguments):
             return _failing_call(arguments, "Invalid arity.")
-        return _unchecked(arguments, code, meter)
+        return _checked(arguments, (lambda _: None,) * len(arguments), code, meter)
     if len(arguments) != len(function.arguments):
         return _failing_call(arguments, "incorrect number of args")
     checks = tuple(_check(types) for types in function.arguments)
@@ -97,16 +97,6 @@ def _failing_call(arguments: tuple[Run, ...], message: str) -> Run:
     def run(value: Json) -> Json:
         _argument_values(arguments, value)
         raise QueryError(message)
-
-    return run
-
-
-def _unchecked(arguments: tuple[Run, ...], code: Callable[..., Json], meter: Meter) -> Run:
-    def run(value: Json) -> Json:
-        values = _argument_values(arguments, value)
-        for given in values:
-            _count(given, meter)
-        return code(*values)
 
     return run
 

@@ -351,26 +351,20 @@ class Base64Error(ValueError):
 
 def decode_padded(text: str) -> bytes:
     """Return the bytes that a text with padding holds; raises Base64Error."""
-    joined = _without_line_ends(text)
-    if re.fullmatch(_PADDED, joined) is None:
-        raise _error(_bad_byte(text, padded=True))
-    return base64.b64decode(joined)
+    return _decode(text, _PADDED, padded=True)
 
 
 def decode_unpadded(text: str) -> bytes:
     """Return the bytes that a text without padding holds; raises Base64Error."""
-    joined = _without_line_ends(text)
-    if re.fullmatch(_UNPADDED, joined) is None:
-        raise _error(_bad_byte(text, padded=False))
+    return _decode(text, _UNPADDED, padded=False)
+
+
+def _decode(text: str, form: str, *, padded: bool) -> bytes:
+    joined = text.replace("\r", "").replace("\n", "")
+    if re.fullmatch(form, joined) is None:
+        place = _bad_byte(text, padded=padded)
+        raise Base64Error(f"illegal base64 data at input byte {place}")
     return base64.b64decode(f"{joined}{'=' * (-len(joined) % 4)}")
-
-
-def _without_line_ends(text: str) -> str:
-    return text.replace("\r", "").replace("\n", "")
-
-
-def _error(place: int) -> Base64Error:
-    return Base64Error(f"illegal base64 data at input byte {place}")
 
 
 def _bad_byte(text: str, *, padded: bool) -> int:

@@ -459,21 +459,18 @@ def _policy_mappings(_: _Fields, __: Any) -> bool:
     raise CertificateError("x509: policy mappings are not supported")
 
 
-def _policy_constraints(fields: _Fields, value: Any) -> bool:
-    _set_limit(fields, "RequireExplicitPolicy", value.require_explicit_policy)
-    _set_limit(fields, "InhibitPolicyMapping", value.inhibit_policy_mapping)
-    return True
+def _limits(**attributes: str) -> _Reader:
+    """Return what takes numbers from attributes of an extension, by the fields that hold them."""
 
+    def read(fields: _Fields, value: Any) -> bool:
+        for name, attribute in attributes.items():
+            number = getattr(value, attribute)
+            if number is not None:
+                fields[name] = float(number)
+                fields[f"{name}Zero"] = number == 0
+        return True
 
-def _inhibit_any(fields: _Fields, value: Any) -> bool:
-    _set_limit(fields, "InhibitAnyPolicy", value.skip_certs)
-    return True
-
-
-def _set_limit(fields: _Fields, name: str, number: int | None) -> None:
-    if number is not None:
-        fields[name] = float(number)
-        fields[f"{name}Zero"] = number == 0
+    return read
 
 
 _ALTERNATIVE_NAMES: Final = "2.5.29.17"
@@ -497,9 +494,12 @@ _READERS: Final[MappingProxyType[str, _Reader]] = MappingProxyType(
         "2.5.29.32": _policies,
         "2.5.29.33": _policy_mappings,
         "2.5.29.35": _authority_key,
-        "2.5.29.36": _policy_constraints,
+        "2.5.29.36": _limits(
+            RequireExplicitPolicy="require_explicit_policy",
+            InhibitPolicyMapping="inhibit_policy_mapping",
+        ),
         "2.5.29.37": _extended_usage,
-        "2.5.29.54": _inhibit_any,
+        "2.5.29.54": _limits(InhibitAnyPolicy="skip_certs"),
         _INFORMATION_ACCESS: _information_access,
     }
 )

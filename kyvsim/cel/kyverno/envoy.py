@@ -13,94 +13,84 @@ from kyvsim.cel.environment import Library, Overload, function
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.encodings import struct_value
 from kyvsim.cel.kyverno.messages import MessageTypes
-from kyvsim.cel.types import (
-    BOOL,
-    BYTES,
-    DYN,
-    INT,
-    STRING,
-    TIMESTAMP,
-    UINT,
-    CelType,
-    list_of,
-    map_of,
-    struct,
-)
 from kyvsim.cel.values import Message
 
 _AUTH = "envoy.service.auth.v3"
 _CORE = "envoy.config.core.v3"
 _PEER = f"{_AUTH}.AttributeContext.Peer"
-_TEXTS = map_of(STRING, STRING)
-_STRUCT = map_of(STRING, DYN)
-REQUEST = struct(f"{_AUTH}.CheckRequest")
-RESPONSE = struct(f"{_AUTH}.CheckResponse")
-_OK = struct(f"{_AUTH}.OkHttpResponse")
-_DENIED = struct(f"{_AUTH}.DeniedHttpResponse")
-_OPTION = struct(f"{_CORE}.HeaderValueOption")
-_HEADER = struct(f"{_CORE}.HeaderValue")
-_PARAMETER = struct(f"{_CORE}.QueryParameter")
-_STATUS = struct("envoy.type.v3.HttpStatus")
-_OUTCOME = struct("google.rpc.Status")
+_TEXTS = types.map_of(types.STRING, types.STRING)
+_STRUCT = types.map_of(types.STRING, types.DYN)
+REQUEST = types.struct(f"{_AUTH}.CheckRequest")
+RESPONSE = types.struct(f"{_AUTH}.CheckResponse")
+_OK = types.struct(f"{_AUTH}.OkHttpResponse")
+_DENIED = types.struct(f"{_AUTH}.DeniedHttpResponse")
+_OPTION = types.struct(f"{_CORE}.HeaderValueOption")
+_HEADER = types.struct(f"{_CORE}.HeaderValue")
+_PARAMETER = types.struct(f"{_CORE}.QueryParameter")
+_STATUS = types.struct("envoy.type.v3.HttpStatus")
+_OUTCOME = types.struct("google.rpc.Status")
 _PERMISSION_DENIED = 7
 
 
-_REQUEST_FIELDS: Mapping[str, Mapping[str, CelType]] = MappingProxyType(
+_REQUEST_FIELDS: Mapping[str, Mapping[str, types.CelType]] = MappingProxyType(
     {
-        REQUEST.name: {"attributes": struct(f"{_AUTH}.AttributeContext")},
+        REQUEST.name: {"attributes": types.struct(f"{_AUTH}.AttributeContext")},
         f"{_AUTH}.AttributeContext": {
-            "source": struct(_PEER),
-            "destination": struct(_PEER),
-            "request": struct(f"{_AUTH}.AttributeContext.Request"),
+            "source": types.struct(_PEER),
+            "destination": types.struct(_PEER),
+            "request": types.struct(f"{_AUTH}.AttributeContext.Request"),
             "context_extensions": _TEXTS,
-            "metadata_context": struct(f"{_CORE}.Metadata"),
-            "route_metadata_context": struct(f"{_CORE}.Metadata"),
-            "tls_session": struct(f"{_AUTH}.AttributeContext.TLSSession"),
+            "metadata_context": types.struct(f"{_CORE}.Metadata"),
+            "route_metadata_context": types.struct(f"{_CORE}.Metadata"),
+            "tls_session": types.struct(f"{_AUTH}.AttributeContext.TLSSession"),
         },
         _PEER: {
-            "address": struct(f"{_CORE}.Address"),
-            "service": STRING,
+            "address": types.struct(f"{_CORE}.Address"),
+            "service": types.STRING,
             "labels": _TEXTS,
-            "principal": STRING,
-            "certificate": STRING,
+            "principal": types.STRING,
+            "certificate": types.STRING,
         },
         f"{_AUTH}.AttributeContext.Request": {
-            "time": TIMESTAMP,
-            "http": struct(f"{_AUTH}.AttributeContext.HttpRequest"),
+            "time": types.TIMESTAMP,
+            "http": types.struct(f"{_AUTH}.AttributeContext.HttpRequest"),
         },
         f"{_AUTH}.AttributeContext.HttpRequest": {
-            **dict.fromkeys(("id", "method", "path", "host", "scheme", "query"), STRING),
-            **dict.fromkeys(("fragment", "protocol", "body"), STRING),
+            **dict.fromkeys(("id", "method", "path", "host", "scheme", "query"), types.STRING),
+            **dict.fromkeys(("fragment", "protocol", "body"), types.STRING),
             "headers": _TEXTS,
-            "header_map": struct(f"{_CORE}.HeaderMap"),
-            "size": INT,
-            "raw_body": BYTES,
+            "header_map": types.struct(f"{_CORE}.HeaderMap"),
+            "size": types.INT,
+            "raw_body": types.BYTES,
         },
-        f"{_AUTH}.AttributeContext.TLSSession": {"sni": STRING},
-        f"{_CORE}.HeaderMap": {"headers": list_of(_HEADER)},
+        f"{_AUTH}.AttributeContext.TLSSession": {"sni": types.STRING},
+        f"{_CORE}.HeaderMap": {"headers": types.list_of(_HEADER)},
         f"{_CORE}.Metadata": {
-            "filter_metadata": map_of(STRING, _STRUCT),
-            "typed_filter_metadata": map_of(STRING, types.ANY),
+            "filter_metadata": types.map_of(types.STRING, _STRUCT),
+            "typed_filter_metadata": types.map_of(types.STRING, types.ANY),
         },
         f"{_CORE}.Address": {
-            "socket_address": struct(f"{_CORE}.SocketAddress"),
-            "pipe": struct(f"{_CORE}.Pipe"),
-            "envoy_internal_address": struct(f"{_CORE}.EnvoyInternalAddress"),
+            "socket_address": types.struct(f"{_CORE}.SocketAddress"),
+            "pipe": types.struct(f"{_CORE}.Pipe"),
+            "envoy_internal_address": types.struct(f"{_CORE}.EnvoyInternalAddress"),
         },
         f"{_CORE}.SocketAddress": {
-            "protocol": INT,
-            "address": STRING,
-            "port_value": UINT,
-            "named_port": STRING,
-            "resolver_name": STRING,
-            "ipv4_compat": BOOL,
-            "network_namespace_filepath": STRING,
+            "protocol": types.INT,
+            "address": types.STRING,
+            "port_value": types.UINT,
+            "named_port": types.STRING,
+            "resolver_name": types.STRING,
+            "ipv4_compat": types.BOOL,
+            "network_namespace_filepath": types.STRING,
         },
-        f"{_CORE}.Pipe": {"path": STRING, "mode": UINT},
-        f"{_CORE}.EnvoyInternalAddress": {"server_listener_name": STRING, "endpoint_id": STRING},
+        f"{_CORE}.Pipe": {"path": types.STRING, "mode": types.UINT},
+        f"{_CORE}.EnvoyInternalAddress": {
+            "server_listener_name": types.STRING,
+            "endpoint_id": types.STRING,
+        },
     }
 )
-_RESPONSE_FIELDS: Mapping[str, Mapping[str, CelType]] = MappingProxyType(
+_RESPONSE_FIELDS: Mapping[str, Mapping[str, types.CelType]] = MappingProxyType(
     {
         RESPONSE.name: {
             "status": _OUTCOME,
@@ -109,25 +99,29 @@ _RESPONSE_FIELDS: Mapping[str, Mapping[str, CelType]] = MappingProxyType(
             "error_response": _DENIED,
             "dynamic_metadata": _STRUCT,
         },
-        _OUTCOME.name: {"code": INT, "message": STRING, "details": list_of(types.ANY)},
-        _OK.name: {
-            "headers": list_of(_OPTION),
-            "headers_to_remove": list_of(STRING),
-            "dynamic_metadata": _STRUCT,
-            "response_headers_to_add": list_of(_OPTION),
-            "query_parameters_to_set": list_of(_PARAMETER),
-            "query_parameters_to_remove": list_of(STRING),
+        _OUTCOME.name: {
+            "code": types.INT,
+            "message": types.STRING,
+            "details": types.list_of(types.ANY),
         },
-        _DENIED.name: {"status": _STATUS, "headers": list_of(_OPTION), "body": STRING},
-        _STATUS.name: {"code": INT},
+        _OK.name: {
+            "headers": types.list_of(_OPTION),
+            "headers_to_remove": types.list_of(types.STRING),
+            "dynamic_metadata": _STRUCT,
+            "response_headers_to_add": types.list_of(_OPTION),
+            "query_parameters_to_set": types.list_of(_PARAMETER),
+            "query_parameters_to_remove": types.list_of(types.STRING),
+        },
+        _DENIED.name: {"status": _STATUS, "headers": types.list_of(_OPTION), "body": types.STRING},
+        _STATUS.name: {"code": types.INT},
         _OPTION.name: {
             "header": _HEADER,
-            "append": DYN,
-            "append_action": INT,
-            "keep_empty_value": BOOL,
+            "append": types.DYN,
+            "append_action": types.INT,
+            "keep_empty_value": types.BOOL,
         },
-        _HEADER.name: {"key": STRING, "value": STRING, "raw_value": BYTES},
-        _PARAMETER.name: {"key": STRING, "value": STRING},
+        _HEADER.name: {"key": types.STRING, "value": types.STRING, "raw_value": types.BYTES},
+        _PARAMETER.name: {"key": types.STRING, "value": types.STRING},
     }
 )
 ENVOY_TYPES = MessageTypes(
@@ -175,45 +169,43 @@ def _response(field: str, code: int) -> Callable[[Message], Message]:
     return respond
 
 
-def _with_message(response: Message, text: str) -> Message:
-    return _with(response, "status", _with(response["status"], "message", text))
-
-
-def _with_metadata(response: Message, data: Any) -> Message:
-    return _with(response, "dynamic_metadata", struct_value(data))
-
-
-def _call(arguments: tuple[CelType, ...], result: CelType, run: Callable[..., Any]) -> Overload:
+def _call(
+    arguments: tuple[types.CelType, ...], result: types.CelType, run: Callable[..., Any]
+) -> Overload:
     return Overload(member=False, arguments=arguments, result=result, run=run)
 
 
 def _on(
-    target: CelType, arguments: tuple[CelType, ...], run: Callable[..., Any], result: CelType
+    target: types.CelType,
+    arguments: tuple[types.CelType, ...],
+    run: Callable[..., Any],
+    result: types.CelType,
 ) -> Overload:
     return Overload(member=True, arguments=(target, *arguments), result=result, run=run)
 
 
-def _appending(target: CelType, field: str) -> tuple[Overload, Overload]:
+def _appending(target: types.CelType, field: str) -> tuple[Overload, Overload]:
     """Return the two ways to add a header to a list."""
     return (
         _on(target, (_OPTION,), _more(field), target),
-        _on(target, (STRING, STRING), _more_headers(field), target),
+        _on(target, (types.STRING, types.STRING), _more_headers(field), target),
     )
 
 
-_PAIR = (STRING, STRING)
+_PAIR = (types.STRING, types.STRING)
 ENVOY = Library(
     "envoy authorization",
     (
         function("envoy.Allowed", _call((), _OK, lambda: ENVOY_TYPES.make(_OK.name, {}))),
-        function("envoy.Denied", _call((INT,), _DENIED, _denied)),
+        function("envoy.Denied", _call((types.INT,), _DENIED, _denied)),
         function("envoy.Header", _call(_PAIR, _OPTION, _header)),
         function("envoy.QueryParam", _call(_PAIR, _PARAMETER, _parameter)),
         function(
-            "WithBody", _on(_DENIED, (STRING,), lambda d, body: _with(d, "body", body), _DENIED)
+            "WithBody",
+            _on(_DENIED, (types.STRING,), lambda d, body: _with(d, "body", body), _DENIED),
         ),
         function("WithHeader", *_appending(_OK, "headers"), *_appending(_DENIED, "headers")),
-        function("WithoutHeader", _on(_OK, (STRING,), _more("headers_to_remove"), _OK)),
+        function("WithoutHeader", _on(_OK, (types.STRING,), _more("headers_to_remove"), _OK)),
         function("WithResponseHeader", *_appending(_OK, "response_headers_to_add")),
         function(
             "WithQueryParam",
@@ -226,13 +218,16 @@ ENVOY = Library(
             ),
         ),
         function(
-            "WithoutQueryParam", _on(_OK, (STRING,), _more("query_parameters_to_remove"), _OK)
+            "WithoutQueryParam", _on(_OK, (types.STRING,), _more("query_parameters_to_remove"), _OK)
         ),
         function(
             "KeepEmptyValue",
             _on(_OPTION, (), lambda option: _with(option, "keep_empty_value", True), _OPTION),
             _on(
-                _OPTION, (BOOL,), lambda option, on: _with(option, "keep_empty_value", on), _OPTION
+                _OPTION,
+                (types.BOOL,),
+                lambda option, on: _with(option, "keep_empty_value", on),
+                _OPTION,
             ),
         ),
         function(
@@ -240,8 +235,26 @@ ENVOY = Library(
             _on(_OK, (), _response("ok_response", 0), RESPONSE),
             _on(_DENIED, (), _response("denied_response", _PERMISSION_DENIED), RESPONSE),
         ),
-        function("WithMessage", _on(RESPONSE, (STRING,), _with_message, RESPONSE)),
-        function("WithMetadata", _on(RESPONSE, (_STRUCT,), _with_metadata, RESPONSE)),
+        function(
+            "WithMessage",
+            _on(
+                RESPONSE,
+                (types.STRING,),
+                lambda response, text: _with(
+                    response, "status", _with(response["status"], "message", text)
+                ),
+                RESPONSE,
+            ),
+        ),
+        function(
+            "WithMetadata",
+            _on(
+                RESPONSE,
+                (_STRUCT,),
+                lambda response, data: _with(response, "dynamic_metadata", struct_value(data)),
+                RESPONSE,
+            ),
+        ),
     ),
     types=ENVOY_TYPES.classes,
     struct_of=ENVOY_TYPES.written,

@@ -129,9 +129,7 @@ def _number(value: Json, path: Path) -> int:
 def _bytes(value: Json, path: Path) -> bytes:
     try:
         return base64.b64decode(_text(value, path), validate=True)
-    except (
-        ValueError
-    ):  # of which binascii.Error is a kind; characters beyond ASCII end in the other
+    except ValueError:  # of which binascii.Error is a kind; other characters end in it, too
         raise MessageError(path, "this must be base64") from None
 
 
@@ -155,41 +153,36 @@ def _header(attributes: Message, name: str) -> list[str]:
     return headers.get(canonical if _TOKEN.fullmatch(name) else name, [])
 
 
-def _query(attributes: Message, name: str) -> list[str]:
-    values: Mapping[str, list[str]] = attributes["query"]
-    return values.get(name, [])
-
-
-def _allowed() -> Message:
-    return HTTP_TYPES.make(_OK.name, {})
-
-
-def _denied(reason: str) -> Message:
-    return HTTP_TYPES.make(_DENIED.name, {"reason": reason})
-
-
 def _response(field: str) -> Callable[[Message], Message]:
     return lambda answer: HTTP_TYPES.make(RESPONSE.name, {field: answer})
 
 
-def _way(
-    arguments: tuple[CelType, ...], result: CelType, run: Callable[..., Any], *, member: bool = True
-) -> Overload:
-    return Overload(member, arguments, result, run)
-
-
 _TEXT = types.STRING
+_GIVEN = (_ATTRIBUTES, _TEXT)
 HTTP_DECISIONS = Library(
     "http authorization",
     (
-        function("http.Allowed", _way((), _OK, _allowed, member=False)),
-        function("http.Denied", _way((_TEXT,), _DENIED, _denied, member=False)),
-        function("Header", _way((_ATTRIBUTES, _TEXT), list_of(_TEXT), _header)),
-        function("QueryParam", _way((_ATTRIBUTES, _TEXT), list_of(_TEXT), _query)),
+        function("http.Allowed", Overload(False, (), _OK, lambda: HTTP_TYPES.make(_OK.name, {}))),
+        function(
+            "http.Denied",
+            Overload(
+                False,
+                (_TEXT,),
+                _DENIED,
+                lambda reason: HTTP_TYPES.make(_DENIED.name, {"reason": reason}),
+            ),
+        ),
+        function("Header", Overload(True, _GIVEN, list_of(_TEXT), _header)),
+        function(
+            "QueryParam",
+            Overload(
+                True, _GIVEN, list_of(_TEXT), lambda given, name: given["query"].get(name, [])
+            ),
+        ),
         function(
             "Response",
-            _way((_OK,), RESPONSE, _response("ok")),
-            _way((_DENIED,), RESPONSE, _response("denied")),
+            Overload(True, (_OK,), RESPONSE, _response("ok")),
+            Overload(True, (_DENIED,), RESPONSE, _response("denied")),
         ),
     ),
     types=HTTP_TYPES.classes,

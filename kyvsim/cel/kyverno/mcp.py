@@ -4,62 +4,53 @@ upstream: kyverno-authz pkg/cel/libs/mcp, pkg/cel/impl/mcp.go; mark3labs/mcp-go 
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kyvsim.cel import types
+from kyvsim.cel.conversion import text_to_bool
 from kyvsim.cel.environment import Library, Overload, function
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.encodings import native_text
 from kyvsim.cel.kyverno.messages import MessageTypes
-from kyvsim.cel.types import (
-    BOOL,
-    DOUBLE,
-    DYN,
-    INT,
-    STRING,
-    CelType,
-    list_of,
-    map_of,
-    opaque,
-    struct,
-)
 from kyvsim.cel.values import Message
 from kyvsim.kubernetes.go_text import JsonError, json_kind, parse_json, to_json
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import parse_float, parse_int, to_int64
 
-_TYPE = opaque("mcp.MCP")
-REQUEST = struct("mcp.MCPRequest")
-_TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
-_FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
+_TYPE = types.opaque("mcp.MCP")
+REQUEST = types.struct("mcp.MCPRequest")
 
 
 class McpAccess(NamedTuple):
     """The value of the variable `mcp`."""
 
     @property
-    def cel_type(self) -> CelType:
+    def cel_type(self) -> types.CelType:
         """Its type in expressions."""
         return _TYPE
 
 
-_PARAMETERS: Mapping[str, Mapping[str, CelType]] = MappingProxyType(
+_PARAMETERS: Mapping[str, Mapping[str, types.CelType]] = MappingProxyType(
     {
-        "mcp.PaginatedParams": {"Cursor": STRING},
-        "mcp.CallToolParams": {"Name": STRING},
-        "mcp.ReadResourceParams": {"URI": STRING},
-        "mcp.SubscribeParams": {"URI": STRING},
-        "mcp.UnsubscribeParams": {"URI": STRING},
-        "mcp.GetPromptParams": {"Name": STRING, "Arguments": map_of(STRING, STRING)},
-        "mcp.InitializeParams": {
-            "ProtocolVersion": STRING,
-            "ClientInfo": struct("mcp.Implementation"),
+        "mcp.PaginatedParams": {"Cursor": types.STRING},
+        "mcp.CallToolParams": {"Name": types.STRING},
+        "mcp.ReadResourceParams": {"URI": types.STRING},
+        "mcp.SubscribeParams": {"URI": types.STRING},
+        "mcp.UnsubscribeParams": {"URI": types.STRING},
+        "mcp.GetPromptParams": {
+            "Name": types.STRING,
+            "Arguments": types.map_of(types.STRING, types.STRING),
         },
-        "mcp.ElicitationParams": {"Mode": STRING, "Message": STRING},
-        "mcp.SetLevelParams": {"Level": STRING},
+        "mcp.InitializeParams": {
+            "ProtocolVersion": types.STRING,
+            "ClientInfo": types.struct("mcp.Implementation"),
+        },
+        "mcp.ElicitationParams": {"Mode": types.STRING, "Message": types.STRING},
+        "mcp.SetLevelParams": {"Level": types.STRING},
         "mcp.Implementation": dict.fromkeys(
-            ("Name", "Version", "Title", "Description", "WebsiteURL"), STRING
+            ("Name", "Version", "Title", "Description", "WebsiteURL"), types.STRING
         ),
         "mcp.RequestId": {},
     }
@@ -101,9 +92,9 @@ MCP_TYPES = MessageTypes(
     MappingProxyType(
         {
             REQUEST.name: {
-                "Method": STRING,
-                "ID": struct("mcp.RequestId"),
-                **{field: struct(name) for field, name in _PLACES.items()},
+                "Method": types.STRING,
+                "ID": types.struct("mcp.RequestId"),
+                **{field: types.struct(name) for field, name in _PLACES.items()},
             },
             **_PARAMETERS,
         }
@@ -242,26 +233,20 @@ def _as_double(value: Json) -> float | None:
 
 
 def _as_bool(value: Json) -> bool | None:
-    if value.__class__ is bool:
+    if value.__class__ is bool or value.__class__ is float:
         return bool(value)
-    if value.__class__ is float:
-        return bool(value)
-    if value.__class__ is str and value in _TRUE | _FALSE:
-        return value in _TRUE
+    with suppress(CelError):
+        return text_to_bool(value) if value.__class__ is str else None
     return None
 
 
-def _getter(name: str, kind: CelType, run: Callable[..., Any]) -> tuple[str, Overload]:
-    return f"Get{name}Argument", Overload(True, (REQUEST, STRING, kind), kind, run)
-
-
 _GETTERS = tuple(
-    _getter(f"{name}{many}", list_of(kind) if many else kind, made(of))
+    (f"Get{name}{many}Argument", types.list_of(kind) if many else kind, made(of))
     for name, kind, of in (
-        ("String", STRING, _as_text),
-        ("Int", INT, _as_int),
-        ("Float", DOUBLE, _as_double),
-        ("Bool", BOOL, _as_bool),
+        ("String", types.STRING, _as_text),
+        ("Int", types.INT, _as_int),
+        ("Float", types.DOUBLE, _as_double),
+        ("Bool", types.BOOL, _as_bool),
     )
     for many, made in (("", _argument), ("Slice", _arguments))
 )
@@ -271,9 +256,14 @@ MCP = Library(
     (
         function(
             "Parse",
-            Overload(True, (_TYPE, DYN), REQUEST, lambda _, text: parse_request(native_text(text))),
+            Overload(
+                True, (_TYPE, types.DYN), REQUEST, lambda _, text: parse_request(native_text(text))
+            ),
         ),
-        *(function(name, overload) for name, overload in _GETTERS),
+        *(
+            function(name, Overload(True, (REQUEST, types.STRING, kind), kind, run))
+            for name, kind, run in _GETTERS
+        ),
     ),
     types=((McpAccess, _TYPE), *MCP_TYPES.classes),
     variables=(("mcp", _TYPE), *((name, types.STRING) for name in MCP_METHODS)),
