@@ -48,11 +48,6 @@ def _upper_char(char: str) -> str:
     return char
 
 
-def compare(left: str, right: str) -> int:
-    """Return -1, 0 or 1 by the order of code points; an int, as upstream returns no float."""
-    return (left > right) - (left < right)
-
-
 def equal_fold(left: str, right: str) -> bool:
     """Tell whether two texts differ in case only."""
     if len(left) != len(right):
@@ -87,26 +82,6 @@ def _count(system: System, text: str, old: str, new: str) -> None:
         system.meter.spend_text(added)
 
 
-def trim(text: str, characters: str) -> str:
-    """Return `text` without those characters at its ends."""
-    return text.strip(characters)
-
-
-def trim_prefix(text: str, prefix: str) -> str:
-    """Return `text` without `prefix` in front."""
-    return text.removeprefix(prefix)
-
-
-def split(text: str, separator: str) -> list[str]:
-    """Return the parts between separators; the characters where the separator is empty."""
-    return text.split(separator) if separator else list(text)
-
-
-def truncate(text: str, length: float) -> str:
-    """Return the first `length` characters, none where it is below 1."""
-    return text[: max(to_int64(length), 0)]
-
-
 def to_boolean(text: str) -> bool:
     """Return the boolean that `text` names in any case."""
     word = lower(text)
@@ -116,16 +91,11 @@ def to_boolean(text: str) -> bool:
     return word == "true"
 
 
-def path_canonicalize(path: str) -> str:
-    """Return the shortest path that means the same, "" for ""; the file system is not asked."""
-    return clean_path(path)
-
-
 FUNCTIONS = (
     function(
         "compare(string, string) number",
         "-1, 0 or 1 by alphabetical order; the result is no float, so `==` with a number is false",
-        compare,
+        lambda left, right: (left > right) - (left < right),
         ("compare('a', 'b')", -1),
         ("compare('a', 'a')", 0),
     ),
@@ -158,25 +128,25 @@ FUNCTIONS = (
     function(
         "trim(string, string) string",
         "the text without any of the second text's characters at both ends",
-        trim,
+        str.strip,
         ("trim('--ab-', '-')", "ab"),
     ),
     function(
         "trim_prefix(string, string) string",
         "the text without the second text in front",
-        trim_prefix,
+        str.removeprefix,
         ("trim_prefix('v1.2', 'v')", "1.2"),
     ),
     function(
         "split(string, string) array[string]",
         "the parts of a text between separators",
-        split,
+        lambda text, separator: text.split(separator) if separator else list(text),
         ("split('a,b', ',')", ["a", "b"]),
     ),
     function(
         "truncate(string, number) string",
         "the first characters of a text; the length is a number in backticks",
-        truncate,
+        lambda text, length: text[: max(to_int64(length), 0)],
         ("truncate('abcdef', `3`)", "abc"),
     ),
     function(
@@ -188,7 +158,7 @@ FUNCTIONS = (
     function(
         "path_canonicalize(string) string",
         "the shortest form of a path: no double slashes, no `.`, `..` resolved",
-        path_canonicalize,
+        clean_path,
         ("path_canonicalize('/a//b/../c/')", "/a/c"),
     ),
 )
@@ -288,11 +258,6 @@ def _group(match: Any, name: str) -> bytes:
     return found or b""
 
 
-def pattern_match(pattern: str, source: str | float) -> bool:
-    """Tell whether all of `source` fits a pattern with `*` and `?`."""
-    return matches(pattern, as_text(source))
-
-
 REGEXES = (
     function(
         "regex_replace_all(string, string|number, string|number) string",
@@ -317,7 +282,7 @@ REGEXES = (
     function(
         "pattern_match(string, string|number) boolean",
         "whether a whole text or number fits a pattern: `*` any run, `?` one character",
-        pattern_match,
+        lambda pattern, source: matches(pattern, as_text(source)),
         ("pattern_match('nginx:*', 'nginx:1.25')", True),
     ),
 )
@@ -326,11 +291,6 @@ REGEXES = (
 # Functions that decode and encode texts: base64, JSON, YAML.
 #
 # upstream: pkg/engine/jmespath/functions.go, over Go's encoding packages.
-
-
-def base64_encode(text: str) -> str:
-    """Return the base64 text of UTF-8 bytes."""
-    return base64.b64encode(text.encode("utf-8", "replace")).decode()
 
 
 _LONE = re.compile("[\ud800-\udfff]")
@@ -372,7 +332,7 @@ ENCODING = (
     function(
         "base64_encode(string) string",
         "the base64 form of a text",
-        base64_encode,
+        lambda text: base64.b64encode(as_bytes(text)).decode(),
         ("base64_encode('hi')", "aGk="),
     ),
     function(
@@ -395,42 +355,27 @@ ENCODING = (
 # upstream: pkg/engine/jmespath/functions.go.
 
 
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "replace")
-
-
-def sha256(text: str) -> str:
-    """Return the SHA-256 hash."""
-    return hashlib.sha256(_bytes(text)).hexdigest()
-
-
-def sha1(text: str) -> str:
-    """Return the SHA-1 hash."""
-    return hashlib.sha1(_bytes(text), usedforsecurity=False).hexdigest()
-
-
-def md5(text: str) -> str:
-    """Return the MD5 hash."""
-    return hashlib.md5(_bytes(text), usedforsecurity=False).hexdigest()
+def _digest(algorithm: Callable[..., Any]) -> Callable[[str], str]:
+    return lambda text: str(algorithm(as_bytes(text), usedforsecurity=False).hexdigest())
 
 
 HASHES = (
     function(
         "sha256(string) string",
         "the SHA-256 hash of a text, e.g. for unique names of bounded length",
-        sha256,
+        _digest(hashlib.sha256),
         ("sha256('a')", "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"),
     ),
     function(
         "sha1(string) string",
         "the SHA-1 hash of a text",
-        sha1,
+        _digest(hashlib.sha1),
         ("sha1('a')", "86f7e437faa5a7fce15d1ddcb9eaeaea377667b8"),
     ),
     function(
         "md5(string) string",
         "the MD5 hash of a text",
-        md5,
+        _digest(hashlib.md5),
         ("md5('a')", "0cc175b9c0f1b6a831c399e269772661"),
     ),
 )

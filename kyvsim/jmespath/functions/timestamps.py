@@ -42,16 +42,6 @@ def _now(system: System) -> Time:
     return time.add(now.microsecond * 1_000)
 
 
-def time_now(system: System) -> str:
-    """Return the current time in the clock's zone."""
-    return str(_now(system))
-
-
-def time_now_utc(system: System) -> str:
-    """Return the current time in UTC."""
-    return str(_now(system).utc())
-
-
 def time_since(system: System, layout: str, start: str, end: str) -> str:
     """Return the duration from `start` to `end`, to now where `end` is empty."""
     first = _time(start, layout or None)
@@ -63,12 +53,6 @@ def time_diff(start: str, end: str) -> str:
     """Return the duration from `start` to `end`."""
     first = _time(start)
     return format_duration(_time(end).since(first))
-
-
-def time_add(time: str, duration: str) -> str:
-    """Return the time that much later."""
-    start = _time(time)
-    return str(start.add(_duration(duration)))
 
 
 def time_parse(layout: str, text: str) -> str:
@@ -90,35 +74,12 @@ def time_to_cron(time: str) -> str:
     return f"{second // 60 % 60} {second // 3600} {day} {month} {weekday}"
 
 
-def time_utc(time: str) -> str:
-    """Return the time in UTC."""
-    return str(_time(time).utc())
-
-
-def time_before(left: str, right: str) -> bool:
-    """Tell whether the first time is earlier."""
-    first = _time(left)
-    return first.nanoseconds < _time(right).nanoseconds
-
-
-def time_after(left: str, right: str) -> bool:
-    """Tell whether the first time is later."""
-    first = _time(left)
-    return first.nanoseconds > _time(right).nanoseconds
-
-
 def time_between(time: str, start: str, end: str) -> bool:
     """Tell whether a time lies after `start` and before `end`."""
     moment = _time(time).nanoseconds
     first = _time(start).nanoseconds
     last = _time(end).nanoseconds
     return first < moment < last
-
-
-def time_truncate(time: str, duration: str) -> str:
-    """Return the time rounded down to a multiple of a duration."""
-    moment = _time(time)
-    return str(moment.truncate(_duration(duration)))
 
 
 FUNCTIONS = (
@@ -129,8 +90,15 @@ FUNCTIONS = (
         ("time_since('', '2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", "24h0m0s"),
         needs_system=True,
     ),
-    function("time_now() string", "the current time", time_now, needs_system=True),
-    function("time_now_utc() string", "the current time in UTC", time_now_utc, needs_system=True),
+    function(
+        "time_now() string", "the current time", lambda system: str(_now(system)), needs_system=True
+    ),
+    function(
+        "time_now_utc() string",
+        "the current time in UTC",
+        lambda system: str(_now(system).utc()),
+        needs_system=True,
+    ),
     function(
         "time_to_cron(string) string",
         "a cron expression for the minute of a time",
@@ -140,7 +108,7 @@ FUNCTIONS = (
     function(
         "time_add(string, string) string",
         "the time plus a duration",
-        time_add,
+        lambda time, duration: str(_time(time).add(_duration(duration))),
         ("time_add('2024-01-01T00:00:00Z', '1h')", "2024-01-01T01:00:00Z"),
     ),
     function(
@@ -152,7 +120,7 @@ FUNCTIONS = (
     function(
         "time_utc(string) string",
         "the time in UTC",
-        time_utc,
+        lambda time: str(_time(time).utc()),
         ("time_utc('2024-01-01T00:00:00+02:00')", "2023-12-31T22:00:00Z"),
     ),
     function(
@@ -164,13 +132,13 @@ FUNCTIONS = (
     function(
         "time_before(string, string) boolean",
         "whether the first time is before the second",
-        time_before,
+        lambda left, right: _time(left).nanoseconds < _time(right).nanoseconds,
         ("time_before('2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", True),
     ),
     function(
         "time_after(string, string) boolean",
         "whether the first time is after the second",
-        time_after,
+        lambda left, right: _time(left).nanoseconds > _time(right).nanoseconds,
         ("time_after('2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", False),
     ),
     function(
@@ -186,7 +154,7 @@ FUNCTIONS = (
     function(
         "time_truncate(string, string) string",
         "the time rounded down to a multiple of a duration",
-        time_truncate,
+        lambda time, duration: str(_time(time).truncate(_duration(duration))),
         ("time_truncate('2024-01-01T10:47:00Z', '15m')", "2024-01-01T10:45:00Z"),
     ),
 )

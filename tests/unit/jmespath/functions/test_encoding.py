@@ -1,7 +1,8 @@
 import pytest
 
 from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions.strings import base64_decode, base64_encode, parse_json, parse_yaml
+from kyvsim.jmespath.functions.strings import base64_decode, parse_json, parse_yaml
+from kyvsim.jmespath.functions.table import function_named
 
 
 @pytest.mark.parametrize(
@@ -13,7 +14,7 @@ def test_base64(text, decoded):
 
 
 def test_base64_encode():
-    assert base64_encode("é") == "w6k="
+    assert function_named("base64_encode").code("é") == "w6k="
 
 
 @pytest.mark.parametrize(

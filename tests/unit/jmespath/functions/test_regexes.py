@@ -4,11 +4,11 @@ import pytest
 
 from kyvsim.jmespath.errors import QueryError
 from kyvsim.jmespath.functions.strings import (
-    pattern_match,
     regex_match,
     regex_replace_all,
     regex_replace_all_literal,
 )
+from kyvsim.jmespath.functions.table import function_named
 from kyvsim.model.ports import Meter, System
 
 SYSTEM = System(None, None, Meter())
@@ -89,5 +89,6 @@ def test_evil_expressions_take_linear_time():
 
 
 def test_wildcards():
+    pattern_match = function_named("pattern_match").code
     assert pattern_match("1.?", 1.5)
     assert not pattern_match("[a-z]", "a")
