@@ -105,13 +105,8 @@ def contains(item: Any, among: Any) -> bool:
             return item in among
         return any(equals(item, one) and not getattr(one, "computed", False) for one in among)
     if isinstance(among, dict) and not getattr(among, "only_own_kind", False):
-        return has_key(among, item)
+        return find_key(among, item) is not None
     raise no_such_overload()
-
-
-def has_key(found: dict[Any, Any], key: Any) -> bool:
-    """Return whether a map has a key; numbers that are equal are one key."""
-    return find_key(found, key) is not None
 
 
 def find_key(found: dict[Any, Any], key: Any) -> tuple[Any] | None:

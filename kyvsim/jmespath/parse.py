@@ -190,7 +190,6 @@ class _ExpressionParser:
         self._at = 0
 
     def whole(self) -> Tree:
-        """Return the tree of all tokens."""
         tree = self.expression(0)
         if self.kind != "eof":
             name = self.token["name"]
@@ -199,12 +198,10 @@ class _ExpressionParser:
 
     @property
     def token(self) -> Token:
-        """The token that comes next."""
         return self._tokens[self._at]
 
     @property
     def kind(self) -> str:
-        """The type of the token that comes next."""
         return str(self._tokens[self._at]["type"])
 
     def is_before(self, *kinds: str) -> bool:
@@ -213,7 +210,6 @@ class _ExpressionParser:
         return [token["type"] for token in coming] == [*kinds]
 
     def take(self) -> Token:
-        """Return the next token, and go on."""
         self._at += 1
         return self._tokens[self._at - 1]
 
@@ -230,7 +226,6 @@ class _ExpressionParser:
         raise QuerySyntaxError(f"SyntaxError: {message}", self._text, token["start"])
 
     def json(self, token: Token) -> Json:
-        """Return the value of a literal in backticks."""
         return json_value(token["value"], self._text, token["start"])
 
     def expression(self, power: int) -> Tree:
@@ -265,7 +260,6 @@ class _ExpressionParser:
         return self.after_dot(power)
 
     def after_dot(self, power: int) -> Tree:
-        """Return what stands behind a dot."""
         kind = self.kind
         if kind in _KEYS or kind == "star":
             return self.expression(power)
@@ -275,7 +269,6 @@ class _ExpressionParser:
         return self.elements() if kind == "lbracket" else self.fields()
 
     def elements(self) -> Tree:
-        """Return the list of expressions that has begun."""
         found = [self.expression(0)]
         while self.kind != "rbracket":
             self.match("comma")
@@ -284,7 +277,6 @@ class _ExpressionParser:
         return _node("multi_select_list", *found)
 
     def fields(self) -> Tree:
-        """Return the map of expressions that has begun."""
         found = []
         while True:
             if self.kind not in _KEYS:
@@ -306,7 +298,6 @@ class _ExpressionParser:
         return _node("projection", found, self.projected(_POWERS["star"]))
 
     def index(self) -> Tree:
-        """Return the index or slice before a closing bracket."""
         if "colon" in {self.kind, self._tokens[self._at + 1]["type"]}:
             return self.slice()
         place = self.whole_number(self.token)
@@ -315,7 +306,6 @@ class _ExpressionParser:
         return _named_node("index", place)
 
     def slice(self) -> Tree:
-        """Return the slice before a closing bracket."""
         parts: list[int | None] = [None, None, None, None]
         place = 0
         while self.kind != "rbracket" and place < 3:
@@ -331,7 +321,6 @@ class _ExpressionParser:
         return _node("slice", *parts[:3])
 
     def whole_number(self, token: Token) -> int:
-        """Return the number of a token."""
         text = token["value"]
         if token["type"] != "number" or text == "-":
             self.reject(f'strconv.Atoi: parsing "{text}": invalid syntax', token)

@@ -427,14 +427,11 @@ def _parts(part: Json, place: str, path: list[str]) -> Iterator[tuple[str, Json]
 _CHECKS: Mapping[tuple[str, str], Callable[[Json], Iterator[str]]] = MappingProxyType(
     {
         ("v1", "Pod"): lambda obj: pod_problems(obj.get("spec"), "spec"),
-        ("v1", "ReplicationController"): workload_problems,
         ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): definition_problems,
-        ("apps/v1", "DaemonSet"): workload_problems,
-        ("apps/v1", "Deployment"): workload_problems,
-        ("apps/v1", "ReplicaSet"): workload_problems,
-        ("apps/v1", "StatefulSet"): workload_problems,
-        ("batch/v1", "CronJob"): workload_problems,
-        ("batch/v1", "Job"): workload_problems,
+        ("v1", "ReplicationController"): workload_problems,
+        **{("apps/v1", kind): workload_problems for kind in ("DaemonSet", "Deployment")},
+        **{("apps/v1", kind): workload_problems for kind in ("ReplicaSet", "StatefulSet")},
+        **{("batch/v1", kind): workload_problems for kind in ("CronJob", "Job")},
     }
 )
 

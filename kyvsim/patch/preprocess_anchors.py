@@ -110,19 +110,8 @@ class _Map:
     """A map of a patch, in one of the states that objects bring about."""
 
     __slots__ = (
-        "_at_root",
-        "_copied",
-        "_left",
-        "additions",
-        "anchored",
-        "checks",
-        "compile",
-        "conditions",
-        "entered",
-        "fields",
-        "lasting",
-        "shadowed",
-        "states",
+        *("_at_root", "_copied", "_left", "additions", "anchored", "checks", "compile"),
+        *("conditions", "entered", "fields", "lasting", "shadowed", "states"),
     )
 
     def __init__(

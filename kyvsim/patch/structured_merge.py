@@ -45,7 +45,6 @@ class Foreign(NamedTuple):
     """As `%#v` prints it."""
 
     def __str__(self) -> str:
-        """Return it as `%v` prints it."""
         return self.shown
 
 
@@ -88,7 +87,6 @@ class TypeMismatch(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        """Return both in one line."""
         return f"{self.path}: {self.message}" if self.path else self.message
 
     def below(self, part: str) -> "TypeMismatch":

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from operator import length_hint
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from kyvsim.kubernetes.objects import MAP_FIELDS, MAX_DEPTH, Json
 from kyvsim.yaml.document import Keys, YamlError, read_first
@@ -427,17 +427,6 @@ class _Folding:
         return True
 
 
-class _Readers(NamedTuple):
-    """The two ways to read a line."""
-
-    single: _Lines
-    folded: _Lines
-    """With a line come the deeper ones below it."""
-    deep: str
-    """What stands for a fold."""
-    folding: _Folding
-
-
 def read_fast(text: str, *, floats: bool = False, column: int = 0) -> dict[str, Json] | None:
     """Return the map that a text is, as `load_one` does; None where that is not plain to see.
 
@@ -466,11 +455,12 @@ def read_block(text: str, *, floats: bool = False, column: int = 0) -> Json:
 
 def read_line(text: str) -> Line:
     """Return what one line of a text that is plain says; raises NeedsFullParser."""
-    return _readers(0, floats=False).single[text]
+    return _readers(0, floats=False)[0][text]
 
 
 @lru_cache(maxsize=8)
-def _readers(column: int, *, floats: bool) -> _Readers:
+def _readers(column: int, *, floats: bool) -> tuple[_Lines, _Lines, str, _Folding]:
+    """Return what reads a line, what reads one with the deeper ones below it, and their fold."""
     read = line_reader(floats=floats)
     shallow = column + _SHALLOW
     deep = "\n" + " " * (shallow + 1)
@@ -489,7 +479,7 @@ def _readers(column: int, *, floats: bool) -> _Readers:
             raise NeedsFullParser  # lines that are indented less may belong to it
         return line
 
-    return _Readers(single, _Lines(with_deeper), deep, folding)
+    return single, _Lines(with_deeper), deep, folding
 
 
 def _with_deeper(lines: list[str], single: _Lines, shallow: int) -> Line:

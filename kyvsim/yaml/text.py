@@ -212,14 +212,6 @@ class _PlainIndex(NamedTuple):
     """Lists and maps that are written in one line, whose parts are not among the nodes."""
 
 
-class _PlainLevel(NamedTuple):
-    """A list or map that is being read."""
-
-    level: int
-    """As that of its lines."""
-    path: _Path
-
-
 def plain_position(text: str, path: _Path) -> tuple[int, int] | None:
     """Return line and column as `find_position` does; None where a text is not plain enough."""
     if len(text) > _LONGEST:
@@ -250,14 +242,14 @@ def _plain_places(lines: list[str]) -> _PlainIndex:
     positions: dict[_Path, tuple[int, int]] = {}
     counts: dict[_Path, int] = {}
     closed: list[_Path] = []
-    levels: list[_PlainLevel] = []
+    levels: list[tuple[int, _Path]] = []
     pending: _Path = ()
     for number, (_, level, key, value, inner) in _described(lines):
-        while levels and levels[-1].level > level:
+        while levels and levels[-1][0] > level:
             levels.pop()
-        if not levels or levels[-1].level < level:
-            levels.append(_PlainLevel(level, pending))
-        column, pending = level // 2 + 1, levels[-1].path
+        if not levels or levels[-1][0] < level:
+            levels.append((level, pending))
+        column, pending = level // 2 + 1, levels[-1][1]
         positions.setdefault(pending, (number, column))
         if inner:
             column = inner // 2 + 1
@@ -265,7 +257,7 @@ def _plain_places(lines: list[str]) -> _PlainIndex:
             pending = (*pending, counts[pending])
             positions[pending] = number, column
             if key is not None:
-                levels.append(_PlainLevel(inner, pending))
+                levels.append((inner, pending))
         if key is not None:
             pending = (*pending, key)
             positions[pending] = number, column

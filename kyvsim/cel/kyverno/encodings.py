@@ -99,47 +99,37 @@ def struct_value(value: Any) -> Json:
     raise CelError(f"type conversion error from '{shown}' to '*structpb.Value'")
 
 
-def _number(value: int) -> Json:
-    return float(value) if -_SAFE < value < _SAFE else str(int(value))
-
-
 def _present(value: Optional) -> Json:
     if not value.present:
         raise CelError("optional.none() dereference")
     return struct_value(value.value)
 
 
-def _no_data(_: CelType) -> Json:
-    raise CelError("type conversion not supported for 'type'")
+def _refuse(message: str) -> Callable[[Any], Json]:
+    def convert(_: Any) -> Json:
+        raise CelError(message)
+
+    return convert
 
 
 def _no_variables(value: LazyVariables[Any]) -> Json:
     raise CelError(f'disallowed conversion from "{value.cel_type.name}" to ""')
 
 
-def _no_inner_object(_: ObjectValue) -> Json:
-    raise CelError("an object of a named type inside a list or map is not supported")
-
-
-def _same(value: Json) -> Json:
-    return value
-
-
 _CONVERSIONS: Mapping[type, Callable[[Any], Json]] = MappingProxyType(
     {
-        str: _same,
-        bool: _same,
-        float: _same,
-        type(None): _same,
-        int: _number,
-        UInt: _number,
+        **dict.fromkeys((str, bool, float, type(None)), lambda value: value),
+        **dict.fromkeys(
+            (int, UInt),
+            lambda value: float(value) if -_SAFE < value < _SAFE else str(int(value)),
+        ),
         bytes: lambda value: base64.b64encode(value).decode(),
         Timestamp: show_timestamp,
         Duration: show_seconds,
         Optional: _present,
-        CelType: _no_data,
+        CelType: _refuse("type conversion not supported for 'type'"),
         LazyVariables: _no_variables,
-        ObjectValue: _no_inner_object,
+        ObjectValue: _refuse("an object of a named type stands inside a list or map"),
     }
 )
 _GO_NAMES = MappingProxyType({"NamedFormat": "Format", "image": "Image"})
@@ -171,10 +161,6 @@ def _unmarshal(_: JsonCodec, text: Any) -> Any:
         return parse_json(native_text(text))
     except JsonError as error:
         raise CelError(str(error)) from None
-
-
-def _marshal(_: JsonCodec, value: Any) -> str:
-    return show_json(value)
 
 
 def show_json(value: Any) -> str:
@@ -229,7 +215,6 @@ def _converted(value: Any) -> Any:
 
 
 def _bare(value: Any) -> Any:
-    """Return what is inside a value."""
     kind = value.__class__
     if value is None:
         return 0
@@ -282,7 +267,6 @@ class _InOrder(NamedTuple):
     fields: Mapping[str, Any]
 
     def __str__(self) -> str:
-        """Return it as JSON."""
         pairs = (f"{to_json(key)}:{to_json(value)}" for key, value in self.fields.items())
         return f"{{{','.join(pairs)}}}"
 
@@ -299,7 +283,9 @@ JSON = Library(
     "json",
     (
         function("unmarshal", way(f"{_JSON_TYPE.name}.(dyn) -> dyn", _unmarshal)),
-        function("marshal", way(f"{_JSON_TYPE.name}.(dyn) -> string", _marshal)),
+        function(
+            "marshal", way(f"{_JSON_TYPE.name}.(dyn) -> string", lambda _, value: show_json(value))
+        ),
     ),
     types=((JsonCodec, _JSON_TYPE),),
     variables=(("json", _JSON_TYPE),),

@@ -2,11 +2,11 @@
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from kyvsim.cel.environment import FunctionDecl, Library, function, way
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.libraries.math import round_half_away
 from kyvsim.cel.types import STRING, CelType, struct
@@ -21,25 +21,26 @@ from kyvsim.model.ports import Clock, Entropy, Meter
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/hash, whose library also declares
 # the constant `mylib_version`.
 
-_DIGESTS: tuple[tuple[str, Callable[..., Any]], ...] = (
-    ("sha1", hashlib.sha1),
-    ("sha256", hashlib.sha256),
-    ("md5", hashlib.md5),
+
+def _digest(algorithm: Callable[..., Any]) -> Callable[[str], str]:
+    return lambda text: str(
+        algorithm(text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+    )
+
+
+HASHES = Library(
+    "hash",
+    tuple(
+        function(f"{prefix}{algorithm}", way("(string) -> string", _digest(run)))
+        for algorithm, run in (
+            ("sha1", hashlib.sha1),
+            ("sha256", hashlib.sha256),
+            ("md5", hashlib.md5),
+        )
+        for prefix in ("", "hash.")
+    ),
+    variables=(("mylib_version", STRING),),
 )
-
-
-def _functions() -> Iterator[FunctionDecl]:
-    for name, digest in _DIGESTS:
-
-        def run(text: str, digest: Callable[..., Any] = digest) -> str:
-            found: str = digest(text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
-            return found
-
-        for spelled in (name, f"hash.{name}"):
-            yield function(spelled, way("(string) -> string", run))
-
-
-HASHES = Library("hash", tuple(_functions()), variables=(("mylib_version", STRING),))
 
 # `math.round` to a number of digits.
 #
@@ -48,21 +49,14 @@ HASHES = Library("hash", tuple(_functions()), variables=(("mylib_version", STRIN
 
 
 def _round(number: float, digits: int) -> float:
-    shift = _power_of_ten(digits)
-    return _divided(round_half_away(number * shift), shift)
-
-
-def _power_of_ten(digits: int) -> float:
     try:
-        return math.pow(10, digits)
+        shift = math.pow(10, digits)
     except OverflowError:
-        return math.inf
-
-
-def _divided(number: float, shift: float) -> float:
+        shift = math.inf
+    whole = round_half_away(number * shift)
     if shift:
-        return number / shift
-    return math.copysign(math.inf, number) if number else math.nan
+        return whole / shift
+    return math.copysign(math.inf, whole) if whole else math.nan
 
 
 ROUNDING = Library("rounding", (function("math.round", way("(double, int) -> double", _round)),))
@@ -122,11 +116,8 @@ def random_library(entropy: Entropy) -> Library:
         except RegexError as error:
             raise CelError(str(error)) from None
 
-    def functions() -> Iterator[FunctionDecl]:
-        for name in ("random", "random.random"):
-            yield function(name, way("(string) -> string", random), way("() -> string", random))
-
-    return Library("random", tuple(functions()))
+    ways = way("(string) -> string", random), way("() -> string", random)
+    return Library("random", (function("random", *ways), function("random.random", *ways)))
 
 
 # Two lists of objects as one map: keys out of the first, values out of the second.

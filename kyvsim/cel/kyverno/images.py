@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import Library, function, way
+from kyvsim.cel.environment import Library, function, succeeds, way
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.kubernetes.go_url import UrlError, parse_url
@@ -39,7 +39,6 @@ class Image(NamedTuple):
     cel_type: CelType = _IMAGES_TYPE
 
     def __str__(self) -> str:
-        """Return the reference as it was given."""
         return self.text
 
     @property
@@ -89,14 +88,6 @@ def _is_authority(host: str) -> bool:
         return False
 
 
-def _is_image(text: str) -> bool:
-    try:
-        parse_image(text)
-    except CelError:
-        return False
-    return True
-
-
 def _of_image(result: str) -> str:
     return f"{_IMAGES_TYPE.name}.() -> {result}"
 
@@ -108,7 +99,7 @@ IMAGES = Library(
             function(name, way("(string) -> dyn", parse_image)._replace(result=_IMAGES_TYPE))
             for name in ("image", "parseImageReference")
         ),
-        function("isImage", way("(string) -> bool", _is_image)),
+        function("isImage", way("(string) -> bool", succeeds(parse_image))),
         function("containsDigest", way(_of_image("bool"), lambda image: bool(image.digest))),
         function("registry", way(_of_image("string"), lambda image: image.registry)),
         function("repository", way(_of_image("string"), lambda image: image.repository)),

@@ -54,10 +54,6 @@ def _resources_get(access: ResourceAccess, api_version: str, resource: str, *pla
         raise CelError(f"failed to get resource: {error}") from None
 
 
-def _get_kind(access: ResourceAccess, kind: GroupVersionResource, *place: str) -> Any:
-    return _resources_get(access, kind.api_version, kind.resource, *place)
-
-
 def _list(access: ResourceAccess, api_version: str, resource: str, *place: Any) -> Any:
     labels = place[-1] if place and isinstance(place[-1], dict) else {}
     namespace = place[0] if place and place[0] is not labels else access.namespace
@@ -65,10 +61,6 @@ def _list(access: ResourceAccess, api_version: str, resource: str, *place: Any) 
         return {"items": [*access.list(api_version, resource, namespace, labels)]}
     except LookupError as error:
         raise CelError(f"failed to list resource: {error}") from None
-
-
-def _list_kind(access: ResourceAccess, kind: GroupVersionResource, *place: Any) -> Any:
-    return _list(access, kind.api_version, kind.resource, *place)
 
 
 def _cluster_post(*_: Any) -> Any:
@@ -88,8 +80,12 @@ _LABELS = "map<string, string>"
 _OBJECT = "map<string, any>"
 
 
-def _ways(place: str, run: Any, run_kind: Any, last: tuple[str, ...]) -> tuple[Overload, ...]:
+def _ways(place: str, run: Callable[..., Any], last: tuple[str, ...]) -> tuple[Overload, ...]:
     """Return the ways with apiVersion and plural as texts, and with both in one value."""
+
+    def run_kind(access: ResourceAccess, kind: GroupVersionResource, *rest: Any) -> Any:
+        return run(access, kind.api_version, kind.resource, *rest)
+
     return tuple(
         way(f"{_CLUSTER_T}.({', '.join(filter(None, (kind, place, more)))}) -> {_OBJECT}", one)
         for kind, one in (("string, string", run), (_RESOURCE.name, run_kind))
@@ -99,8 +95,8 @@ def _ways(place: str, run: Any, run_kind: Any, last: tuple[str, ...]) -> tuple[O
 
 def _functions(place: str) -> tuple[FunctionDecl, ...]:
     named = (
-        ("Get", _ways(place, _resources_get, _get_kind, ("string",))),
-        ("List", _ways(place, _list, _list_kind, ("", _LABELS))),
+        ("Get", _ways(place, _resources_get, ("string",))),
+        ("List", _ways(place, _list, ("", _LABELS))),
         (
             "Post",
             tuple(
@@ -199,10 +195,6 @@ def _apply(generator: Generator, namespace: str, objects: list[Any], *, argument
     return True
 
 
-def _apply_in_own(generator: Generator, objects: list[Any]) -> bool:
-    return _apply(generator, generator.namespace, objects, argument=1)
-
-
 def _generator_library(arguments: str, run: Callable[..., bool]) -> Library:
     signature = f"{_GENERATOR_TYPE.name}.({arguments}list<map<string, any>>) -> bool"
     return Library(
@@ -214,7 +206,9 @@ def _generator_library(arguments: str, run: Callable[..., bool]) -> Library:
 
 
 CLUSTER_GENERATOR = _generator_library("string, ", _apply)
-NAMESPACED_GENERATOR = _generator_library("", _apply_in_own)
+NAMESPACED_GENERATOR = _generator_library(
+    "", lambda generator, objects: _apply(generator, generator.namespace, objects, argument=1)
+)
 
 # Calls of services.
 #

@@ -112,15 +112,6 @@ def _narrowed(field: str) -> Callable[[ResourceCheck, str], ResourceCheck]:
     return narrow
 
 
-def _unchanged(check: ResourceCheck, _: str) -> ResourceCheck:
-    # RBAC knows no selectors: what may be listed at all may be listed with them.
-    return check
-
-
-def _group(asking: Authorizer, group: str) -> GroupCheck:
-    return GroupCheck(asking.asked, group)
-
-
 def _decide(check: PathCheck | ResourceCheck, verb: str) -> AccessDecision:
     asked = check.asked
     answer = asked.ask(asked.user, asked.groups, {**check.attributes, "verb": verb})
@@ -145,7 +136,13 @@ AUTHORIZATION = Library(
     "authorizer",
     (
         function("path", way(_a("{Authorizer}.(string) -> {PathCheck}"), _path)),
-        function("group", way(_a("{Authorizer}.(string) -> {GroupCheck}"), _group)),
+        function(
+            "group",
+            way(
+                _a("{Authorizer}.(string) -> {GroupCheck}"),
+                lambda asking, group: GroupCheck(asking.asked, group),
+            ),
+        ),
         function(
             "serviceAccount",
             way(_a("{Authorizer}.(string, string) -> {Authorizer}"), _service_account),
@@ -155,7 +152,11 @@ AUTHORIZATION = Library(
             function(name, way(_NARROW, _narrowed(name)))
             for name in ("subresource", "namespace", "name")
         ),
-        *(function(name, way(_NARROW, _unchanged)) for name in ("fieldSelector", "labelSelector")),
+        # RBAC knows no selectors: what may be listed at all may be listed with them.
+        *(
+            function(name, way(_NARROW, lambda check, _: check))
+            for name in ("fieldSelector", "labelSelector")
+        ),
         function(
             "check",
             way(_a("{PathCheck}.(string) -> {Decision}"), _decide, _CHECK_COST),

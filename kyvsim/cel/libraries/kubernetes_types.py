@@ -37,15 +37,12 @@ class CelQuantity(NamedTuple):
     cel_type: CelType = _QUANTITIES_TYPE
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both are the same amount."""
         return isinstance(other, CelQuantity) and self.amount == other.amount
 
     def __hash__(self) -> int:
-        """Return the same for the same amount."""
         return hash(self.amount)
 
     def __str__(self) -> str:
-        """Return the quantity in its canonical form."""
         return str(self.amount)
 
 
@@ -154,7 +151,6 @@ class Semver(NamedTuple):
     cel_type: CelType = _SEMVERS_TYPE
 
     def __str__(self) -> str:
-        """Return the version as it is written."""
         return self.text
 
     def __eq__(self, other: object) -> bool:
@@ -162,7 +158,6 @@ class Semver(NamedTuple):
         return isinstance(other, Semver) and self.version == other.version
 
     def __hash__(self) -> int:
-        """Return the hash of the version."""
         return hash(self.version)
 
 

@@ -31,7 +31,6 @@ class Ip(NamedTuple):
     cel_type: CelType = _IP_TYPE
 
     def __str__(self) -> str:
-        """Return the address in its shortest form."""
         return str(self.address)
 
 

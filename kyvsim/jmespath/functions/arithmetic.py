@@ -52,7 +52,6 @@ def _zero(name: str) -> QueryError:
 
 
 def _text(name: str, compute: Callable[[Quantity], Quantity], other: Quantity) -> str:
-    """Return the text of a computed quantity."""
     try:
         return str(compute(other))
     except (OverflowError, ValueError):  # ValueError: Python prints no more than 4300 digits
