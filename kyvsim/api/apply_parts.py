@@ -96,7 +96,7 @@ class PartResult(NamedTuple):
     """What an API server refuses of the resources."""
 
 
-class Sum:
+class PartTotals:
     """What is known of a part besides its text, or of several in the order of their addition."""
 
     def __init__(self, *, audit_warn: bool, is_final: bool = True) -> None:
@@ -189,7 +189,7 @@ def compile_render_part(work: PartWork) -> RenderPart:
 
     def render_part(part: Iterable[FileBlock], sink: Sink) -> PartResult:
         is_final = not work.compiled.policies.mutates
-        seen = Sum(audit_warn=work.inputs.audit_warn, is_final=is_final)
+        seen = PartTotals(audit_warn=work.inputs.audit_warn, is_final=is_final)
         counts = seen.result_counts
         marker = failure_marker(work.inputs, work.read, counts)
         responses = _responses(work, part, (seen, names), cluster)
@@ -232,7 +232,7 @@ def _write(
 def _responses(
     work: PartWork,
     part: Iterable[FileBlock],
-    seen: tuple[Sum, frozenset[str]],
+    seen: tuple[PartTotals, frozenset[str]],
     cluster: RecordingView,
 ) -> Iterator[EngineResponse]:
     """Yield the responses to the resources of a part; only those of one block are in memory."""

@@ -15,8 +15,8 @@ from kyvsim.api.apply_parts import (
     NeedsMoreObjects,
     Part,
     PartText,
+    PartTotals,
     PartWork,
-    Sum,
     compile_render_part,
     rendered_by_processes,
     shared_among,
@@ -42,7 +42,7 @@ _ROUNDS: Final = 3
 _SWAPPED: Final = "KV029"
 
 
-class How(NamedTuple):
+class StreamOptions(NamedTuple):
     """How a run is made."""
 
     jobs: int
@@ -53,7 +53,7 @@ class How(NamedTuple):
     """Takes why all has to be read as a whole, where that follows from what is given."""
 
 
-def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | None:
+def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: StreamOptions) -> Run | None:
     """Return a run of which all responses are told, or None for what has to be read as a whole.
 
     Where a rule asks for objects of some kind, all is begun again with these at hand.
@@ -68,7 +68,7 @@ def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | N
     return None
 
 
-def _in_rounds(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | None:
+def _in_rounds(inputs: ApplyInputs, stdin: bytes | None, how: StreamOptions) -> Run | None:
     what_if = inputs.what_if
     given = {
         "--target-resource": inputs.targets,
@@ -120,7 +120,9 @@ class _LookedUp(NamedTuple):
         return f"{self.looking} many of the resources: objects of kind {', '.join(kinds)}"
 
 
-def _open(inputs: ApplyInputs, stdin: bytes | None, how: How, looked_up: _LookedUp) -> Run | None:
+def _open(
+    inputs: ApplyInputs, stdin: bytes | None, how: StreamOptions, looked_up: _LookedUp
+) -> Run | None:
     """Return what `open_streamed` does, of parts that know objects of some kinds.
 
     Raises NeedsMoreObjects.
@@ -161,7 +163,7 @@ def phases_of(compiled: Compiled) -> frozenset[Phase]:
     )
 
 
-def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: How) -> Run | None:
+def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions) -> Run | None:
     """Return the run with what is told of all blocks; raises NotStreamable and OSError."""
     parts = tuple(_parts(blocks, how.jobs))
     texts = tuple(PartText() for _ in parts)
@@ -173,7 +175,7 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: How) -> Run | 
         told = rendered_by_processes(work, parts, texts, how.jobs)
         for _ in how.watch(told, len(parts)):
             pass
-    found = Sum(audit_warn=work.inputs.audit_warn)
+    found = PartTotals(audit_warn=work.inputs.audit_warn)
     for text in texts:
         found.add(text.partial())
     if {block.origin.name for block in blocks} - found.files.keys():

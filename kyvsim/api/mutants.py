@@ -15,7 +15,7 @@ from typing import NamedTuple
 from kyvsim.api.equal import ComparisonSetup, why
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.processes import each_in_processes
-from kyvsim.api.suite import Reading, SuiteRun, bench_of, chosen_rows, find_files
+from kyvsim.api.suite import Reading, SuiteRun, chosen_rows, find_files, row_context
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
 from kyvsim.api.system import processors, still_system
 from kyvsim.engine.cluster_views import GivenObjects
@@ -88,7 +88,7 @@ class LoadedTest(NamedTuple):
     def failing(self, policies: PolicySet) -> frozenset[tuple[Path, str, str]]:
         """Return the rows that fail with some policies: their places, rules and resources."""
         inputs = self.inputs._replace(suite=self.inputs.suite._replace(policies=policies))
-        bench = bench_of(self.manifest, inputs)
+        bench = row_context(self.manifest, inputs)
         found = check_rows(self.rows, inputs.suite, bench, lenient=self.options.lenient)
         return frozenset((row.path, one.rule, one.resource) for row, one in found if one.failed)
 
@@ -158,7 +158,7 @@ _CASES = 3000
 """How many cases are made at most to tell a mutant from its policy."""
 
 
-def hole_of(
+def surviving_mutant(
     unnoticed: tuple[str, PolicyKey, int], options: Reading, seconds: float, ends: float
 ) -> SurvivingMutant | None:
     """Return what tests leave open; None where the mutant does what the policy does.
@@ -267,7 +267,7 @@ def try_mutants(run: SuiteRun, seconds: float) -> Mutants:
         if status is MutantStatus.UNNOTICED
     ]
     share = max(_SECONDS, (ends - time.monotonic()) * jobs / max(1, len(unnoticed)))
-    looking = partial(hole_of, options=run.options, seconds=share, ends=ends)
+    looking = partial(surviving_mutant, options=run.options, seconds=share, ends=ends)
     holes = list(each_in_processes(looking, unnoticed, jobs))
     every = [status for own in statuses.values() for status in own]
     return Mutants(

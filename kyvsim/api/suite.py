@@ -191,7 +191,7 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     listen = recorder.listen if recorder else None
     inputs = read_test(manifest, rows, listen, options.walking, stamped=options.stamped)
     begin = recorder.runs_of(inputs.suite, lenient=options.lenient) if recorder else None
-    bench = None if inputs.unusable else bench_of(manifest, inputs, begin)
+    bench = None if inputs.unusable else row_context(manifest, inputs, begin)
     # Judging silent rows asks rules once more, which is no test of them.
     points = recorder.points() if recorder else ()
     outcomes: tuple[RowOutcome, ...] = ()
@@ -213,7 +213,9 @@ def chosen_rows(manifest: Manifest, options: Reading) -> tuple[ExpectedRow, ...]
     return tuple(row for row in narrowed if row is not None)
 
 
-def bench_of(manifest: Manifest, inputs: ManifestInputs, begin: OnRun | None = None) -> RowContext:
+def row_context(
+    manifest: Manifest, inputs: ManifestInputs, begin: OnRun | None = None
+) -> RowContext:
     """Return what the rows of a manifest are checked against: its policies are evaluated here."""
     operations = (row.operation for row in manifest.rows if row.operation)
     observed = observe(inputs.suite, operations, begin)
@@ -289,7 +291,7 @@ def open_manifest(manifest: Manifest) -> OpenManifest:
     inputs = read_test(manifest, manifest.rows)
     if inputs.unusable:
         return OpenManifest(inputs.diagnostics, None)
-    bench = bench_of(manifest, inputs)._replace(reasons=compile_suite_reasons(inputs))
+    bench = row_context(manifest, inputs)._replace(reasons=compile_suite_reasons(inputs))
 
     def check(row: ExpectedRow) -> tuple[RowOutcome, ...]:
         found = check_rows((row,), inputs.suite, bench, lenient=False)

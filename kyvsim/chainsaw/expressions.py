@@ -125,7 +125,7 @@ def parse_expression(text: str) -> TreeExpression:
     return found
 
 
-def asker(system: System) -> Evaluate:
+def compile_evaluate(system: System) -> Evaluate:
     """Return what evaluates expressions; numbers are floats in what it returns."""
     query = bound_queries(system, FUNCTIONS)
 

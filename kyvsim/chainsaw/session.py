@@ -4,7 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from kyvsim.chainsaw.errors import FailedError, HardError, UnsupportedError, Usage
-from kyvsim.chainsaw.expressions import Bindings, Evaluate, TreeMismatch, asker, check_tree, fill
+from kyvsim.chainsaw.expressions import (
+    Bindings,
+    Evaluate,
+    TreeMismatch,
+    check_tree,
+    compile_evaluate,
+    fill,
+)
 from kyvsim.chainsaw.unsupported import watch_pods, watch_policies, watch_responses
 from kyvsim.jmespath import System
 from kyvsim.kubernetes.discovery import lies_in_namespace, split_api_version
@@ -141,7 +148,7 @@ class TestSession:
         self.sim = cluster.sim
         self.files = files
         self.client: Client = self.sim.client(ADMIN)
-        self.evaluate: Evaluate = asker(
+        self.evaluate: Evaluate = compile_evaluate(
             System(self.sim.clock, self.sim.identities, Meter(_EXPRESSIONS_OF_A_TEST))
         )
         self.kyverno = cluster.kyverno

@@ -375,7 +375,7 @@ def run_in_blocks(
     if documents is None:
         note("-o or the output format needs all results at once")
         return None
-    from kyvsim.api.apply_streamed import How, open_streamed  # noqa: PLC0415 — for much only
+    from kyvsim.api.apply_streamed import StreamOptions, open_streamed  # noqa: PLC0415 — for much only
 
     if wanted > 1:
         from kyvsim.api.processes import can_fork  # noqa: PLC0415 — for several only
@@ -388,7 +388,8 @@ def run_in_blocks(
     def with_progress_bar(items: Iterator[Any], total: int) -> Iterator[Any]:
         return with_progress(items, total, "applying") if is_terminal(sys.stderr) else items
 
-    return open_streamed(inputs, stdin, How(wanted, documents, with_progress_bar, note))
+    options = StreamOptions(wanted, documents, with_progress_bar, note)
+    return open_streamed(inputs, stdin, options)
 
 
 def _size_of(path: str | Source, stdin: bytes | None) -> int:

@@ -33,8 +33,8 @@ from kyvsim.fleet.work import (
     assigned,
     clusters_of,
     evaluate,
-    made_ready,
-    planned,
+    plan_items,
+    prepare,
     whole,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -79,7 +79,7 @@ class FleetWork(NamedTuple):
 _End: TypeAlias = ItemOutcome | ItemFailure | Lost
 
 
-def carried_out(
+def evaluated_items(
     engine: Engine, work: FleetWork, items: Iterable[WorkItem]
 ) -> Iterator[tuple[WorkItem, ItemOutcome | ItemFailure]]:
     """Yield items, and those that follow on them, with what became of them.
@@ -213,7 +213,7 @@ def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterato
     When all is yielded the store has all that there is to know. Raises FleetError where a run
     cannot begin or go on; what the store has by then is of use for one that is resumed.
     """
-    ready = made_ready(inputs, stdin)
+    ready = prepare(inputs, stdin)
     if ready.read.unusable:
         first = next(one for one in ready.read.diagnostics if one.severity is Severity.ERROR)
         raise FleetError(f"a file that every verdict depends on was refused: {first}")
@@ -223,7 +223,7 @@ def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterato
     with ExitStack() as stack:
         stack.enter_context(fleet.store.locked())
         plan, heads = _begun(ready, files, assignment, fleet)
-        items = planned(
+        items = plan_items(
             files,
             per,
             # Rules see one object at a time, unless they ask for others.
@@ -236,7 +236,7 @@ def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterato
         if todo:
             engine = stack.enter_context(fleet.engine)
             work = FleetWork(assignment, state.needs, state.following)
-            evaluated = carried_out(engine, work, todo)
+            evaluated = evaluated_items(engine, work, todo)
             for done, (item, outcome) in enumerate(evaluated, len(items) - len(todo) + 1):
                 state.note(item, outcome)
                 yield Progress(done, len(items) + len(state.asking))

@@ -75,7 +75,7 @@ class ClusterGrouping(StrEnum):
     ALL = "all"
 
 
-def planned(
+def plan_items(
     files: Iterable[InputFile], per: ClusterGrouping, *, parted: bool, size: int
 ) -> list[WorkItem]:
     """Return the items of a run; with `parted` rules see one object at a time.
@@ -134,7 +134,7 @@ class Ready(NamedTuple):
     compiled: Compiled
 
 
-def carried(inputs: ApplyInputs, stdin: bytes | None) -> ApplyInputs:
+def portable_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ApplyInputs:
     """Return inputs that are read nowhere: their files are texts, and they have no resources.
 
     What cannot be read is left out: who asks reads the inputs, too, and tells it.
@@ -160,7 +160,7 @@ def carried(inputs: ApplyInputs, stdin: bytes | None) -> ApplyInputs:
     )
 
 
-def made_ready(inputs: ApplyInputs, stdin: bytes | None = None) -> Ready:
+def prepare(inputs: ApplyInputs, stdin: bytes | None = None) -> Ready:
     """Return the policies of inputs without resources, read and compiled."""
     read = read_inputs(inputs._replace(resources=()), stdin)
     return Ready(inputs, read, compiled_for(inputs, read))
@@ -181,7 +181,7 @@ def assigned(
     inputs: ApplyInputs, stdin: bytes | None, *, everything: bool, per: ClusterGrouping
 ) -> Assignment:
     """Return what workers need of the inputs of a run; their resources are not part of it."""
-    texts = carried(inputs, stdin)
+    texts = portable_inputs(inputs, stdin)
     identity = repr((__version__, everything, per.value, texts)).encode("utf-8", "surrogatepass")
     packed = zlib.compress(pickle.dumps(texts))
     return Assignment(hashlib.sha256(identity).hexdigest(), __version__, packed, everything)
@@ -197,7 +197,7 @@ def ready_for(assignment: Assignment) -> Ready:
         text = f"the run is of kyvsim {assignment.version}, its worker has kyvsim {__version__}"
         raise OtherVersionError(text)
     texts: ApplyInputs = pickle.loads(zlib.decompress(assignment.packed))  # noqa: S301 — as tasks are
-    return made_ready(texts)
+    return prepare(texts)
 
 
 _ALONE: Final = Lock()

@@ -8,7 +8,7 @@ from kyvsim.kubernetes.discovery import is_builtin, lies_in_namespace, split_api
 from kyvsim.kubernetes.go_time import parse_rfc3339
 from kyvsim.kubernetes.objects import Json, labels, metadata, text_field
 from kyvsim.kubernetes.quantities import SECOND
-from kyvsim.load.recognise import is_related, may_mean_policy_group, way_out
+from kyvsim.load.recognise import advice_for, is_related, may_mean_policy_group
 from kyvsim.load.structure import Problem, check, diagnostics, not_one_of, show_path
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.policy import (
@@ -194,7 +194,7 @@ def _unsupported(document: Document, readers: PolicyReaders) -> Diagnostic:
         return _error("KV010", "a policy must be a mapping", document)
     if not api_version or not kind:
         missing = "kind" if api_version else "apiVersion"
-        text = f"policy type not supported: no `{missing}`{way_out(document)}"
+        text = f"policy type not supported: no `{missing}`{advice_for(document)}"
         return _error("KV010", text, document)
     group = split_api_version(api_version)[0]
     if is_related(document.data) or (is_builtin(group, kind) and kind not in native_kinds()):
@@ -209,7 +209,7 @@ def _unsupported(document: Document, readers: PolicyReaders) -> Diagnostic:
 def _wrong_kind(document: Document, hint: str = "") -> Diagnostic:
     """Return that a document is of no kind of policies, and what it is or was meant to be."""
     shown = f"{text_field(document.data, 'kind')} ({text_field(document.data, 'apiVersion')})"
-    text = f"policy type not supported: {shown}{hint or way_out(document)}"
+    text = f"policy type not supported: {shown}{hint or advice_for(document)}"
     return _error("KV011", text, document)
 
 

@@ -258,7 +258,7 @@ _READERS = (
 reads them."""
 
 
-def way_out(document: Document) -> str:
+def advice_for(document: Document) -> str:
     """Return `: what to do` with a document that was given in a wrong place, or ""."""
     data = document.data
     folder = os.path.dirname(document.file) or os.curdir
@@ -273,11 +273,11 @@ def way_out(document: Document) -> str:
         is_named = os.path.basename(document.file).lower().startswith("values")
         is_values = is_named and is_mapping(data) and not _has_rules(data)
         return ": it looks like the values of a Helm chart" if is_values else ""
-    does = what_reads(data)
+    does = reading_command(data)
     return f": {does}" if does else ""
 
 
-def what_reads(data: Json) -> str:
+def reading_command(data: Json) -> str:
     """Return which command takes a document of a tool, or why none does; "" for others."""
     version, kind = text_field(data, "apiVersion"), text_field(data, "kind")
     found = (does for start, of, does in _READERS if of in {"", kind} and version.startswith(start))
@@ -327,7 +327,7 @@ def only_policies(resources: Sequence[Json], path: str) -> Diagnostic | None:
     kinds = listed({text_field(one, "kind") for one in resources})
     advice = "policies are arguments, resources follow --resource"
     if not any(map(looks_like_policy, resources)):
-        advice = next(filter(None, map(what_reads, resources)), advice)
+        advice = next(filter(None, map(reading_command, resources)), advice)
     text = f"no rule matched, and nothing but {kinds} is given as a resource: {advice}"
     return Diagnostic("KV029", Severity.ERROR, text, Location(path))
 

@@ -27,13 +27,13 @@ from kyvsim.load.documents import (
 from kyvsim.load.files import Source
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.recognise import (
+    advice_for,
     is_definition,
     is_kustomization,
     is_related,
     looks_like_exception,
     looks_like_object,
     looks_like_policy,
-    way_out,
     what_it_is,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity, left_out
@@ -84,7 +84,7 @@ def partition_by_kind(
             said.append(left_out(what_it_is(document), document.locate(())))
             if is_related(document.data):
                 hints.setdefault(
-                    document.folder, f", but {what_it_is(document)}{way_out(document)}"
+                    document.folder, f", but {what_it_is(document)}{advice_for(document)}"
                 )
             said += _kustomized(document, wanted)
     for folder, hit in hits.items():
@@ -201,7 +201,7 @@ def _problem(document: Document) -> Diagnostic | None:
         if value is not None and value.__class__ is not str:
             return _error(document, code, (name,), f"`{name}` must be a text")
         if not value:
-            text = f"the resource has no `{name}`{way_out(document)}"
+            text = f"the resource has no `{name}`{advice_for(document)}"
             return _error(document, code, (), text)
     if data["apiVersion"].count("/") > 1:
         message = f"`{data['apiVersion']}` is neither `version` nor `group/version`"

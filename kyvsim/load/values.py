@@ -8,7 +8,7 @@ from types import MappingProxyType
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT_FLOATS, read_documents
 from kyvsim.load.files import Source
-from kyvsim.load.recognise import way_out, what_it_is
+from kyvsim.load.recognise import advice_for, what_it_is
 from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ports import ContextData
@@ -200,7 +200,7 @@ def check_cli_document(document: Document, kind: str) -> tuple[Json, tuple[Diagn
     filled, problems = check(cli_schemas()[kind], data)
     if problems and text_field(data, "kind") != kind:
         text = f"a file of kind {kind} is wanted here, and this is {what_it_is(document)}"
-        text += way_out(document)
+        text += advice_for(document)
         return data, (Diagnostic("KV079", Severity.ERROR, text, document.locate(())),)
     return filled, diagnostics(document, problems)
 

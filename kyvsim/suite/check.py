@@ -15,12 +15,12 @@ from kyvsim.suite.compare import (
     ResultObject,
     RowContext,
     RowVerdict,
+    compare_result,
+    compare_status,
     generated_name,
     means_rule,
     outcome,
     shown_key,
-    weigh,
-    weigh_status,
 )
 from kyvsim.suite.row_targets import (
     RowIndex,
@@ -53,7 +53,7 @@ _CONDITIONS = frozenset({"skip", "match conditions aren't met"})
 """The same of match conditions, as the whole message."""
 
 
-def why_silent(policy: Policy, rules: Iterable[CompiledRule], answers: ResourceAnswers) -> str:
+def silence_reason(policy: Policy, rules: Iterable[CompiledRule], answers: ResourceAnswers) -> str:
     """Return why rules of a policy have no result for a resource.
 
     One that matches had nothing to look at (a loop over no elements, a deletion); one that would
@@ -102,7 +102,7 @@ class _RowAnswer(NamedTuple):
     result: RuleResult
 
 
-def judge_row(row: ExpectedRow, known: RowIndex, bench: RowContext) -> Iterator[RowOutcome]:
+def check_row(row: ExpectedRow, known: RowIndex, bench: RowContext) -> Iterator[RowOutcome]:
     """Yield what came of a row, once for each rule and resource that it means."""
     meant = target_policies(row, known)
     if not meant:
@@ -159,7 +159,7 @@ def _on_resource(
     for target in bench.observed.targets.get(key, ()):
         policy, result = target.response.policy, target.result
         if policy in policies and means_rule(row, policy, result.rule.name):
-            verdict = weigh(row, ResultObject(policy, result, target.object), bench.files)
+            verdict = compare_result(row, ResultObject(policy, result, target.object), bench.files)
             outcomes.append(_outcome(row, shown_key(key), result, verdict))
     if outcomes:
         return outcomes
@@ -170,7 +170,7 @@ def _on_resource(
         if texts:
             unheard = RowVerdict(False, _UNRUN, f"not checked: {'; '.join(texts)}")
             return [outcome(row, row.rule, shown_key(key), unheard)]
-        kinds = [why_silent(one.compiled.policy, one.rules, answers) for one in meant]
+        kinds = [silence_reason(one.compiled.policy, one.rules, answers) for one in meant]
         kind = next((kind for kind in (NOTHING_TO_CHECK, EXCLUDED) if kind in kinds), NO_MATCH)
     if row.result == _SKIP:
         shown = outcome(row, row.rule, shown_key(key), RowVerdict(True, "Ok", _SILENCE[kind]))
@@ -216,23 +216,26 @@ def _verdicts(
     """Yield the verdict on each object that a result left; by name where that is generated."""
     (response, result), policy = answer, answer.response.policy
     for obj in result.generated:
-        yield generated_name(obj), weigh(row, ResultObject(policy, result, obj), bench.files)
+        yield (
+            generated_name(obj),
+            compare_result(row, ResultObject(policy, result, obj), bench.files),
+        )
     if result.generated:
         return
     if result.phase is Phase.GENERATE:
-        verdict = weigh_status(row, policy, result)
+        verdict = compare_status(row, policy, result)
         if row.generated and verdict.passed and result.status is RuleStatus.PASS:
             reason = result.note or "no object was generated"
             verdict = RowVerdict(False, "Nothing generated", reason)
         yield "", verdict
         return
     if not row.patched and not any(row.generated):
-        yield "", weigh_status(row, policy, result)  # as for most rows: there is no file
+        yield "", compare_status(row, policy, result)  # as for most rows: there is no file
         return
     # A rule on existing objects leaves its trigger as it is: what it made of its targets counts.
     objects = [target.object for target in result.targets] if row.patched else []
     left = [ResultObject(policy, result, obj) for obj in objects or [response.object]]
-    verdicts = [weigh(row, one, bench.files) for one in left]
+    verdicts = [compare_result(row, one, bench.files) for one in left]
     compared = [one for one in verdicts if not one.missing]
     goldens = tuple(golden for one in compared or verdicts for golden in one.goldens)
     if compared:
@@ -242,7 +245,7 @@ def _verdicts(
         verdict = verdicts[0]._replace(goldens=goldens)
     else:
         # Without a mutation there is nothing that a file of patched objects needs to have.
-        verdict = weigh_status(row, policy, result)
+        verdict = compare_status(row, policy, result)
     yield "", verdict
 
 
@@ -252,7 +255,7 @@ def check_rows(
     """Yield each expected row with each of its outcomes, in order."""
     known = row_index(inputs)
     for row in rows:
-        found = select_rows(row, bench) if lenient else judge_row(row, known, bench)
+        found = check_row_leniently(row, bench) if lenient else check_row(row, known, bench)
         for one in found:
             yield row, one
 
@@ -266,7 +269,7 @@ def check_rows(
 _GENERATE = Phase.GENERATE
 
 
-def select_rows(row: ExpectedRow, bench: RowContext) -> Iterator[RowOutcome]:
+def check_row_leniently(row: ExpectedRow, bench: RowContext) -> Iterator[RowOutcome]:
     """Yield what came of a row, once for each rule and resource that it means."""
     triggers = bench.observed.triggers[row.operation]
     for key in candidates(row, (*bench.observed.targets, *triggers)):
@@ -276,7 +279,7 @@ def select_rows(row: ExpectedRow, bench: RowContext) -> Iterator[RowOutcome]:
                 row,
                 found.result.rule.name,
                 shown_key(key),
-                weigh(
+                compare_result(
                     row,
                     ResultObject(found.response.policy, found.result, found.object),
                     bench.files,
@@ -357,11 +360,11 @@ def _lenient_verdicts(
     hindered = response.phase is _GENERATE and any(one.hindered for one in response.results)
     generated = () if hindered else result.generated
     if result.phase is not _GENERATE:
-        yield "", weigh(row, ResultObject(policy, result, left_object(response)), files)
+        yield "", compare_result(row, ResultObject(policy, result, left_object(response)), files)
     elif not generated:
-        yield "", weigh_status(row, policy, result)
+        yield "", compare_status(row, policy, result)
     for obj in generated:
-        yield generated_name(obj), weigh(row, ResultObject(policy, result, obj), files)
+        yield generated_name(obj), compare_result(row, ResultObject(policy, result, obj), files)
 
 
 def left_object(response: PolicyResponse) -> Json:

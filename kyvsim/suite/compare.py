@@ -133,9 +133,9 @@ def is_derived(name: str) -> bool:
     return name.startswith(_AUTOGEN)
 
 
-def weigh(row: ExpectedRow, left: ResultObject, files: Files) -> RowVerdict:
+def compare_result(row: ExpectedRow, left: ResultObject, files: Files) -> RowVerdict:
     """Compare a result, and the object it left, with what the row expects."""
-    status = weigh_status(row, left.policy, left.result)
+    status = compare_status(row, left.policy, left.result)
     compared = [
         (compare_any(left.object, names, files), text)
         for names, text in (((row.patched,), _PATCHED), (row.generated, _GENERATED))
@@ -153,7 +153,7 @@ def weigh(row: ExpectedRow, left: ResultObject, files: Files) -> RowVerdict:
     return verdict._replace(goldens=goldens)
 
 
-def weigh_status(row: ExpectedRow, policy: Policy, result: RuleResult) -> RowVerdict:
+def compare_status(row: ExpectedRow, policy: Policy, result: RuleResult) -> RowVerdict:
     """Compare the status of a result with the one that the row expects."""
     status = status_of(policy, result)
     if status != row.result:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow
-from kyvsim.suite.check import judge_row
+from kyvsim.suite.check import check_row
 from kyvsim.suite.compare import Files, RowContext, status_of, unmarked
 from kyvsim.suite.row_targets import row_index
 from kyvsim.suite.run import Observed, SuiteInputs
@@ -52,7 +52,7 @@ def scaffold(
     kept: list[_CurrentRow] = []
     remarks: list[str] = []
     for one in every:
-        if one.key.name and all(one.result == "Pass" for one in judge_row(one.row, known, bench)):
+        if one.key.name and all(one.result == "Pass" for one in check_row(one.row, known, bench)):
             kept.append(one)
             result = one.result
             if result.status is RuleStatus.ERROR:
@@ -70,7 +70,7 @@ def scaffold(
         if one.policy.key not in heard
     ]
     rows = _grouped(kept)
-    count = sum(sum(1 for _ in judge_row(row, known, bench)) for row in rows)
+    count = sum(sum(1 for _ in check_row(row, known, bench)) for row in rows)
     return Scaffold(rows, _files(kept), tuple(dict.fromkeys(remarks)), count)
 
 

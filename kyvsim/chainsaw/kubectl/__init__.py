@@ -19,6 +19,7 @@ _DELETING = (
     *("all", "cascade", "filename", "force", "grace-period"),
     *("ignore-not-found", "now", "timeout", "wait"),
 )
+_MARKING = ("all", "field-manager", "overwrite", *_PLACES)
 _TERMINAL = ("container", "quiet", "stdin", "tty")
 
 
@@ -30,8 +31,8 @@ COMMANDS: Mapping[str, tuple[Callable[[KubectlCall], Result], tuple[str, ...]]] 
         "delete": (write.delete, (*_DELETING, *_PLACES)),
         "get": (read.get, ("ignore-not-found", "no-headers", "output", *_PLACES)),
         "patch": (write.run_patch, ("field-manager", "patch", "patch-file", "subresource", "type")),
-        "label": (write.label, ("all", "field-manager", "overwrite", *_PLACES)),
-        "annotate": (write.annotate, ("all", "field-manager", "overwrite", *_PLACES)),
+        "label": (lambda call: write.mark(call, "labels", "labeled"), _MARKING),
+        "annotate": (lambda call: write.mark(call, "annotations", "annotated"), _MARKING),
         "scale": (write.run_scale, ("replicas",)),
         "run": (pods.run, ("command", "dry-run", "image", "labels", "restart", *_TERMINAL)),
         "exec": (pods.execute, _TERMINAL),

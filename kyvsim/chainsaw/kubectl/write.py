@@ -247,17 +247,8 @@ _MAKERS: Mapping[str, Callable[[KubectlCall, str], Json]] = MappingProxyType(
 # `kubectl label` and `kubectl annotate`: one or more marks set, or taken away.
 
 
-def label(call: KubectlCall) -> Result:
-    """Set and take away labels."""
-    return _mark(call, "labels", "labeled")
-
-
-def annotate(call: KubectlCall) -> Result:
-    """Set and take away annotations."""
-    return _mark(call, "annotations", "annotated")
-
-
-def _mark(call: KubectlCall, field: str, done: str) -> Result:
+def mark(call: KubectlCall, field: str, done: str) -> Result:
+    """Set and take away labels or annotations."""
     words = call.invocation.words
     marks = [word for word in words if "=" in word or (word.endswith("-") and word != "-")]
     if not marks:

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.api.simulate import readers
-from kyvsim.chainsaw.expressions import asker
+from kyvsim.chainsaw.expressions import compile_evaluate
 from kyvsim.chainsaw.runner import run_test
 from kyvsim.chainsaw.session import Situation, TestSession
 from kyvsim.jmespath import System
@@ -21,7 +21,7 @@ HEAD = "apiVersion: chainsaw.kyverno.io/v1alpha1\nkind: Test\nmetadata: {name: i
 @pytest.fixture
 def ask():
     """Return what evaluates expressions."""
-    return asker(System(None, None, Meter()))
+    return compile_evaluate(System(None, None, Meter()))
 
 
 @pytest.fixture
