@@ -121,7 +121,7 @@ def asked(key, value="bob", **rule):
         (
             {"mutate": {"patchesJson6902": "- op: replace\n  path: /kind\n  value: Pod"}},
             "applied",
-            "only ended in: skip",
+            "only ended with skip",
         ),
     ],
 )

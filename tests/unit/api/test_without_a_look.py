@@ -143,7 +143,7 @@ def test_where_kinds_meet_the_remark_says_that_something_else_keeps_them_apart(m
     found = open_application(ApplyInputs((Source("p.yaml", policy),), (Source("r.yaml", POD),)))
     assert not any(one.results for answer in found.responses for one in answer.responses)
     (remark,) = (one for one in found.final_checks(0) if one.code == "KV070")
-    assert remark.message.startswith("no rule matched the resource: there are rules for its kind")
+    assert remark.message.startswith("no rule matched the resource: rules for its kind exist")
 
 
 IN_CEL = """\

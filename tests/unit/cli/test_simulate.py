@@ -50,7 +50,7 @@ def test_what_cannot_be_created_is_no_success(files, kyvsim):
     files(policy=POLICY, widget=WIDGET)
     status, out, _ = kyvsim("simulate", "policy.yaml", "-r", "widget.yaml")
     assert status == 1
-    assert "NOT MET  granted: create Widget default/w (widget.yaml:1:1)" in out
+    assert "NOT MET  admitted: create Widget default/w (widget.yaml:1:1)" in out
     assert "CustomResourceDefinition" in out
 
 

@@ -308,7 +308,7 @@ def test_links_inside_the_folder_lead_nowhere_else(sh, tmp_path):
     (tmp_path / "link").symlink_to("/etc/passwd")
     (tmp_path / "up").symlink_to("..")
     for script in ("cat link", "grep root link", "cat up/f", "echo a > link", "sh link", "cat *"):
-        with pytest.raises(UnsupportedError, match="outside of the test's folder"):
+        with pytest.raises(UnsupportedError, match=r"outside (of )?the test's folder"):
             sh(script)
 
 
