@@ -106,7 +106,7 @@ class NotConvertible(Exception):  # noqa: N818 — not an error of kyvsim
     """Something has no equivalent in CEL: what it is, advice, and its path."""
 
     def __init__(self, what: str, advice: str, path: Path = ()) -> None:
-        """Take what has no twin, what to do, and the way to it from where it was met."""
+        """Take what cannot be converted, what to do, and the path to it."""
         super().__init__(what)
         self.what = what
         self.advice = advice

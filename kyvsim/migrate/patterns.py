@@ -129,7 +129,7 @@ class PatternContext(NamedTuple):
 def pattern_tests(pattern: Json, value: Expr, around: PatternContext) -> tuple[Test, Test]:
     """Return the guard of a pattern, and its test of a value.
 
-    Raises NotConvertible for what has no twin.
+    Raises NotConvertible for what cannot be converted.
     """
     converted = _convert(pattern, value, around)
     return converted.guard, every(_joined(converted.tests, around))
@@ -138,7 +138,7 @@ def pattern_tests(pattern: Json, value: Expr, around: PatternContext) -> tuple[T
 def pattern_test(pattern: Json, value: Expr, around: PatternContext) -> Test:
     """Return the test that a value fits a pattern, or that the pattern is not for it.
 
-    Raises NotConvertible for what has no twin.
+    Raises NotConvertible for what cannot be converted.
     """
     return _fitting(_convert(pattern, value, around), around)
 

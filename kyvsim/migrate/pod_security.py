@@ -439,7 +439,7 @@ CONTROLS: Final[Mapping[str, _Emit]] = MappingProxyType(
 def control_test(check: ActiveCheck, pod: PodExpressions) -> Test:
     """Return the test that a Pod keeps a control; it is true where all of it is let pass.
 
-    Raises NotConvertible for an exclusion that has no twin.
+    Raises NotConvertible for an exclusion that cannot be converted.
     """
     test = CONTROLS[check.id](pod)
     if not check.variant.spares_windows:

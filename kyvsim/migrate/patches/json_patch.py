@@ -166,7 +166,7 @@ def optional_text(data: Json, around: PatchContext) -> str:
 
 
 def no_twin(what: str, advice: str = "write this patch by hand") -> NotConvertible:
-    """Return that a part of a patch has no twin."""
+    """Return that a part of a patch cannot be converted."""
     return NotConvertible(f"{what} cannot be converted to a MutatingPolicy", advice)
 
 

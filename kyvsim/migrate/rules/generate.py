@@ -167,7 +167,7 @@ def applied(objects: str, namespace: str, scope: Scope) -> str:
 
 
 def no_twin(what: str, advice: str) -> NotConvertible:
-    """Return that a part of a generate rule has no twin."""
+    """Return that a part of a generate rule cannot be converted."""
     return NotConvertible(f"{what} cannot be converted to a GeneratingPolicy", advice)
 
 
