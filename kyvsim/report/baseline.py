@@ -20,7 +20,7 @@ from kyvsim.report.object_text import yaml_lines
 from kyvsim.report.results import identity_of, key_title, only_warns
 
 _FAULTS: Final = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
-_NOTE: Final = "known: the baseline has it"
+_NOTE: Final = "known: in the baseline"
 
 
 class BaselineMatches:
@@ -131,8 +131,8 @@ class FailureMarker:
 
 
 _HEAD = """\
-# Failures that are known: `kyvsim apply --baseline` passes them, and fails new ones.
-# `kyvsim apply --write-baseline` writes this file. Each failure has one entry, in order.
+# Known failures: `kyvsim apply --baseline` accepts them, and fails only for new ones.
+# Written by `kyvsim apply --write-baseline`: one entry for each failure, sorted.
 apiVersion: kyvsim/v1
 kind: Baseline
 """
@@ -206,6 +206,6 @@ def stale_remarks(baseline: Baseline, rest: BaselineRemainder) -> Iterator[Diagn
         entry = baseline.entries[failure]
         fewer = f" ({number} of {entry.number})" if entry.number > 1 else ""
         named = key_title(failure.object)
-        text = f"stale: `{rule}` gives `{named}` no such {failure.result} any more{fewer}"
-        way_out = f"`--baseline {baseline.file} --write-baseline {baseline.file}` drops it"
+        text = f"stale entry: `{rule}` no longer gives {failure.result} for `{named}`{fewer}"
+        way_out = f"`--baseline {baseline.file} --write-baseline {baseline.file}` removes it"
         yield Diagnostic("KV093", Severity.WARNING, f"{text}: {way_out}", entry.place)

@@ -66,7 +66,7 @@ def _facts(report: ChainsawReport) -> Iterator[Fact]:
         yield Fact("nothingChecked", 1, f"{skipped} of {tests} skipped", RunVerdict.NOTHING)
     else:
         # A test that could not be simulated may have failed: nothing green comes of such a run.
-        yield Fact("nothingChecked", 1, "no test was decided", RunVerdict.INCOMPLETE)
+        yield Fact("nothingChecked", 1, "no test passed or failed", RunVerdict.INCOMPLETE)
     unsupported = f"{counted(unknown, 'test')} could not be simulated"
     yield informing("unsupported", unknown, unsupported)
     yield informing("skipped", skipped, f"{skipped} skipped" if tally.total > skipped else "")
@@ -105,7 +105,7 @@ def render_text(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
 
 def _test(outcome: ChainsawOutcome, paint: Paint) -> str:
     word, style = next((word, style) for name, word, style in _LOOKS if name == outcome.result)
-    spent = paint("dim", f"({outcome.seconds:.1f} s of the cluster's time)")
+    spent = paint("dim", f"({outcome.seconds:.1f} s of virtual time)")
     lines = [f"{paint(style, word)}  {safe_line(outcome.test)}  {spent}\n"]
     if outcome.reason:
         lines.append(f"{_INDENT}{indented(outcome.reason, _INDENT)}\n")

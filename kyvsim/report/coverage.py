@@ -22,7 +22,7 @@ def render_text(coverage: Coverage) -> Iterator[str]:
 def percent_text(ratio: Ratio) -> str:
     """Return a ratio as a percentage with the numbers behind it."""
     if not ratio.total:
-        return "there is nothing to reach"
+        return "nothing to cover"
     return f"{ratio.percent:5.1f}% ({ratio.reached} of {ratio.total})"
 
 
@@ -56,7 +56,7 @@ def _of_variant(point: Point, missing: list[str]) -> str:
 
 
 def _of_condition(point: Point, missing: list[str]) -> str:
-    return f"was never {missing[0]}" if point.hits else "was never looked at"
+    return f"was never {missing[0]}" if point.hits else "was never evaluated"
 
 
 def _of_loop(point: Point, missing: list[str]) -> str:

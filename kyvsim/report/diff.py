@@ -37,11 +37,11 @@ from kyvsim.report.style import (
 )
 from kyvsim.report.text_blocks import guttered, resource_heading
 
-# Words for differences between sets of policies, the same in all views for people.
+# Wording of differences between policy sets, shared by all text formats.
 
 
-NOT_COMPARED: Final = "Not compared, since no rule of either set looked there"
-WITHOUT: Final = "Exceptions that count in the old set only, and what became of what they let off"
+NOT_COMPARED: Final = "Not compared, because no rule of either set matched"
+WITHOUT: Final = "Exceptions that apply to the old set only, and the results without them"
 FAULTS: Final = frozenset({"fail", "error", "warn"})
 _MISSING = MappingProxyType(
     {
@@ -63,12 +63,12 @@ _WORDS = MappingProxyType(
 def heading(one: RunComparison) -> str:
     """Return the line that says what is compared."""
     if not one.applied:
-        return "Nothing is compared: a file that every verdict depends on was refused"
+        return "Nothing was compared: a file that all results depend on was rejected"
     old, new = (counted(run.rule_count, "rule") for run in (one.old, one.new))
     over = counted(one.new.resource_count, "resource")
     shown = f"Comparing {old} of {one.names[0]} with {new} of {one.names[1]} over {over}"
     if any(entry.severity is Severity.ERROR for entry in one.all_diagnostics()):
-        shown += "; some input could not be used, which may be why a set lacks something"
+        shown += "; some input could not be used, so policies or rules may be missing"
     return safe_line(shown)
 
 
@@ -107,11 +107,11 @@ def _verdict_text(side: ComparedResult | None) -> str:
 
 
 def object_title(one: ObjectDifference) -> str:
-    """Return what became of an object, as `generated ConfigMap shop/web only by old`."""
+    """Return what became of an object, such as `generated ConfigMap shop/web only by old`."""
     word = _WORDS[one.effect]
     named = "" if one.effect is ObjectEffect.MUTATED else f" {_short(one.key)}"
     sides = [name for name, side in (("old", one.old), ("new", one.new)) if side and side.authors]
-    how = "otherwise" if len(sides) == 2 else f"only by {sides[0]}" if sides else "otherwise"
+    how = f"only by {sides[0]}" if len(sides) == 1 else "differently"
     return safe_line(f"{word}{named} {how}")
 
 
@@ -141,11 +141,11 @@ def exception_lines(one: RunComparison) -> Iterator[str]:
     """Yield a line for each exception that only the old set has."""
     for exception, changes in one.without() if one.applied else ():
         shown = ", ".join(f"{number} {arrow(way)}" for way, number in changes.items())
-        yield safe_line(f"{exception}: {shown or 'it let nothing off'}")
+        yield safe_line(f"{exception}: {shown or 'no result changed'}")
 
 
 def uncompared_lines(one: RunComparison) -> Iterator[str]:
-    """Yield what neither set looked at, a line for each rule and one for all resources."""
+    """Yield what neither set evaluated, a line for each rule and one for all resources."""
     if not one.applied:
         return
     yield from map(_uncompared_line, one.uncompared())
@@ -160,7 +160,7 @@ def _uncompared_line(one: UncomparedRule) -> str:
     return f"{rule_name(one.policy, one.rule)} ({safe_line(shown)})"
 
 
-# What two sets of policies say differently, for people: by resource, then by rule.
+# The results that differ between two policy sets, as text: by resource, then by rule.
 
 
 _LOOKS = MappingProxyType(
@@ -340,7 +340,7 @@ def _uncompared(rule: UncomparedRule) -> Json:
 
 # What two sets of policies say differently, in Markdown, for a comment on a change of policies.
 
-_COLUMNS = ("verdict", "object", "rule", "said")
+_COLUMNS = ("change", "object", "rule", "details")
 
 
 def render_markdown(one: RunComparison, options: RenderOptions) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import zip_longest
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
@@ -358,10 +359,17 @@ def counts_line(one: RunComparison) -> str:
     return ", ".join(f"{name}: {number}" for name, number in figures(one).items())
 
 
+_WAYS = MappingProxyType(
+    {
+        Direction.STRICTER: "stricter",
+        Direction.LAXER: "less strict",
+        Direction.NEITHER: "equally strict",
+    }
+)
 _EFFECTS = (
-    (ObjectEffect.MUTATED, "resource", "mutated otherwise"),
-    (ObjectEffect.GENERATED, "generated object", "otherwise"),
-    (ObjectEffect.PATCHED, "existing object", "patched otherwise"),
+    (ObjectEffect.MUTATED, "resource", "mutated differently"),
+    (ObjectEffect.GENERATED, "object", "generated differently"),
+    (ObjectEffect.PATCHED, "existing object", "patched differently"),
 )
 
 
@@ -372,8 +380,8 @@ def _facts(one: RunComparison) -> Iterator[Fact]:
     shown = "" if one.applied else "nothing was compared"
     yield Fact("notApplied", int(not one.applied), shown)
     verdicts = sum(seen.verdicts.values())
-    ways = [f"{seen.verdicts[way]} {way.value}" for way in Direction if seen.verdicts.get(way)]
-    text = f"{counted(verdicts, 'verdict')} otherwise ({', '.join(ways)})"
+    ways = [f"{seen.verdicts[way]} {_WAYS[way]}" for way in Direction if seen.verdicts.get(way)]
+    text = f"{counted(verdicts, 'result')} changed ({', '.join(ways)})"
     yield _differing("verdicts", verdicts, text)
     for effect, noun, words in _EFFECTS:
         number = seen.objects[effect]
@@ -381,7 +389,7 @@ def _facts(one: RunComparison) -> Iterator[Fact]:
     if one.applied:
         yield from _compared(one)
     uncompared = sum(1 for _ in one.uncompared()) if one.applied else 0
-    text = f"{counted(uncompared, 'rule')} looked at nothing in either set"
+    text = f"{counted(uncompared, 'rule')} not compared"
     yield informing("uncomparedRules", uncompared, text)
     yield Fact("resources", one.new.resource_count, _resources(one) if one.applied else "")
     yield Fact("unmatched", len(seen.unmatched), "")
@@ -399,13 +407,13 @@ def _compared(one: RunComparison) -> Iterator[Fact]:
     if not (seen.same or seen.total):
         yield Fact("nothingCompared", 1, "no rule of either set matched", RunVerdict.NOTHING)
         return
-    text = f"{counted(seen.same, 'result')} the same in both" if seen.same else ""
+    text = f"{counted(seen.same, 'result')} unchanged" if seen.same else ""
     yield Fact("same", seen.same, text, RunVerdict.PASSED if seen.total else RunVerdict.SAME)
-    text = f"{seen.reworded} of them in other words (--messages)"
+    text = f"{seen.reworded} of them with a different message (--messages)"
     yield informing("reworded", seen.reworded, text)
 
 
 def _resources(one: RunComparison) -> str:
     number = len(one.seen.unmatched)
-    unmatched = f", {number} matched by no rule of either set" if number else ""
+    unmatched = f" ({number} unmatched)" if number else ""
     return f"{counted(one.new.resource_count, 'resource')}{unmatched}"

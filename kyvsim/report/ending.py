@@ -52,7 +52,7 @@ def informing(key: str, number: int, text: str) -> Fact:
 
 def left_out_fact(number: int) -> Fact:
     """Return how much was left out of folders, being neither policies nor manifests."""
-    return informing("leftOut", number, f"{counted(number, 'document')} left out (--show-ignored)")
+    return informing("leftOut", number, f"{counted(number, 'document')} ignored (--show-ignored)")
 
 
 def weighing(key: str, number: int, text: str, verdict: RunVerdict = RunVerdict.FAILED) -> Fact:
@@ -147,7 +147,7 @@ def _facts(run: Run) -> Iterator[Fact]:
     summary = run.result_counts.summary().less(known)
     remarks = run.all_diagnostics()
     yield error_fact(remarks)
-    yield Fact("notApplied", int(not run.applied), "" if run.applied else "nothing was applied")
+    yield Fact("notApplied", int(not run.applied), "" if run.applied else "nothing was evaluated")
     results = counted(sum(run.result_counts.summary()), "result")
     lenient = _below(run)
     failed = summary.failed - lenient
@@ -155,7 +155,7 @@ def _facts(run: Run) -> Iterator[Fact]:
     if run.terms.fail_on:
         text = f"{lenient} of {results} failed below --fail-on {run.terms.fail_on}"
         yield informing("belowFailOn", lenient, text)
-    yield weighing("errors", summary.errors, f"{summary.errors} of {results} ended in an error")
+    yield weighing("errors", summary.errors, f"{summary.errors} of {results} ended in error")
     yield _idempotence(run)
     yield _warned(run, summary)
     yield from _of_baseline(run)
@@ -163,7 +163,7 @@ def _facts(run: Run) -> Iterator[Fact]:
         yield from _checked(run, summary)
     yield Fact("resources", run.resource_count, _resources(run) if run.applied else "")
     yield Fact("unmatched", run.result_counts.unmatched, "")
-    unchecked = f"{counted(run.result_counts.unchecked, 'check')} could not be made in full"
+    unchecked = f"{counted(run.result_counts.unchecked, 'check')} incomplete"
     yield informing("unchecked", run.result_counts.unchecked, unchecked)
     yield left_out_fact(len(frozenset(run.left_out)))
     yield warning_fact(remarks)
@@ -192,7 +192,7 @@ def _idempotence(run: Run) -> Fact:
     """Return how many mutations change an object again, and that none does where it was asked."""
     unstable = run.result_counts.unstable
     if run.checks_idempotence and not unstable:
-        return Fact("notIdempotent", 0, "no mutation changes an object again")
+        return Fact("notIdempotent", 0, "all mutations are idempotent")
     text = f"{counted(unstable, 'mutation')} not idempotent"
     return weighing("notIdempotent", unstable, text)
 
@@ -202,16 +202,16 @@ def _of_baseline(run: Run) -> Iterator[Fact]:
     if run.result_counts.met is None:
         return
     covered = run.result_counts.covered
-    yield informing("inBaseline", covered, f"{counted(covered, 'failure')} covered by the baseline")
+    yield informing("inBaseline", covered, f"{counted(covered, 'failure')} in the baseline")
     rest = run.rest()
     if rest is not None:
         aside = sum(rest.aside.values())
-        text = f"{counted(aside, 'failure')} of the baseline not looked at"
+        text = f"{counted(aside, 'failure')} of the baseline not evaluated"
         yield informing("baselineNotLookedAt", aside, text)
 
 
 def _warned(run: Run, summary: Summary) -> Fact:
-    text = f"{counted(summary.warned, 'result')} only warned" if summary.warned else ""
+    text = f"{counted(summary.warned, 'result')} with status warn" if summary.warned else ""
     heavy = summary.warned and run.terms.warn_exit_code
     return Fact("warned", summary.warned, text, RunVerdict.WARNED if heavy else RunVerdict.PASSED)
 
@@ -231,7 +231,5 @@ def _checked(run: Run, summary: Summary) -> Iterator[Fact]:
 
 
 def _resources(run: Run) -> str:
-    unmatched = (
-        f", {run.result_counts.unmatched} matched by no rule" if run.result_counts.unmatched else ""
-    )
+    unmatched = f" ({run.result_counts.unmatched} unmatched)" if run.result_counts.unmatched else ""
     return f"{counted(run.resource_count, 'resource')}{unmatched}"

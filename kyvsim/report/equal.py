@@ -129,7 +129,7 @@ def _account_lines(name: str, account: Account, one: Counterexample) -> Iterator
         rule = rule_title(said.policy, said.rule)
         yield f"  {name}  {said.status.upper():<5}  {safe_line(rule)}: {safe_line(said.message)}"
     if not shown:
-        yield f"  {name}  no rule is about it"
+        yield f"  {name}  no rule matches"
     if account.deleted:
         yield f"  {name}  would delete it"
     for mark, line in effects(account, one):
@@ -245,7 +245,7 @@ def targets_stream(examples: Examples) -> Iterator[str]:
     """Yield a document for each object that has to be there for the examples."""
     for number, one in enumerate(examples.targets):
         yield "---\n" if number else ""
-        yield f"# there for rules that change existing objects\n{to_yaml(one)}"
+        yield f"# existing object for rules that mutate existing objects\n{to_yaml(one)}"
 
 
 def _document(one: ExampleObject) -> str:

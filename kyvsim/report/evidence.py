@@ -31,12 +31,12 @@ def headline(evidence: Evidence) -> str:
     """Return the answer, with how many cases it is on."""
     answer = evidence.answer.value
     if evidence.answer is Answer.EQUAL and any(one.limit in _UNSEEN for one in evidence.limited):
-        answer = "equal on objects that an API server would take"
+        answer = "equal for objects that an API server accepts"
     if evidence.answer is Answer.EQUAL and any(one.limit in _NAMED for one in evidence.limited):
-        answer += ", where the conditions of the conversion hold"
+        answer += ", if the conditions of the conversion hold"
     if evidence.identical:
         return f"{answer}: old and new are identical"
-    given = f", {evidence.given} of them given" if evidence.given else ""
+    given = f", {evidence.given} of them from manifests" if evidence.given else ""
     return f"{answer}: {counted(evidence.cases, 'case')}{given}, {evidence.denied} denied"
 
 
@@ -50,7 +50,7 @@ def reported_limits(evidence: Evidence) -> Iterator[Counterexample]:
 def reached(side: SideReached) -> str:
     """Return what the cases reached of one set of policies."""
     outcomes = f"{side.ratio.reached} of {side.ratio.total} outcomes reached"
-    return f"{', '.join(side.policies)}: did something in {counted(side.acted, 'case')}, {outcomes}"
+    return f"{', '.join(side.policies)}: acted in {counted(side.acted, 'case')}, {outcomes}"
 
 
 def unreached(point: Point) -> str:
@@ -61,7 +61,7 @@ def unreached(point: Point) -> str:
 
 def example_title(one: Counterexample) -> str:
     """Return what differs, and at what."""
-    given = " (found in an object that was given)" if one.given else ""
+    given = " (in a given manifest)" if one.given else ""
     return f"{one.difference.value} on {one.operation}{given}"
 
 
@@ -69,9 +69,9 @@ def example_objects(one: Counterexample) -> Iterator[tuple[str, list[str]]]:
     """Yield the object of a case, called "", and what else belongs to it: names, lines of YAML."""
     yield "", compact_lines(one.object)
     for name, value in (
-        ("as it was before", one.old_object),
-        ("sent by", one.user),
-        ("labels of the Namespace", one.namespace_labels),
+        ("old object", one.old_object),
+        ("user", one.user),
+        ("namespace labels", one.namespace_labels),
     ):
         if value:
             yield name, compact_lines(value)
@@ -97,7 +97,7 @@ def effects(account: Account, one: Counterexample) -> tuple[Marked, ...]:
 def without_effect(account: Account, one: Counterexample) -> str:
     """Return what one side leaves undone, where that is what differs, "" if it does something."""
     if one.difference in _CHANGES and account.object is None:
-        return "leaves the object as it is"
+        return "does not change the object"
     if one.difference is DifferenceKind.GENERATED and not account.generated:
         return "generates nothing"
     return ""

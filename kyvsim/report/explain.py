@@ -11,6 +11,7 @@ from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step, S
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import place_json
 from kyvsim.report.explain_words import (
+    SHOWN_WORDS,
     ExplainedRule,
     StepPage,
     answer_word,
@@ -37,10 +38,10 @@ LOOKS: Mapping[str, str] = MappingProxyType(
     {
         "yes": "pass",
         "no": "fail",
-        "unconcerned": "dim",
-        "silent": "dim",
+        "no match": "dim",
+        "no result": "dim",
         "met": "pass",
-        "not asked": "warn",
+        "not run": "warn",
     }
 )
 """Looks of words for verdicts and answers that are not their own."""
@@ -74,7 +75,7 @@ def _object(found: ObjectExplanation, paint: Paint, width: int) -> Iterator[str]
         else:
             others.append(rule)
     if others:
-        yield f"\n  {paint('title', 'Rules that are not about it')}\n"
+        yield f"\n  {paint('title', 'Rules that do not match')}\n"
     for rule in others:
         yield from _unconcerned(rule, found, paint, width)
     yield "\n"
@@ -85,6 +86,7 @@ def _rule(
 ) -> Iterator[str]:
     """Yield a rule: its verdict, what decided it, and the tree of its steps."""
     word = verdict_word(rule)
+    word = SHOWN_WORDS.get(word, word)
     yield "\n"
     yield from _heading(rule, word, paint, width)
     for result in rule.results:
@@ -99,7 +101,7 @@ def _rule(
     for label, place in (("policy   ", decided.place), ("manifest ", decided.seen_at)):
         if place is not None:
             yield f"{' ' * 9}{paint('dim', label)}{paint('place', safe_line(str(place)))}\n"
-    for steps, head in ((rule.steps, "policy  object"), (rule.before, "as it was before")):
+    for steps, head in ((rule.steps, "policy  object"), (rule.before, "on the old object")):
         if steps:
             yield f"\n    {paint('dim', head)}\n"
         for step in steps:
@@ -268,7 +270,7 @@ class ObjectPart(NamedTuple):
     place: Location | None
     applied: tuple[ExplainedRule, ...]
     others: tuple[ExplainedRule, ...]
-    """Rules that are not about it."""
+    """Rules that do not match."""
 
 
 def render_html(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[str]:

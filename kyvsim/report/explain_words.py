@@ -25,6 +25,11 @@ _LONGEST = 160
 _COMPARED = frozenset({StepKind.SIDE, StepKind.FINDING, StepKind.EXPRESSION})
 """Steps that say what the one around them looked at."""
 _WORDLESS = frozenset({StepKind.MATCH, StepKind.EXCLUDE, StepKind.CONDITIONS, StepKind.BODY})
+_UNLABELED = frozenset({StepKind.INDEX, StepKind.PATTERN, StepKind.CRITERION, StepKind.EXPRESSION})
+SHOWN_WORDS: Mapping[str, str] = MappingProxyType(
+    {"silent": "no result", "unconcerned": "no match", StepKind.UNASKED.value: "not run"}
+)
+"""What texts and pages show in place of words of the JSON document."""
 
 
 class StepPage(NamedTuple):
@@ -78,7 +83,7 @@ def value_text(data: object) -> str:
 
 
 def sentence(step: Step) -> str:
-    """Return what a step asked and found, on one line."""
+    """Return what a step evaluated and found, on one line."""
     return " ".join(_parts(step))
 
 
@@ -93,7 +98,7 @@ def _parts(step: Step) -> Iterator[str]:
         yield f"{step.kind.value} {step.name}".strip()
     else:
         label = "" if step.kind in _WORDLESS or step.kind is StepKind.FILTER else step.kind.value
-        if step.kind in {StepKind.PATTERN, StepKind.CRITERION, StepKind.EXPRESSION}:
+        if step.kind in _UNLABELED:
             label = ""
         yield " ".join(filter(None, (label, step.name)))
         if step.text:
@@ -107,13 +112,14 @@ def _parts(step: Step) -> Iterator[str]:
 
 
 def _compared(step: Step) -> Iterator[str]:
-    """Yield what was wanted and found, where neither the answer nor the steps inside say it."""
+    """Yield what was expected and found, where neither the answer nor the steps inside say it."""
     if step.kind in {StepKind.EXPRESSION, StepKind.VARIABLE}:
         if step.found is not None and step.answer is None:
             yield f"found {value_text(step.found.data)}"
     elif not step.steps:
         if step.wanted is not None:
-            yield f"wanted {value_text(step.wanted.data)}"
+            comma = "" if step.found is None else ","
+            yield f"expected {value_text(step.wanted.data)}{comma}"
         if step.found is not None:
             yield f"found {value_text(step.found.data)}"
 
@@ -122,7 +128,7 @@ def decision(rule: RuleExplanation, found: ObjectExplanation) -> DecisionText:
     """Return what decided how a rule ended, with the nearest places that are known."""
     way = deciding(rule.steps)
     if not way:
-        return DecisionText("nothing was asked", rule.place, _whole(found))
+        return DecisionText("no step was evaluated", rule.place, _whole(found))
     last = way[-1]
     names = [one.name for one in way if one.name and one.kind is not StepKind.BODY]
     named = last._replace(name=" / ".join(names)) if names else last
@@ -182,14 +188,14 @@ class ExplainedRule(NamedTuple):
 
 
 def explained_rule(rule: RuleExplanation, found: ObjectExplanation) -> ExplainedRule:
-    """Return what a page says of a rule of an object."""
+    """Return a rule of an object as pages show it."""
     word = verdict_word(rule)
     way = deciding(rule.steps)
     texts = (text for one in rule.results for text in (one.message or one.own, one.note) if text)
     return ExplainedRule(
         rule=rule,
         name=rule_name(rule),
-        word=word,
+        word=SHOWN_WORDS.get(word, word),
         looks=_LOOKS.get(word, ""),
         messages=tuple(texts),
         decided=decision(rule, found),

@@ -105,7 +105,7 @@ def _causes(step: Step, around: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, 
         every = alternatives(evaluated)
         chosen = nearest(every)
         if chosen is not None and len(every) > 1:
-            start = f"nearest of {counted(len(every), 'alternative')}, {chosen.name}: "
+            start = f"closest of {counted(len(every), 'alternative')}, {chosen.name}: "
             yield (step, *deciding((chosen,))), start
 
 
@@ -139,8 +139,8 @@ def _words(step: Step) -> str:
     if step.answer is RuleStatus.ERROR:
         return step.note
     if step.kind is StepKind.PATTERN:
-        # What a part of a pattern wanted and found.
-        expected = f"wanted {value_text(step.wanted.data)}" if step.wanted else step.note
+        # What a part of a pattern expected, and what was found.
+        expected = f"expected {value_text(step.wanted.data)}" if step.wanted else step.note
         if step.found is None:
             return f"no `{step.name}`; {expected}" if expected else f"no `{step.name}`"
         return f"found {value_text(step.found.data)}; {expected}"

@@ -178,7 +178,7 @@ def _migrate_text_policy(conversion: Conversion, checked: str) -> Iterator[str]:
         )
     for made in conversion.made:
         data = made.data
-        why = f" (`{made.wanted}` is no name for a policy)" if made.wanted else ""
+        why = f" (`{made.wanted}` is not a valid policy name)" if made.wanted else ""
         yield f"  -> {safe_line(str(data['kind']))} {safe_line(data['metadata']['name'] + why)}\n"
 
 

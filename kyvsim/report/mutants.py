@@ -15,13 +15,13 @@ from kyvsim.report.style import counted, safe_line
 
 _WORDS: Mapping[DifferenceKind, str] = MappingProxyType(
     {
-        DifferenceKind.DENIAL_LOST: "the policy denies this, the changed one does not",
-        DifferenceKind.DENIAL_GAINED: "the changed policy denies this, the policy does not",
-        DifferenceKind.ENFORCEMENT_LOST: "the policy refuses this, the changed one reports it",
-        DifferenceKind.ENFORCEMENT_GAINED: "the changed policy refuses this, the policy reports it",
-        DifferenceKind.OBJECT: "the changed policy makes another object of this",
-        DifferenceKind.GENERATED: "the changed policy generates something else for this",
-        DifferenceKind.DELETION: "only one of both would delete this",
+        DifferenceKind.DENIAL_LOST: "the policy denies this, the mutant does not",
+        DifferenceKind.DENIAL_GAINED: "the mutant denies this, the policy does not",
+        DifferenceKind.ENFORCEMENT_LOST: "the policy denies this, the mutant only reports it",
+        DifferenceKind.ENFORCEMENT_GAINED: "the mutant denies this, the policy only reports it",
+        DifferenceKind.OBJECT: "the mutant changes this object differently",
+        DifferenceKind.GENERATED: "the mutant generates different objects for this",
+        DifferenceKind.DELETION: "only one of the two would delete this",
     }
 )
 
@@ -43,11 +43,11 @@ def score_line(mutants: Mutants) -> str:
     """Return how many mutants were noticed, and what does not count."""
     ratio = mutants.score
     if ratio.total:
-        shown = f"{ratio.percent}% ({ratio.reached} of {ratio.total}) noticed by tests"
+        shown = f"{ratio.percent}% ({ratio.reached} of {ratio.total}) detected by tests"
     else:
-        shown = "there is nothing to notice"
-    same = f", {mutants.same} that mean the same" if mutants.same else ""
-    untried = f", {mutants.untried} not tried: the time was over" if mutants.untried else ""
+        shown = "no mutants"
+    same = f", {mutants.same} equivalent" if mutants.same else ""
+    untried = f", {mutants.untried} not tried (time limit)" if mutants.untried else ""
     return f"mutants: {shown}{same}{untried}"
 
 
@@ -57,7 +57,7 @@ def change_text(hole: SurvivingMutant) -> str:
     if now:
         return f"{hole.kind}: `{was}` became `{now}`"
     kind = "" if hole.kind == "left out" else f"{hole.kind}: "
-    return f"{kind}`{was}` left out"
+    return f"{kind}`{was}` removed"
 
 
 def _cut(text: str) -> str:
@@ -67,12 +67,10 @@ def _cut(text: str) -> str:
 def advice_lines(hole: SurvivingMutant) -> Iterator[str]:
     """Yield what a test would have to try, as far as it is known."""
     if hole.example is None:
-        why = (
-            "no object was found" if hole.looked_for else "there was no time to look for an object"
-        )
-        yield f"no test notices; {why} that shows a difference"
+        why = "no object was found" if hole.looked_for else "there was no time to find an object"
+        yield f"no test detects this; {why} that shows a difference"
         return
-    yield f"no test notices; {_WORDS[hole.example.difference]}{_request(hole.example)}:"
+    yield f"no test detects this; {_WORDS[hole.example.difference]}{_request(hole.example)}:"
     for name, some in example_objects(hole.example):
         if name:
             yield f"{name}:"
@@ -86,7 +84,7 @@ def _request(example: Counterexample) -> str:
 
 def holes_text(mutants: Mutants) -> str:
     """Return how many changes no test notices."""
-    return f"{counted(len(mutants.holes), 'mutant')} not noticed"
+    return f"{counted(len(mutants.holes), 'mutant')} not detected"
 
 
 # What tests notice of changed policies as data, for programs.

@@ -62,7 +62,7 @@ def _begin(run: Run, options: RenderOptions, *, form: _Form) -> StreamingDocumen
     def tail(lists: Lists) -> Iterator[str]:
         kept = [*lists.get(_HELD, ())]
         if kept:
-            options.say(f"no exception can be for {len(kept)} of the failures (first: {kept[0]})")
+            options.say(f"no exception can exempt {len(kept)} of the failures (first: {kept[0]})")
         yield form.tail
 
     return StreamingDocument(

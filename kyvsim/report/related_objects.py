@@ -119,13 +119,13 @@ class DeferredOutput:
         if self._size > _HOLD_LIMIT:
             needs = (one for one in self._held if isinstance(one, PendingReference))
             self._late += [one for one in needs if not self._references.met_by(one)]
-            yield from self._rest("see the end")
+            yield from self._rest("see the end of the output")
 
     def end(self, paint: Paint) -> Iterator[str]:
         """Yield what has waited, and the references that were still pending when a wait ended."""
         yield from self._rest(None)
         if self._late:
-            yield paint("title", "Injected references that stood open above") + "\n"
+            yield paint("title", "Injected references that were unresolved above") + "\n"
             yield from (self._render(one, self._references.met_by(one), True) for one in self._late)
             yield "\n"
 
@@ -206,7 +206,7 @@ def _time(time: datetime) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-# Objects that are generated more than once, gathered while responses stream by.
+# Objects generated more than once, gathered while responses stream by.
 
 _SHOWN = 3
 _OWN_LABELS = "generate.kyverno.io/"
@@ -281,7 +281,7 @@ def collision_lines(collisions: Collisions, paint: Paint) -> Iterator[str]:
     """Yield the lines about collisions in the text view; none where there are none."""
     lines = [_line(one, paint) for one in collisions.found()]
     if lines:
-        yield paint("title", "Objects that are generated more than once") + "\n"
+        yield paint("title", "Objects generated more than once") + "\n"
         yield from lines
         yield "\n"
 

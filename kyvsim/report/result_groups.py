@@ -309,11 +309,11 @@ class ResultGroups:
         others = [one for one in self._others.values() if one.count]
         if not groups and not others:
             return
-        yield f"{self._layout.paint('title', 'The same again')}\n"
+        yield f"{self._layout.paint('title', 'Same findings on more objects')}\n"
         for group in groups:
-            yield from self._group(group, "the same for")
+            yield from self._group(group, "same finding on")
         for group in others:
-            yield from self._group(group, "in other words for")
+            yield from self._group(group, "with a different message on")
         yield "\n"
 
     def _group(self, group: _ResultGroup, how: str) -> Iterator[str]:
@@ -331,11 +331,11 @@ class ResultGroups:
 
     def sizes(self) -> Iterator[str]:
         """Yield how many objects were changed and created."""
-        counts = ((self.edited, "edited"), (self.created, "new"))
+        counts = ((self.edited, "mutated"), (self.created, "generated"))
         sizes = ", ".join(f"{number} {what}" for number, what in counts if number)
         if sizes:
             them = "it" if self.edited + self.created == 1 else "them"
-            end = f"{sizes} (--show objects has {them} whole)"
+            end = f"{sizes} (--show objects prints {them})"
             yield f"{self._layout.paint('title', 'objects')}: {end}\n"
 
 

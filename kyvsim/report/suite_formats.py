@@ -177,7 +177,7 @@ def _mutant_suite(score: str, holes: Sequence[HoleCase]) -> Iterator[str]:
     for one in holes:
         name = f"{one.place}: {one.title}"
         yield f"    <testcase{attributes({'classname': one.policy, 'name': name})}>\n"
-        yield f"      <skipped{attributes({'message': 'no test notices'})}/>\n"
+        yield f"      <skipped{attributes({'message': 'no test detects this'})}/>\n"
         yield f"      <system-out>{escaped(one.advice)}</system-out>\n    </testcase>\n"
     yield "  </testsuite>\n"
 
@@ -221,7 +221,7 @@ def render_tap(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     rows_end = len(wrong) + tally_of(outcome).total
     count = rows_end + len(holes)
     yield "TAP version 13\n"
-    yield f"1..{count}\n" if count else "1..0 # SKIP there are no rows\n"
+    yield f"1..{count}\n" if count else "1..0 # SKIP no rows\n"
     for number, one in enumerate(wrong, 1):
         details = _details(f"{one.code}: {one.message}", one.location)
         yield _point(number, "inputs", passed=False) + details
@@ -230,7 +230,7 @@ def render_tap(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
         yield _row_point(number, file, row)
     for number, hole in enumerate(holes, rows_end + 1):
         point = _point(number, f"mutant of {hole.policy}: {hole.title}", passed=False).rstrip()
-        yield f"{point} # TODO no test notices\n" + _details(hole.advice, hole.place)
+        yield f"{point} # TODO no test detects this\n" + _details(hole.advice, hole.place)
     if outcome.mutants is not None:
         yield f"# {safe_line(score_of(outcome.mutants))}\n"
 

@@ -88,7 +88,7 @@ def suite_ending(outcome: SuiteOutcome) -> RunEnding:
 
 def _facts(outcome: SuiteOutcome) -> Iterator[Fact]:
     missed = outcome.not_updated
-    text = f"{counted(missed, 'file')} of expected objects not updated"
+    text = f"{counted(missed, 'expected file')} not updated"
     yield weighing("notUpdated", missed, text, RunVerdict.INCOMPLETE)
     tally = tally_of(outcome)
     rows = counted(tally.total, "row")
@@ -114,7 +114,7 @@ def _mutant_facts(outcome: SuiteOutcome) -> Iterator[Fact]:
     # What was not tried may not be noticed.
     noticed, total = mutants.noticed, mutants.score.total + mutants.untried
     missed = bool(expected) and (not total or 100 * noticed < expected * total)
-    yield weighing("scoreTooLow", int(missed), f"score is below {expected}%")
+    yield weighing("scoreTooLow", int(missed), f"mutation score is below {expected}%")
     yield informing("notNoticed", len(mutants.holes), holes_text(mutants))
     text = f"{counted(mutants.untried, 'mutant')} not tried"
     yield informing("notTried", mutants.untried, text)

@@ -33,10 +33,10 @@ from kyvsim.report.style import (
     safe_text,
 )
 
-# The parts of the text view that speak: a resource's heading, its verdicts, its references.
+# The parts of the text view: a resource's heading, its verdicts, its references.
 
-OPTIONAL = "nothing here creates it, but it is optional"
-UNRESOLVED = "warning: nothing here creates it"
+OPTIONAL = "optional, and no input creates it"
+UNRESOLVED = "warning: no input creates it"
 """The text for an injected reference that leads nowhere."""
 _INDENT = " " * 9
 
@@ -44,7 +44,7 @@ _INDENT = " " * 9
 def header(run: Run) -> str:
     """Return the line that says how much is applied to how much."""
     if not run.applied:
-        return "Nothing is applied: a file that every verdict depends on was refused"
+        return "Nothing was evaluated: a file that all results depend on was rejected"
     exceptions = f" with {counted(run.exception_count, 'exception')}" if run.exception_count else ""
     rules = counted(run.rule_count, "policy rule")
     return f"Applying {rules} to {counted(run.resource_count, 'resource')}{exceptions}"

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.simulation import Hazard, HazardLevel, Simulation, TimelineEvent
-from kyvsim.report.explain_words import ExplainedRule, explained_rule
+from kyvsim.report.explain_words import SHOWN_WORDS, ExplainedRule, explained_rule
 from kyvsim.report.object_text import to_yaml
 from kyvsim.report.page import page
 from kyvsim.report.timeline_chart import (
@@ -165,8 +165,12 @@ class _Inquiry(NamedTuple):
 
 def _inquiry(one: RenderedInquiry) -> _Inquiry:
     rules = (*one.applied, *one.others)
-    shown = (explained_rule(rule, one.found)._replace(word=ending_word(rule)) for rule in rules)
-    return _Inquiry(one.heading, one.notes, tuple(shown))
+    words = [ending_word(rule) for rule in rules]
+    shown = tuple(
+        explained_rule(rule, one.found)._replace(word=SHOWN_WORDS.get(word, word))
+        for rule, word in zip(rules, words, strict=True)
+    )
+    return _Inquiry(one.heading, one.notes, shown)
 
 
 def _versions(simulation: Simulation) -> dict[ObjectKey, list[TimelineEvent]]:

@@ -73,7 +73,7 @@ def _shown_attempts(
         shown.add(failed[0].number)
         shorter[first.number] = first._replace(failure_reasons=())
     if last is not first and last.failure_reasons == first.failure_reasons:
-        message = f"{last.message}: fails alike"
+        message = f"{last.message}: fails again"
         shorter[last.number] = last._replace(message=message, failure_reasons=())
     return shown
 
@@ -206,7 +206,7 @@ def summary_parts(simulation: Simulation) -> list[str]:
     listed = f" ({', '.join(levels)})" if levels else ""
     parts.append(f"{counted(counts['hazards'], 'hazard')}{listed}")
     if simulation.cut:
-        parts.append(f"stopped at {simulation.cut.reason} before its end")
+        parts.append(f"aborted at {simulation.cut.reason}")
     if simulation.expectations:
         parts.append(
             f"{counts['met']} of {counted(len(simulation.expectations), 'expectation')} met"
@@ -351,13 +351,9 @@ def _short(value: Json) -> str:
 
 def orders_text(found: Interleavings) -> str:
     """Return how many orders were tried, and in how many ways they end."""
-    extent = (
-        f"all with up to {found.most_changes} changes of order"
-        if found.complete
-        else "there are more"
-    )
+    extent = f"all with up to {found.most_changes} reorderings" if found.complete else "more exist"
     ways = counted(len(found.endings), "ending")
-    return f"{counted(found.runs, 'order')} of steps tried ({extent}): {ways}"
+    return f"{counted(found.runs, 'interleaving')} tried ({extent}): {ways}"
 
 
 # How a simulation ended.
@@ -399,7 +395,7 @@ def runs_of(simulation: Simulation) -> list[Simulation]:
 def _facts(simulation: Simulation, least: str) -> Iterator[Fact]:
     runs = runs_of(simulation)
     cuts = [run.cut for run in runs if run.cut]
-    reached = f"stopped before its end, at {cuts[0].reason}" if cuts else ""
+    reached = f"aborted at {cuts[0].reason}" if cuts else ""
     yield weighing("cut", len(cuts), reached, RunVerdict.INCOMPLETE)
     yield from _expectations(runs)
     counting = _LEVELS[: _LEVELS.index(least) + 1] if least != NO_LEVEL else ()
@@ -423,7 +419,7 @@ def _others_text(others: Sequence[Hazard], counts: int) -> str:
         return counted(len(others), "further hazard")
     levels = [(level, sum(one.level == level for one in others)) for level in _LEVELS]
     if not any(number for level, number in levels if level == HazardLevel.ERROR.value):
-        return counted(len(others), "lesser hazard")
+        return counted(len(others), "hazard") + " below --fail-on"
     shown = ", ".join(f"{number} {level}" for level, number in levels if number)
     return f"{counted(len(others), 'hazard')} not counted ({shown})"
 
@@ -435,7 +431,7 @@ def _expectations(runs: list[Simulation]) -> Iterator[Fact]:
     expected = counted(len(usual), "expectation")
     yield weighing("unmet", unmet, f"{unmet} of {expected} not met")
     elsewhere = sum(any(not one.met for one in run.expectations) for run in runs[1:])
-    others = counted(elsewhere, "other order")
-    yield weighing("unmetElsewhere", elsewhere, f"expectations not met in {others} of steps")
+    others = counted(elsewhere, "other interleaving")
+    yield weighing("unmetElsewhere", elsewhere, f"expectations not met in {others}")
     if usual and not unmet:
         yield Fact("met", len(usual), f"{expected} met")

@@ -20,7 +20,7 @@ from kyvsim.model.simulation import (
 )
 from kyvsim.model.source import Location
 from kyvsim.report.explain import LOOKS, wrapped
-from kyvsim.report.explain_words import answer_word, decision, rule_name, verdict_word
+from kyvsim.report.explain_words import SHOWN_WORDS, answer_word, decision, rule_name, verdict_word
 from kyvsim.report.object_text import yaml_lines
 from kyvsim.report.results import title
 from kyvsim.report.style import MARK_STYLES, Paint, counted, painter, safe_line, safe_text
@@ -75,11 +75,11 @@ def rendered_inquiries(simulation: Simulation, *, every: bool) -> Iterator[Rende
     for one in simulation.inquiries:
         named = len(objects) > 1
         rules = one.explained.rules
-        notes = [f"no policy was asked: {one.unheard}"] if one.unheard else []
+        notes = [f"no policy was evaluated: {one.unheard}"] if one.unheard else []
         if not rules and not one.unheard:
-            notes.append("no policy acted yet" if one.waiting else "there was no policy")
+            notes.append("no policy was active yet" if one.waiting else "there were no policies")
         if one.waiting:
-            notes.append(f"there, and not acting yet: {', '.join(one.waiting)}")
+            notes.append(f"not active yet: {', '.join(one.waiting)}")
         rendered = RenderedInquiry(
             one,
             "  ".join(filter(None, (_heading(one), title(one.explained.response.trigger) * named))),
@@ -146,7 +146,7 @@ _WORD = 11
 def inquiry_pieces(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
     """Yield each time that policies were to be asked about the object, with their answers."""
     paint = painter(colours=options.colours)
-    yield f"\n{paint('title', f'why, of {safe_line(simulation.explained)}')}\n"
+    yield f"\n{paint('title', f'explanation of {safe_line(simulation.explained)}')}\n"
     for shown in rendered_inquiries(simulation, every=options.every):
         yield f"\n  {safe_line(shown.heading)}\n"
         for note in shown.notes:
@@ -155,14 +155,15 @@ def inquiry_pieces(simulation: Simulation, options: TimelineOptions) -> Iterator
             yield from _rule(rule, shown, paint, options.width)
     hidden = left_out(simulation, every=options.every)
     if hidden:
-        more = f"{counted(hidden, 'time')} more without an answer that is new (--all)"
+        more = f"{counted(hidden, 'more evaluation')} with the same results (--all)"
         yield f"\n  {paint('dim', more)}\n"
     if not simulation.inquiries:
-        yield "  no policy was to be asked about it\n"
+        yield "  no policy was evaluated for it\n"
 
 
 def _rule(rule: RuleExplanation, shown: RenderedInquiry, paint: Paint, width: int) -> Iterator[str]:
     word = ending_word(rule)
+    word = SHOWN_WORDS.get(word, word)
     yield f"    {paint(LOOKS.get(word, word), f'{word:<{_WORD}}')}  {safe_line(rule_name(rule))}\n"
     indent = " " * (4 + _WORD + 2)
     for text in dict.fromkeys(filter(None, (one.message or one.own for one in rule.results))):
@@ -228,9 +229,9 @@ def _orders(found: Interleavings, options: TimelineOptions) -> Iterator[str]:
     yield f"\n{orders_text(found)}\n"
     usual, *others = found.endings
     for ending in others:
-        changes = counted(ending.changes, "change")
-        orders = counted(ending.runs, "order")
-        yield f"\n{paint('title', f'otherwise in {orders}')}, the nearest with {changes} of order\n"
+        changes = counted(ending.changes, "reordering")
+        orders = counted(ending.runs, "interleaving")
+        yield f"\n{paint('title', f'different ending in {orders}')}, the closest with {changes}\n"
         for one in differences(usual.simulation, ending.simulation):
             yield from _difference(one, options)
         yield "\n"
@@ -244,7 +245,7 @@ def _comparison(
     paint = painter(colours=options.colours)
     yield f"\n{paint('title', f'compared with {safe_line(other.name)}')}\n"
     found = [*differences(simulation, other)]
-    for one in found or [EndDifference("alike", "both runs end alike")]:
+    for one in found or [EndDifference("alike", "both runs end in the same state")]:
         yield from _difference(one, options)
     rows = [*_changed_rows(simulation, other, options)]
     widths = [max((len(row[1][column]) for row in rows), default=0) for column in range(4)]

@@ -1,4 +1,4 @@
-// Editors, a link that holds them, and answers while somebody types.
+// Editors, a link that contains their text, and results while the user types.
 const LIMIT = 1 << 20; // characters of a link's texts
 const WAIT = 250; // milliseconds without a key before it is evaluated
 const texts = new Map(all("textarea").map((one) => [one.id, one]));
@@ -64,7 +64,7 @@ function say(text) {
   answer.replaceChildren(line);
 }
 
-// Where answers name a place in a text, they lead to it.
+// Positions in results link to the text.
 const PLACE = /^(policies|resources|values|exceptions)\.yaml(?::(\d+):(\d+))?/;
 function lead(from) {
   for (const one of all(".place", from)) {
@@ -88,7 +88,7 @@ function go(element) {
   text.scrollIntoView({ block: "nearest" });
 }
 
-// Which parts somebody has opened or closed: they stay so when the answer is renewed.
+// The parts that the user has opened or closed: they stay so when the result is updated.
 const nameOf = (one) => {
   const item = one.closest(".item");
   const inner = item ? all("details", item).indexOf(one) : 0;
@@ -140,7 +140,7 @@ async function evaluate() {
     else say(shown.error);
   } catch (error) {
     if (own !== asking || error.name === "AbortError") return;
-    say("there is no answer: has `kyvsim playground` ended?");
+    say("no answer from the server: is `kyvsim playground` still running?");
   }
   answer.classList.remove("old");
   state.textContent = "";
@@ -197,7 +197,7 @@ answer.addEventListener("click", (event) => {
   const fold = event.target.closest(".fold button");
   if (place) { event.preventDefault(); go(place); }
   if (link) {
-    event.preventDefault(); // the address holds what is typed
+    event.preventDefault(); // the address contains the input
     seen(document.getElementById(link.getAttribute("href").slice(1)));
   }
   if (fold) {
@@ -218,9 +218,9 @@ document.getElementById("link").addEventListener("click", async () => {
   history.replaceState(null, "", `#${await packed()}`);
   try {
     await navigator.clipboard.writeText(location.href);
-    state.textContent = "the link is copied";
+    state.textContent = "link copied";
   } catch {
-    state.textContent = "the link is the address of this page";
+    state.textContent = "copy the address of this page";
   }
 });
 
@@ -233,7 +233,7 @@ async function begin() {
       if (tabs.some((one) => one.dataset.view === found.view)) choose(found.view);
     } catch {
       fill({});
-      say("the link cannot be read: is all of it there?");
+      say("the link cannot be read: it may be incomplete");
       return;
     }
   }

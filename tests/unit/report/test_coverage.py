@@ -49,7 +49,7 @@ def rendered(name, coverage):
         ),
         (
             point(PointKind.CONDITION, TRUTH, (0, 0), 9, ("preconditions", 0)),
-            "rule `r`: `preconditions[0]` was never looked at",
+            "rule `r`: `preconditions[0]` was never evaluated",
         ),
         (
             point(PointKind.CONDITION, TRUTH, (0, 2), 9, ("preconditions", 0)),
@@ -156,6 +156,6 @@ def test_lcov_names_no_function_twice():
 
 def test_nothing_to_reach_is_a_whole_report():
     nothing = {"files": [], "summary": {"reached": 0, "total": 0, "percent": 0}}
-    assert rendered("text", NOTHING) == "coverage: there is nothing to reach\n"
+    assert rendered("text", NOTHING) == "coverage: nothing to cover\n"
     assert json.loads(rendered("json", NOTHING)) == nothing
     assert rendered("lcov", NOTHING) == ""

@@ -21,7 +21,7 @@ from kyvsim.report.style import RenderOptions, layout_of
 
 BAD = Diagnostic("KV001", Severity.ERROR, "bad", Location("a.yaml", 3, 5))
 WORSE = Diagnostic("KV006", Severity.ERROR, "worse " * 40, Location("b.yaml", 1, 1))
-NONE = "NOTHING CHECKED: no rule matched · 5 resources, 5 matched by no rule"
+NONE = "NOTHING CHECKED: no rule matched · 5 resources (5 unmatched)"
 ODD = Diagnostic("KV002", Severity.WARNING, "odd")
 LEFT_OUT = tuple(Diagnostic("KV020", Severity.WARNING, name) for name in "abcd")
 
@@ -74,14 +74,14 @@ def test_the_status_and_the_line_are_one_record(ending, summary, diagnostics, te
             (Summary(passed=3, skipped=1), (ODD,), 2),
             {"left_out": LEFT_OUT},
             (
-                "PASSED: 3 passed, 1 skipped · 5 resources, 2 matched by no rule · "
-                "4 documents left out (--show-ignored) · 1 warning"
+                "PASSED: 3 passed, 1 skipped · 5 resources (2 unmatched) · "
+                "4 documents ignored (--show-ignored) · 1 warning"
             ),
         ),
         (
             (Summary(3, 1, 0, 2),),
             {},
-            "FAILED: 1 of 6 results failed · 2 of 6 results ended in an error · 5 resources",
+            "FAILED: 1 of 6 results failed · 2 of 6 results ended in error · 5 resources",
         ),
         (
             (Summary(3, 1), (BAD, BAD, WORSE)),
@@ -91,7 +91,7 @@ def test_the_status_and_the_line_are_one_record(ending, summary, diagnostics, te
         (
             (Summary(), (BAD,)),
             {"applied": False},
-            "INCOMPLETE: 1 error in 1 input · nothing was applied",
+            "INCOMPLETE: 1 error in 1 input · nothing was evaluated",
         ),
         (
             (Summary(), (), 5),
@@ -103,12 +103,12 @@ def test_the_status_and_the_line_are_one_record(ending, summary, diagnostics, te
         (
             (Summary(passed=1),),
             {"unchecked": 2},
-            "PASSED: 1 passed · 5 resources · 2 checks could not be made in full",
+            "PASSED: 1 passed · 5 resources · 2 checks incomplete",
         ),
         (
             (Summary(passed=1, warned=2),),
             {"terms": ExitTerms(7)},
-            "WARNED: 2 results only warned · 1 passed · 5 resources",
+            "WARNED: 2 results with status warn · 1 passed · 5 resources",
         ),
     ],
 )
@@ -118,7 +118,7 @@ def test_the_line_says_why(ending, arguments, fields, line):
 
 def test_that_no_mutation_changes_an_object_again_is_said_where_it_was_asked(ending):
     summary = Summary(passed=1)
-    said = "no mutation changes an object again"
+    said = "all mutations are idempotent"
     assert said in ending_line(ending(summary, checks_idempotence=True))
     assert said not in ending_line(ending(summary))
     assert said not in ending_line(ending(summary, unstable=1, checks_idempotence=True))

@@ -57,8 +57,8 @@ def test_text_has_verdict_decision_and_both_places(explained):
     assert "FAIL   strict / check" in text
     assert "strict.yaml:7:5" in text
     assert "pod.yaml:4:2" in text
-    assert "Rules that are not about it" in text
-    assert 'wanted ["Job"] found "Pod"' in text
+    assert "Rules that do not match" in text
+    assert 'expected ["Job"], found "Pod"' in text
     assert "\x1b" not in text
 
 

@@ -254,5 +254,5 @@ def test_what_a_baseline_has_is_told_apart_and_weighs_less(menagerie):
 
 def test_nothing_to_tell_is_told(make):
     text = "".join(render_document(begin, make.run([]), RenderOptions()))
-    assert "Nothing to tell" in text
+    assert "No findings" in text
     assert "<h2>By rule</h2>" not in text

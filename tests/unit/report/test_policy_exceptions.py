@@ -148,9 +148,11 @@ def test_failures_without_exceptions_are_told(asked):
     nameless = {**named("Pod"), "metadata": {"generateName": "web-"}}
     _, text, said = asked(NATIVE, [named("Pod", "web")], "--generate-exceptions")
     assert text == ""
-    assert "for 1 of the failures (first: ValidatingAdmissionPolicy native, Pod shop/web)" in said
+    assert (
+        "exempt 1 of the failures (first: ValidatingAdmissionPolicy native, Pod shop/web)" in said
+    )
     policy = IN_CEL % ("ValidatingPolicy", "")
     as_json = ("--generate-exceptions", "--output-format", "json")
     _, text, said = asked(policy, [named("Pod"), nameless, nameless], *as_json)
     assert len(json.loads(text)["items"]) == 1
-    assert "no exception can be for 2 of the failures (first: ValidatingPolicy team" in said
+    assert "no exception can exempt 2 of the failures (first: ValidatingPolicy team" in said

@@ -44,7 +44,7 @@ def test_the_first_of_a_wording_is_told_and_others_are_counted():
     text, end = told([block("a", RED), block("b", RED), block("c", BLUE), block("d", RED)])
     assert text.count("FAIL  r\n") == 2
     assert "b.yaml" not in text
-    assert "the same for 2 more objects:\n" in end
+    assert "same finding on 2 more objects:\n" in end
     assert [name for name in "abcd" if f"{name}.yaml" in end] == ["b", "d"]
 
 
@@ -66,8 +66,8 @@ def test_few_wordings_and_few_examples_are_kept():
     blocks += [block(f"p{number}", ResultKey("r", "w3")) for number in range(300)]
     text, end = told(blocks)
     assert text.count("FAIL") == 10
-    assert "in other words for 290 more objects:" in end
-    assert "the same for 300 more objects:" in end
+    assert "with a different message on 290 more objects:" in end
+    assert "same finding on 300 more objects:" in end
     assert end.count(".yaml:1:1") == 10
     assert end.count("… 295 more objects (--show all)") == 1
 
@@ -115,8 +115,8 @@ def test_sizes_say_what_was_changed_and_created():
     made.add(
         ObjectBlock("a", "", [GroupedResult(ResultKey(""), RenderedResult("edit", "p"))], edited=1)
     )
-    assert "".join(made.sizes()) == "objects: 1 edited (--show objects has it whole)\n"
+    assert "".join(made.sizes()) == "objects: 1 mutated (--show objects prints it)\n"
     made.add(
         ObjectBlock("b", "", [GroupedResult(ResultKey(""), RenderedResult("new", "p"))], created=2)
     )
-    assert "".join(made.sizes()) == "objects: 1 edited, 2 new (--show objects has them whole)\n"
+    assert "".join(made.sizes()) == "objects: 1 mutated, 2 generated (--show objects prints them)\n"

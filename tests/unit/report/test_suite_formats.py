@@ -188,7 +188,7 @@ def test_tap_takes_no_directive_or_point_from_a_text():
     lines = text_of("tap", found).splitlines()
     assert lines[2] == "not ok 1 - m: p \\# TODO later\\\\ / r / v1/Pod/default/c"
     assert lines[-2:] == ['  details: "a\\nok 2 - b\\n  ..."', "  ..."]
-    assert text_of("tap", SuiteOutcome((), ())) == "TAP version 13\n1..0 # SKIP there are no rows\n"
+    assert text_of("tap", SuiteOutcome((), ())) == "TAP version 13\n1..0 # SKIP no rows\n"
 
 
 def test_github_has_a_command_for_each_failure_and_remark():
@@ -232,13 +232,13 @@ def test_junit_has_a_skipped_case_for_each_mutant_that_no_test_notices():
 def test_tap_has_a_point_to_do_for_each_mutant_that_no_test_notices():
     lines = text_of("tap", CHANGED).splitlines()
     assert lines[1] == "1..8"
-    point = "not ok 8 - mutant of p: constant: `1` became `2` # TODO no test notices"
+    point = "not ok 8 - mutant of p: constant: `1` became `2` # TODO no test detects this"
     assert point in lines
-    assert lines[-1] == "# mutants: 75.0% (3 of 4) noticed by tests"
+    assert lines[-1] == "# mutants: 75.0% (3 of 4) detected by tests"
 
 
 def test_page_shows_mutants_that_no_test_notices():
     page = text_of("html", CHANGED)
-    assert "What no test notices" in page
+    assert "Changes that no test detects" in page
     assert "<code>1</code> became <code>2</code>" in page
-    assert "What no test notices" not in text_of("html")
+    assert "Changes that no test detects" not in text_of("html")

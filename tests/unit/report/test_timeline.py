@@ -150,7 +150,10 @@ def test_of_attempts_that_fail_the_first_and_last_are_told():
     run = Simulation("s", told(work, attempt(1), attempt(2), last), ())
     shown = list(shown_events(run, every=False))
     assert [one.number for one in shown] == [0, 1, 3]
-    assert shown[-1].full_message == "attempt 3 of 5 for Pod web: fails alike; it is given up"
+    assert (
+        shown[-1].full_message
+        == "attempt 3 of 5 for Pod web: fails again; no more attempts are made"
+    )
 
 
 def test_an_attempt_that_succeeds_is_told_by_what_it_does():
@@ -520,8 +523,12 @@ def test_all_views_tell_both(both):
 
 def test_runs_that_are_alike_are_said_to_be():
     same = pair_run(pair_event(0), compared=pair_run(pair_event(0)))
-    assert "both runs end alike" in "".join(timeline_text.render_text(same, TimelineOptions()))
-    assert "Both runs end alike" in "".join(timeline_html.render(same, TimelineOptions()))
+    assert "both runs end in the same state" in "".join(
+        timeline_text.render_text(same, TimelineOptions())
+    )
+    assert "Both runs end in the same state" in "".join(
+        timeline_html.render(same, TimelineOptions())
+    )
 
 
 # What one end of a scenario has otherwise than another.
@@ -596,10 +603,8 @@ def test_expectations_and_hazards_are_compared():
 def test_the_extent_of_the_search_is_told():
     one = ScenarioEnding(ended(), 0, 3)
     whole = Interleavings(3, complete=True, most_changes=2, endings=(one,))
-    assert orders_text(whole) == (
-        "3 orders of steps tried (all with up to 2 changes of order): 1 ending"
-    )
-    assert "there are more" in orders_text(whole._replace(complete=False))
+    assert orders_text(whole) == ("3 interleavings tried (all with up to 2 reorderings): 1 ending")
+    assert "more exist" in orders_text(whole._replace(complete=False))
 
 
 @pytest.mark.parametrize(
@@ -618,4 +623,4 @@ def test_hazards_that_do_not_count_are_not_called_lesser_where_they_are_errors(l
     found = simulation_ending(Simulation("x", (), (), hazards), SimulationTerms(least=least))
     assert ending_line(found) == line
     none = simulation_ending(Simulation("x", (), (), hazards[1:]), SimulationTerms(least=least))
-    assert "2 lesser hazards" in ending_line(none)
+    assert "2 hazards below --fail-on" in ending_line(none)
