@@ -27,7 +27,7 @@ from kyvsim.yaml.text import normal_text
 
 # Resource files as blocks of bytes that are read when their turn comes: nobody holds the whole.
 
-_CHANGED = "the file has changed since it was cut"
+_CHANGED = "the file has changed since it was split"
 
 
 class Origin(NamedTuple):

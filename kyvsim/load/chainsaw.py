@@ -123,7 +123,7 @@ def bindings_in(data: Mapping[str, Json]) -> tuple[ChainsawBinding, ...]:
 def foreign_in(data: Mapping[str, Json]) -> str:
     """Return what a block wants that no simulated cluster has, "" for nothing."""
     if data.get("cluster"):
-        return f"the cluster `{data['cluster']}`, which is another one"
+        return f"the cluster `{data['cluster']}`, which is not the test's own"
     return foreign_language(text_field(data, "compiler"))
 
 
@@ -177,11 +177,11 @@ def read_configuration(file: str) -> tuple[ChainsawConfiguration | None, tuple[D
     if any(one.severity is Severity.ERROR for one in remarks):
         return None, remarks
     if len(documents) != 1:
-        text = f"one Configuration is wanted here, these are {len(documents)} documents"
+        text = f"expected one Configuration, found {len(documents)} documents"
         return None, (*remarks, Diagnostic("KV063", Severity.ERROR, text, Location(file)))
     kind = sniff(documents[0].data)
     if kind not in _KINDS:
-        text = f"a chainsaw Configuration is wanted here, this is `{kind}`"
+        text = f"expected a chainsaw Configuration, found `{kind}`"
         place = documents[0].locate(("kind",))
         return None, (*remarks, Diagnostic("KV063", Severity.ERROR, text, place))
     try:
@@ -239,7 +239,7 @@ def _unread(reading: ChainsawReading) -> Iterator[Diagnostic]:
     for path, holder in ((("spec",), spec), (("spec", "discovery"), spec.get("discovery", {}))):
         for name in _CHOOSING:
             if holder.get(name):
-                text = f"`{name}` is not read: all tests of the folders given run"
+                text = f"`{name}` is ignored: all tests in the given folders are run"
                 place = reading.document.locate((*path, name))
                 yield Diagnostic("KV064", Severity.WARNING, text, place)
 

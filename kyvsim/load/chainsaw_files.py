@@ -80,14 +80,14 @@ class ReachableFiles:
     def of_operation(self, name: str) -> Objects:
         """Return the objects of a `file`, which may be a pattern; raises UnreachableError."""
         if _SCHEME.match(name):
-            raise UnreachableError("files behind URLs are not fetched")
+            raise UnreachableError("URLs are not downloaded")
         path = place_of(self._folder, name)
         self.used.add(path)
         if not _WILD.search(name):
             self._check(path, self._project, "folder")
         if os.path.isdir(path):
             # upstream: chainsaw pkg/loaders/resource/load.go reads what a pattern matches as files.
-            return (), f"{path}: a folder is not read; use a pattern such as `{name}/*.yaml`"
+            return (), f"{path}: is a folder; use a pattern such as `{name}/*.yaml`"
         if os.path.exists(path) or not _WILD.search(name):
             return read_objects(path)
         found = [*self._matches(path, self._project)]
@@ -96,7 +96,7 @@ class ReachableFiles:
     def of_script(self, name: str) -> Objects:
         """Return the objects of a file or a folder that kubectl reads; raises UnreachableError."""
         if _SCHEME.match(name):
-            raise UnreachableError("files behind URLs are not fetched")
+            raise UnreachableError("URLs are not downloaded")
         path = self.key(name)
         if not os.path.isdir(path):
             return self._read_object_file(path)
@@ -125,7 +125,7 @@ class ReachableFiles:
             raise UnreachableError("not a regular file") from None
         found = decode(path, data) if data is not None else None
         if not isinstance(found, Source):
-            raise UnreachableError("not a text in UTF-8")
+            raise UnreachableError("not UTF-8")
         return found.text
 
     def parsed(self, text: str) -> Objects:
@@ -212,7 +212,7 @@ class ReachableFiles:
 
 def _require_small(path: str) -> None:
     if os.path.getsize(path) > _LARGEST:
-        raise UnreachableError(f"larger than {_LARGEST >> 20} MiB, the most that a script reads")
+        raise UnreachableError(f"larger than {_LARGEST >> 20} MiB, the limit for scripts")
 
 
 def _together(parts: list[Objects], path: str) -> Objects:

@@ -151,7 +151,7 @@ def read_configuration(files: ConfigurationFiles) -> Found:
         text = f"not used: {why}; name it with --config {file}, or pass --no-config"
         return None, (Diagnostic("KV058", Severity.ERROR, text, Location(file)),)
     if len(files.paths) > 1:
-        text = f"{files.paths[1]} has a table [{'.'.join(_TABLE)}] too: keep one of both"
+        text = f"{files.paths[1]} has a table [{'.'.join(_TABLE)}] too: keep one of the two"
         return None, (_unusable(text, Location(file)),)
     found, remarks = _from_toml(file) if file.endswith(".toml") else _from_yaml(file)
     return found and found._replace(named=files.named), remarks
@@ -162,7 +162,7 @@ def _from_yaml(file: str) -> Found:
     if any(one.severity is Severity.ERROR for one in remarks):
         return None, remarks
     if len(documents) != 1 or documents[0].data.__class__ is not dict:
-        return None, (_unusable("a configuration is one map", Location(file)),)
+        return None, (_unusable("a configuration must be one map", Location(file)),)
     return Configuration(file, documents[0].data, documents[0].locate), ()
 
 
@@ -267,7 +267,7 @@ def load_baseline(document: Document) -> tuple[Baseline | None, tuple[Diagnostic
         )
         if failure in entries:
             line = entries[failure].place.line
-            text = f"this failure stands in line {line} already: one entry has a `count`"
+            text = f"duplicate of the entry in line {line}: use one entry with a `count`"
             return None, (Diagnostic("KV092", Severity.ERROR, text, place),)
         entries[failure] = BaselineEntry(int(one.get("count", 1)), place)
     return Baseline(document.file, MappingProxyType(entries)), ()
@@ -277,10 +277,10 @@ def _otherwise(document: Document) -> str:
     """Return what a document is that is no baseline of this version, "" for one that is."""
     data = document.data
     if text_field(data, "kind") != KIND:
-        return f"a baseline is wanted here, and this is {what_it_is(document)}"
+        return f"expected a baseline, found {what_it_is(document)}"
     version = text_field(data, "apiVersion")
     if version == VERSION:
         return ""
     named = f"version `{version}`" if version else "no version"
-    way_out = "`kyvsim apply --write-baseline FILE` writes it anew"
-    return f"this baseline is of {named}, and kyvsim reads `{VERSION}`: {way_out}"
+    way_out = "`kyvsim apply --write-baseline FILE` rewrites it"
+    return f"this baseline has {named}, but kyvsim reads `{VERSION}`: {way_out}"

@@ -67,7 +67,7 @@ def reviewed(
     several = next((name for name in needed if holds_others(request[name])), None)
     if several:
         kind = request[several]["kind"]
-        text = f"a review is about one object: `request.{several}` is of kind {kind}"
+        text = f"a review must have one object, but `request.{several}` is of kind {kind}"
         return None, (_unusable(document, ("request", several), text),)
     placed = {**request, **{name: _placed(request, name) for name in _OBJECTS if request.get(name)}}
     own = document.within(("request", needed[0]), placed[needed[0]])
@@ -97,7 +97,7 @@ def _contradictions(request: Json, name: str) -> Iterator[tuple[Path, str]]:
     stated = request.get("kind")
     if stated and _texts(stated, "group", "version", "kind") != (group, version, kind):
         shown = _named(*_texts(stated, "group", "version", "kind"))
-        yield ("kind",), f"`request.kind` is `{shown}`, but {its_kind}, which is what counts here"
+        yield ("kind",), f"`request.kind` is `{shown}`, but {its_kind}, which is used"
     resource = request.get("resource")
     if resource and not request.get("subResource"):
         place, plural_name = _texts(resource, "group", "resource")
@@ -112,7 +112,7 @@ def _contradictions(request: Json, name: str) -> Iterator[tuple[Path, str]]:
         said, own = text_field(request, field), text_field(metadata(obj), field)
         if said and own and said != own:
             text = f"`request.{field}` is `{said}`, but `request.{name}` has the {field} `{own}`"
-            yield (field,), f"{text}: an API server refuses such a request"
+            yield (field,), f"{text}: an API server rejects such a request"
 
 
 def _texts(data: Json, *names: str) -> tuple[str, ...]:
@@ -190,11 +190,11 @@ def empty_file(place: str) -> Diagnostic:
 
 
 def _empty(place: str, is_folder: bool) -> Diagnostic:
-    text = "there is no document in this file"
+    text = "this file contains no document"
     if place == STDIN_NAME:
-        text = "standard input is empty: there is no document in it"
+        text = "standard input is empty: it contains no document"
     elif is_folder:
-        text = "there is no document in the files of this folder"
+        text = "the files in this folder contain no document"
     return Diagnostic("KV009", Severity.ERROR, text, Location(place))
 
 
@@ -308,13 +308,13 @@ def _parse_chunk(
             message = "text follows after the JSON value"
             yield Diagnostic("KV008", Severity.ERROR, message, place)
             return
-        message = "the document has ended before this line: what follows is not read"
+        message = "the document ends before this line: the rest is ignored"
         yield Diagnostic("KV008", Severity.ERROR, message, place)
     if first.data is not None:
         locate = PlaceFinder(source.name, chunk.excerpt())
         templated = templated_path(first.data) if helm_template(chunk.text) else None
         if templated is not None:
-            text = "a Helm template is read as it is written: pass what `helm template` prints"
+            text = "this is an unrendered Helm template: pass the output of `helm template`"
             yield Diagnostic("KV024", Severity.WARNING, text, locate(templated))
         yield Document(first.data, source.name, 0, locate, source.folder, line=locate.line)
 
@@ -323,10 +323,10 @@ def _lost(name: str, chunk: DocumentText) -> Diagnostic | None:
     place = Location(name, chunk.line, 1)
     if chunk.bad_separator:
         shown = chunk.bad_separator.strip()
-        text = f"bad document separator `{shown}`: nothing after it is read"
+        text = f"bad document separator `{shown}`: everything after it is ignored"
         return Diagnostic("KV007", Severity.ERROR, text, place)
     if chunk.hidden:
-        text = "a comment hides the document: lines end in CR or NEL here, write them with LF"
+        text = "a comment hides the document: its lines end with CR or NEL, use LF"
         return Diagnostic("KV044", Severity.ERROR, text, place)
     return None
 
@@ -335,7 +335,7 @@ def _malformed(name: str, chunk: DocumentText, error: YamlError) -> Diagnostic:
     line = error.line + chunk.line - 1 if error.line else 0
     place = Location(name, line, error.column)
     if helm_template(without_comments(chunk.text)):
-        text = "a Helm template is no YAML: pass what `helm template` prints"
+        text = "a Helm template is not YAML: pass the output of `helm template`"
         return Diagnostic("KV024", Severity.ERROR, text, place)
     text = wrong_text(chunk.text, error)
     return Diagnostic("KV006", Severity.ERROR, text, place)

@@ -66,7 +66,7 @@ def edits_of(text: str, changes: Iterable[TextChange]) -> tuple[Edit, ...]:
     pieces = sorted({one for each in changes for one in _WAYS[each.way](read, each)})
     for one, other in pairwise(pieces):
         if one.end > other.start or one.start == other.start:
-            raise NoEditError("two changes meet in one place")
+            raise NoEditError("two changes overlap")
     return tuple(
         Edit(
             *_position(read, one.start),
@@ -106,7 +106,7 @@ def _read(text: str) -> _Text:
             if isinstance(one, NodeEvent) and one.start_mark and _is_shared(one)
         )
     except (yaml.YAMLError, RecursionError, UnicodeEncodeError) as error:
-        raise NoEditError("the text cannot be read") from error
+        raise NoEditError("the file cannot be read") from error
     nodes = tuple(_nodes(documents))
     maps = [one for one in nodes if isinstance(one, MappingNode)]
     entries = {
@@ -149,10 +149,10 @@ def _mark(node: Node) -> tuple[int, int]:
 def _entry(read: _Text, one: TextChange) -> _MapEntry:
     found = read.entries.get((one.place.line, one.place.column, one.key))
     if found is None:
-        raise NoEditError("the entry is not written there")
+        raise NoEditError("the entry is not written at this position")
     start, end = found.key.start_mark.index, _end(found.value)
     if end < start or bisect_left(read.shared, start) < bisect_left(read.shared, end):
-        raise NoEditError("it may be shared with other places")
+        raise NoEditError("it may be shared with other fields")
     return found
 
 
@@ -161,7 +161,7 @@ def _block(read: _Text, one: TextChange) -> MappingNode:
     place = one.place.line, one.place.column
     node = _entry(read, one).value if one.key else read.roots.get(place)
     if not isinstance(node, MappingNode) or node.flow_style or not node.value:
-        raise NoEditError("it is no map in lines of its own")
+        raise NoEditError("it is not a block map")
     return node
 
 
@@ -190,12 +190,12 @@ def _line_end(text: str, offset: int) -> int:
 
 def _scalar(node: Node, text: str, new: str) -> _Piece:
     if not isinstance(node, ScalarNode) or node.style in {"|", ">"} or "\n" in new:
-        raise NoEditError("the value is no word")
+        raise NoEditError("the value is not a plain word")
     start, end = node.start_mark.index, node.end_mark.index
     if text[start : start + 1] in {'"', "'"}:
         start, end = start + 1, end - 1
     if text[start:end] != node.value:
-        raise NoEditError("the value is not as it is written")
+        raise NoEditError("the value differs from its source text")
     return _Piece(start, end, new)
 
 
@@ -210,9 +210,9 @@ def _new_key(read: _Text, one: TextChange) -> Iterator[_Piece]:
 def _new_entry(read: _Text, one: TextChange) -> Iterator[_Piece]:
     found = _entry(read, one)
     if found.holder.flow_style:
-        raise NoEditError("the map is written in brackets")
+        raise NoEditError("the map is in flow style")
     if isinstance(found.value, ScalarNode) and found.value.style in {"|", ">"}:
-        raise NoEditError("the value is a text in several lines")
+        raise NoEditError("the value is a multi-line string")
     column = found.key.start_mark.column
     new = one.text.replace("\n", f"\n{' ' * column}")
     yield _Piece(found.key.start_mark.index, _end(found.value), new)
@@ -221,10 +221,10 @@ def _new_entry(read: _Text, one: TextChange) -> Iterator[_Piece]:
 def _without(read: _Text, one: TextChange) -> Iterator[_Piece]:
     found = _entry(read, one)
     if found.holder.flow_style:
-        raise NoEditError("the map is written in brackets")
+        raise NoEditError("the map is in flow style")
     keys = [key for key, _ in found.holder.value]
     if len(keys) == 1:
-        raise NoEditError("nothing would be left of the map")
+        raise NoEditError("the map would be empty")
     start, end = found.key.start_mark.index, _line_end(read.text, _end(found.value))
     line = _line_start(read.text, start)
     if not read.text[line:start].strip():
@@ -234,7 +234,7 @@ def _without(read: _Text, one: TextChange) -> Iterator[_Piece]:
     # It stands behind a `-`: what follows takes its place there.
     after = keys[1].start_mark.index
     if keys[0] is not found.key or read.text[_end(found.value) : after].strip():
-        raise NoEditError("comments stand where it would be")
+        raise NoEditError("comments are in its place")
     yield _Piece(start, after, "")
 
 
@@ -254,7 +254,7 @@ def _item(read: _Text, one: TextChange) -> Iterator[_Piece]:
     node = _block(read, one)
     first = node.value[0][0].start_mark
     if read.text[_line_start(read.text, first.index) : first.index].strip():
-        raise NoEditError("the map does not begin in a line of its own")
+        raise NoEditError("the map does not begin on its own line")
     indent = " " * first.column
     yield _Piece(first.index, first.index, f"{one.text}:\n{indent}- ")
     at = _line_end(read.text, first.index)

@@ -106,9 +106,9 @@ def _entries(folder: str, on_error: _OnError) -> list[os.DirEntry[str]]:
 def explain_missing(path: str) -> str:
     """Return the message for a path that leads nowhere, with the likely spelling."""
     if "://" in path:
-        return "no such file: only local files are read"
+        return "no such file: URLs are not supported"
     if glob.has_magic(path):
-        return "the pattern finds no file"
+        return "no file matches the pattern"
     if os.path.islink(path):
         return f"a symbolic link to `{os.readlink(path)}`, which does not exist"
     root = os.sep if os.path.isabs(path) else ""
@@ -148,7 +148,7 @@ def read_bytes(path: str) -> bytes | None:
     try:
         found = os.fstat(opened)
         if not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, "it is no file", path)
+            raise OSError(errno.EINVAL, "it is not a file", path)
         if found.st_size > LARGEST:
             return None
         # A byte more than it has: what was asked for is all, unless it grows just now.
@@ -212,7 +212,7 @@ def _error(code: str, message: str, location: Location) -> Diagnostic:
 
 def _read_path(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:
     if "\0" in path:  # what Python says of it differs between its versions
-        text = "cannot be read: a path cannot have a null character"
+        text = "cannot be read: a path cannot contain a null character"
         yield _error("KV003", text, Location(path))
         return
     try:
@@ -261,7 +261,7 @@ def _read_glob(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:
         else:
             yield from _read_existing(one, mode, walking, path)
     if found and not wanted:
-        yield _error("KV002", "no YAML or JSON file among what the pattern finds", Location(path))
+        yield _error("KV002", "no YAML or JSON file matches the pattern", Location(path))
     elif not found and not problems:
         yield _error("KV001", explain_missing(path), Location(path))
 
@@ -308,7 +308,7 @@ def _read_file(path: str) -> Source | Diagnostic:
 def decode(name: str, data: bytes) -> Source | Diagnostic:
     """Return bytes as the text of an input, or what is wrong with them."""
     if data.startswith((_GZIP, _ZIP)):
-        advice = "the text is compressed with gzip: unpack it (`gunzip`) and pass what it holds"
+        advice = "the input is compressed with gzip: unpack it (`gunzip`) first"
         if name.endswith(".tgz"):
             advice = (
                 "the file is a compressed archive: unpack it, a Helm chart with `helm template`"
@@ -317,7 +317,7 @@ def decode(name: str, data: bytes) -> Source | Diagnostic:
             advice = "the file is a zip archive: unpack it and pass the files"
         return _error("KV005", advice, Location(name))
     if data.startswith(_UTF16_MARKS):
-        return _error("KV005", "the text is UTF-16: only UTF-8 is read", Location(name))
+        return _error("KV005", "the file is UTF-16: only UTF-8 is supported", Location(name))
     # Not "utf-8-sig": that decoder is a module of its own, which says of errors where they are
     # behind the mark, as this does.
     body = data.removeprefix(codecs.BOM_UTF8)
@@ -328,7 +328,7 @@ def decode(name: str, data: bytes) -> Source | Diagnostic:
         column = len(body[line_start : error.start].decode("utf-8", "replace")) + 1
         place = Location(name, body.count(b"\n", 0, error.start) + 1, column)
         return _error(
-            "KV005", f"the text is not UTF-8: byte 0x{error.object[error.start]:02x}", place
+            "KV005", f"the file is not UTF-8: byte 0x{error.object[error.start]:02x}", place
         )
 
 

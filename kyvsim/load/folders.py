@@ -44,7 +44,8 @@ def is_manifest_name(name: str) -> bool:
 
 def too_much(path: str, walking: Walking) -> Diagnostic:
     """Return the remark on a path at which more is found than may be."""
-    text = f"more than {walking.most:,} files and folders: name less, or allow more (--max-files N)"
+    text = f"more than {walking.most:,} files and folders: pass fewer, or raise the limit "
+    "(--max-files N)"
     return Diagnostic(TOO_MUCH, Severity.ERROR, text, Location(path))
 
 
@@ -126,7 +127,9 @@ def patterns_in(folder: str) -> Iterator[Patterns | Diagnostic]:
     """Yield the patterns of a folder's ignore file, if it has one."""
     file = os.path.join(folder, IGNORE_FILE)
     if os.path.exists(file) and not os.path.isfile(file):
-        yield Diagnostic("KV047", Severity.ERROR, "cannot be used: it is no file", Location(file))
+        yield Diagnostic(
+            "KV047", Severity.ERROR, "cannot be used: it is not a file", Location(file)
+        )
         return
     try:
         with open(file, encoding="utf-8-sig") as stream:
@@ -277,7 +280,7 @@ def left_aside(path: str, walking: Walking) -> Iterator[Diagnostic]:
                 found.append(one)
     origin = ignored_by(path, tuple(found), is_folder=False)
     if origin:
-        yield left_out(f"ignored because of {origin}", Location(path))
+        yield left_out(f"ignored by {origin}", Location(path))
 
 
 def _read_folder(
@@ -333,7 +336,7 @@ def _reason(
     of_folder = is_folder(entry)
     origin = ignored_by(entry.path, patterns, is_folder=of_folder)
     if origin:
-        return left_out(f"ignored because of {origin}", Location(entry.path))
+        return left_out(f"ignored by {origin}", Location(entry.path))
     if same.name or not entry.name.startswith(".") or entry.name in _OF_VERSION_CONTROL:
         return None
     if not of_folder:

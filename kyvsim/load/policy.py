@@ -188,7 +188,7 @@ def _schema_of(name: str) -> SchemaNode | None:
 def _unsupported(document: Document, readers: PolicyReaders) -> Diagnostic:
     api_version, kind = (text_field(document.data, name) for name in ("apiVersion", "kind"))
     if is_exception(document.data):
-        text = "a policy exception among policies is not used: give its file with --exception"
+        text = "a PolicyException among policies is ignored: pass its file with --exception"
         return _error("KV019", text, document)._replace(severity=Severity.WARNING)
     if document.data.__class__ is not dict:
         return _error("KV010", "a policy must be a mapping", document)
@@ -238,7 +238,7 @@ def load_exceptions(
         name = sniff(document.data)
         if not is_exception(document.data):
             if is_written(name):
-                hint = ": policies are arguments, exceptions follow --exception"
+                hint = ": pass policies as arguments and exceptions with --exception"
             else:
                 known = served_names((group, "PolicyException") for group in POLICY_GROUPS)
                 hint = likely(name, known)

@@ -214,7 +214,7 @@ def _lines(place: _RepositoryPaths, *arguments: str) -> list[str]:
 def _changed_output(place: _RepositoryPaths, arguments: tuple[str, ...], given: str = "") -> str:
     program = program_on_path("git")
     if program is None:
-        raise ChangesError("git is not on the PATH")
+        raise ChangesError("git is not in PATH")
     settings = [part for one in _SWITCHED_OFF for part in ("-c", one)]
     kept = {name: one for name, one in os.environ.items() if name not in _OF_A_PLACE}
     done = subprocess.run(  # noqa: S603 — git itself, with arguments of ours
@@ -229,7 +229,7 @@ def _changed_output(place: _RepositoryPaths, arguments: tuple[str, ...], given: 
         said = os.fsdecode(done.stderr).strip().splitlines()
         text = f"git {arguments[0]} ended with status {done.returncode}"
         if arguments[0] == "merge-base" and done.returncode == 1:
-            text = "shares no commit with the branch at hand"
+            text = "has no common commit with the current branch"
         raise ChangesError(said[0] if said else text)
     return os.fsdecode(done.stdout)
 
@@ -259,7 +259,7 @@ def rendered_chart(chart: str, values: Iterable[str]) -> Iterator[Source]:
     _find(chart, "chart")
     given = tuple(values)
     for one in given:
-        _find(one, "file of values")
+        _find(one, "values file")
     files = [part for one in given for part in ("--values", _as_argument(one))]
     text = _rendered_output(("helm",), ("template", _as_argument(chart), *files))
     parts = _MADE_OF.split(text)
@@ -288,7 +288,7 @@ def rendered_kustomization(folder: str) -> Iterator[Source]:
 def _find(path: str, what: str) -> None:
     """Raise RenderError where a path leads nowhere: the programs would ask a network for it."""
     if not os.path.exists(path):
-        raise RenderError(f"{path}: there is no {what} of this name on this machine")
+        raise RenderError(f"{path}: no such {what}")
 
 
 def _as_argument(path: str) -> str:
@@ -306,18 +306,18 @@ def _rendered_output(programs: Sequence[str], arguments: Sequence[str]) -> str:
     places = {one: program_on_path(one) for one in programs}
     found, place = next(((one, at) for one, at in places.items() if at), ("", None))
     if place is None:
-        raise RenderError(f"no program that renders it is on the PATH: {' or '.join(programs)}")
+        raise RenderError(f"no program to render it is in PATH: {' or '.join(programs)}")
     words = (*_WORDS[found], *arguments)
     told = " ".join((found, *words))
     status, printed, errors = _run((place, *words), told)
     if status:
-        said = " ".join(os.fsdecode(errors).split()) or "it says nothing"
+        said = " ".join(os.fsdecode(errors).split()) or "it printed no message"
         ending = f"exit status {status}" if status > 0 else f"ended by signal {-status}"
         raise RenderError(f"{told}: {ending}: {said}")
     try:
         return printed.decode("utf-8")
     except UnicodeDecodeError:
-        raise RenderError(f"{told}: what it prints is not UTF-8") from None
+        raise RenderError(f"{told}: its output is not UTF-8") from None
 
 
 def _run(called: Sequence[str], told: str) -> tuple[int, bytes, bytes]:
@@ -358,8 +358,8 @@ def _watch(process: subprocess.Popen[bytes], files: Sequence[IO[bytes]], told: s
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_INTERVAL)
         if any(os.fstat(one.fileno()).st_size > _LARGEST for one in files):
-            raise RenderError(f"{told}: it prints more than {_LARGEST >> 20} MiB")
+            raise RenderError(f"{told}: its output is larger than {_LARGEST >> 20} MiB")
         if process.returncode is not None:
             return
         if time.monotonic() > end:
-            raise RenderError(f"{told}: not done after {_SECONDS} s")
+            raise RenderError(f"{told}: not finished after {_SECONDS} s")

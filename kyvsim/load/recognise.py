@@ -88,7 +88,7 @@ def wrong_text(text: str, error: YamlError) -> str:
     line = lines[error.line - 1] if 0 < error.line <= len(lines) else ""
     indent = line[: len(line) - len(line.lstrip())]
     if "\t" in indent or line[max(error.column - 1, 0) :].startswith("\t"):
-        return f"{error.message}: a tab, where YAML indents with spaces"
+        return f"{error.message}: found a tab, but YAML is indented with spaces"
     return error.message
 
 
@@ -198,12 +198,12 @@ def what_it_is(document: Document) -> str:
     if is_kustomization(document):
         return "a kustomization"
     if is_chart(data):
-        return "the description of a Helm chart"
+        return "a Chart.yaml of a Helm chart"
     if kind:
         return f"{kind} ({version})" if version else kind
     if is_mapping(data):
         return "a mapping without `kind`"
-    return "a list" if data.__class__ is list else "a text or number"
+    return "a list" if data.__class__ is list else "a string or number"
 
 
 def _group(data: Json) -> str:
@@ -237,13 +237,13 @@ def _in_spec(data: Json, name: str) -> Json:
     return spec.get(name) if is_mapping(spec) else None
 
 
-_WRITTEN = "Kyverno writes such objects itself"
+_WRITTEN = "such objects are written by Kyverno"
 _REPORT = "it is a report, not a policy"
 _READERS = (
     ("cli.kyverno.io/", "Test", "`kyvsim test` runs it"),
-    ("cli.kyverno.io/", "Values", "give it with --values-file"),
-    ("cli.kyverno.io/", "UserInfo", "give it with --userinfo"),
-    ("cli.kyverno.io/", "Context", "give it with --context-file"),
+    ("cli.kyverno.io/", "Values", "pass it with --values-file"),
+    ("cli.kyverno.io/", "UserInfo", "pass it with --userinfo"),
+    ("cli.kyverno.io/", "Context", "pass it with --context-file"),
     ("cli.kyverno.io/", "", "it belongs to test manifests, which `kyvsim test` runs"),
     ("chainsaw.kyverno.io/", "Test", "`kyvsim chainsaw` runs it"),
     ("chainsaw.kyverno.io/", "", "it belongs to chainsaw tests, which `kyvsim chainsaw` runs"),
@@ -252,7 +252,7 @@ _READERS = (
     ("wgpolicyk8s.io/", "", _REPORT),
     ("openreports.io/", "", _REPORT),
     *(("kyverno.io/", kind, _WRITTEN) for kind in sorted(_WRITTEN_BY_KYVERNO)),
-    ("kyvsim/", "Scenario", "`kyvsim simulate` plays it"),
+    ("kyvsim/", "Scenario", "`kyvsim simulate` runs it"),
 )
 """Documents of tools: the beginning of their apiVersion, their kind ("" for all others), and what
 reads them."""
@@ -263,16 +263,16 @@ def advice_for(document: Document) -> str:
     data = document.data
     folder = os.path.dirname(document.file) or os.curdir
     if is_kustomization(document):
-        return f": pass what `kubectl kustomize {folder}` prints"
+        return f": pass the output of `kubectl kustomize {folder}`"
     if is_chart(data):
-        return f": pass what `helm template {folder}` prints"
+        return f": pass the output of `helm template {folder}`"
     if is_definition(data):
-        return ": give it with --crd-path"
+        return ": pass it with --crd-path"
     if not {"apiVersion", "kind"} & (data.keys() if is_mapping(data) else {"kind"}):
         # Values of Helm charts are in files that are called so.
         is_named = os.path.basename(document.file).lower().startswith("values")
         is_values = is_named and is_mapping(data) and not _has_rules(data)
-        return ": it looks like the values of a Helm chart" if is_values else ""
+        return ": it looks like a values file of a Helm chart" if is_values else ""
     does = reading_command(data)
     return f": {does}" if does else ""
 
@@ -289,7 +289,9 @@ def reading_command(data: Json) -> str:
 # Codes: KV026 no policy among what is given, KV029 inputs that look exchanged.
 
 
-_EXCHANGED = "policies and resources look exchanged: policies are arguments, resources follow -r"
+_EXCHANGED = (
+    "policies and resources seem to be swapped: pass policies as arguments and resources with -r"
+)
 
 
 def misplaced_inputs(
@@ -325,10 +327,10 @@ def only_policies(resources: Sequence[Json], path: str) -> Diagnostic | None:
     if not resources or not all(looks_like_policy(one) or is_related(one) for one in resources):
         return None
     kinds = listed({text_field(one, "kind") for one in resources})
-    advice = "policies are arguments, resources follow --resource"
+    advice = "pass policies as arguments and resources with --resource"
     if not any(map(looks_like_policy, resources)):
         advice = next(filter(None, map(reading_command, resources)), advice)
-    text = f"no rule matched, and nothing but {kinds} is given as a resource: {advice}"
+    text = f"no rule matched, and the only resources are {kinds}: {advice}"
     return Diagnostic("KV029", Severity.ERROR, text, Location(path))
 
 
@@ -337,5 +339,5 @@ def without_policies(documents: Sequence[Document]) -> Diagnostic | None:
     if not documents:
         return None
     kinds = listed({text_field(one.data, "kind") for one in documents})
-    text = f"there is no policy here, only {kinds}"
+    text = f"no policy found, only {kinds}"
     return Diagnostic("KV026", Severity.ERROR, text, documents[0].locate(()))

@@ -100,8 +100,8 @@ def _kustomized(document: Document, wanted: InputKind) -> tuple[Diagnostic, ...]
         return ()
     folder = os.path.dirname(document.file) or os.curdir
     text = (
-        "manifests beside a kustomization are read as they are written: "
-        f"`kubectl kustomize {folder}` prints what becomes of them"
+        "unrendered manifests next to a kustomization: use --kustomize, or pass the output of "
+        f"`kubectl kustomize {folder}`"
     )
     place = document.locate(())
     return (Diagnostic("KV025", Severity.WARNING, text, place, folded="kustomization"),)
@@ -150,7 +150,7 @@ def unreviewed(documents: Iterable[Document]) -> Iterator[Diagnostic]:
     for one in documents:
         if one.review is not None:
             text = (
-                "the request of an AdmissionReview is not made here: pass its object, "
+                "an AdmissionReview is not evaluated as a request here: pass its object, "
                 "or its file to `kyvsim apply`"
             )
             yield Diagnostic("KV097", Severity.ERROR, text, one.locate(()))
@@ -199,7 +199,7 @@ def _problem(document: Document) -> Diagnostic | None:
     for code, name in (("KV021", "apiVersion"), ("KV022", "kind")):
         value = data.get(name)
         if value is not None and value.__class__ is not str:
-            return _error(document, code, (name,), f"`{name}` must be a text")
+            return _error(document, code, (name,), f"`{name}` must be a string")
         if not value:
             text = f"the resource has no `{name}`{advice_for(document)}"
             return _error(document, code, (), text)
@@ -303,11 +303,11 @@ def load_definitions(
     with_definition = {one.file for one in definitions}
     for file, one in first.items():
         if file not in with_definition:
-            text = f"there is no CustomResourceDefinition in this file, but {what_it_is(one)}"
+            text = f"expected a CustomResourceDefinition, found {what_it_is(one)}"
             problems.append(Diagnostic("KV075", Severity.ERROR, text, one.locate(())))
     for one in definitions:
         if not crd_kinds((one.data,)):
-            text = "the definition defines no kind: `spec.names.kind` is missing"
+            text = "the CustomResourceDefinition defines no kind: `spec.names.kind` is missing"
             place = one.locate(("spec", "names"))
             problems.append(Diagnostic("KV076", Severity.ERROR, text, place))
     return definitions, (*remarks, *aside, *problems)
@@ -334,17 +334,17 @@ def read_payloads(
         is_json = name.endswith(".json")
         if not is_json and (mode is not PayloadMode.JSON or not name.endswith((".yaml", ".yml"))):
             wanted = "JSON or YAML (.json, .yaml, .yml)" if mode is PayloadMode.JSON else "JSON"
-            said.append(_unusable(name, f"its name has to say that it is {wanted}"))
+            said.append(_unusable(name, f"its file extension must be that of {wanted}"))
             continue
         documents, remarks = read_documents((path,), None, STRICT_FLOATS if is_json else STRICT)
         said += remarks
         if len(documents) == 1 and documents[0].data.__class__ is dict:
             found.append(Payload(mode, documents[0], name))
         elif not remarks:
-            said.append(_unusable(name, "it has to hold one map"))
+            said.append(_unusable(name, "it must be one map"))
     return tuple(found), tuple(said)
 
 
 def _unusable(name: str, reason: str) -> Diagnostic:
-    text = f"this is no payload that policies can judge: {reason}"
+    text = f"not a payload that policies can evaluate: {reason}"
     return Diagnostic("KV152", Severity.ERROR, text, Location(name))

@@ -74,15 +74,15 @@ def load_installation(given: str) -> tuple[Installation | None, tuple[Diagnostic
     if any(one.severity is Severity.ERROR for one in remarks):
         if all(one.code == "KV001" for one in remarks):
             hint = likely(given, list(BY_NAME))
-            text = f"`--install {given}`: neither helm nor ci nor a file of values{hint}"
+            text = f"`--install {given}`: must be helm, ci or a values file{hint}"
             return None, (Diagnostic("KV053", Severity.ERROR, text, Location(given)),)
         return None, remarks
     if len(documents) != 1 or documents[0].data.__class__ is not dict:
-        text = "a file of values for Kyverno's Helm chart is one map"
+        text = "a values file of Kyverno's Helm chart must be one map"
         return None, (Diagnostic("KV053", Severity.ERROR, text, Location(given)),)
     (document,) = documents
     if "apiVersion" in document.data and "kind" in document.data:
-        text = "this is an object and no file of values for Kyverno's Helm chart"
+        text = "this is an object, not a values file of Kyverno's Helm chart"
         return None, (Diagnostic("KV053", Severity.ERROR, text, document.locate(())),)
     problems = tuple(dict.fromkeys(_misshapen(document)))
     if problems:
@@ -169,7 +169,7 @@ def _of_controller(
 
 
 def _left_out(document: Document, path: Path) -> Diagnostic:
-    text = f"`{'.'.join(map(str, path))}` is not simulated: Kyverno works as without it"
+    text = f"`{'.'.join(map(str, path))}` is not simulated: it has no effect"
     return Diagnostic("KV054", Severity.WARNING, text, document.locate(path))
 
 
@@ -304,7 +304,7 @@ def _outcomes(
         place = (*path, index) if several else path
         expected = _expected(reading, entry, place)
         if expected.demand in OF_REQUESTS and verb in {None, Verb.WAIT, Verb.RESTART}:
-            text = f"`{expected.demand}` speaks of a request, and this step sends none"
+            text = f"`{expected.demand}` expects a request, but this step sends none"
             _complain(reading, text, (*place, expected.demand.value))
         yield expected
 

@@ -87,7 +87,7 @@ def _made(parent: str) -> tuple[str, int | None]:
                 return path, lock
             os.close(lock)
             _remove(path)
-    raise OSError(f"{parent}: no temporary folder can be made")
+    raise OSError(f"{parent}: cannot create a temporary folder")
 
 
 def _remove(path: str) -> None:

@@ -99,7 +99,7 @@ def _choice(finding: SchemaFinding, shown: str) -> str:
 
 def _key(finding: SchemaFinding, _: str) -> str:
     *above, key = finding.path
-    return f"`{key}` is no valid key in `{show_path(tuple(above))}`"
+    return f"`{key}` is not a valid key in `{show_path(tuple(above))}`"
 
 
 def _too_few(finding: SchemaFinding, shown: str) -> str:
@@ -118,7 +118,7 @@ def _one_of(finding: SchemaFinding, shown: str) -> str:
         return _exactly_one(
             shown, [name for choice in finding.limit for name in choice["required"]]
         )
-    return f"`{shown}` fits none of the forms allowed"
+    return f"`{shown}` matches none of the allowed forms"
 
 
 def _not(finding: SchemaFinding, shown: str) -> str:

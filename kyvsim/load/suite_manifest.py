@@ -71,7 +71,7 @@ def in_todays_names(document: Document) -> Document:
 def todays_form(document: Document) -> Fix | None:
     """Return what gives a manifest today's form; None where it has that, or nothing surely does."""
     changes = (*_head(document), *_todays_rows(document))
-    return Fix("write it as tests are written today", changes) if changes else None
+    return Fix("use the current format", changes) if changes else None
 
 
 def _rows(data: Json) -> Iterator[tuple[int, Json]]:
@@ -161,7 +161,7 @@ def what_is_there(folder: str, walking: Walking = USUAL) -> str:
                 continue
             if is_test_manifest(one.data):
                 name = os.path.basename(one.file)
-                return f", but one that is called `{name}`: choose it with --file-name {name}"
+                return f", but there is `{name}`: select it with --file-name {name}"
             if looks_like_policy(one.data):
                 return ", but policies: `kyvsim lint` checks them, `kyvsim apply` runs them"
             if looks_like_object(one.data):
@@ -191,7 +191,7 @@ def load_test_manifest(
     """
     if text_field(document.data, "kind") != "Test" and looks_like_policy(document.data):
         text = (
-            "a policy is no test manifest: `kyvsim lint` checks it, `kyvsim apply` runs it, "
+            "a policy is not a test manifest: `kyvsim lint` checks it, `kyvsim apply` runs it, "
             "`kyvsim test --create` writes a test for it"
         )
         return None, (Diagnostic("KV048", Severity.ERROR, text, document.locate(())),)

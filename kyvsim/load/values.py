@@ -88,7 +88,7 @@ def load_mocks(document: Document) -> tuple[Mocks, tuple[Diagnostic, ...]]:
         path = ("apiCallResponses", index)
         key, answer, problem = _call(entry)
         if key in calls:
-            text = f"there is another answer to {' '.join(filter(None, key))} before this one"
+            text = f"duplicate answer to {' '.join(filter(None, key))}"
             remarks.append(Diagnostic("KV034", Severity.ERROR, text, document.locate(path)))
         elif problem:
             remarks.append(Diagnostic("KV033", Severity.ERROR, problem, document.locate(path)))
@@ -97,7 +97,7 @@ def load_mocks(document: Document) -> tuple[Mocks, tuple[Diagnostic, ...]]:
     for index, entry in enumerate(document.data.get("globalContextEntries") or ()):
         name = entry["name"].strip()
         if name in data:
-            text = f"there is another global context entry `{name}` before this one"
+            text = f"duplicate global context entry `{name}`"
             place = document.locate(("globalContextEntries", index))
             remarks.append(Diagnostic("KV034", Severity.ERROR, text, place))
         content, problems = _content(entry, document)
@@ -199,7 +199,7 @@ def check_cli_document(document: Document, kind: str) -> tuple[Json, tuple[Diagn
         return data, (Diagnostic("KV031", Severity.ERROR, text, document.locate(())),)
     filled, problems = check(cli_schemas()[kind], data)
     if problems and text_field(data, "kind") != kind:
-        text = f"a file of kind {kind} is wanted here, and this is {what_it_is(document)}"
+        text = f"expected a file of kind {kind}, found {what_it_is(document)}"
         text += advice_for(document)
         return data, (Diagnostic("KV079", Severity.ERROR, text, document.locate(())),)
     return filled, diagnostics(document, problems)
@@ -221,7 +221,7 @@ def parse_settings(settings: Iterable[str]) -> tuple[Mapping[str, str], tuple[Di
         elif "request.object." in name:
             remarks.append(_ignored(setting, "the resource itself cannot be set"))
         elif name in found:
-            remarks.append(_ignored(setting, f"`{name}` was set before"))
+            remarks.append(_ignored(setting, f"`{name}` is already set"))
         else:
             found[name] = value
     return MappingProxyType(found), tuple(remarks)
@@ -351,7 +351,7 @@ def read_context_file(
     images: dict[str, Json] = {}
     for document in documents:
         if text_field(document.data, "kind") != "Context":
-            message = "a context file holds a document of kind `Context`"
+            message = "a context file must have a document of kind `Context`"
             said.append(Diagnostic("KV090", Severity.ERROR, message, document.locate(())))
             continue
         data, problems = check(cli_schemas()["Context"], document.data)

@@ -173,24 +173,24 @@ class DifferenceKind(StrEnum):
 class Limit(StrEnum):
     """Why a difference is not a counterexample, but limits how far two sets are equal."""
 
-    NOT_ACCEPTED = "no API server would hand such an object to policies"
+    NOT_ACCEPTED = "an API server rejects such an object before policies are evaluated"
     UNTYPED = (
-        "nothing tells the types of this kind, and no policy expects a value of this type there"
+        "the field types of this kind are unknown, and no policy expects a value of this type there"
     )
-    DEFAULTS = "both do the same once an API server has filled in defaults"
+    DEFAULTS = "both do the same after an API server has set default values"
     EXISTING = (
-        "the object was in violation before the update: policies with rules let that pass unless "
-        "`allowExistingViolations` is false, those in CEL have no such choice"
+        "the object was in violation before the update: policies with rules allow that unless "
+        "`allowExistingViolations` is false, those in CEL have no such setting"
     )
     REPLICATION_CONTROLLERS = (
-        "nothing is derived for ReplicationControllers from policies in CEL, as it is from rules"
+        "policies in CEL have no autogen rules for ReplicationControllers, unlike rules"
     )
     OTHER_OPERATIONS = (
         "preconditions end in an error, since something is missing, for an operation that the new "
         "policy is not about: the condition `requests of other operations`"
     )
     DELETIONS = (
-        "it is a deletion, which the new policy is not asked about: the condition `deletions`"
+        "it is a deletion, for which the new policy is not evaluated: the condition `deletions`"
     )
     READ_AMOUNTS = (
         "a text that is read at run time is no number and no quantity: the condition `amounts read "
@@ -204,8 +204,8 @@ class Limit(StrEnum):
         "the object holds the text of a pattern, operators and all, where a value is meant: rules "
         "let pass what equals their pattern"
     )
-    ORDER = "it is only the order of elements in a list"
-    UNANSWERED = "a policy looks up something that nothing given answers"
+    ORDER = "only the order of elements in a list differs"
+    UNANSWERED = "a policy looks up data that the inputs do not contain"
 
 
 class CaseResult(NamedTuple):

@@ -134,7 +134,7 @@ class Meter:
         elif budget.run and self.given == self._run and self.given != budget.rule:
             name, limit = "run", budget.run
         cause = f"the budget of {limit:,} steps for a {name} is spent"
-        return BudgetError(cause, f"--budget {name}=N sets another" if self.settable else "")
+        return BudgetError(cause, f"--budget {name}=N changes it" if self.settable else "")
 
 
 # The three ways in which evaluation sees the world outside: cluster, clock and entropy.
@@ -267,7 +267,7 @@ def fault_text(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return f"it is nested too deeply (more than {MAX_DEPTH} deep is not read)"
     if isinstance(error, MemoryError):
-        return "it takes more memory than there is"
+        return "out of memory"
     cause = " ".join(str(error).split())[:200]
     shown = f"{type(error).__name__}: {cause}" if cause else type(error).__name__
     return f"internal error in kyvsim, please report it: {shown}"

@@ -342,7 +342,7 @@ class TimelineEvent(NamedTuple):
     def full_message(self) -> str:
         """Its message with the reasons why it failed, and whether it is given up."""
         why = "; ".join(dict.fromkeys(one.message for one in self.failure_reasons))
-        end = "it is given up" if self.given_up else ""
+        end = "no more attempts are made" if self.given_up else ""
         return "; ".join(filter(None, (": ".join(filter(None, (self.message, why))), end)))
 
 

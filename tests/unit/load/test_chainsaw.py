@@ -114,7 +114,7 @@ def test_odd_paths_begin_at_the_folder_of_the_test(name, path):
         (
             "  steps: [{try: [{events: {}}]}]\n  timeouts:\n    apply: soon\n",
             "KV016",
-            "`spec.timeouts.apply`: `soon` does not fit ",
+            "`spec.timeouts.apply`: `soon` does not match ",
             8,
         ),
         (
@@ -393,7 +393,7 @@ def test_another_language_makes_every_operation_foreign(chainsaw_configuration_r
     ("spec", "code", "message"),
     [
         ("  templatng: {enabled: false}\n", "KV012", "did you mean `templating`?"),
-        ("  timeouts: {apply: soon}\n", "KV016", "`spec.timeouts.apply`: `soon` does not fit"),
+        ("  timeouts: {apply: soon}\n", "KV016", "`spec.timeouts.apply`: `soon` does not match"),
         ("  templating: {enabled: 'no'}\n", "KV013", "must be a boolean, not text"),
     ],
 )
@@ -413,7 +413,7 @@ def test_document_of_another_kind_is_told_of_chainsaw_configuration(tmp_path):
     assert found is None
     assert (problem.code, problem.message) == (
         "KV063",
-        "a chainsaw Configuration is wanted here, this is `v1/ConfigMap`",
+        "expected a chainsaw Configuration, found `v1/ConfigMap`",
     )
 
 
@@ -421,7 +421,9 @@ def test_choice_of_tests_is_told_not_to_be_made(chainsaw_configuration_read):
     found, (problem,) = chainsaw_configuration_read("  discovery: {excludeTestRegex: slow}\n")
     assert found is not None
     assert (problem.code, problem.severity.value) == ("KV064", "warning")
-    assert problem.message == "`excludeTestRegex` is not read: all tests of the folders given run"
+    assert (
+        problem.message == "`excludeTestRegex` is ignored: all tests in the given folders are run"
+    )
 
 
 def test_working_folder_counts_before_the_folders_of_the_tests(tmp_path, monkeypatch):

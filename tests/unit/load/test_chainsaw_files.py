@@ -126,7 +126,7 @@ def test_kubectl_follows_no_link_of_a_folder_outside(files, project):
 
 def test_nothing_is_fetched(files):
     for read in (files.of_operation, files.of_script):
-        with pytest.raises(UnreachableError, match="URLs are not fetched"):
+        with pytest.raises(UnreachableError, match="URLs are not downloaded"):
             read("https://example.com/a.yaml")
 
 

@@ -19,7 +19,7 @@ ENTRY = """\
   path: /spec/
 """
 WEB = ObjectKey("v1", "Pod", "shop", "web")
-READS = "and kyvsim reads `kyvsim/v1`: `kyvsim apply --write-baseline FILE` writes it anew"
+READS = "but kyvsim reads `kyvsim/v1`: `kyvsim apply --write-baseline FILE` rewrites it"
 FAILURE = KnownFailure("p", "r", WEB, "fail", "/spec/", "")
 
 
@@ -48,21 +48,21 @@ def test_entries_have_numbers_and_places(read):
         (f"{HEAD}failures: []\n", []),
         (
             HEAD.replace("v1", "v2") + "failures: []\n",
-            [f"b.yaml:1:1: error KV091: this baseline is of version `kyvsim/v2`, {READS}"],
+            [f"b.yaml:1:1: error KV091: this baseline has version `kyvsim/v2`, {READS}"],
         ),
         (
             "kind: Baseline\nfailures: []\n",
-            [f"b.yaml:1:1: error KV091: this baseline is of no version, {READS}"],
+            [f"b.yaml:1:1: error KV091: this baseline has no version, {READS}"],
         ),
         (
             "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n",
-            ["b.yaml:1:1: error KV091: a baseline is wanted here, and this is Pod"],
+            ["b.yaml:1:1: error KV091: expected a baseline, found Pod"],
         ),
         ("a: [", ["b.yaml:2:1: error KV006"]),
         ("", ["b.yaml: error KV009"]),
         (
             f"{HEAD}failures: []\n---\n{HEAD}",
-            ["b.yaml:5:1: error KV030: a file of kind Baseline holds one document"],
+            ["b.yaml:5:1: error KV030: a file of kind Baseline must have one document"],
         ),
         (
             f"{HEAD}failure: []\n",
@@ -82,7 +82,7 @@ def test_entries_have_numbers_and_places(read):
         ),
         (
             f"{HEAD}failures:\n{ENTRY}{ENTRY}",
-            ["b.yaml:9:3: error KV092: this failure stands in line 4 already"],
+            ["b.yaml:9:3: error KV092: duplicate of the entry in line 4"],
         ),
         (f"{HEAD}failures:\n<<<<<<< HEAD\n{ENTRY}=======\n", ["b.yaml:5:1: error KV006"]),
     ],

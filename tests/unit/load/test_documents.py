@@ -193,7 +193,7 @@ def test_a_document_that_a_comment_hides_is_an_error(end):
         ("a: {{ .Values.x }}\n", "KV024", Severity.ERROR, "`helm template`"),
         ("{{- if .Values.on }}\na: 1\n{{- end }}\n", "KV024", Severity.ERROR, "`helm template`"),
         ('a: "{{ .Release.Name }}-x"\n', "KV024", Severity.WARNING, "`helm template`"),
-        ("a:\n\tb: 1\n", "KV006", Severity.ERROR, "a tab, where YAML indents with spaces"),
+        ("a:\n\tb: 1\n", "KV006", Severity.ERROR, "found a tab, but YAML is indented with spaces"),
     ],
 )
 def test_texts_of_other_tools_are_named(text, code, severity, said):
@@ -365,7 +365,7 @@ CREATED = {"operation": "CREATE", "object": POD}
         ),
         (
             {"operation": "CREATE", "object": {"apiVersion": "v1", "kind": "List", "items": [POD]}},
-            [("KV097", 6, "a review is about one object: `request.object` is of kind List")],
+            [("KV097", 6, "a review must have one object, but `request.object` is of kind List")],
         ),
         (
             {"operation": "CREATE", "object": review(**CREATED)},
@@ -373,7 +373,8 @@ CREATED = {"operation": "CREATE", "object": POD}
                 (
                     "KV097",
                     6,
-                    "a review is about one object: `request.object` is of kind AdmissionReview",
+                    "a review must have one object, but `request.object` is of kind "
+                    "AdmissionReview",
                 )
             ],
         ),
@@ -399,7 +400,7 @@ OX = {"apiVersion": "farm.example/v1", "kind": "Ox", "metadata": {"name": "a"}}
     ("request_", "text"),
     [
         ({"object": POD, "kind": gvk("apps", "v1", "Deployment")}, "`request.kind` is `apps/v1/De"),
-        ({"object": POD, "kind": gvk("", "v2", "Pod")}, "of kind `v1/Pod`, which is what counts"),
+        ({"object": POD, "kind": gvk("", "v2", "Pod")}, "of kind `v1/Pod`, which is used"),
         ({"object": POD, "resource": gvr("", "v1", "services")}, "which is served as `v1/pods`"),
         (
             {"object": POD, "resource": gvr("apps", "v1", "pods")},

@@ -153,11 +153,11 @@ def test_a_byte_order_mark_is_dropped():
             "KV001",
             "a symbolic link to `nowhere.yaml`, which does not exist",
         ),
-        ("*.tf", "KV001", "the pattern finds no file"),
-        ("*.txt", "KV002", "no YAML or JSON file among what the pattern finds"),
+        ("*.tf", "KV001", "no file matches the pattern"),
+        ("*.txt", "KV002", "no YAML or JSON file matches the pattern"),
         ("empty", "KV002", "no YAML or JSON file in this folder"),
         ("pipe", "KV004", "neither a file nor a folder: devices, pipes and sockets are not read"),
-        ("x\0", "KV003", "cannot be read: a path cannot have a null character"),
+        ("x\0", "KV003", "cannot be read: a path cannot contain a null character"),
     ],
 )
 def test_what_cannot_be_read(folder, name, code, text):
@@ -187,9 +187,9 @@ def test_a_file_without_permission(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("data", "text", "line", "column"),
     [
-        (b"a: 1\nb: \xff\n", "the text is not UTF-8: byte 0xff", 2, 4),
-        (b"\xef\xbb\xbfa: \xc0\xaf", "the text is not UTF-8: byte 0xc0", 1, 4),
-        ("a: 1".encode("utf-16"), "the text is UTF-16: only UTF-8 is read", 0, 0),
+        (b"a: 1\nb: \xff\n", "the file is not UTF-8: byte 0xff", 2, 4),
+        (b"\xef\xbb\xbfa: \xc0\xaf", "the file is not UTF-8: byte 0xc0", 1, 4),
+        ("a: 1".encode("utf-16"), "the file is UTF-16: only UTF-8 is supported", 0, 0),
     ],
 )
 def test_other_encodings_are_named(data, text, line, column):
@@ -204,9 +204,7 @@ def test_a_missing_path_does_not_stop_the_rest(folder):
 
 
 def test_addresses_are_not_fetched():
-    assert (
-        problem("https://host.invalid/x.yaml").message == "no such file: only local files are read"
-    )
+    assert problem("https://host.invalid/x.yaml").message == "no such file: URLs are not supported"
 
 
 def test_a_text_at_hand_stands_for_itself(tmp_path):
@@ -256,8 +254,8 @@ def test_ignore_files_count_below_their_folder_and_deeper_ones_win():
     Path("p/old/.kyvsimignore").write_text("!keep.yaml\n", encoding="utf-8")
     assert files() == ["p/a.yaml", "p/new/c.yaml", "p/old/keep.yaml"]
     assert told() == [
-        ("KV028", "p/new/old.json", "ignored because of `.kyvsimignore`"),
-        ("KV028", "p/old/b.yaml", "ignored because of `.kyvsimignore`"),
+        ("KV028", "p/new/old.json", "ignored by `.kyvsimignore`"),
+        ("KV028", "p/old/b.yaml", "ignored by `.kyvsimignore`"),
     ]
     assert len(files(ignore_files=False)) == 5
 
@@ -332,7 +330,7 @@ def test_templates_of_a_chart_are_told_as_such():
 
 @pytest.mark.usefixtures("walk_folder")
 def test_where_there_is_too_much_nothing_of_it_is_read():
-    wanted = "more than 6 files and folders: name less, or allow more (--max-files N)"
+    wanted = "more than 6 files and folders: pass fewer, or raise the limit (--max-files N)"
     assert len(files(most=8)) == len(files(most=0)) == 5
     assert (files(most=6), told(most=6)) == ([], [("KV065", "p", wanted)])
 

@@ -148,7 +148,7 @@ def test_annotations_may_be_null():
         (
             {"apiVersion": "kyverno.io/v2", "kind": "UpdateRequest"},
             "KV011",
-            "UpdateRequest (kyverno.io/v2): Kyverno writes such objects itself",
+            "UpdateRequest (kyverno.io/v2): such objects are written by Kyverno",
         ),
         (
             {"apiVersion": "wgpolicyk8s.io/v1alpha2", "kind": "ClusterPolicyReport"},
@@ -173,7 +173,7 @@ TIMEOUT = {"webhookConfiguration": {"timeoutSeconds": 1 << 31}}
     [
         ("policies.kyverno.io/v1", "ValidatingPolicy", {"variables": TWICE}, "repeats `a`"),
         ("policies.kyverno.io/v1", "MutatingPolicy", {"matchConditions": TWICE}, "repeats `a`"),
-        ("policies.kyverno.io/v1", "ValidatingPolicy", TIMEOUT, "is no int32"),
+        ("policies.kyverno.io/v1", "ValidatingPolicy", TIMEOUT, "is not a valid int32"),
         (NATIVE, "ValidatingAdmissionPolicy", {"variables": TWICE}, "repeats `a`"),
         (NATIVE, "MutatingAdmissionPolicy", {"matchConditions": TWICE}, "repeats `a`"),
         (NATIVE, "MutatingAdmissionPolicy", {"variables": TWICE}, ""),
@@ -388,7 +388,7 @@ def test_an_exception(version):
         (
             {"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy"},
             "KV011",
-            "kyverno.io/v1/ClusterPolicy: policies are arguments, exceptions follow --exception",
+            "kyverno.io/v1/ClusterPolicy: pass policies as arguments and exceptions with",
         ),
     ],
 )

@@ -18,7 +18,7 @@ def documents(*data):
 @pytest.mark.parametrize(
     ("policies", "resources", "said"),
     [
-        ([POD], [POLICY], "policies and resources look exchanged"),
+        ([POD], [POLICY], "policies and resources seem to be swapped"),
         ([POLICY, POD], [POD], "each path of resources needs its own --resource"),
         ([POD], [POD], "each path of resources needs its own --resource"),
         ([POLICY], [POLICY], ""),
@@ -43,9 +43,9 @@ def test_folders_that_look_exchanged_are_told(resources, said):
 @pytest.mark.parametrize(
     ("resources", "advice"),
     [
-        ([POLICY], "policies are arguments, resources follow --resource"),
+        ([POLICY], "pass policies as arguments and resources with --resource"),
         ([TEST], "`kyvsim test` runs it"),
-        ([TEST, POLICY], "policies are arguments, resources follow --resource"),
+        ([TEST, POLICY], "pass policies as arguments and resources with --resource"),
         ([POLICY, POD], None),
         ([], None),
     ],
@@ -64,6 +64,6 @@ def test_documents_among_which_there_is_no_policy_are_an_error():
     found = without_policies(documents(entry))
     assert (found.code, found.message) == (
         "KV026",
-        "there is no policy here, only `GlobalContextEntry`",
+        "no policy found, only `GlobalContextEntry`",
     )
     assert without_policies(()) is None

@@ -150,7 +150,7 @@ def test_a_definition_is_found_beside_other_objects_of_an_installation(ask):
 def test_a_file_without_definition_is_an_error(ask, text, shown):
     names, ((code, severity, line, message),) = ask("it.yaml", it=text)
     assert (names, code, severity, line) == ([], "KV075", "error", 1)
-    assert message == f"there is no CustomResourceDefinition in this file, but {shown}"
+    assert message == f"expected a CustomResourceDefinition, found {shown}"
 
 
 def test_in_a_folder_other_files_are_left_out(ask):
@@ -167,7 +167,12 @@ def test_a_folder_without_definition_is_an_error(ask):
 def test_a_definition_of_no_kind_is_an_error(ask):
     _, told = ask("crd.yaml", crd=DEFINITIONS_WIDGET.replace("kind: Widget, ", ""))
     assert told == [
-        ("KV076", "error", 6, "the definition defines no kind: `spec.names.kind` is missing")
+        (
+            "KV076",
+            "error",
+            6,
+            "the CustomResourceDefinition defines no kind: `spec.names.kind` is missing",
+        )
     ]
 
 
@@ -276,7 +281,7 @@ def test_a_text_that_was_meant_for_a_mapping_is_kept(sort, wanted, text, kept):
 )
 def test_a_folder_with_nothing_of_the_sort_is_an_error(sort, wanted, text, noun):
     _, said = sort(wanted, a=text)
-    assert said[-1] == ("KV026", f"there is no {noun} in this folder")
+    assert said[-1] == ("KV026", f"no {noun} in this folder")
 
 
 def test_resources_beside_a_kustomization_are_told(sort):
@@ -312,10 +317,7 @@ def test_a_folder_of_tests_without_policies_is_told_apart(sort):
     said = sort(POLICIES, a=OF_TEST)[1]
     assert said[-1] == (
         "KV026",
-        (
-            "there is no policy in this folder, but Test (cli.kyverno.io/v1alpha1): "
-            "`kyvsim test` runs it"
-        ),
+        ("no policy in this folder, but Test (cli.kyverno.io/v1alpha1): `kyvsim test` runs it"),
     )
 
 

@@ -99,12 +99,12 @@ hazards: {{failOn: warning}}
             (4, 5),
             "`steps[0]` must have exactly one of `create`, `apply`, `update`, `patch`, ",
         ),
-        ("settings: {horizon: soon}", (3, 12), "`settings.horizon`: `soon` does not fit "),
+        ("settings: {horizon: soon}", (3, 12), "`settings.horizon`: `soon` does not match "),
         ("policies: 3", (3, 1), "`policies` must be text or a list or a mapping, not a whole"),
         (
             "steps:\n  - wait: 1s\n    expect: {denied: x}",
             (5, 14),
-            "`denied` speaks of a request, and this step sends none",
+            "`denied` expects a request, but this step sends none",
         ),
         (
             f"expect:\n  - finally: {POD}\n    within: 2s",
@@ -177,11 +177,11 @@ def test_values_are_those_of_the_file(load):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[]", "a file of values for Kyverno's Helm chart is one map"),
-        ("{}\n---\n{}", "a file of values for Kyverno's Helm chart is one map"),
+        ("[]", "a values file of Kyverno's Helm chart must be one map"),
+        ("{}\n---\n{}", "a values file of Kyverno's Helm chart must be one map"),
         (
             "{apiVersion: v1, kind: ConfigMap}",
-            "this is an object and no file of values for Kyverno's Helm chart",
+            "this is an object, not a values file of Kyverno's Helm chart",
         ),
         (
             "features: {policyExceptions: {enabled: 'true'}}",

@@ -94,7 +94,7 @@ BROKEN = [
         spec(webhookConfiguration={"timeoutSeconds": 1 << 31}),
         "KV016",
         ("spec", "webhookConfiguration", "timeoutSeconds"),
-        "`spec.webhookConfiguration.timeoutSeconds`: `2147483648` is no int32",
+        "`spec.webhookConfiguration.timeoutSeconds`: `2147483648` is not a valid int32",
     ),
     (
         GENERATING,
@@ -115,7 +115,7 @@ BROKEN = [
         {"apiCall": {"refreshInterval": "soon"}},
         "KV016",
         ("spec", "apiCall", "refreshInterval"),
-        "`spec.apiCall.refreshInterval`: `soon` is no duration",
+        "`spec.apiCall.refreshInterval`: `soon` is not a valid duration",
     ),
     (
         GLOBAL,
@@ -129,7 +129,7 @@ BROKEN = [
         {"policyRefs": [], "expiresAt": "2026-13-01T00:00:00Z"},
         "KV016",
         ("spec", "expiresAt"),
-        "`spec.expiresAt`: `2026-13-01T00:00:00Z` is no date-time",
+        "`spec.expiresAt`: `2026-13-01T00:00:00Z` is not a valid date-time",
     ),
 ]
 
@@ -149,7 +149,7 @@ def test_metadata_is_looked_at():
         (
             "KV016",
             "metadata/labels/bad key!",
-            "`bad key!` is no valid key in `metadata.labels`",
+            "`bad key!` is not a valid key in `metadata.labels`",
         )
     ]
 

@@ -122,7 +122,7 @@ def test_a_values_file_is_read_strictly(data, part):
 def test_settings_are_split_at_commas_and_the_first_value_wins():
     found, remarks = parse_settings(["a=1, b = x ", "a=2"])
     assert found == {"a": "1", "b": "x"}
-    assert ["`a` was set before" in remark.message for remark in remarks] == [True]
+    assert ["`a` is already set" in remark.message for remark in remarks] == [True]
 
 
 @pytest.mark.parametrize("setting", ["a", "a=", "=1", "a=b=c", "request.object.kind=Pod"])
@@ -267,8 +267,8 @@ def test_a_file_of_another_kind_is_called_what_it_is():
     )
     assert (found, [one.code for one in remarks]) == (None, ["KV079"])
     assert remarks[0].message == (
-        "a file of kind UserInfo is wanted here, and this is Values (cli.kyverno.io/v1alpha1): "
-        "give it with --values-file"
+        "expected a file of kind UserInfo, found Values (cli.kyverno.io/v1alpha1): "
+        "pass it with --values-file"
     )
 
 
