@@ -112,7 +112,7 @@ def schedules_of(policies: Iterable[Policy], clock: Clock) -> tuple[Schedule, ..
         except ValueError as error:
             problem = f"kyvsim can't read the schedule: {error}"
         else:
-            problem = "" if due else "it is never due again"
+            problem = "" if due else "it has no further runs"
             schedule = schedule._replace(due=due)
         found.append(schedule._replace(problem=problem))
     return tuple(found)

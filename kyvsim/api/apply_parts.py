@@ -154,7 +154,7 @@ def shared_among(
         if one.data["kind"] in kinds
     )
     if any(one.data["kind"] in _NOT_KNOWN for one in found):
-        raise NotStreamable("a GlobalContextEntry is among the resources")
+        raise NotStreamable("the resources contain a GlobalContextEntry")
     return found
 
 

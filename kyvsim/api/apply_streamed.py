@@ -81,7 +81,7 @@ def _in_rounds(inputs: ApplyInputs, stdin: bytes | None, how: StreamOptions) -> 
     }
     for name, value in given.items():
         if value:
-            raise NotStreamable(f"{name} may concern all resources")
+            raise NotStreamable(f"{name} may need all resources")
     known = _LookedUp(SHARED, ())
     for _ in range(_ROUNDS):
         try:
@@ -148,7 +148,7 @@ def _open(
     if read.unusable or any(one.code == _SWAPPED for one in read.diagnostics):
         return None  # errors are told of it
     if read.shared_data:
-        raise NotStreamable("what a GlobalContextEntry keeps may be in any part")
+        raise NotStreamable("a GlobalContextEntry may select any of the resources")
     run = run_of(compiled, inputs, read, Sample((), 0))
     work = PartWork(inputs, read, kinds, shared, compiled, run, how.documents)
     return _rendered(work, blocks, how)
@@ -181,7 +181,7 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions)
     if {block.origin.name for block in blocks} - found.files.keys():
         return None  # there is a file without documents, which is told
     if found.result_counts.met and not found.result_counts.met.is_certain(work.read.baseline):
-        raise NotStreamable("failures of the baseline can only be told apart together")
+        raise NotStreamable("baseline entries can only be matched with all results")
     numbers = range(how.documents.formats)
     pieces = [_pieces(number, texts) for number in numbers]
     lists: list[dict[str, _Entries]] = [{} for _ in numbers]

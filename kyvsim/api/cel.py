@@ -172,7 +172,7 @@ def _chosen(
         return None, ()
     meant = found or documents
     number = "several objects are" if found else "no object is"
-    text = f"{number} called `{name}`: there is {listed(_names(one.data)[-1] for one in meant)}"
+    text = f"{number} named `{name}`: there is {listed(_names(one.data)[-1] for one in meant)}"
     return None, (Diagnostic("KV078", Severity.ERROR, text, Location(documents[0].file)),)
 
 

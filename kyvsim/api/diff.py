@@ -36,7 +36,10 @@ def open_comparison(
     ]
     seen = DifferenceCounts()
     return RunComparison(
-        names=(names[0], names[1] + (", as supposed" if old.what_if != new.what_if else "")),
+        names=(
+            names[0],
+            names[1] + (", with the request options" if old.what_if != new.what_if else ""),
+        ),
         old=before,
         new=after,
         resources=_compared(before, after, seen, words=words),

@@ -165,7 +165,7 @@ def why(policies: tuple[Policy, ...], setup: ComparisonSetup) -> DecisionText:
 
         rule = min(whole.rules, key=rank, default=None)
         if rule is None:
-            return "no rule was asked", None
+            return "no rule was evaluated", None
         found = decision(rule, whole)
         return f"{rule_name(rule)}: {found.text}", found.place
 

@@ -166,11 +166,11 @@ def _index(policy: CompiledPolicy, rule: CompiledRule, kind: str, *, is_gone: bo
     if all(one.kinds is not None and kind not in one.kinds for one in every):
         return asked
     if policy.policy.applies_one_rule:
-        note = "an earlier rule of the policy applied, and it applies one rule only"
+        note = "an earlier rule of the policy applied, and the policy applies only one rule"
     elif is_gone:
-        note = "the object is deleted, and the rule does nothing then"
+        note = "the object is deleted, and the rule ignores deletions"
     else:
-        note = "the stage did not come to it: there was no object for it"
+        note = "not evaluated in this stage: there was no object for it"
     return asked._replace(note=note)
 
 
@@ -179,12 +179,12 @@ def _missing(asked: ExplainTarget, compiled: Compiled, read: ReadInputs) -> str:
     if asked.rule and not any(_names_rule(asked.rule, *one) for one in rules):
         names = {name for one in rules for name in _rule_names(*one)}
         hint = likely(asked.rule, filter(None, names))
-        return f"no policy or rule is called `{asked.rule}`{hint}"
+        return f"no policy or rule is named `{asked.rule}`{hint}"
     objects = objects_of(read.resources)
     if asked.object and not any(_names_object(asked.object, one) for one in objects):
         names = {name for one in objects for name in object_names(object_key(one))}
         hint = likely(asked.object, names)
-        return f"no object is called `{asked.object}`{hint}"
+        return f"no object is named `{asked.object}`{hint}"
     return ""
 
 
@@ -237,7 +237,7 @@ def with_inquiries(
     names = {text for key in keys for text in object_names(key)}
     if name not in names:
         hint = likely(name, names)
-        raise NotFoundError(f"no object is called `{name}`{hint}", simulation.diagnostics)
+        raise NotFoundError(f"no object is named `{name}`{hint}", simulation.diagnostics)
     written = _documents(scenario)
     found = tuple(_inquiry(one, written) for one in tracer.evaluations)
     return simulation._replace(explained=name, inquiries=found)

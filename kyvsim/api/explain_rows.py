@@ -159,7 +159,7 @@ class Placing:
             steps = tuple([self.step(one, inner) for one in steps])
         found, note = step.found, step.note
         if path and found is not None and found.data is None and not self._has(path):
-            found, note = None, note or "not there"
+            found, note = None, note or "absent"
         return Step(
             step.kind,
             step.name,
@@ -401,7 +401,7 @@ def _compile_opened(world: World) -> Callable[[EngineResponse, Row], _Opened]:
             return last[2]
         request = response.request
         if request is None:
-            raise ValueError("a payload is no request")
+            raise ValueError("a payload is not a request")
         if request.object is not None:
             request = request._replace(object=row.resource)
         around = world._replace(arriving=response.document.data if response.document else None)

@@ -72,7 +72,7 @@ def _files_named(values: Source) -> Iterator[Diagnostic]:
         entries = document.data.get("globalContextEntries") if _is_map(document.data) else None
         for index, entry in enumerate(entries if isinstance(entries, list) else ()):
             if _is_map(entry) and "resourceFiles" in entry:
-                text = "no file is read for a text that is typed: write `resources` or `data`"
+                text = "files cannot be read here: use `resources` or `data`"
                 place = document.locate(("globalContextEntries", index, "resourceFiles"))
                 yield Diagnostic("KV033", Severity.ERROR, text, place)
 

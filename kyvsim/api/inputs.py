@@ -103,7 +103,7 @@ def old_objects(
     for one in documents:
         key = old_key(one.data)
         if key in found:
-            said.append(_unused(found[key], "another one follows for"))
+            said.append(_unused(found[key], "duplicate of a later old object for"))
         found[key] = one
     said += [
         _unused(one, "no resource is the new state of")
@@ -116,7 +116,7 @@ def old_objects(
 
 
 def _unused(document: Document, why: str) -> Diagnostic:
-    text = f"{why} `{title(document.data)}`: this old object is not used"
+    text = f"{why} `{title(document.data)}`: this old object is ignored"
     return Diagnostic("KV037", Severity.WARNING, text, document.locate(()))
 
 
@@ -126,7 +126,7 @@ def _unused_labels(what_if: WhatIf, given: Iterable[OldKey]) -> Iterator[Diagnos
     for namespace in dict.fromkeys(name for name, _, _ in what_if.namespace_labels):
         if namespace not in known:
             hint = likely(namespace, filter(None, known))
-            text = f"`--namespace-labels {namespace}:…`: no resource lies in this namespace{hint}"
+            text = f"`--namespace-labels {namespace}:…`: no resource is in this namespace{hint}"
             yield Diagnostic("KV037", Severity.WARNING, text)
 
 
@@ -134,7 +134,9 @@ def _without_old(documents: Sequence[Document]) -> Iterator[Diagnostic]:
     """Yield one remark on all resources that count as updated and have no old object."""
     if documents:
         more = f", and {len(documents) - 1} more" if len(documents) > 1 else ""
-        text = f"there is no old object for this resource{more}: it counts as updated from itself"
+        text = (
+            f"there is no old object for this resource{more}: it is evaluated as its own old object"
+        )
         yield Diagnostic("KV038", Severity.WARNING, text, documents[0].locate(()))
 
 
@@ -448,7 +450,7 @@ def read_one(
         return None, ()
     documents, remarks = read_documents((path,), stdin, STRICT_FLOATS)
     if len(documents) != 1:
-        message = f"a file of kind {kind} holds one document, this one has {len(documents)}"
+        message = f"a file of kind {kind} must have one document, not {len(documents)}"
         place = documents[1].locate(()) if documents else Location(name_of(path))
         wrong = Diagnostic("KV030", Severity.ERROR, message, place)
         return None, remarks or (wrong,)
@@ -470,7 +472,7 @@ def _read_context(
     found, remarks = read_context_file(path, stdin)
     if any(map(is_cel_policy, policies)):
         return found, remarks
-    text = "context data serves CEL policies, and there is none: it is not used"
+    text = "context data is ignored: it applies to CEL policies only, and there are none"
     return found, (*remarks, Diagnostic("KV035", Severity.WARNING, text, Location(name_of(path))))
 
 

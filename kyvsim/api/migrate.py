@@ -52,7 +52,7 @@ def migrate(
     said, left_out = without_left_out((*unread, *remarks, *aside, *problems, *wrong, *refused))
     is_wrong = any(one.severity is Severity.ERROR for one in said)
     if not (chosen or exceptions.rules or is_wrong):
-        text = "there is nothing to convert: no policy of `kyverno.io`"
+        text = "nothing to convert: no policy of `kyverno.io`"
         said = (*said, Diagnostic("KV280", Severity.ERROR, text))
     texts = {one.name: one.text for one in sources}
     pairs = [
@@ -166,7 +166,7 @@ def _fault(text: str) -> str:
 
 
 def _not_compiled(fault: str) -> tuple[str, str]:
-    return f"what it would become does not compile: {fault}", "write this rule by hand"
+    return f"the converted rule does not compile: {fault}", "convert this rule by hand"
 
 
 def _of_kind(kind: str, conversion: Conversion) -> Conversion:
@@ -178,7 +178,7 @@ def _of_kind(kind: str, conversion: Conversion) -> Conversion:
             kept.append(made)
             continue
         reason = f"it becomes a {found}, and --kind asks for {kind}"
-        conversion = _without(conversion, made, reason, f"leave --kind out, or ask for {found}")
+        conversion = _without(conversion, made, reason, f"omit --kind, or use --kind {found}")
     return conversion._replace(made=tuple(kept))
 
 

@@ -150,7 +150,7 @@ def warnings_of(found: Iterable[RefusalCount]) -> tuple[Diagnostic, ...]:
     for one in found:
         more = f" ({one.number} times)" if one.number > 1 else ""
         example = f": {one.example}" if one.example else ""
-        text = f"an API server refuses this {one.kind}: `{one.field}` {one.what}{more}{example}"
+        text = f"an API server rejects this {one.kind}: `{one.field}` {one.what}{more}{example}"
         warnings.append(Diagnostic("KV233", Severity.WARNING, text, one.location))
     return tuple(warnings)
 
@@ -182,7 +182,7 @@ _PROBLEMS: Mapping[str, str] = MappingProxyType(
     {
         _REQUIRED: "is required",
         "Invalid value": "is invalid",
-        "Duplicate value": "is there twice",
+        "Duplicate value": "is a duplicate",
         "Not found": "is not found",
     }
 )

@@ -48,9 +48,9 @@ def schema_of(name: str) -> Json:
     if len(usual) == 1:
         return schema_of(next(iter(usual.values())))
     if usual:
-        raise UnknownKindError(f"`{name}` is a kind of several groups: {listed(usual.values())}")
+        raise UnknownKindError(f"`{name}` is a kind in several groups: {listed(usual.values())}")
     kinds = {one.rpartition("/")[2] for one in known}
-    raise UnknownKindError(f"no file is of kind `{name}`{likely(name, {*known, *kinds})}")
+    raise UnknownKindError(f"unknown kind `{name}`{likely(name, {*known, *kinds})}")
 
 
 def _group(name: str) -> str:

@@ -308,19 +308,17 @@ def _named_scenario(
     inputs: SimulateInputs, documents: tuple[Document, ...], scenarios: list[Document]
 ) -> tuple[Scenario | None, tuple[Diagnostic, ...]]:
     if any(isinstance(path, Source) for path in inputs.paths):
-        text = (
-            "a scenario names files, and there are none beside a text: `kyvsim simulate` plays it"
-        )
+        text = "a scenario needs files, which cannot be read here: use `kyvsim simulate`"
         return None, (Diagnostic("KV051", Severity.ERROR, text, scenarios[0].locate(())),)
     others = [one for one in documents if one not in scenarios]
     if others or len(scenarios) > 1:
         other = (others or scenarios[1:])[0]
-        text = "a scenario is simulated alone: it names its policies itself"
+        text = "a scenario cannot be combined with policies: it lists its own"
         return None, (Diagnostic("KV051", Severity.ERROR, text, other.locate(())),)
     beside = (*inputs.resources, *inputs.exceptions, *inputs.objects)
     if beside:
         path = beside[0]
-        text = "a scenario is simulated alone: it names its objects and exceptions itself"
+        text = "a scenario cannot be combined with objects or exceptions: it lists its own"
         return None, (Diagnostic("KV051", Severity.ERROR, text, Location(name_of(path))),)
     return load_scenario(scenarios[0])
 
@@ -393,7 +391,7 @@ def _uncounted(scenario: Scenario) -> tuple[Diagnostic, ...]:
     if not exceptions:
         return ()
     text = (
-        f"PolicyExceptions do not count in the installation `{installation.name}`: values with "
+        f"PolicyExceptions have no effect in the installation `{installation.name}`: values with "
         '`features: {policyExceptions: {enabled: true, namespace: "*"}}` (--install FILE) let them'
     )
     place = exceptions[0].locate(())

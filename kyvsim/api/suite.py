@@ -122,7 +122,7 @@ def run_tests(
     coverage = together(points, os.path.realpath) if run.options.coverage else None
     passed_over = [name for one in outcomes for name in one.passed_over]
     if passed_over and not any(one.rows for one in outcomes):
-        text = f"--test-case-selector chooses no row: there are rows for {listed(passed_over)}"
+        text = f"--test-case-selector matches no row: there are rows for {listed(passed_over)}"
         said = (*said, Diagnostic("KV074", Severity.WARNING, text))
     return suite_outcome(outcomes, said, coverage)
 
@@ -244,7 +244,7 @@ def placed(
 
 def no_rows(manifest: Manifest) -> Diagnostic:
     """Return the remark on a manifest that tests nothing."""
-    text = "there is no row under `results`: nothing is tested"
+    text = "no rows under `results`: nothing is tested"
     return Diagnostic("KV042", Severity.WARNING, text, manifest.document.locate(()))
 
 

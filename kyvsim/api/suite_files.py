@@ -66,7 +66,7 @@ def plan_updates(outcome: SuiteOutcome) -> Updates:
         if changed:
             files.append(FileText(path, text, _home(path, folders[path]), changed))
         problems += [
-            f"{path}: rows want {'/'.join(filter(None, key))} in different states"
+            f"{path}: rows expect {'/'.join(filter(None, key))} in different states"
             for key in wanted.disputed
         ]
     return Updates(tuple(files), tuple(problems))
@@ -104,7 +104,7 @@ def updated(path: str, wanted: ExpectedFile) -> tuple[str, tuple[str, ...]]:
             found = objects[0]
         else:
             if not frozenset(pending).isdisjoint(map(object_key, objects)):
-                raise UpdateError("an expected object stands in a list, which is not taken apart")
+                raise UpdateError("an expected object is an item of a List, which is not updated")
             found = None
         obj = None if found is None else pending.pop(object_key(found), None)
         if obj is None or same(obj, found):
@@ -133,17 +133,17 @@ def _read(path: str) -> tuple[str, str]:
     """Return a file's text with plain line ends, and its line end; "" where there is no file."""
     if not os.path.lexists(path):
         if not _GLOB.isdisjoint(path):
-            raise UpdateError("it stands for several files")
+            raise UpdateError("it matches several files")
         return "", "\n"
     if os.path.islink(path) or not os.path.isfile(path):
-        raise UpdateError("it is no regular file")
+        raise UpdateError("it is not a regular file")
     try:
         with open(path, encoding="utf-8", newline="") as stream:
             text = stream.read()
     except (OSError, UnicodeDecodeError):
         raise UpdateError("it cannot be read") from None
     if path.lower().endswith(".json") or text.lstrip().startswith(("{", "[")):
-        raise UpdateError("it is JSON, and only YAML is written")
+        raise UpdateError("it is JSON, and only YAML can be updated")
     return text.replace("\r\n", "\n").removeprefix("\ufeff"), "\r\n" if "\r\n" in text else "\n"
 
 

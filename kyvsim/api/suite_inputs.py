@@ -174,7 +174,7 @@ def read_test(
     lost = lost_namespaces(suite)
     for one in lost:
         namespace = object_key(one.data).namespace
-        text = f"the cluster resources have no Namespace `{namespace}`, which this resource is in"
+        text = f"the cluster resources do not contain this resource's Namespace `{namespace}`"
         reader.said.append(Diagnostic("KV046", Severity.ERROR, text, one.locate(())))
     expected = (name for row in rows for name in (row.patched, *row.generated) if name)
     files = {name: _read_expected(reader.path(name)) for name in dict.fromkeys(expected)}
@@ -215,7 +215,7 @@ def _read_resources(
     for one in doubles:
         key = object_key(one.data)
         shown = "/".join(part for part in (key.kind, key.namespace, key.name) if part)
-        text = f"{shown} is there a second time: the first one counts"
+        text = f"duplicate {shown}: the first one is used"
         reader.said.append(Diagnostic("KV043", Severity.WARNING, text, one.locate(())))
     return resources
 
@@ -254,7 +254,7 @@ def _wrong_flags(manifest: Manifest, policies: Iterable[Policy]) -> Iterator[Dia
         own = kinds.get(row.policy, set())
         for flag in row.flags:
             if own and flag.removeprefix("is") not in own:
-                text = f"`{flag}`: `{row.policy}` is a {min(own)}; the row counts all the same"
+                text = f"`{flag}`: `{row.policy}` is a {min(own)}; the row is still checked"
                 place = manifest.document.locate((*row.path, flag))
                 yield Diagnostic("KV166", Severity.WARNING, text, place)
 

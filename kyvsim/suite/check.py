@@ -89,8 +89,8 @@ _UNRUN = "Never ran"
 _SILENCE = MappingProxyType(
     {
         NO_MATCH: "the rule does not match this resource",
-        EXCLUDED: "the rule's exclude block leaves this resource out",
-        NOTHING_TO_CHECK: "the rule matches this resource, but found nothing in it to look at",
+        EXCLUDED: "the rule's exclude block excludes this resource",
+        NOTHING_TO_CHECK: "the rule matches this resource, but found nothing in it to check",
     }
 )
 
@@ -112,7 +112,7 @@ def check_row(row: ExpectedRow, known: RowIndex, bench: RowContext) -> Iterator[
     if row.operation and all(
         rule.stage.phase is Phase.DELETE for one in meant for rule in one.rules
     ):
-        text = "what deletes is not asked of an operation"
+        text = "deleting policies are not evaluated for operations"
         yield outcome(
             row, row.rule, ", ".join(row.resources or ()), RowVerdict(False, _UNRUN, text)
         )
@@ -122,7 +122,7 @@ def check_row(row: ExpectedRow, known: RowIndex, bench: RowContext) -> Iterator[
     found += [outcome(row, row.rule, name, verdict) for name, verdict in unknown]
     yield from found
     if not found:
-        text = f"it ran on none of {len(keys)} resources" if keys else "there are no resources"
+        text = f"it ran on none of {len(keys)} resources" if keys else "no resources"
         yield outcome(row, row.rule, "", RowVerdict(False, _UNRUN, text))
     if len(row.generated) < 2 or row.result != RuleStatus.PASS.value:
         return

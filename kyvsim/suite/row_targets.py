@@ -88,7 +88,7 @@ def missing_target(row: ExpectedRow, known: RowIndex, refused: Mapping[str, str]
     keys = [one.policy.key for one in known.policies.policies]
     hint = likely(row.policy, keys) or likely(name, keys)
     hint = hint or (f": there are {listed(keys)}" if keys else "")
-    return RowVerdict(False, "Policy not found", f"there is no policy `{row.policy}`{hint}")
+    return RowVerdict(False, "Policy not found", f"no policy is named `{row.policy}`{hint}")
 
 
 def target_resources(
@@ -117,7 +117,7 @@ def target_resources(
                 (
                     name,
                     RowVerdict(
-                        False, _NO_RESOURCE, f"no resource is called `{name}`{likely(name, names)}"
+                        False, _NO_RESOURCE, f"no resource is named `{name}`{likely(name, names)}"
                     ),
                 )
             )
@@ -130,7 +130,9 @@ def target_resources(
         found += keys
         if not keys:
             shown = "/".join(filter(None, spec))
-            unknown.append((shown, RowVerdict(False, _NO_RESOURCE, f"no resource is `{shown}`")))
+            unknown.append(
+                (shown, RowVerdict(False, _NO_RESOURCE, f"no resource matches `{shown}`"))
+            )
     return tuple(dict.fromkeys(found)), unknown
 
 

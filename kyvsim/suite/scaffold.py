@@ -62,7 +62,7 @@ def scaffold(
                 reason = result.note or "no object was generated"
                 remarks.append(f"{_title(one)}: the row has no expected object: {reason}")
         else:
-            remarks.append(f"{_title(one)}: left out, since a row cannot say {one.row.result}")
+            remarks.append(f"{_title(one)}: omitted, since a row cannot expect {one.row.result}")
     heard = {one.row.policy for one in every}
     remarks += [
         f"{one.policy.key}: no row, since it says nothing of these resources"

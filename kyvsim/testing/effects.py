@@ -92,9 +92,9 @@ def apply_policies(policies: Given, manifests: Given, **options: Any) -> tuple[E
     application = open_application(inputs)
     wrong = [str(one) for one in application.diagnostics if one.severity is Severity.ERROR]
     if not application.policies and not wrong:
-        wrong.append("there is no policy")
+        wrong.append("no policy given")
     if not application.resource_count and not wrong:
-        wrong.append("there is no resource")
+        wrong.append("no resource given")
     if wrong:
         raise UnusableInputError(log_safe("\n".join(wrong)))
     rows_of = compile_rows(audit_warn=False)

@@ -99,9 +99,9 @@ def assert_golden(request: pytest.FixtureRequest) -> AssertGolden:
             shown = f"{path}: new" if is_new else log_safe(f"{path}:\n{difference}")
             request.node.add_report_section("call", "golden file", shown)
             return
-        hint = f"run pytest {_OPTION} to write what is the case now"
+        hint = f"run pytest {_OPTION} to write the current results"
         if is_new:
             pytest.fail(f"there is no golden file {path}: {hint}", pytrace=False)
-        pytest.fail(log_safe(f"{path} says otherwise ({hint}):\n{difference}"), pytrace=False)
+        pytest.fail(log_safe(f"{path} differs ({hint}):\n{difference}"), pytrace=False)
 
     return check

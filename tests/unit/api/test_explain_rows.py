@@ -95,18 +95,18 @@ UNKNOWN = (
 CASES = {
     "a missing field": (
         policy("validate: {pattern: {metadata: {labels: {team: '?*'}}}}"),
-        [('no `team`; wanted "?*"', (3, 40))],
+        [('no `team`; expected "?*"', (3, 40))],
     ),
     "a wrong value": (
         policy("validate: {pattern: {spec: {containers: [{image: '*:*'}]}}}"),
-        [('found "busybox"; wanted "*:*"', (10, 5))],
+        [('found "busybox"; expected "*:*"', (10, 5))],
     ),
     "the nearest alternative": (
         policy(
             "validate: {anyPattern: [{spec: {a: b}}, {metadata: {labels: {app: x, b: why}}},"
             " {metadata: {labels: {c: z}}}]}"
         ),
-        [('nearest of 3 alternatives, anyPattern[1]: no `b`; wanted "why"', (3, 40))],
+        [('closest of 3 alternatives, anyPattern[1]: no `b`; expected "why"', (3, 40))],
     ),
     "a deny condition of some": (
         policy(DENY % ("any", HOST)),
@@ -187,7 +187,7 @@ def test_rules_see_the_object_as_mutation_left_it():
     )
     check = policy("validate: {pattern: {metadata: {labels: {team: a}}}}")
     ((_, reasons),) = failures(mutate, check)
-    assert [text for text, _ in placed(reasons)] == ['found "none"; wanted "a"']
+    assert [text for text, _ in placed(reasons)] == ['found "none"; expected "a"']
 
 
 def test_a_rule_that_changes_is_explained_after_those_before_it():

@@ -182,7 +182,7 @@ steps:
 def test_objects_that_are_older_than_a_policy_are_told_of(told):
     story = f"objects: [{MAP % 'old'}]\nsteps: [{{wait: 1s}}]\n"
     before, (actor, rules, why) = told(policy(), story, "ConfigMap/old")
-    assert before == ("admission", [], "there was no policy")
+    assert before == ("admission", [], "there were no policies")
     assert (actor, rules) == ("policy", [("copies", "not asked")])
     assert "`generateExisting` is not true" in why
 

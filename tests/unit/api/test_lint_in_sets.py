@@ -376,4 +376,4 @@ def test_a_definition_among_policies_is_reported_with_its_option(tmp_path):
     file = tmp_path / "crd.yaml"
     file.write_text(yaml.safe_dump(DEFINITION))
     (found,) = lint([str(file)]).diagnostics
-    assert (found.code, found.message.rpartition(": ")[2]) == ("KV011", "give it with --crd-path")
+    assert (found.code, found.message.rpartition(": ")[2]) == ("KV011", "pass it with --crd-path")

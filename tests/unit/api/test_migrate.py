@@ -141,7 +141,7 @@ def test_what_a_named_condition_is_about_does_not_count():
     assert evidence is not None
     assert evidence.answer is Answer.EQUAL
     assert Limit.OTHER_OPERATIONS in {one.limit for one in evidence.limited}
-    assert ", where the conditions of the conversion hold: " in "".join(render(found))
+    assert ", if the conditions of the conversion hold: " in "".join(render(found))
 
 
 CEL_RULE = """\

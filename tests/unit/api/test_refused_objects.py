@@ -153,7 +153,7 @@ def test_what_no_request_gets_past(obj, path, what):
     ((code, place, message),) = told(obj)
     assert (code, place) == ("KV233", path)
     field = ".".join(step for step in path.split("/") if not step.isdecimal())
-    assert message.startswith(f"an API server refuses this {obj['kind']}: `{field}` {what}")
+    assert message.startswith(f"an API server rejects this {obj['kind']}: `{field}` {what}")
 
 
 @pytest.mark.parametrize(

@@ -64,12 +64,12 @@ def test_a_kind_alone_means_its_usual_version():
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("ClusterPolcy", "no file is of kind `ClusterPolcy`: did you mean `ClusterPolicy`?"),
+        ("ClusterPolcy", "unknown kind `ClusterPolcy`: did you mean `ClusterPolicy`?"),
         (
             "PolicyException",
-            "is a kind of several groups: `kyverno.io/v2/PolicyException`, `policies",
+            "is a kind in several groups: `kyverno.io/v2/PolicyException`, `policies",
         ),
-        ("Deployment", "no file is of kind `Deployment`"),
+        ("Deployment", "unknown kind `Deployment`"),
     ],
 )
 def test_what_kind_is_meant_has_to_be_clear(name, told):

@@ -114,7 +114,7 @@ def test_rows_that_disagree_write_nothing(planned):
     ]
     files, problems = planned(*rows, policy=f"{POLICY}---{second}")
     assert files == ()
-    assert problems == ("expected.yaml: rows want v1/ConfigMap/default/one in different states",)
+    assert problems == ("expected.yaml: rows expect v1/ConfigMap/default/one in different states",)
 
 
 LIST = """\
@@ -129,7 +129,7 @@ items:
     ("text", "reason"),
     [
         ('{"apiVersion": "v1"}', "it is JSON"),
-        (LIST, "stands in a list"),
+        (LIST, "is an item of a List"),
         ("a: [", "it cannot be read"),
         ("a: b\n---x\n", "begins with ---"),
     ],

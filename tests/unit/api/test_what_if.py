@@ -194,7 +194,7 @@ def test_labels_of_a_namespace_in_which_nothing_lies_are_told():
     what_if = AS_GIVEN._replace(namespace_labels=(("shp", "env", "prod"), ("shop", "a", "b")))
     run = open_application(ApplyInputs(("p.yaml",), ("r.yaml",), what_if=what_if))
     (said,) = run.diagnostics
-    assert str(said).startswith("warning KV037: `--namespace-labels shp:…`: no resource lies in")
+    assert str(said).startswith("warning KV037: `--namespace-labels shp:…`: no resource is in")
     assert str(said).endswith("did you mean `shop`?")
 
 

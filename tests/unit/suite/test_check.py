@@ -28,12 +28,12 @@ def test_rows_that_ran_are_compared_with_their_results(outcomes_of):
         (
             "policy: tidi, rule: owner, resources: [owned], result: pass",
             "Policy not found",
-            "there is no policy `tidi`: did you mean `tidy`?",
+            "no policy is named `tidi`: did you mean `tidy`?",
         ),
         (
             "policy: other/tidy, rule: owner, resources: [owned], result: pass",
             "Policy not found",
-            "there is no policy `other/tidy`: did you mean `tidy`?",
+            "no policy is named `other/tidy`: did you mean `tidy`?",
         ),
         (
             "policy: tidy, rule: owners, resources: [owned], result: pass",
@@ -43,17 +43,17 @@ def test_rows_that_ran_are_compared_with_their_results(outcomes_of):
         (
             "policy: tidy, rule: owner, resources: [ownd], result: pass",
             "Resource not found",
-            "no resource is called `ownd`: did you mean `owned`?",
+            "no resource is named `ownd`: did you mean `owned`?",
         ),
         (
             "policy: tidy, rule: owner, resources: [vault/owned], result: skip",
             "Resource not found",
-            "no resource is called `vault/owned`: did you mean `default/owned`?",
+            "no resource is named `vault/owned`: did you mean `default/owned`?",
         ),
         (
             "policy: tidy, rule: owner, resources: [free-one], result: fail",
             "Never ran",
-            "the rule's exclude block leaves this resource out",
+            "the rule's exclude block excludes this resource",
         ),
         (
             "policy: tidy, rule: owner, resources: [shop], result: pass",
@@ -251,4 +251,7 @@ def test_resource_specs_name_resources_by_their_parts(outcomes_of):
     (absent,) = outcomes_of(
         "policy: tidy, rule: mark, resourceSpecs: [{kind: Secret, name: x}], result: pass"
     )
-    assert (absent.reason, absent.message) == ("Resource not found", "no resource is `Secret/x`")
+    assert (absent.reason, absent.message) == (
+        "Resource not found",
+        "no resource matches `Secret/x`",
+    )

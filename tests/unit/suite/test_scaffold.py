@@ -113,21 +113,21 @@ def test_patched_and_generated_objects_have_a_file_each(created):
 
 def test_what_rows_cannot_say_is_left_out_and_told(created):
     found = created(resource("ConfigMap", "name: a"), resource("ConfigMap", "name: b"))
-    told = [one for one in found.remarks if "left out" in one]
-    assert told == ["tidy / beside on default/ConfigMap/b: left out, since a row cannot say pass"]
+    told = [one for one in found.remarks if "omitted" in one]
+    assert told == ["tidy / beside on default/ConfigMap/b: omitted, since a row cannot expect pass"]
 
 
 def test_resources_without_a_name_have_no_row(created):
     found = created(resource("Pod", "generateName: a-"))
     assert found.files == ()
-    assert any("Pod/?: left out" in one for one in found.remarks)
+    assert any("Pod/?: omitted" in one for one in found.remarks)
 
 
 def test_expected_errors_and_silent_policies_are_told(created):
     found = created(resource("Service", "name: a"))
     assert found.row_count == 1
     assert any("the row expects an error" in one for one in found.remarks)
-    assert "silent: no row, since it says nothing of these resources" in found.remarks
+    assert "silent: no row, since it has no result for these resources" in found.remarks
 
 
 def test_inputs_that_cannot_be_used_give_nothing(created, tmp_path):

@@ -135,10 +135,10 @@ def test_numbers_of_objects_are_read_as_those_of_files(tmp_path):
     [
         (POLICY.replace("pattern:", "patern:"), pod("a"), "<policy 1>:13:7: error KV012"),
         (POLICY, "kind: Pod\nmetadata: {name: a}\n", "<manifest 1>:1:1: error KV021"),
-        (POLICY, [], "there is no resource"),
-        ([], pod("a"), "there is no policy"),
+        (POLICY, [], "no resource given"),
+        ([], pod("a"), "no policy given"),
         ("nowhere.yaml", pod("a"), "nowhere.yaml: error KV001"),
-        (POLICY, "# nothing\n", "there is no document"),
+        (POLICY, "# nothing\n", "this file contains no document"),
     ],
 )
 def test_input_that_cannot_be_used_is_an_error(policies, manifests, said):

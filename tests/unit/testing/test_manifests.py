@@ -178,7 +178,7 @@ def test_a_manifest_without_rows_is_a_warning(run, pytester):
     file.write_text(MANIFEST.partition("results:")[0])
     result = run("--kyvsim-tests")
     result.assert_outcomes(passed=1, warnings=1)
-    assert "there is no row under `results`" in "\n".join(result.outlines)
+    assert "no rows under `results`" in "\n".join(result.outlines)
 
 
 @pytest.mark.slow

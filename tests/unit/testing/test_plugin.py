@@ -79,7 +79,7 @@ def test_a_file_that_says_otherwise_fails_with_the_difference(run, pytester):
     result = run()
     result.assert_outcomes(passed=1, failed=1)
     said = text_of(result)
-    assert "golden/b.yaml says otherwise" in said
+    assert "golden/b.yaml differs" in said
     assert "ns/ConfigMap/b" in said
     assert "-     by: ben" in said
     assert "+     by: ann" in said

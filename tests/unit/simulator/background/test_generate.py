@@ -83,7 +83,7 @@ def test_missing_source_fails_five_times(cluster_policy, generate, put, shop, to
     attempts = told("attempt")
     assert [one.outcome for one in attempts] == ["failed"] * 5
     assert "attempt 5 of 5" in attempts[-1].full_message
-    assert attempts[-1].full_message.endswith("it is given up")
+    assert attempts[-1].full_message.endswith("no more attempts are made")
     assert "default/source not found" in attempts[0].full_message
     assert cluster.sim.store.list("kyverno.io/v2", "UpdateRequest", "") == []
 
