@@ -109,7 +109,7 @@ def dask(address: str) -> Iterator[Engine]:
         # Where its time is up while it tries, the client may find its own state asserted away.
         except (OSError, ValueError, TypeError, AssertionError) as error:
             reason = " ".join(str(error).split())[:200] or type(error).__name__
-            text = f"--scheduler {address}: no scheduler answers there: {reason}"
+            text = f"--scheduler {address}: no scheduler responds there: {reason}"
             raise FleetError(text) from None
         try:
             yield _engine(client, address, KilledWorker)

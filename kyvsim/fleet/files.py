@@ -67,7 +67,7 @@ def unpacked(name: str, data: bytes) -> bytes:
     try:
         return unpack(data)
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
-        text = f"what is packed in it is damaged or cut short: {error}"
+        text = f"the compressed data is damaged or truncated: {error}"
         raise ReadError(text) from None
 
 
@@ -141,7 +141,7 @@ class LocalFiles:
                     for name in sorted(files)
                     if not name.startswith(".") and is_manifest_name(bare_name(name))
                 ]
-            missing = "no YAML or JSON file in this folder, packed or not"
+            missing = "no YAML or JSON file in this folder, compressed or not"
         elif os.path.exists(path):
             names, missing = [path], ""
         else:
@@ -259,7 +259,7 @@ class RemoteFiles:
             raise FleetError(f"{url}: {problem}")
         there = [one for one in sorted(entries.items()) if one[1]["type"] == "file"]
         if not there:
-            raise FleetError(f"{url}: there is no file that fits")
+            raise FleetError(f"{url}: no file matches")
         found = []
         for name, facts in there:
             address = files.unstrip_protocol(name)
@@ -312,7 +312,7 @@ class RemoteFiles:
 # Credentials are fsspec's business.
 
 _SEPARATOR = b"\n---"
-_CHANGED = "it has changed since the run began: its size is another"
+_CHANGED = "it has changed since the run began: its size is different"
 _AHEAD = 1 << 16
 """Bytes that are read at once in search of the next document."""
 

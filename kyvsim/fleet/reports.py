@@ -54,10 +54,10 @@ def merged(*some: Heads) -> Heads:
         for key, head in heads.items():
             other = next(iter(found.values()), head)
             if other.assignment != head.assignment:
-                text = "are of other policies, options or versions: reports of one run go together"
+                text = "have different policies, options or versions: they are not of one run"
                 raise FleetError(f"the partial reports on {other.file} and {head.file} {text}")
             if stamps.setdefault(head.file, head.stamp) != head.stamp:
-                text = "there are partial reports on two contents of this file"
+                text = "there are partial reports of two versions of this file"
                 raise FleetError(f"{head.file}: {text}: evaluate it again with --resume")
             # Of two reports on a piece one that could be made counts, and then any.
             known = found.get(key)
@@ -93,7 +93,7 @@ def _in_order(file: str, heads: Iterable[Head], size: int) -> tuple[list[MergedP
         if head.last <= end and (head.first, head.last) != (0, 0):
             continue
         if head.first < end:
-            text = "pieces of it overlap: they were cut by two sizes"
+            text = "its pieces overlap: they have two sizes"
             raise FleetError(f"{file}: {text}; give the same --piece-size, or another folder")
         if head.first > end:
             gaps.append(Gap(file, end, head.first))
@@ -199,7 +199,7 @@ def reports_in(stores: Iterable[ReportStore]) -> Reports:
     for store in stores:
         own_plan = store.plan()
         if own_plan is None:
-            raise FleetError(f"{store.folder}: there are no partial reports of a run")
+            raise FleetError(f"{store.folder}: no partial reports found")
         plans.append((store, own_plan))
     plans.sort(key=lambda pair: min(pair[1].files, default=""))
     plan = plans[0][1]

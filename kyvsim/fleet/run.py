@@ -107,7 +107,7 @@ def _alone(engine: Engine, work: FleetWork, item: WorkItem) -> ItemOutcome | Ite
         for _, end in _attempt(engine, work, deque([item])):
             if not isinstance(end, Lost):
                 return end
-    return ItemFailure("it ends every process that works on it")
+    return ItemFailure("every process that works on it ends")
 
 
 def _attempt(
@@ -177,12 +177,12 @@ def _end_of(future: Future[ItemOutcome], engine: Engine) -> _End:
     if isinstance(error, FleetError | OtherVersionError):
         raise FleetError(reason)
     if isinstance(error, ImportError):
-        raise FleetError(f"workers of {engine.name} have not what they need: {reason}")
+        raise FleetError(f"workers of {engine.name} lack a requirement: {reason}")
     return ItemFailure(f"it cannot be evaluated: {type(error).__name__}: {reason}".rstrip(": "))
 
 
 def _gone(engine: Engine) -> str:
-    return f"{engine.name} is gone"
+    return f"{engine.name} no longer responds"
 
 
 class Fleet(NamedTuple):
@@ -216,7 +216,7 @@ def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterato
     ready = prepare(inputs, stdin)
     if ready.read.unusable:
         first = next(one for one in ready.read.diagnostics if one.severity is Severity.ERROR)
-        raise FleetError(f"a file that every verdict depends on was refused: {first}")
+        raise FleetError(f"a file that all results depend on was rejected: {first}")
     files = found_files(map(str, inputs.resources))
     per = fleet.per or ClusterGrouping.FILE
     assignment = assigned(inputs, stdin, everything=fleet.everything, per=per)
@@ -279,11 +279,11 @@ def _begun(
     store = fleet.store
     older = store.plan()
     if not fleet.resume and store.is_used():
-        text = "there are partial reports already: --resume goes on with them"
-        raise FleetError(f"{store.folder}: {text}, another folder begins anew")
+        text = "there already are partial reports: --resume continues them"
+        raise FleetError(f"{store.folder}: {text}, another folder starts a new run")
     kept = older.piece_size if older else 0
     if kept and fleet.piece_size not in {0, kept}:
-        text = f"its pieces are of {kept} bytes: leave --piece-size out, or give another folder"
+        text = f"its pieces are of {kept} bytes: omit --piece-size, or use another folder"
         raise FleetError(f"{store.folder}: {text}")
     run = run_of(ready.compiled, ready.inputs, ready.read, Sample((), 0))
     before = ready.read.before_resources

@@ -146,7 +146,7 @@ class ReportStore:
         """Write the end; raises FleetError if another run has started here."""
         plan = self.plan()
         if plan is None or plan.run != end.run:
-            raise FleetError(f"{self.folder}: another run writes its partial reports there, too")
+            raise FleetError(f"{self.folder}: another run also writes its partial reports there")
         self._files.write(self._place(_END), end_text(end))
 
     def write(self, partial: Partial) -> None:
@@ -170,8 +170,8 @@ class ReportStore:
             form = _BY_SUFFIX.get(os.path.splitext(name)[1])
             partial = form.read(self._read(name)) if form else None
             if partial and partial.head.assignment != plan.assignment:
-                text = "a partial report of other policies or options, or of another version"
-                raise FleetError(f"{self._place(name)}: {text}: give another folder")
+                text = "a partial report of different policies, options or versions"
+                raise FleetError(f"{self._place(name)}: {text}: use another folder")
             if partial and _fits(partial.head, plan):
                 found[partial.head.key] = partial.head
                 self._places[partial.head.key] = self._place(name)
@@ -183,7 +183,7 @@ class ReportStore:
         form = _BY_SUFFIX[os.path.splitext(place)[1]]
         partial = form.read(self._read(place.removeprefix(f"{self.folder.rstrip('/')}/")))
         if partial is None:
-            raise FleetError(f"{place}: the partial report has been changed while it was read")
+            raise FleetError(f"{place}: the partial report changed while it was read")
         yield from rows_in(partial.rows)
 
     def is_used(self) -> bool:

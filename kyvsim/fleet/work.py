@@ -194,7 +194,7 @@ def ready_for(assignment: Assignment) -> Ready:
     Raises OtherVersionError where it comes from another version of kyvsim.
     """
     if assignment.version != __version__:
-        text = f"the run is of kyvsim {assignment.version}, its worker has kyvsim {__version__}"
+        text = f"the run uses kyvsim {assignment.version}, but the worker has kyvsim {__version__}"
         raise OtherVersionError(text)
     texts: ApplyInputs = pickle.loads(zlib.decompress(assignment.packed))  # noqa: S301 — as tasks are
     return prepare(texts)

@@ -83,7 +83,7 @@ def about(kind: str, path: Path) -> str:
     if path and any(
         path[-1] in (one.words.get("required") or ()) for one in schema_at(kind, path[:-1])
     ):
-        lines.append("It has to be there.")
+        lines.append("Required.")
     return "\n\n".join(lines)
 
 
@@ -169,21 +169,21 @@ def operator_note(name: str) -> str:
 
 VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "request.object": "the object as the request would make it",
-        "request.oldObject": "the object as it is, where it changes or goes",
+        "request.object": "the object after the request",
+        "request.oldObject": "the object before an update or deletion",
         "request.operation": "CREATE, UPDATE, DELETE or CONNECT",
-        "request.userInfo": "who asks: username, groups",
+        "request.userInfo": "the user of the request: username, groups",
         "request.namespace": "the namespace of the object",
         "request.name": "its name",
-        "request.roles": "roles of who asks",
-        "request.clusterRoles": "cluster roles of who asks",
-        "serviceAccountName": "the service account that asks",
+        "request.roles": "roles of the user",
+        "request.clusterRoles": "cluster roles of the user",
+        "serviceAccountName": "the service account of the request",
         "serviceAccountNamespace": "its namespace",
         "images": "the images of the object, by field and container",
         "element": "the element of the innermost loop",
         "elementIndex": "its index",
         "target": "the object that a mutate rule changes",
-        "@": "the value that the pattern is about",
+        "@": "the value that the pattern is compared with",
     }
 )
 """Variables in `{{ }}` that need no context entry."""

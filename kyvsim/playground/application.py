@@ -47,9 +47,9 @@ class ConnectionLimits(NamedTuple):
 
 
 _EDITORS: Final = (
-    ("policies", "Kyverno's and Kubernetes' policies"),
-    ("resources", "what they are asked about, and what is there"),
-    ("values", "values of variables, answers to calls"),
+    ("policies", "Kyverno policies and Kubernetes admission policies"),
+    ("resources", "resources to evaluate and to look up"),
+    ("values", "values of variables, responses to API calls"),
     ("exceptions", "policy exceptions"),
 )
 _EXAMPLES: Final = (
@@ -125,7 +125,7 @@ def application(port: int, evaluator: Evaluator, limits: ConnectionLimits) -> AS
             with anyio.move_on_after(limits.waiting_seconds) as waiting:
                 await one_at_a_time.acquire()
             if waiting.cancelled_caught:
-                return _refused(503, "other questions are being answered: ask again")
+                return _refused(503, "too many requests: try again")
             try:
                 if await request.is_disconnected():  # the user has typed on
                     return Response(status_code=204)
@@ -141,10 +141,10 @@ def application(port: int, evaluator: Evaluator, limits: ConnectionLimits) -> AS
         return _json(shown._asdict())
 
     async def unknown(request: Request, _: Exception) -> Response:
-        return _refused(404, f"there is nothing at {request.url.path}: the page is at /")
+        return _refused(404, f"not found: {request.url.path} (the page is at /)")
 
     async def other_method(request: Request, _: Exception) -> Response:
-        return _refused(405, f"{request.method} is not answered at {request.url.path}")
+        return _refused(405, f"{request.method} is not supported at {request.url.path}")
 
     hosts = frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]"))
     served = Starlette(
@@ -170,8 +170,8 @@ async def _body(request: Request, seconds: float) -> bytes:
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise RefusedError(415, "a question is application/json")
-    too_much = RefusedError(413, f"more than {MOST >> 10} KiB are not read")
+        raise RefusedError(415, "a request must be application/json")
+    too_much = RefusedError(413, f"more than {MOST >> 10} KiB are not accepted")
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length[:20]) > MOST:
         raise too_much
@@ -182,11 +182,11 @@ async def _body(request: Request, seconds: float) -> bytes:
             if len(body) > MOST:
                 raise too_much
     if arriving.cancelled_caught:
-        raise RefusedError(408, f"the question did not arrive within {seconds:g} seconds")
+        raise RefusedError(408, f"the request did not arrive within {seconds:g} seconds")
     return bytes(body)
 
 
-_SURROGATE: Final = "it has half of a surrogate pair (\\ud800 to \\udfff)"
+_SURROGATE: Final = "it contains a lone surrogate (\\ud800 to \\udfff)"
 
 
 def _is_text(value: str) -> bool:
@@ -203,19 +203,21 @@ def query_in(body: bytes) -> PageQuery:
     try:
         found = json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise RefusedError(400, f"this is no JSON: {error}") from None
+        raise RefusedError(400, f"invalid JSON: {error}") from None
     if not isinstance(found, dict):
-        raise RefusedError(400, "a question is a JSON object")
+        raise RefusedError(400, "a request must be a JSON object")
     known = {*Typed._fields, "view"}
     for name, value in found.items():
         if not _is_text(name):
-            raise RefusedError(400, f"the key {json.dumps(name)} is not a text: {_SURROGATE}")
+            raise RefusedError(
+                400, f"the key {json.dumps(name)} is not a valid string: {_SURROGATE}"
+            )
         if name not in known:
             raise RefusedError(400, f"unknown key `{name}`{likely(name, known)}")
         if not isinstance(value, str):
-            raise RefusedError(400, f"`{name}` must be a text")
+            raise RefusedError(400, f"`{name}` must be a string")
         if not _is_text(value):
-            raise RefusedError(400, f"`{name}` is not a text: {_SURROGATE}")
+            raise RefusedError(400, f"`{name}` is not a valid string: {_SURROGATE}")
     view = found.pop("view", next(iter(VIEWS)))
     if view not in VIEWS:
         raise RefusedError(400, f"`view` must be one of {listed(VIEWS)}, not `{view}`")

@@ -151,7 +151,7 @@ def confine() -> None:
         else:
             allowed = not event.startswith(_NEVER) and event not in _CHANGING
         if not allowed:
-            raise PermissionError(1, "nothing but what is typed is read")
+            raise PermissionError(1, "files are not read here")
 
     sys.addaudithook(watch)
 
@@ -247,12 +247,12 @@ class Evaluator:
             connection.send(query)
             if not connection.poll(self._seconds):
                 self._renew()
-                text = f"this takes longer than {self._seconds:g} seconds: it was given up"
+                text = f"stopped: evaluation took longer than {self._seconds:g} seconds"
                 raise NoAnswerError(text)
             found: PageUpdate | str = connection.recv()
         except (EOFError, OSError):
             self._renew()
-            text = "evaluation broke off: it may need more memory than there is for it"
+            text = "evaluation crashed: it may have run out of memory"
             raise NoAnswerError(text) from None
         if isinstance(found, str):
             raise NoAnswerError(found)

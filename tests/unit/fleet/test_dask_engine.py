@@ -175,7 +175,7 @@ def test_a_piece_that_kills_workers_is_told_and_the_rest_goes_on(given, kyvsim, 
         status, _, err = kyvsim(*command, *spread(mine, "--partials", "out"))
         assert status == 2
         assert err.count("KV081: bytes ") == 1
-        assert "it ends every process that works on it" in err
+        assert "every process that works on it ends" in err
     finally:
         mine.close()
     here = ("--engine", "processes", "--jobs", "1", "--partials", "out", "--resume")
@@ -212,7 +212,7 @@ def test_a_scheduler_that_is_not_there(given, kyvsim, monkeypatch):
     for address in ("tcp://127.0.0.1:1", "nonsense://x", "x y"):
         status, out, err = kyvsim(*command, "--engine", "dask", "--scheduler", address)
         assert (status, out) == (2, "")
-        assert err.startswith(f"error: --scheduler {address}: no scheduler answers there: ")
+        assert err.startswith(f"error: --scheduler {address}: no scheduler responds there: ")
         assert err.count("\n") == 1
 
 
@@ -224,11 +224,11 @@ def test_a_client_that_gives_up_in_the_middle(given, kyvsim, monkeypatch):
     command = given(POLICY, a=stream(*pods(3)))
     status, out, err = kyvsim(*command, "--engine", "dask", "--scheduler", "x y")
     assert (status, out) == (2, "")
-    assert err == "error: --scheduler x y: no scheduler answers there: AssertionError\n"
+    assert err == "error: --scheduler x y: no scheduler responds there: AssertionError\n"
 
 
 def test_workers_of_another_version(given, kyvsim, cluster, monkeypatch):
     monkeypatch.setattr(work, "__version__", "0.0.1")
     status, out, err = kyvsim(*given(POLICY, a=stream(*pods(3))), *spread(cluster))
     assert (status, out) == (2, "")
-    assert "the run is of kyvsim 0.0.1, its worker has kyvsim " in err
+    assert "the run uses kyvsim 0.0.1, but the worker has kyvsim " in err

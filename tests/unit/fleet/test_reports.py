@@ -120,9 +120,9 @@ def test_remarks_stand_where_one_process_has_them():
 
 
 def test_what_does_not_belong_together_is_not_merged():
-    with pytest.raises(FleetError, match="of other policies"):
+    with pytest.raises(FleetError, match="have different policies"):
         merged(by_key(head("a")), by_key(head("b", assignment="q")))
-    with pytest.raises(FleetError, match="two contents of this file"):
+    with pytest.raises(FleetError, match="two versions of this file"):
         merged(by_key(head("a")), by_key(head("a", 10, 20, stamp="t")))
-    with pytest.raises(FleetError, match="pieces of it overlap"):
+    with pytest.raises(FleetError, match="its pieces overlap"):
         settled(by_key(head("a", 0, 10), head("a", 5, 20)), {"a": 20})

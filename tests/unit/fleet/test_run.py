@@ -156,7 +156,7 @@ def test_packed_files_are_read(given, kyvsim, tmp_path, suffix):
     packed.write_bytes(PACKINGS[suffix](STREAM.encode())[:-20])
     status, _, err = kyvsim("apply", "policies.yaml", "-r", packed.name, "-r", "a.yaml", *HERE)
     assert status == 2
-    assert f"{packed.name}: error KV080: what is packed in it is damaged or cut short" in err
+    assert f"{packed.name}: error KV080: the compressed data is damaged or truncated" in err
 
 
 def test_zstandard(given, kyvsim, tmp_path):
@@ -194,8 +194,8 @@ def test_folders_and_patterns(given, kyvsim, tmp_path):
 WRONG = {
     "a scheme": (("-r", "nonsense://a/b.yaml"), "nonsense://a/b.yaml: protocol not known"),
     "no file": (("-r", "a.yml"), "a.yml: no such file or folder: did you mean `a.yaml`?"),
-    "an empty pattern": (("-r", "dump*.yaml"), "dump*.yaml: the pattern finds no file"),
-    "an empty folder": (("-r", "empty"), "no YAML or JSON file in this folder, packed or not"),
+    "an empty pattern": (("-r", "dump*.yaml"), "dump*.yaml: no file matches the pattern"),
+    "an empty folder": (("-r", "empty"), "no YAML or JSON file in this folder, compressed or not"),
     "no scheduler": (("-r", "a.yaml", "--engine", "dask"), "--engine dask needs --scheduler"),
     "no engine": (("-r", "a.yaml", "--scheduler", "tcp://a:1"), "--scheduler requires"),
     "a table": (("-r", "a.yaml", "--table"), "--table cannot be combined with --engine"),
@@ -230,7 +230,7 @@ def test_a_refused_values_file_ends_the_run(given, kyvsim, tmp_path):
     (tmp_path / "values.yaml").write_text("a: 1\n")
     status, out, err = kyvsim(*command, *HERE, "-f", "values.yaml", "--partials", "out")
     assert (status, out) == (2, "")
-    assert "a file that every verdict depends on was refused" in err
+    assert "a file that all results depend on was rejected" in err
     assert not (tmp_path / "out/run.json").exists()
 
 
@@ -362,15 +362,15 @@ def test_reports_of_other_policies_are_not_gone_on_with(given, kyvsim, tmp_path)
     (tmp_path / "policies.yaml").write_text(TEAM)
     status, out, err = kyvsim(*command, "--resume")
     assert (status, out) == (2, "")
-    assert "a partial report of other policies or options, or of another version" in err
+    assert "a partial report of different policies, options or versions" in err
     status, out, err = kyvsim(*command)
     assert (status, out) == (2, "")
-    assert "--resume goes on with them" in err
+    assert "--resume continues them" in err
     assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
     kyvsim(*command, "--partials", "other")
     status, out, err = kyvsim("report", "merge", "out", "other")
     assert (status, out) == (2, "")
-    assert "of other policies" in err
+    assert "different policies" in err
 
 
 def test_an_unfinished_run_is_told_as_such(given, kyvsim, tmp_path):
@@ -378,13 +378,13 @@ def test_an_unfinished_run_is_told_as_such(given, kyvsim, tmp_path):
     sorted((tmp_path / "out").glob("*.jsonl"))[1].unlink()
     status, out, err = kyvsim("report", "merge", "out")
     assert status == 2
-    assert "a.yaml: error KV082: there is no report on its bytes 1024 to 2048" in err
+    assert "a.yaml: error KV082: no report on its bytes 1024 to 2048" in err
     assert "INCOMPLETE" in out
     (tmp_path / "out/end.json").unlink()
     assert "the run was not finished" in kyvsim("report", "summary", "out")[2]
     status, _, err = kyvsim("report", "merge", "nowhere")
     assert status == 2
-    assert "nowhere: there are no partial reports of a run" in err
+    assert "nowhere: no partial reports found" in err
 
 
 def test_two_runs_do_not_write_to_one_folder(given, kyvsim, tmp_path):
@@ -450,7 +450,7 @@ def test_a_piece_that_kills_its_process_is_told_and_the_rest_goes_on(given, kyvs
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     assert done.returncode == 2, done.stderr
-    assert "it ends every process that works on it" in done.stderr
+    assert "every process that works on it ends" in done.stderr
     assert done.stderr.count("KV081") == 1
     assert kyvsim(*command, *spread, "--resume")[0] == 1
     assert kyvsim("report", "merge", "out") == kyvsim(*command)

@@ -46,7 +46,7 @@ def test_the_page_is_one_file_that_forbids_all_but_itself(served):
     ("name", "view", "words"),
     [
         ("failing-pod", "verdicts", ["FAILED: 1 of 2 results failed", "resources.yaml:9:7"]),
-        ("failing-pod", "reasons", ["wanted", "policies.yaml:18:17"]),
+        ("failing-pod", "reasons", ["expected", "policies.yaml:18:17"]),
         ("failing-pod", "timeline", ["denied", "Timeline"]),
         ("mutation", "verdicts", ["mutated", "team: shop"]),
         ("generation", "verdicts", ["generated", "NetworkPolicy", "podSelector"]),
@@ -95,7 +95,7 @@ SCENARIO = "apiVersion: kyvsim/v1\nkind: Scenario\npolicies: [secret.yaml]\nstep
 
 def test_no_file_is_read(served):
     _, found = served.evaluate(**example("failing-pod"), values=HIDDEN)
-    assert "values.yaml:7:5: error KV033: no file is read" in found["html"]
+    assert "values.yaml:7:5: error KV033: files cannot be read" in found["html"]
     assert "INCOMPLETE" in found["html"]
     _, found = served.evaluate(policies=SCENARIO, view="timeline")
     assert "policies.yaml:1:1: error KV051" in found["html"]
@@ -105,14 +105,14 @@ def test_no_file_is_read(served):
 @pytest.mark.parametrize(
     ("body", "status", "text"),
     [
-        ("{", 400, "this is no JSON"),
-        ("[]", 400, "a question is a JSON object"),
+        ("{", 400, "invalid JSON"),
+        ("[]", 400, "a request must be a JSON object"),
         ('{"policy": ""}', 400, "unknown key `policy`: did you mean `policies`?"),
-        ('{"policies": 1}', 400, "`policies` must be a text"),
+        ('{"policies": 1}', 400, "`policies` must be a string"),
         ('{"view": "tables"}', 400, "`view` must be one of"),
-        ("[" * 100_000, 400, "this is no JSON"),
-        (b"\xff\xfe\x00", 400, "this is no JSON"),
-        (json.dumps({"policies": "#" * MOST}), 413, "more than 1024 KiB are not read"),
+        ("[" * 100_000, 400, "invalid JSON"),
+        (b"\xff\xfe\x00", 400, "invalid JSON"),
+        (json.dumps({"policies": "#" * MOST}), 413, "more than 1024 KiB are not accepted"),
     ],
 )
 def test_odd_questions_get_one_clear_answer(served, body, status, text):
@@ -177,18 +177,18 @@ def test_the_server_listens_on_this_machine_only(served):
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        (b'{"\\ud800": ""}', 'the key "\\ud800" is not a text'),
-        (b'{"policies": "\\udfff"}', "`policies` is not a text"),
-        (b'{"view": "\\ud800"}', "`view` is not a text"),
-        (b'{"policies": "\xed\xa0\x80"}', "this is no JSON"),
-        ('{"policies": ""}'.encode("utf-16"), "this is no JSON"),
-        (b'{"policies": "\xff"}', "this is no JSON"),
-        (b'{"policies": {"a": ["\\ud800"]}}', "`policies` must be a text"),
-        (b'{"policies": null}', "`policies` must be a text"),
-        (b'{"a":' * 50_000, "this is no JSON"),
-        (b"9" * 5000, "this is no JSON"),
-        (b"", "this is no JSON"),
-        (b"null", "a question is a JSON object"),
+        (b'{"\\ud800": ""}', 'the key "\\ud800" is not a valid string'),
+        (b'{"policies": "\\udfff"}', "`policies` is not a valid string"),
+        (b'{"view": "\\ud800"}', "`view` is not a valid string"),
+        (b'{"policies": "\xed\xa0\x80"}', "invalid JSON"),
+        ('{"policies": ""}'.encode("utf-16"), "invalid JSON"),
+        (b'{"policies": "\xff"}', "invalid JSON"),
+        (b'{"policies": {"a": ["\\ud800"]}}', "`policies` must be a string"),
+        (b'{"policies": null}', "`policies` must be a string"),
+        (b'{"a":' * 50_000, "invalid JSON"),
+        (b"9" * 5000, "invalid JSON"),
+        (b"", "invalid JSON"),
+        (b"null", "a request must be a JSON object"),
     ],
 )
 def test_malformed_text_is_refused(served, body, text):
