@@ -165,8 +165,8 @@ def test_what_is_alike_is_told_once_by_all_parts(given, kyvsim, parted, monkeypa
     assert alone == one == two
     assert parted == [True, True]
     assert alone[1].count("        rule: ") == 10
-    assert "the same for 3 more objects" in alone[1]
-    assert "in other words for" in alone[1]
+    assert "same finding on 3 more objects" in alone[1]
+    assert "with a different message on" in alone[1]
 
 
 PASSED = """
@@ -639,8 +639,8 @@ def test_a_rule_that_matches_nothing_does_not_keep_a_run_whole(given, kyvsim, pa
 
 WHOLE = [
     ("---".join((POLICY, GENERATES % "Pod")), (), "rule `makes/quota` generates objects"),
-    (POLICY, ("--namespace-labels", "a:b=c"), "--namespace-labels may concern all resources"),
-    (POLICY, ("--skip-others",), "--skip-others may concern all resources"),
+    (POLICY, ("--namespace-labels", "a:b=c"), "--namespace-labels may need all resources"),
+    (POLICY, ("--skip-others",), "--skip-others may need all resources"),
     (POLICY, ("-o", "out"), "-o or the output format needs all results at once"),
 ]
 

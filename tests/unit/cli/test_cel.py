@@ -58,7 +58,7 @@ class TestObject:
     @pytest.mark.parametrize(
         ("name", "message"),
         [
-            ("c", "no object is called `c`: there is `Pod/shop/a`, `Pod/shop/b`, `Service/shop/b`"),
+            ("c", "no object is named `c`: there is `Pod/shop/a`, `Pod/shop/b`, `Service/shop/b`"),
             ("b", "several objects are called `b`: there is `Pod/shop/b`, `Service/shop/b`"),
         ],
     )
@@ -81,7 +81,7 @@ class TestObject:
         (["check", "\n"], "an expression is empty"),
         (["eval", "--batch", "empty"], "empty is empty: it must have at least one line"),
         (["eval", "--batch", "empty", "1"], "--batch reads its own expressions: remove the others"),
-        (["eval", "-r", "empty", "1"], "empty: error KV009: there is no document in this file"),
+        (["eval", "-r", "empty", "1"], "empty: error KV009: this file contains no document"),
     ],
 )
 def test_what_is_empty_or_lost_is_an_error(kyvsim, arguments, message):

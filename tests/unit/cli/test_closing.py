@@ -11,12 +11,12 @@ from kyvsim.report.style import RenderOptions
 ENDING = RunEnding(
     (
         Fact("passed", 3, "3 results passed"),
-        Fact("resources", 12, "12 resources, 1 matched by no rule"),
+        Fact("resources", 12, "12 resources (1 unmatched)"),
         Fact("warnings", 1, "1 warning of a folder"),
     )
 )
 LINE = (
-    "PASSED: 3 results passed · 12 resources, 1 matched by no rule · 1 warning of a folder ·"
+    "PASSED: 3 results passed · 12 resources (1 unmatched) · 1 warning of a folder ·"
     " exit status 0\n"
 )
 REMARK = Diagnostic(

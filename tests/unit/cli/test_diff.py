@@ -254,7 +254,7 @@ def test_formats_go_to_files(diff, tmp_path):
     old, new = (policy("p", judging("r", one)) for one in ("pass", "fail"))
     diff(old, new, "--output-format", "text=a.txt", "--output-format", "markdown=a.md")
     assert "pass → fail  p / r" in (tmp_path / "a.txt").read_text()
-    assert (tmp_path / "a.txt").read_text().splitlines()[-1].startswith("DIFFERENT: 1 verdict")
+    assert (tmp_path / "a.txt").read_text().splitlines()[-1].startswith("DIFFERENT: 1 result")
     assert "| pass → fail |" in (tmp_path / "a.md").read_text()
 
 

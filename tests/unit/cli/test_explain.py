@@ -78,7 +78,7 @@ def test_why_a_rule_is_not_there_is_told_where_its_policy_is_refused(tmp_path, c
     assert explain("--rule", "team-label") == 2
     said = capsys.readouterr().err
     assert "KV012" in said
-    assert "no policy or rule is called `team-label`" in said
+    assert "no policy or rule is named `team-label`" in said
 
 
 @pytest.mark.usefixtures("files")
@@ -172,12 +172,13 @@ def test_a_rule_that_a_deletion_does_not_concern_is_told_with_the_reason(tmp_pat
     (tmp_path / "policy.yaml").write_text(f"{POLICY.partition('    validate')[0]}    {patch}\n")
     assert explain("--operation", "DELETE") == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "the object is deleted, and the rule does nothing then" in said
+    assert "the object is deleted, and the rule ignores deletions" in said
 
 
 @pytest.mark.usefixtures("files")
 def test_policies_that_are_given_as_resources_are_an_error(capsys):
     assert run(["explain", "policy.yaml", "-r", "policy.yaml"]) == 2
     assert (
-        "error KV029: no rule matched, and nothing but `ClusterPolicy`" in capsys.readouterr().err
+        "error KV029: no rule matched, and the only resources are `ClusterPolicy`"
+        in capsys.readouterr().err
     )

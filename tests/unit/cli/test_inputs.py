@@ -486,7 +486,7 @@ def test_programs_that_render_are_kept_from_plugins_and_networks(
 def test_values_of_a_chart_are_files(folder, kyvsim, program, value):
     program("helm", RECORDER)
     status, _, err = kyvsim("apply", "pol", "--helm", "web", "--helm-values", value)
-    assert (status, f"{value}: there is no file of values" in err) == (2, True)
+    assert (status, f"{value}: no such values file" in err) == (2, True)
     assert not (folder / "told").exists()
 
 
@@ -507,7 +507,7 @@ def test_programs_of_the_working_folder_are_not_run(
     (folder / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{entry}:/nowhere")
     status, _, err = kyvsim("apply", "pol", *given)
-    assert (status, "on the PATH" in err) == (2, True)
+    assert (status, "in PATH" in err) == (2, True)
     assert not (folder / "told").exists()
 
 
@@ -549,23 +549,31 @@ def test_a_kustomization_is_rendered_by_what_is_there(folder, kyvsim, program, n
 @pytest.mark.parametrize(
     ("arguments", "script", "told"),
     [
-        (["--helm", "web"], None, "error: no program that renders it is on the PATH: helm\n"),
+        (["--helm", "web"], None, "error: no program to render it is in PATH: helm\n"),
         (
             ["--kustomize", "web"],
             None,
-            "error: no program that renders it is on the PATH: kustomize or kubectl\n",
+            "error: no program to render it is in PATH: kustomize or kubectl\n",
         ),
-        (["--helm", "wbe"], CHART, "error: wbe: there is no chart of this name on this machine\n"),
-        (["--kustomize", "wbe"], None, "error: wbe: there is no kustomization of this name"),
+        (["--helm", "wbe"], CHART, "error: wbe: no such chart\n"),
+        (["--kustomize", "wbe"], None, "error: wbe: no such kustomization"),
         (
             ["--helm", "web"],
             "echo 'Error: no chart' >&2; exit 3",
             "error: helm template web: exit status 3: Error: no chart\n",
         ),
-        (["--helm", "web"], "exit 4", "error: helm template web: exit status 4: it says nothing\n"),
-        (["--helm", "web"], "kill -9 $$", "error: helm template web: ended by signal 9: it says"),
+        (
+            ["--helm", "web"],
+            "exit 4",
+            "error: helm template web: exit status 4: it printed no message\n",
+        ),
+        (
+            ["--helm", "web"],
+            "kill -9 $$",
+            "error: helm template web: ended by signal 9: it printed",
+        ),
         (["--helm", "web"], "printf '\\033[31m' >&2; exit 3", "exit status 3: \\x1b[31m\n"),
-        (["--helm", "web"], "printf '\\377'", "what it prints is not UTF-8"),
+        (["--helm", "web"], "printf '\\377'", "its output is not UTF-8"),
         (["--helm-values", "v"], None, "--helm-values requires --helm"),
     ],
 )
@@ -581,10 +589,10 @@ def test_what_cannot_be_rendered_is_one_message(kyvsim, program, arguments, scri
 @pytest.mark.parametrize(
     ("script", "told"),
     [
-        ("while :; do echo '# x'; done", "it prints more than"),
-        ("while :; do echo '# x' >&2; done", "it prints more than"),
-        ("while :; do :; done", "not done after 1 s"),
-        ("(while :; do :; done) & echo $! > child; wait", "not done after 1 s"),
+        ("while :; do echo '# x'; done", "its output is larger than"),
+        ("while :; do echo '# x' >&2; done", "its output is larger than"),
+        ("while :; do :; done", "not finished after 1 s"),
+        ("(while :; do :; done) & echo $! > child; wait", "not finished after 1 s"),
         ("(while :; do :; done) & echo $! > child; exit 3", "exit status 3"),
     ],
 )

@@ -145,7 +145,7 @@ def test_a_pipe_is_not_waited_for(run, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     found = run("query", "a", "-i", "DIR/pipe")
     assert isinstance(found.exception, click.ClickException)
-    assert "it is no file" in str(found.exception)
+    assert "it is not a file" in str(found.exception)
 
 
 @pytest.mark.parametrize("options", [(), ("-u",), ("-c",)])

@@ -135,7 +135,7 @@ def test_a_name_that_no_cluster_takes_is_mapped_and_told(migrate, tmp_path):
     (tmp_path / "policies.yaml").write_text(text + other)
     status, _, said = migrate("policies.yaml")
     assert status == 0
-    assert f"-> ValidatingPolicy {object_name('a-of Team_b')} (`a-of Team_b` is no name" in said
+    assert f"-> ValidatingPolicy {object_name('a-of Team_b')} (`a-of Team_b` is not" in said
 
 
 def test_two_that_become_one_of_the_same_name_are_told(migrate, tmp_path):

@@ -134,7 +134,7 @@ def test_a_table_of_another_program_is_none(project, kyvsim):
         ("apply: {set: a}\n", "error: ../.kyvsim.yaml:1:9: --set a: not of the form"),
         ("apply: {output-format: cvs}\n", "error: ../.kyvsim.yaml:1:9: --output-format cvs: "),
         ("apply: {output-format: cvs}\njobs: 2_0\n", "../.kyvsim.yaml:1:9: --output-format cvs"),
-        ("- a\n", "../.kyvsim.yaml: error KV094: a configuration is one map"),
+        ("- a\n", "../.kyvsim.yaml: error KV094: a configuration must be one map"),
         ("a: [\n", "error KV006"),
         ("", "error KV009"),
     ],
@@ -165,7 +165,7 @@ def test_two_configurations_in_one_folder_are_an_error(project, kyvsim):
     configure(project, WHOLE)
     configure(project, TOML, "pyproject.toml")
     status, _, err = kyvsim("apply")
-    assert (status, "keep one of both" in err) == (2, True)
+    assert (status, "keep one of the two" in err) == (2, True)
 
 
 def test_keys_of_other_commands_are_let_be(project, kyvsim):

@@ -43,7 +43,7 @@ def test_the_exit_status_says_what_came_of_it(monkeypatch, capfdbinary, argument
         (
             "apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\n",
             2,
-            "but one that is called `a.yaml`: choose it with --file-name a.yaml",
+            "but there is `a.yaml`: select it with --file-name a.yaml",
         ),
         ("replicas: 3\n", 2, "in or below this folder\n"),
     ],
