@@ -174,7 +174,7 @@ def supposed_exceptions(
     said: list[Diagnostic] = []
     for pattern in patterns:
         if not any(matches(pattern, name) for name in names):
-            text = f"`--without-exception {pattern}`: no policy exception is called so"
+            text = f"`--without-exception {pattern}`: no policy exception matches"
             said.append(Diagnostic("KV039", Severity.ERROR, text + likely(pattern, names)))
 
     def counts(one: PolicyException | CelException) -> bool:

@@ -217,7 +217,7 @@ def reports_in(stores: Iterable[ReportStore]) -> Reports:
         Diagnostic(
             "KV082",
             Severity.ERROR,
-            f"there is no report on its bytes {first} to {last}",
+            f"no report on its bytes {first} to {last}",
             Location(file),
         )
         for file, first, last in parts.gaps

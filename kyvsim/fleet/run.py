@@ -266,7 +266,7 @@ def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterato
             and any(one.asked or are_shared(one.objects) for one in some)
         ):
             text = "each file counts as the dump of one cluster: rules see no objects of other"
-            text += " files (--cluster-per says otherwise)"
+            text += " files (--cluster-per changes that)"
             apart = Diagnostic("KV083", Severity.WARNING, text)
             end = end._replace(remarks=(*end.remarks, apart))
         fleet.store.finish(end)

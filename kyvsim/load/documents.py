@@ -392,15 +392,15 @@ def _expand(document: Document) -> Iterator[Document | Diagnostic]:
         if items.__class__ is not list or not items:
             is_empty = items.__class__ is list
             severity = Severity.WARNING if is_empty else Severity.ERROR
-            text = f"`items` of a {data['kind']} must be a list: nothing of it is read"
+            text = f"`items` of a {data['kind']} must be a list: it is ignored"
             if is_empty:
-                text = f"the {data['kind']} is empty: there is nothing in it"
+                text = f"the {data['kind']} is empty"
             yield Diagnostic("KV027", severity, text, document.locate(place))
             continue
         listed = [(item, (*place, n)) for n, item in enumerate(items)]
         for index, (item, where) in enumerate(listed):
             if not _is_map(item):
-                text = f"item {index} of the list is no object: it is not read"
+                text = f"item {index} of the list is not an object: it is ignored"
                 yield Diagnostic("KV027", Severity.ERROR, text, document.locate(where))
         pending.extend((typed(item, data), where) for item, where in listed[::-1] if _is_map(item))
 

@@ -309,7 +309,7 @@ def _read_folder(
         elif is_chart and entry.name in _OF_CHARTS:
             if entry.name == "templates":
                 output = f"the output of `helm template {folder.path}`"
-                text = f"templates of a Helm chart are no manifests: pass {output}"
+                text = f"unrendered templates of a Helm chart: pass {output}"
                 place = Location(entry.path)
                 yield Diagnostic("KV024", Severity.ERROR, text, place, folded="chart")
         elif entry.name not in _OF_VERSION_CONTROL:

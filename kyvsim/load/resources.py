@@ -89,7 +89,7 @@ def partition_by_kind(
             said += _kustomized(document, wanted)
     for folder, hit in hits.items():
         if needed and not hit:
-            text = f"there is no {wanted.noun} in this folder{hints.get(folder, '')}"
+            text = f"no {wanted.noun} in this folder{hints.get(folder, '')}"
             said.append(Diagnostic("KV026", Severity.ERROR, text, Location(folder)))
     return tuple(kept), tuple(said)
 

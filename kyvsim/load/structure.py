@@ -147,9 +147,12 @@ _WORDS: Mapping[str, tuple[str, Callable[[SchemaFinding, str], str]]] = MappingP
         "propertyNames": ("KV016", _key),
         "pattern": (
             "KV016",
-            lambda one, shown: f"`{shown}`: `{one.value}` does not fit `{one.limit}`",
+            lambda one, shown: f"`{shown}`: `{one.value}` does not match `{one.limit}`",
         ),
-        "format": ("KV016", lambda one, shown: f"`{shown}`: `{one.value}` is no {one.limit}"),
+        "format": (
+            "KV016",
+            lambda one, shown: f"`{shown}`: `{one.value}` is not a valid {one.limit}",
+        ),
         "minimum": ("KV016", lambda one, shown: f"`{shown}` must be at least {one.limit}"),
         "maxLength": (
             "KV016",

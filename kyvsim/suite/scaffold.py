@@ -65,7 +65,7 @@ def scaffold(
             remarks.append(f"{_title(one)}: omitted, since a row cannot expect {one.row.result}")
     heard = {one.row.policy for one in every}
     remarks += [
-        f"{one.policy.key}: no row, since it says nothing of these resources"
+        f"{one.policy.key}: no row, since it has no result for these resources"
         for one in inputs.policies.policies
         if one.policy.key not in heard
     ]

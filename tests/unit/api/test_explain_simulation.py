@@ -197,7 +197,7 @@ def test_requests_that_kyverno_leaves_out_are_told(told):
     story = "steps:\n- create: {apiVersion: v1, kind: ConfigMap, metadata: {name: own,"
     ((_, rules, why),) = told(policy(), f"{story} namespace: kube-system}}}}\n", "ConfigMap/own")
     assert rules == []
-    assert "no policy was asked: Kyverno's webhooks do not select the object" in why
+    assert "no policy was evaluated: Kyverno's webhooks do not select the object" in why
 
 
 def test_an_object_that_is_not_there_is_told_with_the_nearest_name(told):
