@@ -373,8 +373,10 @@ CREATED = {"operation": "CREATE", "object": POD}
                 (
                     "KV097",
                     6,
-                    "a review must have one object, but `request.object` is of kind "
-                    "AdmissionReview",
+                    (
+                        "a review must have one object, but `request.object` is of kind "
+                        "AdmissionReview"
+                    ),
                 )
             ],
         ),
