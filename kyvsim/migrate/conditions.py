@@ -15,8 +15,10 @@ from kyvsim.kubernetes.wildcard import has_wildcard, range_ends
 from kyvsim.migrate.context import (
     ConversionContext,
     NotConvertible,
+    Scope,
     located,
     name_for_element,
+    no_twin,
     within,
 )
 from kyvsim.migrate.expressions import (
@@ -35,11 +37,11 @@ from kyvsim.migrate.expressions import (
     quoted,
     some,
 )
-from kyvsim.migrate.queries.read import text_value
-from kyvsim.migrate.queries.scope import Scope, constant, no_twin
+from kyvsim.migrate.queries import text_value
 from kyvsim.migrate.scalars import amount_test, is_amount, is_number_text, like, like_one
 from kyvsim.migrate.values import (
     Expr,
+    constant,
     element_of,
     is_bool,
     is_list,

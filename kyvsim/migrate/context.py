@@ -1,9 +1,11 @@
 """Variables, conditions and refusals that a conversion collects."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import (
     ConversionCondition,
     ConversionNote,
@@ -145,6 +147,57 @@ def list_of(block: Json) -> str:
     if not text:
         raise NotConvertible("a loop without a list", "set `list`")
     return text
+
+
+# What an expression of a rule can use.
+
+USER_KNOWN: Final = ConversionCondition(
+    "user known",
+    (
+        "the requesting user is always known at admission, offline only with --userinfo, and "
+        "never in scans"
+    ),
+)
+
+
+class Scope(NamedTuple):
+    """What the names of an expression refer to."""
+
+    context: ConversionContext
+    object: Expr
+    old: Expr
+    names: Mapping[str, Expr] = MappingProxyType({})
+    """Context entries and elements."""
+    current: Expr | None = None
+    """What fields are looked up in; None for the names themselves."""
+    taken: frozenset[str] = frozenset()
+    rest: Expr | None = None
+    """The value whose fields all other names are; None if they are unknown."""
+    namespace: str = ""
+    """The namespace of the policy, "" for one of the cluster."""
+    patching: bool = False
+    """Whether objects are patched: the order of lists counts, and values may change."""
+    marked: tuple[Expr, ...] = ()
+    """The values of variables inside of the current query, by the numbers of their marks."""
+    at_rest: bool = False
+    """Whether objects are looked at as they are, without any request."""
+
+    def within(self, value: Expr) -> "Scope":
+        """Return the scope in which fields are those of a value."""
+        return self._replace(current=value)
+
+    def element(self, noun: str) -> str:
+        """Return a name for the elements of a list."""
+        return name_for_element(noun, self.taken)
+
+    def with_element(self, name: str, value: Expr) -> "Scope":
+        """Return the scope of a loop over elements."""
+        return self._replace(current=value, taken=self.taken | {name})
+
+
+def no_twin(what: str, advice: str = "rewrite the expression by hand") -> NotConvertible:
+    """Return that a part of an expression has no twin."""
+    return NotConvertible(f"{what} cannot be converted to CEL", advice)
 
 
 # What became of a part of a policy, with its place.

@@ -9,11 +9,10 @@ from urllib.parse import unquote
 from kyvsim.kubernetes.discovery import kind_of_plural
 from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.conditions import value_of
-from kyvsim.migrate.context import located, within
+from kyvsim.migrate.context import Scope, located, no_twin, within
 from kyvsim.migrate.expressions import CHOICE, SUM, TIGHT, every, one_line, quoted
-from kyvsim.migrate.queries.read import query_value, query_within, text_value, variable_name
-from kyvsim.migrate.queries.scope import Scope, constant, no_twin
-from kyvsim.migrate.values import TEXT, Expr, is_list, list_of, types_of
+from kyvsim.migrate.queries import query_value, query_within, text_value, variable_name
+from kyvsim.migrate.values import TEXT, Expr, constant, is_list, list_of, types_of
 from kyvsim.model.migration import ConversionCondition
 
 # Context entries of rules → variables of the new policy, for each source of data.

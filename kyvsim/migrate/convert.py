@@ -13,6 +13,7 @@ from kyvsim.migrate.conditions import FallibleTest, conditions_test, fallible_co
 from kyvsim.migrate.context import (
     ConversionContext,
     NotConvertible,
+    Scope,
     converted_outcome,
     refused_outcome,
     within,
@@ -22,8 +23,6 @@ from kyvsim.migrate.exceptions import Excepted, excepted
 from kyvsim.migrate.expressions import TRUE, Test, chosen, every, laid_out, one_line
 from kyvsim.migrate.matching import Matching, matching_at_rest, matching_of
 from kyvsim.migrate.patterns import guarded
-from kyvsim.migrate.queries.read import read
-from kyvsim.migrate.queries.scope import Scope
 from kyvsim.migrate.resource_rules import WRITES, Operations, without_operations
 from kyvsim.migrate.rules import (
     DERIVED,
@@ -89,7 +88,7 @@ def _deleting(policy: Policy, context: ConversionContext) -> dict[str, Json]:
     matching = matching_at_rest(spec, context)
     target = Expr("object", matching.types)
     scope = Scope(
-        context, target, target, read, {"target": target}, namespace=policy.namespace, at_rest=True
+        context, target, target, {"target": target}, namespace=policy.namespace, at_rest=True
     )
     scope = within(("context",), with_entries, spec.get("context"), scope)
     holds: Test = TRUE
@@ -456,7 +455,7 @@ def _scope(
     derived = matching.kinds == _PODS and bool(whole.computed.derived) and "mutate" not in rule
     found = subject_of(matching, context, derived=derived)
     old = Expr("oldObject", matching.types, rewritten=True)
-    scope = Scope(context, found, old, read, namespace=whole.namespace, patching="mutate" in rule)
+    scope = Scope(context, found, old, namespace=whole.namespace, patching="mutate" in rule)
     return within(("context",), with_entries, rule.get("context"), scope)
 
 

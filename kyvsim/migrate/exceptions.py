@@ -10,14 +10,13 @@ from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.context import (
     ConversionContext,
     NotConvertible,
+    Scope,
     converted_outcome,
     refused_outcome,
     within,
 )
 from kyvsim.migrate.expressions import TRUE, Test, some
 from kyvsim.migrate.matching import block_kinds, block_test
-from kyvsim.migrate.queries.read import read
-from kyvsim.migrate.queries.scope import Scope
 from kyvsim.migrate.scalars import like_one
 from kyvsim.migrate.settings import (
     API_VERSION,
@@ -188,7 +187,7 @@ def _conditions(
     matched = within(("match",), block_test, exception.match, kinds, context.at("match"))
     holds: Test = TRUE
     if exception.conditions:
-        scope = Scope(context, Expr("object"), Expr("oldObject"), read)
+        scope = Scope(context, Expr("object"), Expr("oldObject"))
         holds = within(("conditions",), conditions_test, exception.conditions, scope)
     asked = [] if matched == TRUE else [("matched", matched)]
     return [*asked, *named_conditions("condition", holds)]

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 from kyvsim.kubernetes.discovery import every_kind, is_namespaced, parse_kind_selector
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.migrate.context import ConversionContext, NotConvertible, located, within
+from kyvsim.migrate.context import USER_KNOWN, ConversionContext, NotConvertible, located, within
 from kyvsim.migrate.expressions import (
     TRUE,
     Not,
@@ -20,7 +20,6 @@ from kyvsim.migrate.expressions import (
     quoted,
     some,
 )
-from kyvsim.migrate.queries.scope import USER_KNOWN
 from kyvsim.migrate.resource_rules import (
     Operations,
     SelectedKind,

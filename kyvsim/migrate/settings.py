@@ -8,10 +8,9 @@ from typing import Final, NamedTuple
 from kyvsim.kubernetes.discovery import plural
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import ANNOTATION, ComputedRules, DerivedRule
-from kyvsim.migrate.context import ConversionContext, NotConvertible
+from kyvsim.migrate.context import ConversionContext, NotConvertible, Scope
 from kyvsim.migrate.expressions import FALSE, TRUE, All, Test, every, laid_out, opposite, some
 from kyvsim.migrate.matching import Matching, namespaces_test
-from kyvsim.migrate.queries.scope import Scope
 from kyvsim.migrate.values import Expr, field_of
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.schema.kinds import CEL_GROUP, written_schema

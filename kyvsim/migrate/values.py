@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.expressions import (
     RELATION,
+    SUM,
     TIGHT,
     Not,
     Plain,
@@ -15,6 +16,7 @@ from kyvsim.migrate.expressions import (
     every,
     is_name,
     literal,
+    one_line,
     quoted,
     wrapped,
 )
@@ -327,3 +329,34 @@ class Expr(NamedTuple):
     def as_text(self) -> str:
         """The expression of the value as a text."""
         return self.text if is_text(self.types) else f"string({self.text})"
+
+
+def constant(value: Json) -> Expr:
+    """Return plain data as a value."""
+    if isinstance(value, bool):
+        types = BOOL
+    elif isinstance(value, int | float):
+        types = NUMBER
+    elif isinstance(value, str):
+        types = TEXT
+    elif isinstance(value, list):
+        types = list_of(TEXT if all(isinstance(one, str) for one in value) else UNKNOWN)
+    else:
+        types = MAP if isinstance(value, dict) else UNKNOWN
+    return Expr(literal(value), types, constant=(value,))
+
+
+def shown(value: Expr) -> str:
+    """Return the expression of a value within a string; null becomes `null`."""
+    if value.nullable and value.may_miss and not (is_list(value.types) or is_map(value.types)):
+        if is_text(value.types):
+            return value.or_else("null")
+        there = one_line(value.is_there())
+        return f"({there} ? {shown(value.given())} : 'null')"
+    if is_text(value.types):
+        return value.tight(SUM)
+    if is_list(value.types) or is_map(value.types):
+        return f"json.marshal({value.or_else(value.empty)})"
+    if is_number(value.types) or is_bool(value.types):
+        return f"string({value.text})"
+    return f"(type({value.text}) == string ? {value.text} : json.marshal({value.text}))"

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.jmespath.variables import find_variables
 from kyvsim.kubernetes.objects import Json
-from kyvsim.migrate.context import NotConvertible, located
+from kyvsim.migrate.context import NotConvertible, Scope, located
 from kyvsim.migrate.expressions import (
     FALSE,
     OR,
@@ -22,8 +22,7 @@ from kyvsim.migrate.expressions import (
     opposite,
     quoted,
 )
-from kyvsim.migrate.queries.read import text_value
-from kyvsim.migrate.queries.scope import Scope, shown
+from kyvsim.migrate.queries import text_value
 from kyvsim.migrate.values import (
     NUMBER,
     TEXT,
@@ -31,6 +30,7 @@ from kyvsim.migrate.values import (
     element_of,
     is_number,
     is_text,
+    shown,
     values_of,
 )
 from kyvsim.model.migration import ConversionCondition

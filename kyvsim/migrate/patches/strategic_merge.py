@@ -49,7 +49,7 @@ from kyvsim.migrate.patches.json_patch import (
     value_text,
 )
 from kyvsim.migrate.patterns import PatternContext, pattern_tests
-from kyvsim.migrate.queries.read import text_value
+from kyvsim.migrate.queries import text_value
 from kyvsim.migrate.scalars import scalar_test
 from kyvsim.migrate.values import Expr, Types, element_of, is_list, is_map
 from kyvsim.patch.keyed_lists import NOTHING_MERGES, MergeField

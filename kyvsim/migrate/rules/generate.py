@@ -11,13 +11,12 @@ from kyvsim.kubernetes.discovery import (
 )
 from kyvsim.kubernetes.objects import Json, metadata
 from kyvsim.migrate.conditions import conditions_test
-from kyvsim.migrate.context import NotConvertible, list_of, within
+from kyvsim.migrate.context import NotConvertible, Scope, list_of, within
 from kyvsim.migrate.context_entries import LOOK_UP, with_entries, within_place
 from kyvsim.migrate.expressions import FALSE, TRUE, Relation, Test, every, literal, one_line, quoted
 from kyvsim.migrate.matching import selector_test
 from kyvsim.migrate.patches.json_patch import WIDTH, indented, list_text, struct
-from kyvsim.migrate.queries.read import query_value, text_pieces, text_value
-from kyvsim.migrate.queries.scope import Scope
+from kyvsim.migrate.queries import query_value, text_pieces, text_value
 from kyvsim.migrate.rules.results import ConversionInput, GeneratedTemplate, GenerationEntry
 from kyvsim.migrate.values import (
     NUMBER,

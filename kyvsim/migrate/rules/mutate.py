@@ -14,7 +14,7 @@ from kyvsim.kubernetes.discovery import (
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.migrate.conditions import conditions_test
-from kyvsim.migrate.context import list_of, located, within
+from kyvsim.migrate.context import Scope, list_of, located, within
 from kyvsim.migrate.context_entries import LOOK_UP, with_entries
 from kyvsim.migrate.expressions import (
     OR,
@@ -45,8 +45,7 @@ from kyvsim.migrate.patches.json_patch import (
     removed_element,
 )
 from kyvsim.migrate.patches.strategic_merge import merged_fields, merged_object
-from kyvsim.migrate.queries.read import query_value, text_value
-from kyvsim.migrate.queries.scope import Scope
+from kyvsim.migrate.queries import query_value, text_value
 from kyvsim.migrate.rules.results import ConversionInput, MutationEntry, Root
 from kyvsim.migrate.scalars import like
 from kyvsim.migrate.settings import named_expressions

@@ -6,11 +6,10 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.migrate.context import NotConvertible
+from kyvsim.migrate.context import NotConvertible, Scope
 from kyvsim.migrate.expressions import Test, one_line
 from kyvsim.migrate.matching import Matching
-from kyvsim.migrate.queries.read import text_value
-from kyvsim.migrate.queries.scope import Scope
+from kyvsim.migrate.queries import text_value
 from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.patch.keyed_lists import MergeField

@@ -10,7 +10,7 @@ from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.kubernetes.wildcard import has_wildcard, split_operator
 from kyvsim.languages.classic.pod_security.controls import ActiveCheck, active_checks
 from kyvsim.migrate.conditions import READ_TEXTS, conditions_test
-from kyvsim.migrate.context import NotConvertible, list_of, located, within
+from kyvsim.migrate.context import NotConvertible, Scope, list_of, located, no_twin, within
 from kyvsim.migrate.context_entries import with_entries
 from kyvsim.migrate.expressions import (
     CHOICE,
@@ -28,8 +28,7 @@ from kyvsim.migrate.matching import named_operations
 from kyvsim.migrate.patterns import PatternContext, TextTest, guarded, pattern_test, pattern_tests
 from kyvsim.migrate.pod_security import control_test
 from kyvsim.migrate.pods import ControlExclusion, PodExpressions
-from kyvsim.migrate.queries.read import query_value, text_value
-from kyvsim.migrate.queries.scope import Scope, no_twin
+from kyvsim.migrate.queries import query_value, text_value
 from kyvsim.migrate.rules.results import ConversionInput, RuleMessage, ValidationEntry
 from kyvsim.migrate.values import (
     NUMBER,

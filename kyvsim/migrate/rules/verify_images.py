@@ -11,11 +11,10 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.attestors import expand_keys, required_count
 from kyvsim.languages.classic.images import entries_of
 from kyvsim.migrate.conditions import conditions_test
-from kyvsim.migrate.context import ConversionContext, NotConvertible, located, within
+from kyvsim.migrate.context import ConversionContext, NotConvertible, Scope, located, within
 from kyvsim.migrate.context_entries import LOOK_UP
 from kyvsim.migrate.expressions import Quantified, Relation, Test, every, opposite, quoted, some
-from kyvsim.migrate.queries.read import text_value, variable_name
-from kyvsim.migrate.queries.scope import Scope
+from kyvsim.migrate.queries import text_value, variable_name
 from kyvsim.migrate.rules.results import ConversionInput, RuleMessage, ValidationEntry
 from kyvsim.migrate.scalars import expression_of, like_one
 from kyvsim.migrate.settings import actions_of

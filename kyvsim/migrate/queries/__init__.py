@@ -1,1 +1,0 @@
-"""JMESPath as policies write it → values and tests in CEL."""
