@@ -21,9 +21,15 @@ from kyvsim.migrate.context import (
 from kyvsim.migrate.context_entries import with_entries
 from kyvsim.migrate.exceptions import Excepted, excepted
 from kyvsim.migrate.expressions import TRUE, Test, chosen, every, laid_out, one_line
-from kyvsim.migrate.matching import Matching, matching_at_rest, matching_of
+from kyvsim.migrate.matching import (
+    WRITES,
+    Matching,
+    Operations,
+    matching_at_rest,
+    matching_of,
+    without_operations,
+)
 from kyvsim.migrate.patterns import guarded
-from kyvsim.migrate.resource_rules import WRITES, Operations, without_operations
 from kyvsim.migrate.rules import (
     DERIVED,
     GENERATING,

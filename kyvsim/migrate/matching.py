@@ -1,14 +1,24 @@
 """Match and exclude blocks → match constraints and conditions."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.discovery import every_kind, is_namespaced, parse_kind_selector
+from kyvsim.kubernetes.discovery import (
+    KindSelector,
+    every_kind,
+    is_namespaced,
+    parse_kind_selector,
+    plural,
+    preferred_version,
+)
 from kyvsim.kubernetes.objects import Json
-from kyvsim.kubernetes.wildcard import has_wildcard, matches
+from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard, matches
 from kyvsim.migrate.context import USER_KNOWN, ConversionContext, NotConvertible, located, within
 from kyvsim.migrate.expressions import (
+    FALSE,
     TRUE,
     Not,
     Plain,
@@ -20,20 +30,178 @@ from kyvsim.migrate.expressions import (
     quoted,
     some,
 )
-from kyvsim.migrate.resource_rules import (
-    Operations,
-    SelectedKind,
-    guessed_kinds,
-    known_merges,
-    known_types,
-    named_kinds,
-    resource_rules,
-)
 from kyvsim.migrate.scalars import like, like_one
-from kyvsim.migrate.values import Types
+from kyvsim.migrate.values import Types, types_of
 from kyvsim.model.diagnostic import likely, listed
 from kyvsim.model.migration import ConversionCondition
-from kyvsim.patch.keyed_lists import MergeField
+from kyvsim.model.source import Path
+from kyvsim.patch.keyed_lists import MergeField, find_type
+
+# `operations` of match blocks, and conditions on the operation → those of resource rules.
+
+EVERY: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+WRITES: Final = ("CREATE", "UPDATE", "DELETE")
+_KEY: Final = re.compile(r"\{\{-?\s*request\.operation\s*(\|\|\s*'[A-Z]*'\s*)?\}\}")
+_IN: Final = frozenset({"Equals", "Equal", "In", "AnyIn", "AllIn"})
+_NOT_IN: Final = frozenset({"NotEquals", "NotEqual", "NotIn", "AnyNotIn", "AllNotIn"})
+
+
+class Operations(NamedTuple):
+    """The operations that a rule applies to."""
+
+    usual: tuple[str, ...]
+    """The default operations of its rule type."""
+    allowed: frozenset[str]
+    """Those that its preconditions allow."""
+    takes_all: bool = False
+    """Whether it applies to any operation that a match block names."""
+
+    def chosen(self, named: Iterable[str]) -> list[str]:
+        """Return the operations of resource rules, where a match block names some or none.
+
+        Raises NotConvertible where none is left.
+        """
+        listed = tuple(named)
+        usual = self.usual
+        if self.takes_all and listed:
+            usual = EVERY
+        elif listed or self.allowed == {"CONNECT"}:
+            usual = (*self.usual, "CONNECT")
+        found = [one for one in listed or usual if one in self.allowed and one in usual]
+        if not found:
+            raise NotConvertible("the rule matches no operation", "remove the rule")
+        return found
+
+
+def without_operations(block: Json) -> tuple[Json, frozenset[str]]:
+    """Return preconditions without those on the operation, and the operations that these allow."""
+    allowed = frozenset(EVERY)
+    if isinstance(block, list):
+        kept = []
+        for one in block:
+            found = _allowed(one) if "key" in one else None
+            if found is None:
+                kept.append(one)
+            else:
+                allowed &= found
+        return kept, allowed
+    if not isinstance(block, dict):
+        return block, allowed
+    rest = dict(block)
+    if block.get("all"):
+        rest["all"], found = without_operations(list(block["all"]))
+        allowed &= found
+    some = block.get("any") or ()
+    each = [_allowed(one) for one in some]
+    if some and all(one is not None for one in each):
+        del rest["any"]
+        allowed &= frozenset().union(*(one for one in each if one is not None))
+    return {key: value for key, value in rest.items() if value}, allowed
+
+
+def _allowed(condition: Json) -> frozenset[str] | None:
+    """Return the operations that a condition allows; None if it tests something else."""
+    key, value = condition.get("key"), condition.get("value")
+    if not isinstance(key, str) or _KEY.fullmatch(key) is None:
+        return None
+    values = [value] if isinstance(value, str) else value or ()
+    if not isinstance(values, list | tuple) or not all(isinstance(one, str) for one in values):
+        return None
+    named = frozenset(values)
+    if not named <= frozenset(EVERY) | {"BACKGROUND"}:
+        return None
+    if condition["operator"] in _IN:
+        return named & frozenset(EVERY)
+    return frozenset(EVERY) - named if condition["operator"] in _NOT_IN else None
+
+
+# `kinds` → resource rules, and the types of the objects that they match.
+
+_GUESSED: Final = ConversionCondition(
+    "guessed resource names",
+    "the cluster must use the plural that the kind suggests, in whatever group",
+)
+_NO_TYPES: Final = ConversionCondition(
+    "custom resources",
+    "their fields must have the types that the rule expects: their schemas are not known here",
+)
+_ALL_KINDS: Final = ConversionCondition(
+    "all kinds", "subresources that a wildcard also matches are excluded or admitted differently"
+)
+_PARTS: Final = ConversionCondition(
+    "subresources", "only a cluster sends requests for subresources"
+)
+
+
+class SelectedKind(NamedTuple):
+    """One kind as a rule names it."""
+
+    group: str
+    version: str
+    resource: str
+    kind: str
+
+
+def _selected(selector: KindSelector, context: ConversionContext) -> list[SelectedKind]:
+    """Return the kinds that an entry of `kinds` names."""
+    if selector.subresource:
+        context.note(_PARTS)
+    if selector.kind == "*":
+        context.note(_ALL_KINDS)
+        resource = "*/*" if selector.subresource == "*" else _with_part("*", selector)
+        return [SelectedKind(selector.group, selector.version, resource, "")]
+    fits_group, fits_kind = compile_wildcard(selector.group), compile_wildcard(selector.kind)
+    version = "*" if has_wildcard(selector.version) else selector.version
+    known = [
+        SelectedKind(
+            group,
+            "v1" if (group, kind) == ("", "Pod") else version,
+            _with_part(plural(group, kind), selector),
+            kind,
+        )
+        for group, kind in every_kind()
+        if fits_kind(kind) and fits_group(group)
+    ]
+    if known:
+        return known
+    context.note(_GUESSED)
+    context.note(_NO_TYPES)
+    if has_wildcard(selector.kind):
+        return [SelectedKind(selector.group, selector.version, "*", "")]
+    resource = _with_part(plural(selector.group, selector.kind), selector)
+    return [SelectedKind(selector.group, selector.version, resource, selector.kind)]
+
+
+def _with_part(name: str, selector: KindSelector) -> str:
+    return f"{name}/{selector.subresource}" if selector.subresource else name
+
+
+def _resource_rules(named: Iterable[SelectedKind], operations: list[str]) -> list[Json]:
+    """Return one rule for each group and version; without operations they name none."""
+    by_group: dict[tuple[str, str], dict[str, None]] = {}
+    for one in named:
+        by_group.setdefault((one.group, one.version), {})[one.resource] = None
+    return [
+        {
+            "apiGroups": [group],
+            "apiVersions": [version],
+            **({"operations": operations} if operations else {}),
+            "resources": list(resources),
+        }
+        for (group, version), resources in by_group.items()
+    ]
+
+
+def _known(named: Iterable[SelectedKind]) -> list[tuple[str, str]]:
+    """Return apiVersion and kind of each, [] where one is a wildcard or a part of an object."""
+    pairs = []
+    for one in named:
+        if not one.kind or "/" in one.resource or one.group == "*":
+            return []
+        version = preferred_version(one.group, one.kind) if one.version == "*" else one.version
+        pairs.append((f"{one.group}/{version}".lstrip("/"), one.kind))
+    return pairs
+
 
 # `roles` and `clusterRoles` of a filter → tests of the bindings that name the user.
 #
@@ -51,12 +219,21 @@ _GROUPS: Final = "request.?userInfo.?groups.orValue([])"
 _NOWHERE: Final = "''"
 _HERE: Final = "request.?namespace.orValue('')"
 _PLACE: Final = "binding.metadata.?namespace.orValue('')"
-
-
-def roles_test(field: str, roles: Sequence[str], context: ConversionContext) -> Test:
-    """Return the test that one of some roles is bound to the user, for a field of `ROLE_FIELDS`."""
-    context.note(_BOUND)
-    return ROLE_FIELDS[field](roles)
+_ACCOUNT: Final = (
+    f"'system:serviceaccount:' + subject.?namespace.orValue({_PLACE}) + ':' + subject.name"
+)
+_SUBJECTS: Final = (
+    ("User", Relation("subject.name", "==", _USER)),
+    ("Group", Relation("subject.name", "in", _GROUPS)),
+    ("ServiceAccount", Relation(_ACCOUNT, "==", _USER)),
+)
+_NAMES_USER: Final = Quantified(
+    "binding.?subjects.orValue([])",
+    "subject",
+    some(every([Relation("subject.kind", "==", quoted(kind)), one]) for kind, one in _SUBJECTS),
+    "exists",
+)
+"""The test that a subject of a binding is the user, or one of their groups."""
 
 
 def _roles(roles: Sequence[str]) -> Test:
@@ -79,12 +256,6 @@ def _cluster_roles(roles: Sequence[str]) -> Test:
     return _bound(f"({listed})", "ClusterRole", roles, here)
 
 
-ROLE_FIELDS: Final[Mapping[str, Callable[[Sequence[str]], Test]]] = MappingProxyType(
-    {"roles": _roles, "clusterRoles": _cluster_roles}
-)
-"""The fields of a filter that name roles."""
-
-
 def _listed(resource: str, namespace: str) -> str:
     return f"dyn(resource.List('{_RBAC}', '{resource}', {namespace})).items"
 
@@ -92,21 +263,10 @@ def _listed(resource: str, namespace: str) -> str:
 def _bound(bindings: str, kind: str, names: Sequence[str], *more: Test) -> Test:
     is_kind = Relation("binding.roleRef.kind", "==", quoted(kind))
     is_one = Relation("binding.roleRef.name", "in", f"[{', '.join(map(quoted, names))}]")
-    return Quantified(bindings, "binding", every([is_kind, is_one, *more, _names_user()]), "exists")
+    return Quantified(bindings, "binding", every([is_kind, is_one, *more, _NAMES_USER]), "exists")
 
 
-def _names_user() -> Test:
-    """Return the test that a subject of a binding is the user, or one of their groups."""
-    account = (
-        f"'system:serviceaccount:' + subject.?namespace.orValue({_PLACE}) + ':' + subject.name"
-    )
-    ways = (
-        ("User", Relation("subject.name", "==", _USER)),
-        ("Group", Relation("subject.name", "in", _GROUPS)),
-        ("ServiceAccount", Relation(account, "==", _USER)),
-    )
-    body = some(every([Relation("subject.kind", "==", quoted(kind)), one]) for kind, one in ways)
-    return Quantified("binding.?subjects.orValue([])", "subject", body, "exists")
+# Filters → tests.
 
 
 class FilterExpressions(NamedTuple):
@@ -136,7 +296,22 @@ def selector_test(selector: Json, of: str = "object") -> Test:
     """Return the test that an object carries the labels of a selector."""
     labels = selector.get("matchLabels") or {}
     tests = [_entry("labels", key, str(value), of) for key, value in labels.items()]
-    tests += [_expression(one, of) for one in selector.get("matchExpressions") or ()]
+    for one in selector.get("matchExpressions") or ():
+        held = f"{of}.metadata.?labels[?{quoted(one['key'])}]"
+        values = ", ".join(map(quoted, one.get("values") or ()))
+        member = Relation(f"{held}.orValue('')", "in", f"[{values}]")
+        there = Plain(f"{held}.hasValue()")
+        operators: Mapping[str, Test] = {
+            "In": member,
+            "NotIn": Not(member),
+            "Exists": there,
+            "DoesNotExist": Not(there),
+        }
+        operator = str(one["operator"])
+        if operator not in operators:
+            text = f"`{operator}` is no operator of a label selector{likely(operator, operators)}"
+            raise NotConvertible(text, f"write one of {listed(operators)}")
+        tests.append(operators[operator])
     return every(tests)
 
 
@@ -150,24 +325,6 @@ def _entry(field: str, key: str, value: str, of: str = "object") -> Test:
     if value and not value.strip("*"):
         return Plain(f"{held}.hasValue()")
     return like(f"{held}.orValue('')", value)
-
-
-def _expression(one: Json, of: str) -> Test:
-    held = f"{of}.metadata.?labels[?{quoted(one['key'])}]"
-    values = ", ".join(map(quoted, one.get("values") or ()))
-    member = Relation(f"{held}.orValue('')", "in", f"[{values}]")
-    there = Plain(f"{held}.hasValue()")
-    tests: Mapping[str, Test] = {
-        "In": member,
-        "NotIn": Not(member),
-        "Exists": there,
-        "DoesNotExist": Not(there),
-    }
-    operator = str(one["operator"])
-    if operator not in tests:
-        text = f"`{operator}` is not an operator of a label selector{likely(operator, tests)}"
-        raise NotConvertible(text, f"use one of {listed(tests)}")
-    return tests[operator]
 
 
 def _namespace_labels(selector: Json, names: FilterExpressions) -> Test:
@@ -216,6 +373,8 @@ def filter_test(
     """
     tests: list[Test] = []
     resources = one.get("resources") or {}
+    if names is AT_REST:
+        left_out |= {"operations"}
     for field, convert in _RESOURCES.items():
         given = resources.get(field) or (
             field in _HAS_SELECTOR and resources.get(field) is not None
@@ -232,34 +391,33 @@ def filter_test(
                 tests.append(Relation(names.kind, "!=", "'Namespace'"))
             with located("resources", field):
                 tests.append(convert(resources[field], names))
-    return every([*tests, *_user_tests(one, context)])
+    users: list[Test] = []
+    for field, bound in (("roles", _roles), ("clusterRoles", _cluster_roles)):
+        if one.get(field):
+            context.note(_BOUND)
+            users.append(bound(one[field]))
+    if one.get("subjects"):
+        users.append(some(map(_subject, one["subjects"])))
+    if users:
+        context.note(USER_KNOWN)
+    return every([*tests, *users])
 
 
 def _may_be_namespaces(resources: Json) -> bool:
     """Return whether a filter may be about Namespaces, whose labels a namespaceSelector leaves."""
-    kinds = [parse_kind_selector(one).kind for one in resources.get("kinds") or ("*",)]
+    kinds = (parse_kind_selector(one).kind for one in resources.get("kinds") or ("*",))
     return any(matches(kind, "Namespace") for kind in kinds)
-
-
-def _user_tests(one: Json, context: ConversionContext) -> list[Test]:
-    found = [roles_test(field, one[field], context) for field in ROLE_FIELDS if one.get(field)]
-    if one.get("subjects"):
-        found.append(some(_subject(subject) for subject in one["subjects"]))
-    if found:
-        context.note(USER_KNOWN)
-    return found
 
 
 def _subject(subject: Json) -> Test:
     kind, name = subject.get("kind"), str(subject.get("name", ""))
     if kind == "Group":
-        held = "request.?userInfo.?groups.orValue([])"
         if has_wildcard(name):
-            return Quantified(held, "group", like("group", name), "exists")
-        return Relation(quoted(name), "in", held)
+            return Quantified(_GROUPS, "group", like("group", name), "exists")
+        return Relation(quoted(name), "in", _GROUPS)
     if kind == "ServiceAccount":
         name = f"system:serviceaccount:{subject.get('namespace', '')}:{name}"
-    return like("request.?userInfo.?username.orValue('')", name)
+    return like(_USER, name)
 
 
 # Whole match and exclude blocks → constraints and match conditions of a policy.
@@ -268,17 +426,6 @@ _CONSTRAINED: Final = frozenset({"kinds", "operations", "namespaceSelector"})
 """What constraints say of a filter that is the only one. An objectSelector would also take updates
 of objects that had the labels before."""
 _BY_KIND: Final = frozenset({"kinds", "operations"})
-
-
-Steps: TypeAlias = tuple[str | int, ...]
-
-
-class BlockContext(NamedTuple):
-    """What the filters of a block share."""
-
-    field: str
-    context: ConversionContext
-    names: FilterExpressions
 
 
 class Matching(NamedTuple):
@@ -325,8 +472,8 @@ def block_test(block: Json, kinds: frozenset[str], context: ConversionContext) -
     tests = []
     for steps, one in _filters(block):
         named = _kinds_of(one)
-        left_out = frozenset({"kinds"}) if kinds <= named or "*" in named else frozenset()
-        tests.append(within(steps, filter_test, one, context.at(*steps), EITHER, left_out=left_out))
+        left_out = frozenset({"kinds"}) if kinds <= named or "*" in named else frozenset[str]()
+        tests.append(_test(steps, one, EITHER, context, left_out))
     return every(tests) if block.get("all") else some(tests)
 
 
@@ -344,77 +491,75 @@ def _matching(
     rule: Json, operations: list[str], names: FilterExpressions, context: ConversionContext
 ) -> Matching:
     match = rule.get("match") or {}
-    filters = list(_filters(match))
-    named = _named(match, filters, context.at("match"))
-    constraints: dict[str, Json] = {"resourceRules": resource_rules(named, operations)}
-    block = BlockContext("match", context, names)
-    if len(filters) == 1:
-        selectors, matched = _only(block, *filters[0])
-        constraints |= selectors
-    else:
-        matched = _several(match, filters, block)
-    guessed = guessed_kinds(named)
+    filters = _filters(match)
+    with located("match"):
+        named = _named(match, filters, context.at("match"))
+        if len(filters) == 1:
+            selectors, matched = _only(*filters[0], names, context.at("match"))
+        else:
+            selectors, matched = {}, _several(match, filters, names, context.at("match"))
+    excluded: Test = FALSE
+    if rule.get("exclude"):
+        excluded = within(("exclude",), _excluded, rule, names, context.at("exclude"))
+    guessed = [one.kind for one in named if one.group == "*" and one.kind]
     conditions = {
         "kind": some(like_one(names.kind, guessed)) if guessed else TRUE,
         "matched": matched,
-        "not-excluded": TRUE,
+        "not-excluded": opposite(excluded),
     }
-    if rule.get("exclude"):
-        conditions["not-excluded"] = opposite(
-            _excluded(rule, BlockContext("exclude", context, names))
-        )
-    kinds = tuple(dict.fromkeys(one.kind for one in named))
-    asked = tuple((name, test) for name, test in conditions.items() if test != TRUE)
+    known = _known(named)
+    merges = [find_type(*one) for one in known]
     return Matching(
-        constraints=constraints,
-        conditions=asked,
-        types=known_types(named),
-        merges=known_merges(named),
-        kinds=kinds,
+        constraints={"resourceRules": _resource_rules(named, operations), **selectors},
+        conditions=tuple((name, test) for name, test in conditions.items() if test != TRUE),
+        types=types_of(known),
+        merges=tuple(one for one in merges if one is not None) if all(merges) else (),
+        kinds=tuple(dict.fromkeys(one.kind for one in named)),
         operations=tuple(operations),
     )
 
 
-def _only(block: BlockContext, steps: Steps, one: Json) -> tuple[dict[str, Json], Test]:
+def _only(
+    steps: Path, one: Json, names: FilterExpressions, context: ConversionContext
+) -> tuple[dict[str, Json], Test]:
     """Return the selectors and the test of a filter that is the only one of a match block."""
     resources = one.get("resources") or {}
     selectors: dict[str, Json] = {}
     left_out = _CONSTRAINED
     if resources.get("namespaceSelector") is not None:
-        if _lie_in_namespaces(resources.get("kinds") or ("*",)):
+        if all(map(_lies_in_namespaces, resources.get("kinds") or ("*",))):
             selectors["namespaceSelector"] = resources["namespaceSelector"]
         else:
             # A constraint also matches cluster-scoped objects, a rule does not.
             left_out -= {"namespaceSelector"}
-    wild = _is_wild(resources.get("selector"))
-    if block.names is DELETED and wild:
+    wild = any(sign in str(resources.get("selector") or "") for sign in "*?")
+    if names is DELETED and wild:
         raise NotConvertible(
             (
                 "label selectors with wildcards cannot be converted to CEL for objects that are "
                 "deleted"
             ),
             "match only the operations CREATE and UPDATE",
-            ("match", *steps, "resources", "selector"),
+            (*steps, "resources", "selector"),
         )
-    if block.names is DELETED and resources.get("annotations"):
-        block = block._replace(names=EITHER)
-    if block.names is not ADMITTED and resources.get("selector") is not None and not wild:
+    if names is DELETED and resources.get("annotations"):
+        names = EITHER
+    if names is not ADMITTED and resources.get("selector") is not None and not wild:
         selectors["objectSelector"] = resources["selector"]
         left_out |= {"selector"}
-    return selectors, _test(block, steps, one, left_out)
+    return selectors, _test(steps, one, names, context, left_out)
 
 
-def _lie_in_namespaces(kinds: Iterable[str]) -> bool:
-    """Return whether all kinds are namespaced, as far as they are known."""
-    named = map(parse_kind_selector, kinds)
-    return not any(
-        has_wildcard(one.kind) or not is_namespaced(group, one.kind)
-        for one in named
-        for group in [group for group, kind in every_kind() if kind == one.kind] or [one.group]
+def _lies_in_namespaces(text: str) -> bool:
+    """Return whether a kind is namespaced, as far as it is known."""
+    selector = parse_kind_selector(text)
+    groups = [group for group, kind in every_kind() if kind == selector.kind] or [selector.group]
+    return not has_wildcard(selector.kind) and all(
+        is_namespaced(group, selector.kind) for group in groups
     )
 
 
-def _filters(block: Json) -> list[tuple[Steps, Json]]:
+def _filters(block: Json) -> list[tuple[Path, Json]]:
     """Return the filters of a block with the ways to them."""
     for quantifier in ("any", "all"):
         if block.get(quantifier):
@@ -431,62 +576,62 @@ def named_operations(rule: Json) -> list[str]:
 
 
 def _named(
-    match: Json, filters: list[tuple[Steps, Json]], context: ConversionContext
+    match: Json, filters: list[tuple[Path, Json]], context: ConversionContext
 ) -> list[SelectedKind]:
     lists = []
     for steps, one in filters:
         kinds = (one.get("resources") or {}).get("kinds")
         if kinds:
-            lists.append(named_kinds(kinds, context.at(*steps)))
+            found = (_selected(parse_kind_selector(one), context.at(*steps)) for one in kinds)
+            lists.append(list(dict.fromkeys(chain(*found))))
         elif not match.get("all"):
             raise NotConvertible(
                 "a filter without kinds cannot be converted to match constraints",
                 "name the kinds",
-                ("match", *steps),
+                steps,
             )
     if match.get("all") and lists:
         return [one for one in lists[0] if all(one in other for other in lists)]
-    return list(dict.fromkeys(one for listed in lists for one in listed))
+    return list(dict.fromkeys(chain(*lists)))
 
 
-def _is_wild(selector: Json) -> bool:
-    return any(sign in str(selector) for sign in "*?") if selector else False
+def _test(
+    steps: Path,
+    one: Json,
+    names: FilterExpressions,
+    context: ConversionContext,
+    left_out: frozenset[str],
+) -> Test:
+    return within(steps, filter_test, one, context.at(*steps), names, left_out=left_out)
 
 
-def _test(block: BlockContext, steps: Steps, one: Json, left_out: frozenset[str]) -> Test:
-    steps = (block.field, *steps)
-    context = block.context.at(*steps)
-    if block.names is AT_REST:
-        left_out |= {"operations"}
-    with located(*steps):
-        return filter_test(one, context, block.names, left_out=left_out)
-
-
-def _several(match: Json, filters: list[tuple[Steps, Json]], block: BlockContext) -> Test:
+def _several(
+    match: Json,
+    filters: list[tuple[Path, Json]],
+    names: FilterExpressions,
+    context: ConversionContext,
+) -> Test:
     if match.get("all"):
-        return every(_test(block, steps, one, _BY_KIND) for steps, one in filters)
-    if not any(_filters_more(one) for _, one in filters):
+        return every(_test(steps, one, names, context, _BY_KIND) for steps, one in filters)
+    if not any(_tests_more(one) for _, one in filters):
         return TRUE
-    return some(_test(block, steps, one, frozenset()) for steps, one in filters)
+    return some(_test(steps, one, names, context, frozenset()) for steps, one in filters)
 
 
-def _filters_more(one: Json) -> bool:
-    """Return whether a filter looks at more than kinds."""
+def _tests_more(one: Json) -> bool:
+    """Return whether a filter tests more than kinds."""
     resources = one.get("resources") or {}
     asked = {field for field, value in resources.items() if value is not None}
     return not asked <= {"kinds"} or bool(set(one) - {"resources"})
 
 
-def _excluded(rule: Json, block: BlockContext) -> Test:
-    exclude = rule["exclude"]
-    matched = {
-        kind
-        for _, one in _filters(rule.get("match") or {})
-        for kind in (one.get("resources") or {}).get("kinds") or ()
-    }
+def _excluded(rule: Json, names: FilterExpressions, context: ConversionContext) -> Test:
+    matched = [
+        (one.get("resources") or {}).get("kinds") or () for _, one in _filters(rule["match"])
+    ]
     tests = []
-    for steps, one in _filters(exclude):
+    for steps, one in _filters(rule["exclude"]):
         kinds = set((one.get("resources") or {}).get("kinds") or ())
-        left_out = frozenset({"kinds"}) if matched <= kinds else frozenset()
-        tests.append(_test(block, steps, one, left_out))
-    return every(tests) if exclude.get("all") else some(tests)
+        left_out = frozenset({"kinds"}) if kinds.issuperset(chain(*matched)) else frozenset[str]()
+        tests.append(_test(steps, one, names, context, left_out))
+    return every(tests) if rule["exclude"].get("all") else some(tests)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.pod_security.controls import (
@@ -11,6 +11,7 @@ from kyvsim.languages.classic.pod_security.controls import (
     APP_ARMOR_LOCAL,
     APP_ARMOR_NAMED,
     APP_ARMOR_PROFILES,
+    CONTAINER_FIELDS,
     DEFAULT_CAPABILITIES,
     DEFAULT_PROC_MOUNT,
     HOST_HANDLERS,
@@ -23,8 +24,9 @@ from kyvsim.languages.classic.pod_security.controls import (
     SECCOMP_PROFILES,
     SELINUX_FIELDS,
     ActiveCheck,
+    ControlVersion,
 )
-from kyvsim.migrate.context import NotConvertible
+from kyvsim.migrate.context import ConversionContext, NotConvertible
 from kyvsim.migrate.expressions import (
     FALSE,
     TRUE,
@@ -35,28 +37,181 @@ from kyvsim.migrate.expressions import (
     Test,
     every,
     literal,
+    one_line,
     opposite,
     quoted,
     some,
 )
-from kyvsim.migrate.pods import (
-    ContainerExpressions,
-    Fits,
-    PodExpressions,
-    each,
-    fixed,
-    nothing,
-    read,
-)
+from kyvsim.migrate.patterns import CONTAINER, joined_loops
 from kyvsim.migrate.scalars import like_one
 from kyvsim.migrate.values import Expr, element_of
+from kyvsim.model.migration import ConversionCondition
+
+# The Pod that controls look at, and what a rule excludes from them.
+#
+# An exclusion with images is about containers, one without about the Pod itself. What controls
+# find is known by the field, and what they forbid there by values: both may limit an exclusion.
+#
+# Source of the rules: upstream pkg/pss/evaluate.go.
+
+_WHICH_ONE = ConversionCondition(
+    "containers let pass",
+    (
+        "an exclusion without images exempts one of the containers, depending on the order of "
+        "exclusions: the new policy takes one whose images are not excluded"
+    ),
+)
+
+_Fits: TypeAlias = Callable[[Sequence[str]], Test]
+"""Returns the test that all forbidden values of a field fit one of some patterns."""
 
 
-def everywhere(
+def _fixed(word: str) -> _Fits:
+    """Return what decides for a value that is always the same where it is forbidden."""
+    return lambda patterns: TRUE if any(matches(one, word) for one in patterns) else FALSE
+
+
+def _read(text: str) -> _Fits:
+    """Return what makes tests of an expression."""
+    return lambda patterns: some(like_one(text, list(patterns)))
+
+
+def _fits_any(_: Sequence[str]) -> Test:
+    """Return that a missing value fits any pattern, as upstream does."""
+    return TRUE
+
+
+def _each(source: str, name: str, body: Test) -> Test:
+    """Return the test that all elements of a list hold something."""
+    return TRUE if body == TRUE else Quantified(source, name, body)
+
+
+class ControlExclusion(NamedTuple):
+    """An exclusion: what it lets pass of a control."""
+
+    images: tuple[str, ...]
+    field: str
+    values: tuple[str, ...]
+    place: int
+    """Its index in `exclude`."""
+
+    def is_of(self, field: str) -> bool:
+        """Return whether a field is meant."""
+        return not self.field or self.field == field
+
+    def has(self, fits: _Fits) -> Test:
+        """Return the test that forbidden values are meant."""
+        return fits(self.values) if self.values else TRUE
+
+
+class ContainerExpressions(NamedTuple):
+    """Each container of one list."""
+
+    value: Expr
+    group: str
+    exclusions: tuple[ControlExclusion, ...]
+
+    def setting(self, *steps: str) -> Expr:
+        """Return something in the security context."""
+        return _below(self.value, ("securityContext", *steps))
+
+    def unless_excluded(self, test: Test, field: str, fits: _Fits) -> Test:
+        """Return a test of a field, or that its value is excluded for the image."""
+        image = self.value.child("image").text
+        found = (
+            every([some(like_one(image, list(one.images))), one.has(fits)])
+            for one in self.exclusions
+            if one.is_of(f"spec.{self.group}[*].{field}")
+        )
+        return some([test, *found])
+
+
+class PodExpressions(NamedTuple):
+    """The Pod of an object."""
+
+    context: ConversionContext
+    spec: Expr
+    annotations: str
+    """The expression of its annotations, a map."""
+    variant: ControlVersion
+    """The check as it is in the version of the rule."""
+    own: tuple[ControlExclusion, ...]
+    """Exclusions without images."""
+    by_image: tuple[ControlExclusion, ...]
+
+    def setting(self, *steps: str) -> Expr:
+        """Return something in the Pod's own security context."""
+        return _below(self.spec, ("securityContext", *steps))
+
+    def words(self, name: str, values: Iterable[str]) -> str:
+        """Return the variable of words that are allowed."""
+        return self.context.optional_variable(name, literal(sorted(values)))
+
+    def unless_excluded(self, test: Test, field: str, fits: _Fits) -> Test:
+        """Return a test of a field of the Pod, or that its value is excluded."""
+        return some([test, *(one.has(fits) for one in self.own if one.is_of(field))])
+
+    def containers(
+        self, body: Callable[[ContainerExpressions], Test], spared: tuple[str, Test] = ("", FALSE)
+    ) -> Test:
+        """Return the test that all containers hold what `body` makes of those of one list.
+
+        `spared` has a field that may be missing in a container, and the test that this is found
+        in one that has nothing: an exclusion without images then lets one container pass.
+        """
+        loops, apart = [], []
+        for group in CONTAINER_FIELDS:
+            source = self.spec.child(group)
+            loop = Quantified(source.or_else([]), CONTAINER, body(self._container(group)))
+            if loop.body == TRUE:
+                continue
+            if group == CONTAINER_FIELDS[1] and self._spares(spared[0]):
+                # All elements pass, or all but one where something is found.
+                others = f"{loop.source}.filter({loop.name}, {one_line(opposite(loop.body))})"
+                one_left = Relation(f"size({others})", "<=", "1")
+                apart.append(some([loop, every([spared[1], one_left])]))
+            else:
+                loops.append(loop)
+        return every([*apart, *joined_loops(loops, self.context)])
+
+    def some_container(self, body: Callable[[ContainerExpressions], Test]) -> Test:
+        """Return the test that what `body` makes holds in a container of some list."""
+        loops = (
+            Quantified(
+                self.spec.child(group).or_else([]),
+                CONTAINER,
+                body(self._container(group)),
+                "exists",
+            )
+            for group in CONTAINER_FIELDS
+        )
+        return some(joined_loops(loops, self.context))
+
+    def _container(self, group: str) -> ContainerExpressions:
+        element = Expr(CONTAINER, element_of(self.spec.child(group).types), noun=group)
+        return ContainerExpressions(element, group, self.by_image)
+
+    def _spares(self, field: str) -> bool:
+        """Return whether an exclusion without images is about a field of containers."""
+        spares = bool(field) and any(
+            one.is_of(f"spec.{CONTAINER_FIELDS[1]}[*].{field}") for one in self.own
+        )
+        if spares and self.by_image:
+            self.context.note(_WHICH_ONE)
+        return spares
+
+
+def _below(value: Expr, steps: Iterable[str]) -> Expr:
+    for step in steps:
+        value = value.child(step)
+    return value
+
+
+def _everywhere(
     pod: PodExpressions,
     steps: tuple[str, ...],
     test: Callable[[Expr], Test],
-    fits: Callable[[Expr], Fits],
+    fits: Callable[[Expr], _Fits],
     spared: tuple[str, Test] = ("", FALSE),
 ) -> Test:
     """Return the test of a setting in the security context of the Pod and of its containers.
@@ -77,38 +232,35 @@ def everywhere(
 # What the node shares: namespaces, ports, paths, and hosts that probes call.
 
 
-def host_namespaces(pod: PodExpressions) -> Test:
-    """No namespaces of the node."""
+def _host_namespaces(pod: PodExpressions) -> Test:
     return every(
-        pod.unless_excluded(Not(is_set(pod.spec.child(field))), f"spec.{field}", fixed("true"))
+        pod.unless_excluded(Not(_is_set(pod.spec.child(field))), f"spec.{field}", _fixed("true"))
         for field in HOST_NAMESPACES
     )
 
 
-def host_path_volumes(pod: PodExpressions) -> Test:
-    """No paths of the node as volumes."""
+def _host_path_volumes(pod: PodExpressions) -> Test:
     volumes = pod.spec.child("volumes")
     path = Expr("volume", element_of(volumes.types)).child("hostPath")
     test = pod.unless_excluded(
-        path.is_missing(), "spec.volumes[*].hostPath", read(f"{path.text}.path")
+        path.is_missing(), "spec.volumes[*].hostPath", _read(f"{path.text}.path")
     )
-    return each(volumes.or_else([]), "volume", test)
+    return _each(volumes.or_else([]), "volume", test)
 
 
-def host_ports(pod: PodExpressions) -> Test:
-    """No ports of the node."""
+def _host_ports(pod: PodExpressions) -> Test:
 
     def of_container(one: ContainerExpressions) -> Test:
         listed = one.value.child("ports")
         port = Expr("port", element_of(listed.types)).child("hostPort")
         unused = Relation(port.or_else(0), "==", "0")
-        test = one.unless_excluded(unused, "ports[*].hostPort", read(f"string({port.text})"))
-        return each(listed.or_else([]), "port", test)
+        test = one.unless_excluded(unused, "ports[*].hostPort", _read(f"string({port.text})"))
+        return _each(listed.or_else([]), "port", test)
 
     return pod.containers(of_container)
 
 
-def host_probes(pod: PodExpressions) -> Test:
+def _host_probes(pod: PodExpressions) -> Test:
     """Probes and lifecycle handlers name no host; no exclusion is about this."""
 
     def of_container(one: ContainerExpressions) -> Test:
@@ -117,7 +269,7 @@ def host_probes(pod: PodExpressions) -> Test:
         handlers += [lifecycle.child(name) for name in LIFECYCLE]
         listed = f"[{', '.join(handler.optional for handler in handlers)}]"
         hosts = (f"handler.?{way}.?host.orValue('')" for way in HOST_HANDLERS)
-        return each(listed, "handler", every(Relation(host, "==", "''") for host in hosts))
+        return _each(listed, "handler", every(Relation(host, "==", "''") for host in hosts))
 
     return pod.containers(of_container)
 
@@ -125,30 +277,31 @@ def host_probes(pod: PodExpressions) -> Test:
 # Kernel parameters: only those that a Pod has for itself.
 
 
-def sysctls(pod: PodExpressions) -> Test:
-    """No parameters but the safe ones."""
+def _sysctls(pod: PodExpressions) -> Test:
     listed = pod.setting("sysctls")
     safe = Relation("sysctl.name", "in", pod.words("safeSysctls", pod.variant.allowed))
     field = "spec.securityContext.sysctls[*].name"
-    return each(listed.or_else([]), "sysctl", pod.unless_excluded(safe, field, read("sysctl.name")))
+    return _each(
+        listed.or_else([]), "sysctl", pod.unless_excluded(safe, field, _read("sysctl.name"))
+    )
 
 
 # Volumes of the kinds that a restricted Pod may have.
 
 
-def restricted_volumes(pod: PodExpressions) -> Test:
+def _restricted_volumes(pod: PodExpressions) -> Test:
     """No volumes of other kinds, nor of no kind."""
     listed = pod.spec.child("volumes")
     volume = Expr("volume", element_of(listed.types))
     kinds = pod.words("volumeTypes", RESTRICTED_VOLUMES)
     allowed = Quantified(kinds, "kind", Relation("kind", "in", volume.text), "exists")
-    test = pod.unless_excluded(allowed, "", nothing)
+    test = pod.unless_excluded(allowed, "", _fits_any)
     excused = (
         volume.child(kind).is_there()
         for kind in OTHER_VOLUMES
         if any(one.field == f"spec.volumes[*].{kind}" for one in pod.own)
     )
-    return each(listed.or_else([]), volume.text, some([test, *excused]))
+    return _each(listed.or_else([]), volume.text, some([test, *excused]))
 
 
 # Linux capabilities that containers add and drop.
@@ -156,13 +309,13 @@ def restricted_volumes(pod: PodExpressions) -> Test:
 _NAME = "capability"
 
 
-def capabilities_baseline(pod: PodExpressions) -> Test:
+def _capabilities_baseline(pod: PodExpressions) -> Test:
     """No more than the default set may be added."""
     listed = pod.words("defaultCapabilities", DEFAULT_CAPABILITIES)
     return pod.containers(lambda one: _added(one, Relation(_NAME, "in", listed)))
 
 
-def capabilities_restricted(pod: PodExpressions) -> Test:
+def _capabilities_restricted(pod: PodExpressions) -> Test:
     """All must be dropped, and only a few may be added."""
     may_add = some(like_one(_NAME, sorted(RESTRICTED_CAPABILITIES)))
     return pod.containers(lambda one: every([_dropped(one), _added(one, may_add)]))
@@ -171,9 +324,9 @@ def capabilities_restricted(pod: PodExpressions) -> Test:
 def _added(one: ContainerExpressions, allowed: Test) -> Test:
     added = one.setting("capabilities", "add")
     return one.unless_excluded(
-        _each(added, [allowed]),
+        _capabilities(added, [allowed]),
         "securityContext.capabilities.add",
-        lambda patterns: _each(added, [allowed, *like_one(_NAME, list(patterns))]),
+        lambda patterns: _capabilities(added, [allowed, *like_one(_NAME, list(patterns))]),
     )
 
 
@@ -182,49 +335,41 @@ def _dropped(one: ContainerExpressions) -> Test:
     return one.unless_excluded(
         Relation(quoted(ALL_CAPABILITIES), "in", dropped.or_else([])),
         "securityContext.capabilities.drop",
-        lambda patterns: _each(dropped, like_one(_NAME, list(patterns))),
+        lambda patterns: _capabilities(dropped, like_one(_NAME, list(patterns))),
     )
 
 
-def _each(listed: Expr, allowed: Iterable[Test]) -> Test:
+def _capabilities(listed: Expr, allowed: Iterable[Test]) -> Test:
     return Quantified(listed.or_else([]), _NAME, some(allowed))
 
 
 # Privileges of containers: privileged mode, escalation, masks of /proc, Windows host processes.
 
 
-def is_set(value: Expr) -> Test:
+def _is_set(value: Expr) -> Test:
     """Return the test that a switch is there and on."""
     return Plain(value.or_else(False))
 
 
-def privileged(pod: PodExpressions) -> Test:
-    """No privileged containers."""
+def _privileged(pod: PodExpressions) -> Test:
     return pod.containers(
         lambda one: one.unless_excluded(
-            Not(is_set(one.setting("privileged"))), "securityContext.privileged", fixed("true")
+            Not(_is_set(one.setting("privileged"))), "securityContext.privileged", _fixed("true")
         )
     )
 
 
-def proc_mount(pod: PodExpressions) -> Test:
-    """The default masks of /proc."""
+def _proc_mount(pod: PodExpressions) -> Test:
 
     def of_container(one: ContainerExpressions) -> Test:
         masks = one.setting("procMount")
         usual = Relation(masks.or_else(DEFAULT_PROC_MOUNT), "==", quoted(DEFAULT_PROC_MOUNT))
-        return one.unless_excluded(usual, "securityContext.procMount", read(masks.text))
+        return one.unless_excluded(usual, "securityContext.procMount", _read(masks.text))
 
     return pod.containers(of_container)
 
 
-def windows_host_process(pod: PodExpressions) -> Test:
-    """No processes of the Windows host."""
-    steps = ("windowsOptions", "hostProcess")
-    return everywhere(pod, steps, lambda one: Not(is_set(one)), lambda _: fixed("true"))
-
-
-def escalation(pod: PodExpressions) -> Test:
+def _escalation(pod: PodExpressions) -> Test:
     """Escalation must be ruled out in every container."""
 
     def of_container(one: ContainerExpressions) -> Test:
@@ -236,9 +381,9 @@ def escalation(pod: PodExpressions) -> Test:
             if true and nil:
                 return TRUE
             if nil:
-                return Not(is_set(allowed))
+                return Not(_is_set(allowed))
             bare = one.setting().is_missing()
-            return some([bare, is_set(allowed)]) if true else bare
+            return some([bare, _is_set(allowed)]) if true else bare
 
         ruled_out = Not(Plain(allowed.or_else(True)))
         return one.unless_excluded(ruled_out, "securityContext.allowPrivilegeEscalation", fits)
@@ -251,7 +396,7 @@ def escalation(pod: PodExpressions) -> Test:
 _NON_ROOT = "securityContext.runAsNonRoot"
 
 
-def non_root(pod: PodExpressions) -> Test:
+def _non_root(pod: PodExpressions) -> Test:
     """The Pod or all of its containers must rule out root, and none may allow it."""
     own = pod.setting("runAsNonRoot")
     inherited = pod.context.optional_variable("runAsNonRoot", own.or_else(False))
@@ -261,47 +406,32 @@ def non_root(pod: PodExpressions) -> Test:
 
         def fits(patterns: Sequence[str]) -> Test:
             # A missing setting has no value that could differ.
-            return TRUE if fixed("false")(patterns) == TRUE else setting.is_missing()
+            return TRUE if _fixed("false")(patterns) == TRUE else setting.is_missing()
 
         ruled_out = Plain(f"{setting.optional}.orValue({inherited})")
         return one.unless_excluded(ruled_out, _NON_ROOT, fits)
 
     of_pod = pod.unless_excluded(
-        Relation(own.or_else(True), "!=", "false"), f"spec.{_NON_ROOT}", fixed("false")
+        Relation(own.or_else(True), "!=", "false"), f"spec.{_NON_ROOT}", _fixed("false")
     )
     return every([of_pod, pod.containers(of_container, (_NON_ROOT, Not(Plain(inherited))))])
-
-
-def root_user(pod: PodExpressions) -> Test:
-    """The user 0 may not be set."""
-    return everywhere(
-        pod,
-        ("runAsUser",),
-        lambda user: Relation(user.or_else(1), "!=", "0"),
-        lambda _: fixed("0"),
-    )
 
 
 # Profiles that a Pod and its containers may set, of AppArmor and of seccomp, by their types.
 
 
-def type_field(option: str) -> str:
-    """Return the field of a profile's type, below a Pod's specification or a container."""
-    return f"securityContext.{option}.type"
-
-
-def allowed_types(
+def _allowed_types(
     pod: PodExpressions, option: str, types: Iterable[str], spared: tuple[str, Test] = ("", FALSE)
 ) -> Test:
     """Return the test that all profiles are of some types.
 
     `spared` is as in `PodExpressions.containers`.
     """
-    return everywhere(
+    return _everywhere(
         pod,
         (option, "type"),
         lambda kind: is_allowed(kind, pod, types),
-        lambda kind: read(kind.text),
+        lambda kind: _read(kind.text),
         spared,
     )
 
@@ -317,9 +447,9 @@ def is_allowed(kind: Expr, pod: PodExpressions, types: Iterable[str]) -> Test:
 _ANNOTATIONS = "metadata.annotations["
 
 
-def app_armor(pod: PodExpressions) -> Test:
+def _app_armor(pod: PodExpressions) -> Test:
     """Only the runtime's default profile and local ones."""
-    return every([allowed_types(pod, "appArmorProfile", APP_ARMOR_PROFILES), _annotations(pod)])
+    return every([_allowed_types(pod, "appArmorProfile", APP_ARMOR_PROFILES), _annotations(pod)])
 
 
 def _annotations(pod: PodExpressions) -> Test:
@@ -336,7 +466,7 @@ def _annotations(pod: PodExpressions) -> Test:
         Relation(profile, "in", literal(sorted(APP_ARMOR_NAMED))),
         Plain(f"{profile}.startsWith({quoted(APP_ARMOR_LOCAL)})"),
     ]
-    return each(pod.annotations, "key", pod.unless_excluded(some(allowed), "", read(profile)))
+    return _each(pod.annotations, "key", pod.unless_excluded(some(allowed), "", _read(profile)))
 
 
 # Seccomp profiles: not unconfined.
@@ -344,23 +474,18 @@ def _annotations(pod: PodExpressions) -> Test:
 _PROFILE = "seccompProfile"
 
 
-def seccomp_baseline(pod: PodExpressions) -> Test:
-    """No other profile is set; rules name no version before Kubernetes had fields for it."""
-    return allowed_types(pod, _PROFILE, SECCOMP_PROFILES)
-
-
-def seccomp_restricted(pod: PodExpressions) -> Test:
+def _seccomp_restricted(pod: PodExpressions) -> Test:
     """The Pod or all of its containers set a profile.
 
     Containers without one are found only where there are no other profiles, not even excluded
     ones: so these let pass what is found later.
     """
     of_pod = pod.setting(_PROFILE)
-    field = type_field(_PROFILE)
+    field = f"securityContext.{_PROFILE}.type"
     found = (field, of_pod.is_missing())
 
     def is_given(one: ContainerExpressions) -> Test:
-        return one.unless_excluded(one.setting(_PROFILE).is_there(), field, nothing)
+        return one.unless_excluded(one.setting(_PROFILE).is_there(), field, _fits_any)
 
     def is_other(one: ContainerExpressions) -> Test:
         return opposite(is_allowed(one.setting(_PROFILE, "type"), pod, SECCOMP_PROFILES))
@@ -368,7 +493,7 @@ def seccomp_restricted(pod: PodExpressions) -> Test:
     given = [of_pod.is_there(), pod.containers(is_given, found)]
     if pod.own or pod.by_image:
         given.append(pod.some_container(is_other))
-    return every([allowed_types(pod, _PROFILE, SECCOMP_PROFILES, found), some(given)])
+    return every([_allowed_types(pod, _PROFILE, SECCOMP_PROFILES, found), some(given)])
 
 
 # SELinux options: types for containers only, no user and no role.
@@ -376,9 +501,10 @@ def seccomp_restricted(pod: PodExpressions) -> Test:
 _OPTIONS = "seLinuxOptions"
 
 
-def se_linux_options(pod: PodExpressions) -> Test:
+def _se_linux_options(pod: PodExpressions) -> Test:
     """No types but those that are allowed, no user and no role."""
     types = pod.words("seLinuxTypes", {"", *pod.variant.allowed})
+    field = f"securityContext.{_OPTIONS}"
 
     def is_allowed(part: str, value: Expr) -> Test:
         given = value.or_else("")
@@ -387,50 +513,50 @@ def se_linux_options(pod: PodExpressions) -> Test:
     def of_pod(part: str) -> Test:
         value = pod.setting(_OPTIONS, part)
         return pod.unless_excluded(
-            is_allowed(part, value), f"spec.{_field(part)}", read(value.text)
+            is_allowed(part, value), f"spec.{field}.{part}", _read(value.text)
         )
 
     def of_container(one: ContainerExpressions) -> Test:
         values = ((part, one.setting(_OPTIONS, part)) for part in SELINUX_FIELDS)
         return every(
-            one.unless_excluded(is_allowed(part, value), _field(part), read(value.text))
+            one.unless_excluded(is_allowed(part, value), f"{field}.{part}", _read(value.text))
             for part, value in values
         )
 
     return every([*map(of_pod, SELINUX_FIELDS), pod.containers(of_container)])
 
 
-def _field(part: str) -> str:
-    return f"securityContext.{_OPTIONS}.{part}"
-
-
-# Controls of the Pod Security Standards → tests.
-#
-# The controls, and the values that they allow, are those of
-# `kyvsim.languages.classic.pod_security`.
-
-_Emit: TypeAlias = Callable[[PodExpressions], Test]
-
-CONTROLS: Final[Mapping[str, _Emit]] = MappingProxyType(
+CONTROLS: Final[Mapping[str, Callable[[PodExpressions], Test]]] = MappingProxyType(
     {
-        "allowPrivilegeEscalation": escalation,
-        "appArmorProfile": app_armor,
-        "capabilities_baseline": capabilities_baseline,
-        "capabilities_restricted": capabilities_restricted,
-        "hostNamespaces": host_namespaces,
-        "hostPathVolumes": host_path_volumes,
-        "hostPorts": host_ports,
-        "hostProbesAndHostLifecycle": host_probes,
-        "privileged": privileged,
-        "procMount": proc_mount,
-        "restrictedVolumes": restricted_volumes,
-        "runAsNonRoot": non_root,
-        "runAsUser": root_user,
-        "seLinuxOptions": se_linux_options,
-        "seccompProfile_baseline": seccomp_baseline,
-        "seccompProfile_restricted": seccomp_restricted,
-        "sysctls": sysctls,
-        "windowsHostProcess": windows_host_process,
+        "allowPrivilegeEscalation": _escalation,
+        "appArmorProfile": _app_armor,
+        "capabilities_baseline": _capabilities_baseline,
+        "capabilities_restricted": _capabilities_restricted,
+        "hostNamespaces": _host_namespaces,
+        "hostPathVolumes": _host_path_volumes,
+        "hostPorts": _host_ports,
+        "hostProbesAndHostLifecycle": _host_probes,
+        "privileged": _privileged,
+        "procMount": _proc_mount,
+        "restrictedVolumes": _restricted_volumes,
+        "runAsNonRoot": _non_root,
+        "runAsUser": lambda pod: _everywhere(
+            pod,
+            ("runAsUser",),
+            lambda user: Relation(user.or_else(1), "!=", "0"),
+            lambda _: _fixed("0"),
+        ),
+        "seLinuxOptions": _se_linux_options,
+        # Rules name no version before Kubernetes had fields for it: no annotations.
+        "seccompProfile_baseline": lambda pod: _allowed_types(pod, _PROFILE, SECCOMP_PROFILES),
+        "seccompProfile_restricted": _seccomp_restricted,
+        "sysctls": _sysctls,
+        "windowsHostProcess": lambda pod: _everywhere(
+            pod,
+            ("windowsOptions", "hostProcess"),
+            lambda one: Not(_is_set(one)),
+            lambda _: _fixed("true"),
+        ),
     }
 )
 """By the ids of the checks."""
@@ -444,4 +570,6 @@ def control_test(check: ActiveCheck, pod: PodExpressions) -> Test:
     test = CONTROLS[check.id](pod)
     if not check.variant.spares_windows:
         return test
-    return some([Plain(pod.is_windows()), test])
+    name = pod.spec.child("os").child("name").or_else("")
+    is_windows = pod.context.optional_variable("isWindows", f"{name} == 'windows'")
+    return some([Plain(is_windows), test])

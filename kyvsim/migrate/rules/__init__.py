@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.migrate.resource_rules import WRITES
+from kyvsim.migrate.matching import WRITES
 from kyvsim.migrate.rules.generate import evaluation_of, generate
 from kyvsim.migrate.rules.mutate import by_json_patch, existing, foreach_mutation, strategic_merge
 from kyvsim.migrate.rules.results import ConversionInput as ConversionInput

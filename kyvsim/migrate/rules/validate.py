@@ -26,8 +26,7 @@ from kyvsim.migrate.expressions import (
 )
 from kyvsim.migrate.matching import named_operations
 from kyvsim.migrate.patterns import PatternContext, TextTest, guarded, pattern_test, pattern_tests
-from kyvsim.migrate.pod_security import control_test
-from kyvsim.migrate.pods import ControlExclusion, PodExpressions
+from kyvsim.migrate.pod_security import ControlExclusion, PodExpressions, control_test
 from kyvsim.migrate.queries import query_value, text_value
 from kyvsim.migrate.rules.results import ConversionInput, RuleMessage, ValidationEntry
 from kyvsim.migrate.values import (
