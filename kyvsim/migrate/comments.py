@@ -26,12 +26,17 @@ class Comments(NamedTuple):
 def comments_of(document: Document, parts: Iterable[Path], text: str) -> Comments:
     """Return the comments on lines of their own in a document; `parts` lead to rules."""
     lines = _lines_of(text)
-    first, last = _extent(document, lines)
+    within = max(document.locate(()).line, 1)
+    ends = [number for number, line in enumerate(lines, 1) if line.startswith("---")]
+    first = max((one for one in ends if one < within), default=0) + 1
+    last = min((one for one in ends if one > within), default=len(lines) + 1) - 1
     starts = [document.locate(path).line for path in parts]
     head: list[str] = []
     rules: dict[int, list[str]] = {}
     for number, comment in _comment_lines(lines, first, last):
-        below = _next_written(lines, number, last)
+        below = number
+        while below < last and not lines[below - 1].partition("#")[0].strip():
+            below += 1  # to the next line that is neither empty nor a comment
         index = sum(start <= below for start in starts) - 1
         (head if index < 0 else rules.setdefault(index, [])).append(comment)
     return Comments(tuple(head), {index: tuple(some) for index, some in rules.items()})
@@ -41,15 +46,6 @@ def comments_of(document: Document, parts: Iterable[Path], text: str) -> Comment
 def _lines_of(text: str) -> list[str]:
     """Return the lines of a file, which is read once for each policy in it."""
     return text.splitlines()
-
-
-def _extent(document: Document, lines: list[str]) -> tuple[int, int]:
-    """Return the first and last line of a document, counted from 1."""
-    within = max(document.locate(()).line, 1)
-    ends = [n for n, line in enumerate(lines, 1) if line.startswith("---")]
-    first = max((n for n in ends if n < within), default=0) + 1
-    last = min((n for n in ends if n > within), default=len(lines) + 1) - 1
-    return first, last
 
 
 def _comment_lines(lines: list[str], first: int, last: int) -> list[tuple[int, str]]:
@@ -67,12 +63,3 @@ def _comment_lines(lines: list[str], first: int, last: int) -> list[tuple[int, s
         if comment:
             found.append((number, comment[1]))
     return found
-
-
-def _next_written(lines: list[str], number: int, last: int) -> int:
-    """Return the next line that is neither empty nor a comment; the last one if there is none."""
-    for one in range(number + 1, last + 1):
-        line = lines[one - 1].strip()
-        if line and not line.startswith("#"):
-            return one
-    return last

@@ -1,6 +1,7 @@
 """Variables, conditions and refusals that a conversion collects."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
@@ -64,22 +65,23 @@ class ConversionContext(NamedTuple):
         for known, other in self.variables.items():
             if other == text:
                 return f"variables.{known}"
-        free = name
-        number = 2
-        while free in self.variables:
-            free, number = f"{name}{number}", number + 1
+        free = free_name(name, self.variables)
         self.variables[free] = text
         return f"variables.{free}"
+
+
+def free_name(name: str, taken: Container[str], sign: str = "") -> str:
+    """Return a name that is not taken: with a number if it has to be, and a sign before that."""
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}{sign}{number}", number + 1
+    return free
 
 
 def name_for_element(noun: str, taken: frozenset[str]) -> str:
     """Return a free name for the elements of a list called `noun`."""
     name = _singular(noun[:1].lower() + noun[1:])
-    name = "item" if name in _NOT_NAMES else name
-    free, number = name, 2
-    while free in taken:
-        free, number = f"{name}{number}", number + 1
-    return free
+    return free_name("item" if name in _NOT_NAMES else name, taken)
 
 
 def _singular(noun: str) -> str:
@@ -119,18 +121,14 @@ class NotConvertible(Exception):  # noqa: N818 — not an error of kyvsim
         return NotConvertible(self.what, self.advice, (*steps, *self.path))
 
 
-class located:  # noqa: N801 — it is used as a function
-    """A context in which the paths of refusals begin with some steps."""
-
-    def __init__(self, *steps: str | int) -> None:
-        self._steps = steps
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, NotConvertible):
-            error.path = (*self._steps, *error.path)
+@contextmanager
+def located(*steps: str | int) -> Iterator[None]:
+    """Begin the paths of refusals with some steps."""
+    try:
+        yield
+    except NotConvertible as error:
+        error.path = (*steps, *error.path)
+        raise
 
 
 def within(
@@ -205,11 +203,12 @@ def no_twin(what: str, advice: str = "rewrite the expression by hand") -> NotCon
 
 def converted_outcome(document: Document, name: str, context: ConversionContext) -> RuleOutcome:
     """Return that something was converted, and what that hangs on."""
-    verdict = ConversionOutcome.CONDITIONAL if context.notes else ConversionOutcome.CONVERTED
-    location = document.locate(context.path)
-    return RuleOutcome(
-        name, verdict, location, written_path(context.path), notes=_once(context.notes)
-    )
+    notes: dict[str, ConversionNote] = {}
+    for one in context.notes:  # each condition once, at its first place
+        notes.setdefault(one.condition.name, one)
+    outcome = ConversionOutcome.CONDITIONAL if notes else ConversionOutcome.CONVERTED
+    location, path = document.locate(context.path), _written_path(context.path)
+    return RuleOutcome(name, outcome, location, path, notes=tuple(notes.values()))
 
 
 def refused_outcome(document: Document, name: str, refusal: NotConvertible) -> RuleOutcome:
@@ -218,21 +217,13 @@ def refused_outcome(document: Document, name: str, refusal: NotConvertible) -> R
         name,
         ConversionOutcome.REFUSED,
         document.locate(refusal.path),
-        written_path(refusal.path),
+        _written_path(refusal.path),
         reason=refusal.what,
         advice=refusal.advice,
     )
 
 
-def _once(notes: Iterable[ConversionNote]) -> tuple[ConversionNote, ...]:
-    """Return each condition once, at its first place."""
-    found: dict[str, ConversionNote] = {}
-    for one in notes:
-        found.setdefault(one.condition.name, one)
-    return tuple(found.values())
-
-
-def written_path(path: Path) -> str:
+def _written_path(path: Path) -> str:
     """Return a path as people write it."""
     text = ""
     for step in path:

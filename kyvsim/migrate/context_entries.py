@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from kyvsim.kubernetes.discovery import kind_of_plural
 from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.conditions import value_of
-from kyvsim.migrate.context import Scope, located, no_twin, within
+from kyvsim.migrate.context import Scope, no_twin, within
 from kyvsim.migrate.expressions import CHOICE, SUM, TIGHT, every, one_line, quoted
 from kyvsim.migrate.queries import query_value, query_within, text_value, variable_name
 from kyvsim.migrate.values import TEXT, Expr, constant, is_list, list_of, types_of
@@ -195,50 +195,22 @@ def with_entries(entries: Json, scope: Scope, *, inline: bool = False) -> Scope:
     Raises NotConvertible with the path from the list of entries.
     """
     for index, entry in enumerate(entries or ()):
-        with located(index):
-            scope = _with_entry(entry, scope, inline)
+        name = entry.get("name")
+        source = next((one for one in _SOURCES if entry.get(one) is not None), None)
+        if source is None:
+            raise no_twin(f"the context entry `{name}`").below(index)
+        value = within((index, source), _SOURCES[source], entry[source], scope)
+        if not inline and not value.constant:
+            if scope.patching and value.soft:
+                # Null where what it is made of is missing: once patched this cannot be tested.
+                text = f"{one_line(every(value.needs))} ? {value.text} : dyn(null)"
+                optional = f"optional.of({text})"
+                value = value._replace(text=text, level=CHOICE, optional=optional)
+                value = value._replace(soft="", needs=(), nullable=True)
+            text = f"{value.optional}.orValue(null)" if value.optional else value.text
+            value = _held(value, scope.context.variable(variable_name(name), text))
+        scope = scope._replace(names={**scope.names, name: value})
     return scope
-
-
-def _with_entry(entry: Json, scope: Scope, inline: bool) -> Scope:
-    source = next((one for one in _SOURCES if entry.get(one) is not None), None)
-    if source is None:
-        raise no_twin(f"the context entry `{entry.get('name')}`")
-    with located(source):
-        value = _SOURCES[source](entry[source], scope)
-    name = entry["name"]
-    if not inline and not value.constant:
-        if scope.patching and value.soft:
-            value = _complete(value)
-        text = f"{value.optional}.orValue(null)" if value.optional else value.text
-        value = _held(value, scope.context.variable(variable_name(name), text))
-    return scope._replace(names={**scope.names, name: value})
-
-
-def _complete(value: Expr) -> Expr:
-    """Return a list that is null where what it is made of is missing.
-
-    After patches were applied this can no longer be tested.
-    """
-    there = one_line(every(value.needs))
-    text = f"{there} ? {value.text} : dyn(null)"
-    return value._replace(
-        text=text,
-        level=CHOICE,
-        optional=f"optional.of({text})",
-        soft="",
-        needs=(),
-        nullable=True,
-    )
-
-
-def _held_entry(value: Expr, held: str) -> Expr:
-    """Return an entry of a map that a variable holds: null where it may be missing."""
-    found = Expr(held, value.types, noun=value.noun)
-    if not value.may_miss:
-        return found
-    optional = f"optional.ofNonZeroValue({held})"
-    return found._replace(optional=optional, has=f"{held} != null", nullable=True)
 
 
 def _held(value: Expr, held: str) -> Expr:
@@ -246,8 +218,14 @@ def _held(value: Expr, held: str) -> Expr:
 
     No optional: what Kyverno keeps of one in a variable is empty.
     """
-    fields = {key: _held_entry(one, f"{held}[{quoted(key)}]") for key, one in value.fields.items()}
+    fields = {}
+    for key, one in value.fields.items():
+        found = Expr(f"{held}[{quoted(key)}]", one.types, noun=one.noun, nullable=one.may_miss)
+        fields[key] = _or_null(found) if one.may_miss else found
     value = value._replace(text=held, level=TIGHT, test=None, fields=MappingProxyType(fields))
-    if not value.optional:
-        return value
-    return value._replace(optional=f"optional.ofNonZeroValue({held})", has=f"{held} != null")
+    return _or_null(value) if value.optional else value
+
+
+def _or_null(value: Expr) -> Expr:
+    optional, has = f"optional.ofNonZeroValue({value.text})", f"{value.text} != null"
+    return value._replace(optional=optional, has=has)

@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import ComputedRules, compute_rules
-from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.migrate.conditions import FallibleTest, conditions_test, fallible_conditions
 from kyvsim.migrate.context import (
     ConversionContext,
@@ -36,9 +35,8 @@ from kyvsim.migrate.rules import (
     IMAGES,
     MUTATING,
     VALIDATING,
-    RuleBody,
+    body_of,
     operations_of,
-    rule_type_of,
 )
 from kyvsim.migrate.rules.results import (
     ConversionInput,
@@ -76,46 +74,39 @@ DELETING: Final = "DeletingPolicy"
 _SPEC: Final = ("spec",)
 
 
-def convert_cleanup(policy: Policy) -> Conversion:
-    """Return what becomes of a cleanup policy."""
+def _convert_cleanup(policy: Policy) -> Conversion:
     context = ConversionContext({}, [], set(), _SPEC)
-    try:
-        made = Made(_deleting(policy, context), (0,), (0,))
-    except NotConvertible as refusal:
-        return Conversion(
-            policy, (refused_outcome(policy.document, policy.name, refusal.below(*_SPEC)),), ()
-        )
-    return Conversion(policy, (converted_outcome(policy.document, policy.name, context),), (made,))
-
-
-def _deleting(policy: Policy, context: ConversionContext) -> dict[str, Json]:
     data = policy.document.data
     spec = data["spec"]
-    matching = matching_at_rest(spec, context)
-    target = Expr("object", matching.types)
-    scope = Scope(
-        context, target, target, {"target": target}, namespace=policy.namespace, at_rest=True
-    )
-    scope = within(("context",), with_entries, spec.get("context"), scope)
-    holds: Test = TRUE
-    if spec.get("conditions"):
-        holds = within(("conditions",), conditions_test, spec["conditions"], scope)
+    try:
+        matching = matching_at_rest(spec, context)
+        target = Expr("object", matching.types)
+        names = {"target": target}
+        scope = Scope(context, target, target, names, namespace=policy.namespace, at_rest=True)
+        scope = within(("context",), with_entries, spec.get("context"), scope)
+        holds = within(("conditions",), conditions_test, spec.get("conditions") or {}, scope)
+    except NotConvertible as refusal:
+        refused = refused_outcome(policy.document, policy.name, refusal.below(*_SPEC))
+        return Conversion(policy, (refused,), ())
     conditions = written_conditions([*matching.conditions, *named_conditions("condition", holds)])
-    found: dict[str, Json] = {"schedule": spec["schedule"]}
-    if spec.get("deletionPropagationPolicy"):
-        found["deletionPropagationPolicy"] = spec["deletionPropagationPolicy"]
-    found["matchConstraints"] = matching.constraints
     variables = without_unread(context, [text for _, text in conditions])
-    if variables:
-        found["variables"] = named_expressions(variables.items())
-    if conditions:
-        found["conditions"] = named_expressions(conditions)
-    return {
+    fields = {
+        "deletionPropagationPolicy": spec.get("deletionPropagationPolicy"),
+        "matchConstraints": matching.constraints,
+        "variables": named_expressions(variables.items()),
+        "conditions": named_expressions(conditions),
+    }
+    made = {
         "apiVersion": API_VERSION,
         "kind": f"Namespaced{DELETING}" if policy.namespace else DELETING,
         "metadata": metadata_of(data["metadata"], policy.name),
-        "spec": found,
+        "spec": {
+            "schedule": spec["schedule"],
+            **{name: value for name, value in fields.items() if value},
+        },
     }
+    outcome = converted_outcome(policy.document, policy.name, context)
+    return Conversion(policy, (outcome,), (Made(made, (0,), (0,)),))
 
 
 # Names of the objects that others become.
@@ -187,7 +178,7 @@ class SourcePolicy(NamedTuple):
         return str(self.data["metadata"].get("namespace") or "default") if is_namespaced else ""
 
 
-def policies_of(
+def _policies_of(
     parts: list[ConvertedRule], whole: SourcePolicy, written: Written
 ) -> Iterable[Made]:
     """Yield the policies that converted rules of one become: rules that match alike share one."""
@@ -198,25 +189,21 @@ def policies_of(
             groups.append([part])
         else:
             home.append(part)
+    has_several = len({one.place for one, *_ in groups}) > 1
     for group in groups:
-        wanted = _name(group[0], groups, whole.data["metadata"]["name"])
-        name = object_name(wanted)
+        first, old = group[0], whole.data["metadata"]["name"]
+        start = f"{old}-{first.rule}" if has_several else old
+        full = "-".join(filter(None, (start, first.level, first.variant)))
+        name = object_name(full)
         made = _policy(name, group, whole, written)
-        yield made if name == wanted else made._replace(wanted=wanted)
-
-
-def _name(part: ConvertedRule, groups: list[list[ConvertedRule]], name: str) -> str:
-    """Return the name of a policy: the old name, with suffixes if there are several."""
-    if len({one.place for one, *_ in groups}) > 1:
-        name = f"{name}-{part.rule}"
-    return "-".join(filter(None, (name, part.level, part.variant)))
+        yield made if name == full else made._replace(wanted=full)
 
 
 def _fits(part: ConvertedRule, group: list[ConvertedRule]) -> bool:
-    if part.group != group[0].group:
-        return False
     known = {name: text for one in group for name, text in one.variables.items()}
-    return all(known.get(name, text) == text for name, text in part.variables.items())
+    return part.group == group[0].group and all(
+        known.get(name, text) == text for name, text in part.variables.items()
+    )
 
 
 def _policy(name: str, group: list[ConvertedRule], whole: SourcePolicy, written: Written) -> Made:
@@ -284,7 +271,6 @@ _ENTRIES: Final[Mapping[str, tuple[str, Callable[[Any, Written], Json]]]] = Mapp
 # Policies with rules → policies in CEL that mean the same.
 
 _PODS: Final = ("Pod",)
-_NO_PRECONDITIONS: Final = FallibleTest(TRUE, fails=False)
 _OTHER_OPERATIONS: Final = ConversionCondition(
     "requests of other operations",
     "they pass: preconditions that end in an error because a field is missing also deny them",
@@ -310,7 +296,7 @@ def convert(
     in policies of their own.
     """
     if policy.kind in CLEANUP_KINDS:
-        return convert_cleanup(policy)
+        return _convert_cleanup(policy)
     data = policy.document.data
     computed = compute_rules(policy)
     whole = SourcePolicy(data, computed)
@@ -335,7 +321,7 @@ def convert(
             continue
         parts += found
         verdicts.append(converted_outcome(policy.document, rule["name"], context))
-    return Conversion(policy, tuple(verdicts), tuple(policies_of(parts, whole, written)))
+    return Conversion(policy, tuple(verdicts), tuple(_policies_of(parts, whole, written)))
 
 
 def _levels(place: int, rule: Json, whole: SourcePolicy) -> list[tuple[str | None, ActionVariant]]:
@@ -347,10 +333,8 @@ def _levels(place: int, rule: Json, whole: SourcePolicy) -> list[tuple[str | Non
     if "mutate" not in rule:
         return [(None, one) for one in variants_of(rule, whole.data["spec"])]
     derived = derived_levels(place, whole.computed)
-    return [
-        ("", ActionVariant(rule)),
-        *((level, ActionVariant(dict(one.rule.data))) for level, one in derived),
-    ]
+    rules = [("", rule), *((level, dict(one.rule.data)) for level, one in derived)]
+    return [(level, ActionVariant(one)) for level, one in rules]
 
 
 # ---------------------------------------------------------------------------- one rule
@@ -359,10 +343,10 @@ def _levels(place: int, rule: Json, whole: SourcePolicy) -> list[tuple[str | Non
 def _converted(
     place: int, variant: ActionVariant, whole: SourcePolicy, context: ConversionContext
 ) -> ConvertedRule:
-    spec, computed, rule = whole.data["spec"], whole.computed, variant.rule
-    found = _rule_body(rule)
-    preconditions, allowed = without_operations(rule.get("preconditions"))
+    spec, rule = whole.data["spec"], variant.rule
+    found = body_of(rule)
     rule_type = found.rule_type
+    preconditions, allowed = without_operations(rule.get("preconditions"))
     usual = operations_of(rule_type, found.body)
     operations = Operations(usual, allowed, takes_all=rule_type.kind == GENERATING)
     matching = matching_of(rule, operations, context)
@@ -371,31 +355,37 @@ def _converted(
         matching = matching_of(rule, kept, context)
         context.note(_DELETIONS)
     scope = _scope(rule, matching, whole, context)
-    applies = _preconditions(preconditions, scope, matching)
+    applies = within(("preconditions",), fallible_conditions, preconditions, scope)
+    if applies.fails and set(matching.operations) < set(WRITES):
+        context.note(_OTHER_OPERATIONS)
+    derived = whole.computed.controllers if matching.kinds == _PODS else frozenset[str]()
+    given = ConversionInput(rule, found.body, scope, matching, derived)
+    entries = tuple(within(found.steps, rule_type.emit, given))
+    if any(isinstance(one, ValidationEntry) and one.test == TRUE for one in entries):
+        context.at(*found.steps).note(_NEVER_FAILS)
     folded = "variables." in one_line(applies.test) and rule_type.kind == VALIDATING
-    derived = computed.controllers if matching.kinds == _PODS else frozenset[str]()
-    given = ConversionInput(
-        rule=rule, body=found.body, scope=scope, matching=matching, controllers=derived
-    )
-    emitted = _emitted(found, given)
-    entries = _guarded(emitted, applies) if folded else emitted
+    if folded:
+        entries = _guarded(entries, applies)
     mutations = tuple(one for one in entries if isinstance(one, MutationEntry))
-    conditions: list[tuple[str, Test | str]] = [*webhook_conditions(spec, context)]
-    conditions += [*matching.conditions, *named_conditions("namespaces", variant.where)]
-    conditions += named_conditions("precondition", TRUE if folded else applies.test)
     guards = every(guard for one in mutations for guard in one.guards)
-    conditions += named_conditions("precondition", guards)
-    conditions += [(one["name"], one["expression"]) for one in rule.get("celPreconditions") or ()]
+    texts = written_conditions(
+        [
+            *webhook_conditions(spec, context),
+            *matching.conditions,
+            *named_conditions("namespaces", variant.where),
+            *named_conditions("precondition", TRUE if folded else applies.test),
+            *named_conditions("precondition", guards),
+            *((one["name"], one["expression"]) for one in rule.get("celPreconditions") or ()),
+        ]
+    )
     if matching.kinds == _PODS and rule_type.kind in DERIVED:
-        controllers_of(computed, context)
+        controllers_of(whole.computed, context)
     settings_of(spec, rule_type.kind, context)
-    texts = written_conditions(conditions)
     if rule_type.kind == GENERATING:
         texts = tuple((name, inlined(text, context.variables)) for name, text in texts)
-    fields = {
-        **rule_type.fields(rule, spec, scope),
-        **{name: value for one in mutations for name, value in one.fields.items()},
-    }
+    fields = dict(rule_type.fields(rule, spec, scope))
+    for one in mutations:
+        fields |= one.fields
     read_by = [*(text for one in entries for text in one.texts), *dict(texts).values(), str(fields)]
     return ConvertedRule(
         place=place,
@@ -421,14 +411,6 @@ def _finds_nothing_deleted(entries: Json) -> bool:
     return any("request.object" in _BRACES.sub("", str(one)) for one in queries)
 
 
-def _emitted(found: RuleBody, given: ConversionInput) -> tuple[PolicyEntry, ...]:
-    """Return the entries of a rule."""
-    entries = tuple(within(found.steps, found.rule_type.emit, given))
-    if any(isinstance(one, ValidationEntry) and one.test == TRUE for one in entries):
-        given.scope.context.at(*found.steps).note(_NEVER_FAILS)
-    return entries
-
-
 def _guarded(entries: Sequence[PolicyEntry], applies: FallibleTest) -> tuple[PolicyEntry, ...]:
     """Return the entries of a rule, with validations that hold where it does not apply."""
 
@@ -442,19 +424,6 @@ def _guarded(entries: Sequence[PolicyEntry], applies: FallibleTest) -> tuple[Pol
     )
 
 
-def _rule_body(rule: Json) -> RuleBody:
-    found = rule_type_of(rule)
-    if found is not None:
-        return found
-    field = next((one.field for one in rule_types_of(rule)), ())
-    what = f"`{'.'.join(field)}` is not supported yet"
-    advice = "write the policy in CEL by hand"
-    if field == ("validate", "manifests"):
-        what = "signatures of objects cannot be converted: CEL has no function to verify them"
-        advice = "keep the rule in a ClusterPolicy of its own"
-    raise NotConvertible(what, advice, field)
-
-
 def _scope(
     rule: Json, matching: Matching, whole: SourcePolicy, context: ConversionContext
 ) -> Scope:
@@ -463,12 +432,3 @@ def _scope(
     old = Expr("oldObject", matching.types, rewritten=True)
     scope = Scope(context, found, old, namespace=whole.namespace, patching="mutate" in rule)
     return within(("context",), with_entries, rule.get("context"), scope)
-
-
-def _preconditions(block: Json, scope: Scope, matching: Matching) -> FallibleTest:
-    if not block:
-        return _NO_PRECONDITIONS
-    applies = within(("preconditions",), fallible_conditions, block, scope)
-    if applies.fails and set(matching.operations) < set(WRITES):
-        scope.context.note(_OTHER_OPERATIONS)
-    return applies

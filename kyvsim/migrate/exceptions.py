@@ -1,7 +1,7 @@
 """PolicyExceptions for rules → PolicyExceptions for the policies that these have become."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import matches
@@ -52,14 +52,6 @@ _Texts: TypeAlias = tuple[tuple[str, str], ...]
 """Names and expressions of conditions."""
 
 
-class _Reference(NamedTuple):
-    """A policy that an exception is for, and for which kinds of objects only, () for all."""
-
-    kind: str
-    name: str
-    only: tuple[str, ...]
-
-
 def excepted(
     place: int, computed: ComputedRules, policy: str, exceptions: Iterable[PolicyException]
 ) -> Excepted:
@@ -86,7 +78,7 @@ def _named(patterns: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]
 def convert_exception(exception: PolicyException, conversions: Sequence[Conversion]) -> Conversion:
     """Return what becomes of an exception, where its policies have become others."""
     verdicts: list[RuleOutcome] = []
-    found: dict[_Texts, list[_Reference]] = {}
+    found: dict[_Texts, list[Json]] = {}
     for index, entry in enumerate(exception.exceptions):
         name = f"{entry.policy}: {', '.join(entry.rules)}"
         context = ConversionContext({}, [], set(), _SPEC)
@@ -98,13 +90,17 @@ def convert_exception(exception: PolicyException, conversions: Sequence[Conversi
             matched = (one for rule in computed.written for one in rule.facts.match)
             kinds = computed.controllers.union(*(one.kinds for one in matched))
             conditions = within(_SPEC, _conditions, exception, kinds, context)
+            named = block_kinds(exception.match)
         except NotConvertible as refusal:
             verdicts.append(refused_outcome(exception.document, name, refusal))
             continue
         verdicts.append(converted_outcome(exception.document, name, context))
-        for one in references:
-            texts = written_conditions([*_referenced_kinds(one.only, exception.match), *conditions])
-            found.setdefault(texts, []).append(one)
+        for reference, only in references:
+            # No condition on the kind is needed where the match block names no others.
+            is_needed = only and not named <= {*only}
+            kind = some(like_one("request.kind.kind", [*only])) if is_needed else TRUE
+            texts = written_conditions([*named_conditions("kinds", kind), *conditions])
+            found.setdefault(texts, []).append(reference)
     return Conversion(exception, tuple(verdicts), tuple(_made(exception, found)))
 
 
@@ -123,7 +119,8 @@ def _conversion(
 
 def _references(
     entry: ExceptedRules, conversion: Conversion, computed: ComputedRules
-) -> list[_Reference]:
+) -> list[tuple[Json, tuple[str, ...]]]:
+    """Return the policies that an exception is for, each with its kinds, () for all."""
     levels = {
         place: _named(entry.rules, names_of_levels(place, computed))
         for place in range(len(conversion.rules))
@@ -141,7 +138,7 @@ def _references(
                 ("ruleNames",),
             )
     return [
-        _Reference(str(made.data["kind"]), made.data["metadata"]["name"], only)
+        ({"name": made.data["metadata"]["name"], "kind": made.data["kind"]}, only)
         for made in conversion.made
         if made.rules[0] in named
         for only in _only(made, levels[made.rules[0]], computed)
@@ -161,16 +158,6 @@ def _only(made: Made, named: tuple[str, ...], computed: ComputedRules) -> list[t
         CRON_JOBS: (CRON_JOB,),
     }
     return [tuple(kind for level in named for kind in kinds[level])]
-
-
-def _referenced_kinds(only: tuple[str, ...], match: Json) -> list[tuple[str, Test]]:
-    """Return the condition that an object is of the kinds that an exception is for.
-
-    None is needed where its match block names no others.
-    """
-    if not only or block_kinds(match) <= {*only}:
-        return []
-    return [("kinds", some(like_one("request.kind.kind", list(only))))]
 
 
 def _conditions(
@@ -193,15 +180,11 @@ def _conditions(
     return [*asked, *named_conditions("condition", holds)]
 
 
-def _made(
-    exception: PolicyException, found: Mapping[_Texts, Sequence[_Reference]]
-) -> Iterable[Made]:
+def _made(exception: PolicyException, found: Mapping[_Texts, Sequence[Json]]) -> Iterable[Made]:
     data = exception.document.data
     for number, (conditions, references) in enumerate(found.items(), 1):
         name = exception.name if number == 1 else f"{exception.name}-{number}"
-        spec: dict[str, Json] = {
-            "policyRefs": [{"name": one.name, "kind": one.kind} for one in references]
-        }
+        spec: dict[str, Json] = {"policyRefs": references}
         if conditions:
             spec["matchConditions"] = named_expressions(conditions)
         made = {

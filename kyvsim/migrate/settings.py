@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from kyvsim.kubernetes.discovery import plural
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import ANNOTATION, ComputedRules, DerivedRule
-from kyvsim.migrate.context import ConversionContext, NotConvertible, Scope
+from kyvsim.migrate.context import ConversionContext, NotConvertible, Scope, free_name
 from kyvsim.migrate.expressions import FALSE, TRUE, All, Test, every, laid_out, opposite, some
 from kyvsim.migrate.matching import Matching, namespaces_test
 from kyvsim.migrate.values import Expr, field_of
@@ -60,10 +60,8 @@ def written_conditions(
     """Return conditions as texts; a name that comes again gets a number."""
     found: dict[str, str] = {}
     for name, test in conditions:
-        free, number = name, 2
-        while free in found:
-            free, number = f"{name}-{number}", number + 1
-        found[free] = test if isinstance(test, str) else laid_out(test)
+        text = test if isinstance(test, str) else laid_out(test)
+        found[free_name(name, found, "-")] = text
     return tuple(found.items())
 
 
@@ -103,7 +101,9 @@ def variants_of(rule: Json, spec: Json) -> list[ActionVariant]:
     own = body.get("failureAction") or spec.get("validationFailureAction") or "Audit"
     enforced: Test = TRUE if _is_enforced(own) else FALSE
     for one in reversed(overrides):
-        fits = _fits(one)
+        names, selector = one.get("namespaces") or (), one.get("namespaceSelector")
+        is_open = not names and selector is None
+        fits = TRUE if is_open else namespaces_test(names, selector)
         if _is_enforced(one.get("action")):
             enforced = some([fits, enforced])
         else:
@@ -122,14 +122,6 @@ def variants_of(rule: Json, spec: Json) -> list[ActionVariant]:
 
 def _is_enforced(action: Json) -> bool:
     return str(action).lower() == _ENFORCE.lower()
-
-
-def _fits(override: Json) -> Test:
-    """Return the test that a request is for a namespace that an override names or selects."""
-    names, selector = override.get("namespaces") or (), override.get("namespaceSelector")
-    if not names and selector is None:
-        return TRUE
-    return namespaces_test(names, selector)
 
 
 # Settings of a policy → those of the new one.
@@ -225,14 +217,9 @@ def metadata_of(metadata: Json, name: str) -> dict[str, Json]:
     annotations = {
         key: value for key, value in (metadata.get("annotations") or {}).items() if key not in _OWN
     }
-    found: dict[str, Json] = {"name": name}
-    if metadata.get("namespace"):
-        found["namespace"] = metadata["namespace"]
-    if metadata.get("labels"):
-        found["labels"] = metadata["labels"]
-    if annotations:
-        found["annotations"] = annotations
-    return found
+    kept = {**metadata, "annotations": annotations}
+    fields = ("namespace", "labels", "annotations")
+    return {"name": name, **{one: kept[one] for one in fields if kept.get(one)}}
 
 
 # What a rule looks at: the object, or the one that is deleted, with what may be missing in it.

@@ -5,15 +5,12 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json
+from kyvsim.languages.classic.rules import rule_types_of
+from kyvsim.migrate.context import NotConvertible
 from kyvsim.migrate.matching import WRITES
 from kyvsim.migrate.rules.generate import evaluation_of, generate
 from kyvsim.migrate.rules.mutate import by_json_patch, existing, foreach_mutation, strategic_merge
-from kyvsim.migrate.rules.results import ConversionInput as ConversionInput
-from kyvsim.migrate.rules.results import GenerationEntry as GenerationEntry
-from kyvsim.migrate.rules.results import MutationEntry as MutationEntry
-from kyvsim.migrate.rules.results import PolicyEntry as PolicyEntry
 from kyvsim.migrate.rules.results import RuleConverter
-from kyvsim.migrate.rules.results import ValidationEntry as ValidationEntry
 from kyvsim.migrate.rules.validate import (
     any_pattern,
     cel,
@@ -69,17 +66,14 @@ def operations_of(rule_type: RuleConverter, body: Json) -> tuple[str, ...]:
     """
     if rule_type.emit is cel and not reads_object(body):
         return WRITES
-    if rule_type.emit is foreach_validation and all(map(_sees_no_deletion, body)):
+    # A loop over the new object finds no list on deletion: in texts with variables
+    # `request.object` is then the deleted one, but lists are no such texts.
+    if rule_type.emit is foreach_validation and all(
+        "pattern" in loop or "anyPattern" in loop or "request.object" in (loop.get("list") or "")
+        for loop in body
+    ):
         return _WITHOUT_DELETE
     return rule_type.operations
-
-
-def _sees_no_deletion(loop: Json) -> bool:
-    """Return whether a loop is over the new object only: on deletion its list is not there.
-
-    In texts with variables `request.object` is then the deleted one; lists are no such texts.
-    """
-    return "pattern" in loop or "anyPattern" in loop or "request.object" in (loop.get("list") or "")
 
 
 class RuleBody(NamedTuple):
@@ -90,8 +84,8 @@ class RuleBody(NamedTuple):
     rule_type: RuleConverter
 
 
-def rule_type_of(rule: Mapping[str, Json]) -> RuleBody | None:
-    """Return the converter of a rule and the path of its body; None if there is none."""
+def body_of(rule: Mapping[str, Json]) -> RuleBody:
+    """Return the body of a rule; raises NotConvertible where its type has no converter."""
     for steps, found in RULE_TYPES.items():
         body: Json = rule
         for step in steps:
@@ -101,4 +95,9 @@ def rule_type_of(rule: Mapping[str, Json]) -> RuleBody | None:
         else:
             if body is not None and (steps != _WHOLE or body.get("targets")):
                 return RuleBody(steps, body, found)
-    return None
+    field = next((one.field for one in rule_types_of(rule)), ())
+    if field == ("validate", "manifests"):
+        what = "signatures of objects cannot be converted: CEL has no function to verify them"
+        raise NotConvertible(what, "keep the rule in a ClusterPolicy of its own", field)
+    what = f"`{'.'.join(field)}` is not supported yet"
+    raise NotConvertible(what, "write the policy in CEL by hand", field)
