@@ -1,6 +1,7 @@
 """Rule types → validations; the table names the field of each."""
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -9,8 +10,8 @@ from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.migrate.context import NotConvertible
 from kyvsim.migrate.matching import WRITES
 from kyvsim.migrate.rules.generate import evaluation_of, generate
-from kyvsim.migrate.rules.mutate import by_json_patch, existing, foreach_mutation, strategic_merge
-from kyvsim.migrate.rules.results import RuleConverter
+from kyvsim.migrate.rules.mutate import existing, mutation
+from kyvsim.migrate.rules.results import WITHOUT_DELETE, RuleConverter
 from kyvsim.migrate.rules.validate import (
     any_pattern,
     cel,
@@ -29,7 +30,6 @@ GENERATING: Final = "GeneratingPolicy"
 IMAGES: Final = "ImageValidatingPolicy"
 DERIVED: Final = frozenset({VALIDATING, IMAGES})
 """The kinds of policies that Kyverno derives policies for controllers from."""
-_WITHOUT_DELETE: Final = ("CREATE", "UPDATE")
 
 _WHOLE: Final = ("mutate",)
 """The body of rules that patch other objects than their trigger."""
@@ -37,23 +37,18 @@ _WHOLE: Final = ("mutate",)
 RULE_TYPES: Final[Mapping[tuple[str, ...], RuleConverter]] = MappingProxyType(
     {
         ("validate", "deny"): RuleConverter(deny, VALIDATING, WRITES, actions_of),
-        ("validate", "pattern"): RuleConverter(pattern, VALIDATING, _WITHOUT_DELETE, actions_of),
-        ("validate", "anyPattern"): RuleConverter(
-            any_pattern, VALIDATING, _WITHOUT_DELETE, actions_of
-        ),
+        ("validate", "pattern"): RuleConverter(pattern, VALIDATING, fields=actions_of),
+        ("validate", "anyPattern"): RuleConverter(any_pattern, VALIDATING, fields=actions_of),
         ("validate", "foreach"): RuleConverter(foreach_validation, VALIDATING, WRITES, actions_of),
-        ("validate", "podSecurity"): RuleConverter(
-            pod_security, VALIDATING, _WITHOUT_DELETE, actions_of
-        ),
-        ("validate", "cel"): RuleConverter(cel, VALIDATING, _WITHOUT_DELETE, actions_of),
-        ("generate",): RuleConverter(generate, GENERATING, _WITHOUT_DELETE, evaluation_of),
-        ("verifyImages",): RuleConverter(verify_images, IMAGES, _WITHOUT_DELETE, image_fields),
-        _WHOLE: RuleConverter(existing, MUTATING, _WITHOUT_DELETE),
-        ("mutate", "foreach"): RuleConverter(foreach_mutation, MUTATING, _WITHOUT_DELETE),
-        ("mutate", "patchStrategicMerge"): RuleConverter(
-            strategic_merge, MUTATING, _WITHOUT_DELETE
-        ),
-        ("mutate", "patchesJson6902"): RuleConverter(by_json_patch, MUTATING, _WITHOUT_DELETE),
+        ("validate", "podSecurity"): RuleConverter(pod_security, VALIDATING, fields=actions_of),
+        ("validate", "cel"): RuleConverter(cel, VALIDATING, fields=actions_of),
+        ("generate",): RuleConverter(generate, GENERATING, fields=evaluation_of),
+        ("verifyImages",): RuleConverter(verify_images, IMAGES, fields=image_fields),
+        _WHOLE: RuleConverter(existing, MUTATING),
+        **{
+            ("mutate", field): RuleConverter(partial(mutation, field), MUTATING)
+            for field in ("foreach", "patchStrategicMerge", "patchesJson6902")
+        },
     }
 )
 """By the way to the body in a rule, in the order in which one that has several is taken."""
@@ -72,7 +67,7 @@ def operations_of(rule_type: RuleConverter, body: Json) -> tuple[str, ...]:
         "pattern" in loop or "anyPattern" in loop or "request.object" in (loop.get("list") or "")
         for loop in body
     ):
-        return _WITHOUT_DELETE
+        return WITHOUT_DELETE
     return rule_type.operations
 
 

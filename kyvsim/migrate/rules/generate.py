@@ -14,8 +14,8 @@ from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.context import NotConvertible, Scope, list_of, within
 from kyvsim.migrate.context_entries import LOOK_UP, with_entries, within_place
 from kyvsim.migrate.expressions import FALSE, TRUE, Relation, Test, every, literal, one_line, quoted
+from kyvsim.migrate.json_patch import WIDTH, indented, list_text, struct
 from kyvsim.migrate.matching import selector_test
-from kyvsim.migrate.patches.json_patch import WIDTH, indented, list_text, struct
 from kyvsim.migrate.queries import query_value, text_pieces, text_value
 from kyvsim.migrate.rules.results import ConversionInput, GeneratedTemplate, GenerationEntry
 from kyvsim.migrate.values import (
@@ -51,15 +51,6 @@ def object_text(data: Json, scope: Scope) -> str:
 # Objects with variables → templates: the same with expressions in `((` and `))`.
 
 
-def templated(data: Json, scope: Scope) -> GeneratedTemplate:
-    """Return an object with variables as a template.
-
-    Raises NotConvertible with the path from the object.
-    """
-    expressions: list[str] = []
-    return GeneratedTemplate(_part(data, scope, expressions), tuple(expressions))
-
-
 def _part(data: Json, scope: Scope, expressions: list[str]) -> Json:
     if isinstance(data, dict):
         if any("{{" in key or "((" in key for key in data):
@@ -68,25 +59,18 @@ def _part(data: Json, scope: Scope, expressions: list[str]) -> Json:
         return {key: within((key,), _part, one, scope, expressions) for key, one in data.items()}
     if isinstance(data, list):
         return [within((n,), _part, one, scope, expressions) for n, one in enumerate(data)]
-    return _text(data, scope, expressions) if isinstance(data, str) else data
-
-
-def _text(text: str, scope: Scope, expressions: list[str]) -> str:
-    pieces = text_pieces(text, scope)
-    alone = len(pieces) == 1
-    return "".join(
-        one.replace("((", "\\((")
-        if isinstance(one, str)
-        else _placed(one.text if alone else _shown(one), expressions)
-        for one in pieces
-    )
-
-
-def _shown(value: Expr) -> str:
-    """Return an expression within a string: scalars need no conversion."""
-    if is_list(value.types) or is_map(value.types):
-        return f"json.marshal({value.or_else(value.empty)})"
-    return value.text
+    if not isinstance(data, str):
+        return data
+    text = ""
+    pieces = text_pieces(data, scope)
+    for one in pieces:
+        if isinstance(one, str):
+            text += one.replace("((", "\\((")
+        elif len(pieces) > 1 and (is_list(one.types) or is_map(one.types)):
+            text += _placed(f"json.marshal({one.or_else(one.empty)})", expressions)
+        else:  # scalars within a text need no conversion
+            text += _placed(one.text, expressions)
+    return text
 
 
 def _placed(expression: str, expressions: list[str]) -> str:
@@ -105,29 +89,20 @@ class GenerateTarget(NamedTuple):
     namespace: str
     name: str
 
-    @property
-    def resource(self) -> str:
-        """The plural name of its kind."""
-        return plural(split_api_version(self.api_version)[0], self.kind)
-
     def query(self, scope: Scope) -> list[str]:
         """Return the arguments of a look-up: apiVersion, resource, namespace."""
-        place = within_place(self.namespace, scope)
-        return [quoted(self.api_version), quoted(self.resource), *place]
+        resource = plural(split_api_version(self.api_version)[0], self.kind)
+        return [quoted(self.api_version), quoted(resource), *within_place(self.namespace, scope)]
 
 
-def target_of(pattern: Mapping[str, Json]) -> GenerateTarget:
-    """Return what a pattern is for."""
+def _target_of(pattern: Mapping[str, Json]) -> GenerateTarget:
     fields = ("apiVersion", "kind", "namespace", "name")
     return GenerateTarget(*(str(pattern.get(one) or "") for one in fields))
 
 
-def described(pattern: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the object that `data` of a pattern describes, with variables: named as its target.
-
-    Raises NotConvertible if there is no object.
-    """
-    data, target = pattern.get("data"), target_of(pattern)
+def _described(pattern: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the object that `data` of a pattern describes, with variables: named as its target."""
+    data, target = pattern.get("data"), _target_of(pattern)
     if data is not None and not isinstance(data, dict):
         raise no_twin("data that is not a map", "write the fields of the object").below("data")
     group = split_api_version(target.api_version)[0]
@@ -180,12 +155,16 @@ _RENAMED: Final = ConversionCondition(
 _WRITTEN: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 
-def copied(pattern: Mapping[str, Json], scope: Scope) -> str:
-    """Return the expression that copies the object which `clone` names.
+def _copies(pattern: Mapping[str, Json], scope: Scope) -> list[str]:
+    """Return the expressions that copy what a pattern names or selects."""
+    return (
+        _copied_by_label(pattern, scope) if pattern.get("cloneList") else [_copied(pattern, scope)]
+    )
 
-    Raises NotConvertible with the path from the pattern.
-    """
-    target, clone = target_of(pattern), pattern["clone"]
+
+def _copied(pattern: Mapping[str, Json], scope: Scope) -> str:
+    """Return the expression that copies the object which `clone` names."""
+    target, clone = _target_of(pattern), pattern["clone"]
     source = GenerateTarget(
         target.api_version, target.kind, str(clone.get("namespace") or ""), str(clone["name"])
     )
@@ -202,12 +181,11 @@ def copied(pattern: Mapping[str, Json], scope: Scope) -> str:
     return _unless(every(_same(*pair, scope) for pair in pairs), call)
 
 
-def copied_by_label(pattern: Mapping[str, Json], scope: Scope) -> list[str]:
-    """Return the expressions that copy what `cloneList` selects, one for each kind.
-
-    Raises NotConvertible with the path from the pattern.
-    """
+def _copied_by_label(pattern: Mapping[str, Json], scope: Scope) -> list[str]:
+    """Return the expressions that copy what `cloneList` selects, one for each kind."""
     clones, namespace = pattern["cloneList"], str(pattern.get("namespace") or "")
+    selector = dict(clones.get("selector") or {})
+    labels = selector.pop("matchLabels", None)
     scope.context.note(LOOK_UP)
     found = []
     for text in clones["kinds"]:
@@ -217,28 +195,20 @@ def copied_by_label(pattern: Mapping[str, Json], scope: Scope) -> list[str]:
             raise no_twin(f"copies of `{text}`", "set version and kind").below("cloneList")
         version = f"{group}/{kind.version}".lstrip("/")
         place = str(clones.get("namespace") or "")
-        source = GenerateTarget(version, kind.kind, place, "")
-        listed = _listed(source, clones.get("selector"), scope)
+        arguments = GenerateTarget(version, kind.kind, place, "").query(scope)
+        if labels:
+            arguments.append(object_text(labels, scope).replace("\n", " "))
+        listed = f"resource.List({', '.join(arguments)})"
+        if not any(selector.values()):
+            listed += ".items"
+        elif "{{" in str(selector):
+            raise no_twin("a selector with variables", "use `matchLabels`")
+        else:
+            test = one_line(selector_test(selector, "source"))
+            listed = f"dyn({listed}).items.filter(source, {test})"
         call = applied(listed, namespace, scope)
         found.append(_unless(_same(place, namespace, scope), call))
     return found
-
-
-def _listed(source: GenerateTarget, selector: Json, scope: Scope) -> str:
-    """Return the list of objects that carry labels."""
-    rest = dict(selector or {})
-    labels = rest.get("matchLabels") or {}
-    arguments = source.query(scope)
-    if labels:
-        arguments.append(object_text(labels, scope).replace("\n", " "))
-        del rest["matchLabels"]
-    text = f"resource.List({', '.join(arguments)})"
-    if not any(rest.values()):
-        return f"{text}.items"
-    if "{{" in str(rest):
-        raise no_twin("a selector with variables", "use `matchLabels`")
-    test = selector_test(rest, "source")
-    return f"dyn({text}).items.filter(source, {one_line(test)})"
 
 
 def _renamed(held: str, target: GenerateTarget, scope: Scope) -> str:
@@ -289,13 +259,13 @@ def generate(given: ConversionInput) -> list[GenerationEntry]:
     body = given.body
     if body.get("foreach"):
         return [within(("foreach", n), _loop, one, given) for n, one in enumerate(body["foreach"])]
-    if body.get("cloneList"):
-        return [GenerationEntry(one) for one in copied_by_label(body, given.scope)]
-    if body.get("clone"):
-        return [GenerationEntry(copied(body, given.scope))]
+    if body.get("cloneList") or body.get("clone"):
+        return [GenerationEntry(one) for one in _copies(body, given.scope)]
     if given.scope.namespace and body.get("namespace") != given.scope.namespace:
         raise no_twin("an object outside the policy's namespace", "use a ClusterPolicy")
-    return [GenerationEntry(template=templated(described(body), given.scope))]
+    expressions: list[str] = []
+    template = _part(_described(body), given.scope, expressions)
+    return [GenerationEntry(template=GeneratedTemplate(template, tuple(expressions)))]
 
 
 def evaluation_of(rule: Json, spec: Json, _: Scope) -> dict[str, Json]:
@@ -324,7 +294,12 @@ def _loop(block: Mapping[str, Json], given: ConversionInput) -> GenerationEntry:
     kept = within(("preconditions",), conditions_test, block.get("preconditions"), scope)
     if kept != TRUE:
         source = f"{source}.filter({name}, {one_line(kept)})"
-    made = " &&\n".join(_calls(block, scope))
+    if block.get("cloneList") or block.get("clone"):
+        calls = _copies(block, scope)
+    else:
+        data = object_text(_described(block), scope)
+        calls = [applied(f"[{data}]", str(block.get("namespace") or ""), scope)]
+    made = " &&\n".join(calls)
     text = f"{source}.all({name}, {made})"
     return GenerationEntry(
         text if len(text) <= WIDTH else f"{source}.all({name},\n{indented(made)}\n)"
@@ -345,12 +320,3 @@ def _elements(listed: Expr, scope: Scope, *, by_place: bool) -> tuple[str, str, 
     name = scope.element(listed.noun)
     element = Expr(name, element_of(listed.types), noun=listed.noun)
     return listed.tight(), name, {"element": element, "element0": element}
-
-
-def _calls(block: Mapping[str, Json], scope: Scope) -> list[str]:
-    if block.get("cloneList"):
-        return copied_by_label(block, scope)
-    if block.get("clone"):
-        return [copied(block, scope)]
-    made = object_text(described(block), scope)
-    return [applied(f"[{made}]", str(block.get("namespace") or ""), scope)]

@@ -28,13 +28,11 @@ from kyvsim.migrate.expressions import (
     opposite,
     quoted,
 )
-from kyvsim.migrate.matching import Matching, selector_test
-from kyvsim.migrate.patches.json_patch import (
+from kyvsim.migrate.json_patch import (
     Atomic,
     PatchContext,
     PatchExpression,
     PatchLoop,
-    PatchTarget,
     counter,
     json_patch,
     listed,
@@ -44,11 +42,12 @@ from kyvsim.migrate.patches.json_patch import (
     operations_of,
     removed_element,
 )
-from kyvsim.migrate.patches.strategic_merge import merged_fields, merged_object
+from kyvsim.migrate.matching import Matching, selector_test
 from kyvsim.migrate.queries import query_value, text_value
-from kyvsim.migrate.rules.results import ConversionInput, MutationEntry, Root
+from kyvsim.migrate.rules.results import ConversionInput, MutationEntry
 from kyvsim.migrate.scalars import like
 from kyvsim.migrate.settings import named_expressions
+from kyvsim.migrate.strategic_merge import merged_fields, merged_object
 from kyvsim.migrate.values import TEXT, Expr, element_of, is_list, types_of
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.patch.keyed_lists import find_type
@@ -56,30 +55,25 @@ from kyvsim.patch.keyed_lists import find_type
 # `mutate.patchStrategicMerge` and `mutate.patchesJson6902`: the object is patched.
 
 
-def strategic_merge(given: ConversionInput) -> list[MutationEntry]:
-    """Return the mutation of a strategic merge."""
-    return [merge(given.body, given.root, PatchContext(given.scope, merges=given.root.merges))]
+def mutation(field: str, given: ConversionInput) -> Sequence[MutationEntry]:
+    """Return the mutations of the object of the request, by the field of the patch."""
+    around = PatchContext(given.scope, merges=given.matching.merges)
+    return _PATCHES[field](given.body, given.scope.object, around)
 
 
-def by_json_patch(given: ConversionInput) -> list[MutationEntry]:
-    """Return the mutation of a JSON patch."""
-    return [patch(given.body, given.root, PatchContext(given.scope))]
-
-
-def patch(text: Json, root: Root, around: PatchContext) -> MutationEntry:
-    """Return a JSON patch as JSON patches of a MutatingPolicy."""
+def _json_patch(text: Json, root: Expr, around: PatchContext) -> MutationEntry:
     operations = operations_of(text, around.scope)
-    return MutationEntry("JSONPatch", listed(json_patch(operations, root.value, around)))
+    return MutationEntry("JSONPatch", listed(json_patch(operations, root, around)))
 
 
-def merge(patch: Mapping[str, Json], root: Root, around: PatchContext) -> MutationEntry:
+def _merge(patch: Mapping[str, Json], root: Expr, around: PatchContext) -> MutationEntry:
     """Return a patch as an apply configuration, or as JSON patches if types do not allow it."""
     if not isinstance(patch, Mapping):
         raise no_twin("a merge that is not a map")
     try:
-        form, patched = "ApplyConfiguration", merged_object(patch, root.value, around)
+        form, patched = "ApplyConfiguration", merged_object(patch, root, around)
     except Atomic:
-        form, patched = "JSONPatch", merged_fields(patch, root.value, around)
+        form, patched = "JSONPatch", merged_fields(patch, root, around)
     return MutationEntry(form, patched.text, patched.guards)
 
 
@@ -94,31 +88,24 @@ _JOINED: Final = ConversionCondition(
 )
 
 
-def foreach_mutation(given: ConversionInput) -> list[MutationEntry]:
-    """Return the mutation of each loop: the next one sees what it made."""
-    return loops(given.body, given.root, PatchContext(given.scope, merges=given.root.merges))
-
-
-def loops(blocks: Json, root: Root, around: PatchContext) -> list[MutationEntry]:
-    """Return the mutation of each of several loops."""
-    found = [within((n,), _loop_mutation, one, root, around) for n, one in enumerate(blocks)]
-    return found if len(found) == 1 else [_on_its_own(one) for one in found]
-
-
-def _on_its_own(one: MutationEntry) -> MutationEntry:
-    """Return one of several mutations, which tests its conditions itself."""
-    if not one.guards:
-        return one
-    nothing = "Object{}" if one.form == "ApplyConfiguration" else "[]"
-    text = f"{enclosed(every(one.guards), OR)}\n? {one.text}\n: {nothing}"
-    return one._replace(text=text, guards=())
-
-
-def _loop_mutation(block: Json, root: Root, around: PatchContext) -> MutationEntry:
-    if block.get("patchStrategicMerge") is None:
-        return MutationEntry("JSONPatch", listed(_operations(block, root.value, around)))
-    patch = block["patchStrategicMerge"]
-    return within(("patchStrategicMerge",), merge, patch, root, _inside(block, around))
+def _loops(blocks: Json, root: Expr, around: PatchContext) -> list[MutationEntry]:
+    """Return the mutation of each of several loops: the next one sees what it made."""
+    found = []
+    for index, block in enumerate(blocks):
+        with located(index):
+            if block.get("patchStrategicMerge") is None:
+                text = listed(_operations(block, root, around))
+                one = MutationEntry("JSONPatch", text)
+            else:
+                inside = _inside(block, around)
+                patch = block["patchStrategicMerge"]
+                one = within(("patchStrategicMerge",), _merge, patch, root, inside)
+        if len(blocks) > 1 and one.guards:  # it tests its conditions itself
+            nothing = "Object{}" if one.form == "ApplyConfiguration" else "[]"
+            text = f"{enclosed(every(one.guards), OR)}\n? {one.text}\n: {nothing}"
+            one = one._replace(text=text, guards=())
+        found.append(one)
+    return found
 
 
 def _operations(block: Json, root: Expr, around: PatchContext) -> list[PatchExpression]:
@@ -134,23 +121,19 @@ def _operations(block: Json, root: Expr, around: PatchContext) -> list[PatchExpr
         return looped(loop, within(("foreach", 0), _operations, blocks[0], root, inside))
     with located("patchesJson6902"):
         patch = operations_of(block.get("patchesJson6902"), inside.scope)
-        taken_from = removed_element(patch, root, inside)
-        if taken_from is not None:
-            return [_without(taken_from, loop)]
-        return looped(loop, json_patch(patch, root, inside))
-
-
-def _without(place: PatchTarget, loop: PatchLoop) -> PatchExpression:
-    """Return what takes the elements out of a list that a loop goes over."""
-    if not loop.backwards:
-        raise no_twin(
-            "elements that are removed from the front: each moves those after it",
-            "use `order: Descending`",
-        )
-    kept = opposite(loop.condition)
-    rest = f"{place.value.tight()}.filter({loop.element.text}, {one_line(kept)})"
+        place = removed_element(patch, root, inside)
+        if place is None:
+            return looped(loop, json_patch(patch, root, inside))
+        # The elements that the loop goes over are taken out of the list.
+        if not loop.backwards:
+            raise no_twin(
+                "elements that are removed from the front: each moves those after it",
+                "use `order: Descending`",
+            )
+    kept = one_line(opposite(loop.condition))
+    rest = f"{place.value.tight()}.filter({loop.element.text}, {kept})"
     there = TRUE if not loop.listed.fallback else place.value.is_there()
-    return PatchExpression(operation("replace", place, rest), there)
+    return [PatchExpression(operation("replace", place, rest), there)]
 
 
 def _inside(block: Json, around: PatchContext) -> PatchContext:
@@ -172,9 +155,7 @@ def _inside(block: Json, around: PatchContext) -> PatchContext:
     }
     scope = around.scope._replace(names=names, taken=taken | {index.text})
     scope = within(("context",), with_entries, block.get("context"), scope, inline=True)
-    kept: Test = TRUE
-    if block.get("preconditions"):
-        kept = within(("preconditions",), conditions_test, block["preconditions"], scope)
+    kept = within(("preconditions",), conditions_test, block.get("preconditions") or {}, scope)
     if " + " in elements.text and "elementIndex" in str(block.get("patchesJson6902")):
         around.scope.context.note(_JOINED)
     loop = PatchLoop(elements, element, index, kept, backwards=block.get("order") == "Descending")
@@ -217,79 +198,63 @@ def existing(given: ConversionInput) -> list[MutationEntry]:
     named = within(("targets", 0), _named, target, scope)
     merges = find_type(named.api_version, named.kind)
     value = Expr("object", types_of([(named.api_version, named.kind)]), rewritten=True)
-    root = Root(value, (merges,) if merges else ())
-    inner, applies = within(("targets", 0), _on_target, target, _elsewhere(given, value))
+    # What entries hold is read anew: in patches of others they would be entries on those.
+    scope.context.optional_names.update(scope.context.variables)
+    outer = scope._replace(object=_trigger(scope, given.matching), names={})
+    outer = with_entries(given.rule.get("context"), outer)
+    outer = outer._replace(names={**outer.names, "target": value})
+    with located("targets", 0):
+        inner = within(("context",), with_entries, target.get("context"), outer, inline=True)
+        checks = target.get("preconditions")
+        applies = within(("preconditions",), conditions_test, checks, inner)
     fields: dict[str, Json] = {
         "evaluation": {"mutateExisting": {"enabled": True}},
         "targetMatchConstraints": {"expression": named.text},
     }
-    checks = [("named", named.chosen), ("precondition", applies)]
-    conditions = [(name, laid_out(test)) for name, test in checks if test != TRUE]
+    tests = [("named", named.chosen), ("precondition", applies)]
+    conditions = [(name, laid_out(test)) for name, test in tests if test != TRUE]
     if conditions:
         fields["targetMatchConditions"] = named_expressions(conditions)
-    found = _patches(given.body, root, PatchContext(inner, merges=root.merges))
-    return [one._replace(fields=fields) for one in found]
-
-
-def _patches(body: Json, root: Root, around: PatchContext) -> Sequence[MutationEntry]:
+    body, around = given.body, PatchContext(inner, merges=(merges,) if merges else ())
     field = next((one for one in _PATCHES if body.get(one) is not None), "patchesJson6902")
-    found = within((field,), _PATCHES[field], body.get(field), root, around)
+    found = within((field,), _PATCHES[field], body.get(field), value, around)
     if any(one.guards for one in found):
         advice = "use the preconditions of the target"
         raise no_twin("conditions in a patch of existing objects", advice).below(field)
-    return found
+    return [one._replace(fields=fields) for one in found]
 
 
-_PATCHES: Final[Mapping[str, Callable[[Json, Root, PatchContext], Sequence[MutationEntry]]]] = (
+_PATCHES: Final[Mapping[str, Callable[[Json, Expr, PatchContext], Sequence[MutationEntry]]]] = (
     MappingProxyType(
         {
-            "foreach": loops,
-            "patchStrategicMerge": lambda *given: [merge(*given)],
-            "patchesJson6902": lambda *given: [patch(*given)],
+            "foreach": _loops,
+            "patchStrategicMerge": lambda *given: [_merge(*given)],
+            "patchesJson6902": lambda *given: [_json_patch(*given)],
         }
     )
 )
 
 
-def _on_target(target: Json, scope: Scope) -> tuple[Scope, Test]:
-    """Return the scope of a patch of a target, and the test of its preconditions."""
-    inner = within(("context",), with_entries, target.get("context"), scope, inline=True)
-    checks = target.get("preconditions")
-    return inner, within(("preconditions",), conditions_test, checks, inner)
-
-
-def _elsewhere(given: ConversionInput, target: Expr) -> Scope:
-    """Return what patches of targets see: those are the object, and the trigger is elsewhere."""
-    # What entries hold is read anew: in patches of others they would be entries on those.
-    given.scope.context.optional_names.update(given.scope.context.variables)
-    scope = given.scope._replace(object=_trigger(given.scope, given.matching), names={})
-    scope = with_entries(given.rule.get("context"), scope)
-    return scope._replace(names={**scope.names, "target": target})
-
-
 def _trigger(scope: Scope, matching: Matching) -> Expr:
     """Return what a patch of another object knows of the trigger."""
-    text = scope.context.optional_variable("trigger", _looked_up(matching))
-    names = {key: Expr(f"request.{key}", TEXT, noun=key) for key in ("name", "namespace")}
-    metadata = Expr(f"{text}.metadata", noun="metadata", fields=MappingProxyType(names))
-    fields = {"metadata": metadata, "kind": Expr("request.kind.kind", TEXT, noun="kind")}
-    return Expr(text, matching.types, fields=MappingProxyType(fields))
-
-
-def _looked_up(matching: Matching) -> str:
+    version = "(request.kind.group == '' ? '' : request.kind.group + '/') + request.kind.version"
+    resource, where = "request.resource.resource", "request.?namespace.orValue('')"
     rules = matching.constraints["resourceRules"]
     if len(rules) == 1 and len(rules[0]["resources"]) == 1:
-        (group,), (version,) = rules[0]["apiGroups"], rules[0]["apiVersions"]
-        resource = rules[0]["resources"][0]
-        kind = kind_of_plural(group, resource)
+        fields = ("apiGroups", "apiVersions", "resources")
+        (group,), (known,), (plural_name,) = (rules[0][one] for one in fields)
+        kind = kind_of_plural(group, plural_name)
         if kind:
-            version = preferred_version(group, kind) if version == "*" else version
-            api_version = quoted(f"{group}/{version}".lstrip("/"))
+            known = preferred_version(group, kind) if known == "*" else known
+            version, resource = quoted(f"{group}/{known}".lstrip("/")), quoted(plural_name)
             where = "request.namespace" if is_namespaced(group, kind) else "''"
-            return f"dyn(resource.Get({api_version}, {quoted(resource)}, {where}, request.name))"
-    version = "(request.kind.group == '' ? '' : request.kind.group + '/') + request.kind.version"
-    where = "request.?namespace.orValue('')"
-    return f"dyn(resource.Get({version}, request.resource.resource, {where}, request.name))"
+    text = scope.context.optional_variable(
+        "trigger", f"dyn(resource.Get({version}, {resource}, {where}, request.name))"
+    )
+    names = {key: Expr(f"request.{key}", TEXT, noun=key) for key in ("name", "namespace")}
+    metadata = Expr(f"{text}.metadata", noun="metadata", fields=MappingProxyType(names))
+    known_fields = {"metadata": metadata, "kind": Expr("request.kind.kind", TEXT, noun="kind")}
+    return Expr(text, matching.types, fields=MappingProxyType(known_fields))
 
 
 # ---------------------------------------------------------------------------- which objects

@@ -10,9 +10,7 @@ from kyvsim.migrate.context import NotConvertible, Scope
 from kyvsim.migrate.expressions import Test, one_line
 from kyvsim.migrate.matching import Matching
 from kyvsim.migrate.queries import text_value
-from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import ConversionCondition
-from kyvsim.patch.keyed_lists import MergeField
 
 # Messages of rules, with their variables.
 
@@ -29,31 +27,6 @@ class RuleMessage(NamedTuple):
     expression: str = ""
 
 
-def message_of(text: str, scope: Scope) -> RuleMessage:
-    """Return a message; variables that are unknown outside of a loop are named instead."""
-    if "{{" not in text:
-        return RuleMessage(text)
-    try:
-        value = text_value(text, scope)
-    except NotConvertible:
-        scope.context.note(_SHORTENED)
-        return RuleMessage(_VARIABLE.sub(r"<\1>", text))
-    if value.constant:
-        return RuleMessage(str(value.constant[0]))
-    return RuleMessage(expression=value.text)
-
-
-# What emitters of rules are given, and what they give.
-
-
-class Root(NamedTuple):
-    """An object that is patched."""
-
-    value: Expr
-    merges: tuple[MergeField, ...]
-    """How lists of it merge, by kind; () where nothing is known of one."""
-
-
 class ConversionInput(NamedTuple):
     """A rule whose match block and context are read already."""
 
@@ -66,13 +39,18 @@ class ConversionInput(NamedTuple):
     """The kinds that policies are derived for."""
 
     def message(self) -> RuleMessage:
-        """Return the message of a validate rule."""
-        return message_of(self.rule["validate"].get("message") or "", self.scope)
-
-    @property
-    def root(self) -> Root:
-        """The object that the patches of a rule change."""
-        return Root(self.scope.object, self.matching.merges)
+        """Return the message of a validate rule; unknown variables, as of loops, are named."""
+        text = self.rule["validate"].get("message") or ""
+        if "{{" not in text:
+            return RuleMessage(text)
+        try:
+            value = text_value(text, self.scope)
+        except NotConvertible:
+            self.scope.context.note(_SHORTENED)
+            return RuleMessage(_VARIABLE.sub(r"<\1>", text))
+        if value.constant:
+            return RuleMessage(str(value.constant[0]))
+        return RuleMessage(expression=value.text)
 
 
 class ValidationEntry(NamedTuple):
@@ -131,9 +109,7 @@ Fields: TypeAlias = Callable[[Json, Json, Scope], Mapping[str, Json]]
 from the rule."""
 
 
-def no_fields(_rule: Json, _spec: Json, _scope: Scope) -> Mapping[str, Json]:
-    """Return no fields."""
-    return {}
+WITHOUT_DELETE: Final = ("CREATE", "UPDATE")
 
 
 class RuleConverter(NamedTuple):
@@ -142,7 +118,7 @@ class RuleConverter(NamedTuple):
     emit: Emit
     kind: str
     """The kind of the policies that it becomes a part of."""
-    operations: tuple[str, ...]
+    operations: tuple[str, ...] = WITHOUT_DELETE
     """Its default operations."""
-    fields: Fields = no_fields
+    fields: Fields = lambda _rule, _spec, _scope: {}
     """Other fields of the policy that a rule requires."""

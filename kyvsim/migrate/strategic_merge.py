@@ -23,7 +23,7 @@ from kyvsim.migrate.expressions import (
     opposite,
     quoted,
 )
-from kyvsim.migrate.patches.json_patch import (
+from kyvsim.migrate.json_patch import (
     END,
     FIRST,
     ORDER,

@@ -1,1 +1,0 @@
-"""Patches of mutate rules → what a MutatingPolicy applies."""
