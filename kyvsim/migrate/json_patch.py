@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.jmespath.variables import find_variables
 from kyvsim.kubernetes.objects import Json
-from kyvsim.migrate.context import NotConvertible, Scope, located
+from kyvsim.migrate.context import NotConvertible, Scope, located, within
 from kyvsim.migrate.expressions import (
     FALSE,
     OR,
@@ -25,7 +25,6 @@ from kyvsim.migrate.expressions import (
 from kyvsim.migrate.queries import text_value
 from kyvsim.migrate.values import (
     NUMBER,
-    TEXT,
     Expr,
     element_of,
     is_number,
@@ -120,16 +119,12 @@ def value_text(data: Json, around: PatchContext) -> str:
     if isinstance(data, str):
         return text_value(data, around.scope).text
     if isinstance(data, dict):
-        texts = _same_typed(list(data.values()), around)
-        entries = zip((_key_text(key, around) for key in data), texts, strict=True)
+        keys = (text_value(key, around.scope).text if "{{" in key else quoted(key) for key in data)
+        entries = zip(keys, _same_typed(list(data.values()), around), strict=True)
         return struct("", [f"{key}: {one}" for key, one in entries])
     if isinstance(data, list):
         return list_text(_same_typed(data, around))
     return literal(data)
-
-
-def _key_text(key: str, around: PatchContext) -> str:
-    return text_value(key, around.scope).text if "{{" in key else quoted(key)
 
 
 def _same_typed(values: list[Json], around: PatchContext) -> list[str]:
@@ -200,17 +195,6 @@ _BARE: Final = ConversionCondition(
 )
 _MARK: Final = "KYVSIM{}MARK"
 _MARKS: Final = re.compile(r"KYVSIM(\d+)MARK")
-_NEEDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "add": ("path",),
-        "replace": ("path",),
-        "remove": ("path",),
-        "test": ("path",),
-        "move": ("from", "path"),
-        "copy": ("from", "path"),
-    }
-)
-"""What an operation must have; a value that it lacks is null."""
 
 
 def operations_of(text: Json, scope: Scope) -> list[Mapping[str, Json]]:
@@ -241,38 +225,35 @@ def operations_of(text: Json, scope: Scope) -> list[Mapping[str, Json]]:
     if not isinstance(operations, list):
         raise no_twin("a JSON patch that is not a list of operations")
     for one in operations:
-        _check(one)
+        name = one.get("op") if isinstance(one, dict) else None
+        if not isinstance(name, str) or name not in _CONVERTERS:
+            raise no_twin(f"the operation `{name}`", "use one of RFC 6902")
+        needed = ("from", "path") if name in {"move", "copy"} else ("path",)
+        missing = next((field for field in needed if field not in one), "")
+        if missing:
+            raise no_twin(f"`{name}` without `{missing}`", f"add `{missing}`")
     return operations
-
-
-def _check(operation: Json) -> None:
-    name = operation.get("op") if isinstance(operation, dict) else None
-    if not isinstance(name, str) or name not in _NEEDED:
-        raise no_twin(f"the operation `{name}`", "use one of RFC 6902")
-    missing = next((one for one in _NEEDED[name] if one not in operation), "")
-    if missing:
-        raise no_twin(f"`{name}` without `{missing}`", f"add `{missing}`")
 
 
 def _filled(value: Json, texts: list[str], quoted: list[bool], scope: Scope) -> Json:
     """Return what was read with the variables where they stood."""
+
+    def text(marked: str) -> str:
+        return _MARKS.sub(lambda found: texts[int(found[1])], marked)
+
     if isinstance(value, dict):
-        return {_text(key, texts): _filled(one, texts, quoted, scope) for key, one in value.items()}
+        return {text(key): _filled(one, texts, quoted, scope) for key, one in value.items()}
     if isinstance(value, list):
         return [_filled(one, texts, quoted, scope) for one in value]
     if not isinstance(value, str):
         return value
     alone = _MARKS.fullmatch(value)
     if alone is None:
-        return _text(value, texts)
+        return text(value)
     if quoted[int(alone[1])]:
         return Quoted(texts[int(alone[1])])
     scope.context.note(_BARE)
     return texts[int(alone[1])]
-
-
-def _text(value: str, texts: list[str]) -> str:
-    return _MARKS.sub(lambda found: texts[int(found[1])], value)
 
 
 # The targets of JSON patches: the value there, and its JSON pointer as an expression.
@@ -324,11 +305,6 @@ class PatchTarget(NamedTuple):
         """Return the place of a field, of a key of a map, or of an element of a list."""
         return PatchTarget(below(self.value, step), (*self.way, step))
 
-    def below_key(self, key: Expr) -> "PatchTarget":
-        """Return the place of a key that an expression gives as it is, not as a part of a path."""
-        escaped = Expr(f"jsonpatch.escapeKey({key.text})", TEXT)
-        return PatchTarget(below(self.value, key), (*self.way, escaped))
-
     def element(self, index: Expr, element: Expr) -> "PatchTarget":
         """Return the place of the element of a list that a loop is at."""
         return PatchTarget(element, (*self.way, index))
@@ -366,9 +342,6 @@ def counter(name: str) -> Expr:
 
 
 # JSON patches as expressions: single ones, lists of them, one or more for each element.
-
-_ALWAYS: Final = ("containers",)
-"""Lists that are never empty."""
 
 
 class PatchExpression(NamedTuple):
@@ -420,20 +393,11 @@ def looped(loop: PatchLoop, operations: Iterable[PatchExpression]) -> list[Patch
     once = [one for one in found if one.once]
     each = [one for one in found if not one.once]
     before = [one._replace(test=every([any_kept(loop), one.test])) for one in once]
-    return [*before, PatchExpression(_each(loop, each), is_list=True)] if each else before
-
-
-def any_kept(loop: PatchLoop) -> Test:
-    """Return the test that a loop has an element to go over."""
-    if loop.condition == TRUE and loop.listed.noun in _ALWAYS and not loop.listed.fallback:
-        return TRUE
-    return Quantified(loop.source, loop.element.text, loop.condition, "exists")
-
-
-def _each(loop: PatchLoop, operations: list[PatchExpression]) -> str:
-    single = len(operations) == 1 and not operations[0].is_list
-    kept = every([loop.condition, operations[0].test]) if single else loop.condition
-    body = operations[0].text if single else listed(operations)
+    if not each:
+        return before
+    single = len(each) == 1 and not each[0].is_list
+    kept = every([loop.condition, each[0].test]) if single else loop.condition
+    body = each[0].text if single else listed(each)
     counted = loop.counter.text in body or loop.counter.text in one_line(kept)
     macro = "transformList" if counted else "map"
     names = [loop.counter.text, loop.element.text] if counted else [loop.element.text]
@@ -442,9 +406,17 @@ def _each(loop: PatchLoop, operations: list[PatchExpression]) -> str:
     text = f"{head}, {body})"
     if len(text) > WIDTH or "\n" in text:
         text = f"{head},\n{indented(body)}\n)"
-    if loop.backwards:
-        text += ".reverse()"
-    return text if single else f"{text}.flatten()"
+    text += ".reverse()" if loop.backwards else ""
+    text += "" if single else ".flatten()"
+    return [*before, PatchExpression(text, is_list=True)]
+
+
+def any_kept(loop: PatchLoop) -> Test:
+    """Return the test that a loop has an element to go over."""
+    # The list of containers is never empty.
+    if loop.condition == TRUE and loop.listed.noun == "containers" and not loop.listed.fallback:
+        return TRUE
+    return Quantified(loop.source, loop.element.text, loop.condition, "exists")
 
 
 # JSON patches of rules → those of a MutatingPolicy, with what Kyverno makes of missing places.
@@ -463,19 +435,16 @@ _KEYS: Final = ConversionCondition(
 )
 
 
-_Steps: TypeAlias = tuple[str, ...]
-
-
 class _Patch(NamedTuple):
     """A patch whose operations are converted one after the other."""
 
     root: PatchTarget
     around: PatchContext
-    made: set[_Steps]
+    made: set[tuple[str, ...]]
     """Places that earlier operations have made."""
-    gone: set[_Steps]
+    gone: set[tuple[str, ...]]
     """Places that earlier operations have taken away."""
-    shifted: set[_Steps]
+    shifted: set[tuple[str, ...]]
     """Lists in which earlier operations have moved elements."""
 
 
@@ -511,31 +480,25 @@ def _steps(path: Json, around: PatchContext) -> list[Step]:
     text = path.text if isinstance(path, Quoted) else path
     if not isinstance(text, str) or not text.startswith("/"):
         raise no_twin(f"the path `{text}`", "name a field of the object").below("path")
-    with located("path"):
-        return [_step(part, around) for part in _parts(text)]
-
-
-def _parts(path: str) -> list[str]:
-    """Return the parts between slashes outside of variables."""
-    found, rest = [""], path[1:]
+    # Slashes within variables separate nothing.
+    parts, rest = [""], text[1:]
     for one in find_variables(f" {rest}"):
-        before, _, after = rest.partition(one.text)
+        before, _, rest = rest.partition(one.text)
         first, *more = before.split("/")
-        found[-1] += first
-        found += more
-        found[-1] += one.text
-        rest = after
+        parts[-1] += first
+        parts += more
+        parts[-1] += one.text
     first, *more = rest.split("/")
-    return [*found[:-1], found[-1] + first, *more]
-
-
-def _step(part: str, around: PatchContext) -> Step:
-    if "{{" not in part:
-        return part.replace("~1", "/").replace("~0", "~")
-    value = text_value(part, around.scope)
-    if not is_number(value.types) and "'~1'" not in value.text:
-        around.scope.context.note(_KEYS)
-    return value
+    steps: list[Step] = []
+    for part in (*parts[:-1], parts[-1] + first, *more):
+        if "{{" not in part:
+            steps.append(part.replace("~1", "/").replace("~0", "~"))
+            continue
+        value = within(("path",), text_value, part, around.scope)
+        if not is_number(value.types) and "'~1'" not in value.text:
+            around.scope.context.note(_KEYS)
+        steps.append(value)
+    return steps
 
 
 def _walk(place: PatchTarget, steps: Sequence[Step], around: PatchContext) -> list[PatchTarget]:
@@ -593,9 +556,15 @@ def _add(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
     added = operation("add", place, value)
     if len(unsure) == 1 and not (patch.around.loops and unsure[0][0].is_fixed):
         first, there = unsure[0]
-        around_value = _nested(place.way[len(first.way) :], value)
-        instead = operation("add", first, around_value)
-        return [PatchExpression(_choice(there, added, instead))]
+        for step in reversed(place.way[len(first.way) :]):
+            if _container(step) == "[]":
+                value = f"[{value}]"
+            else:
+                key = quoted(step) if isinstance(step, str) else step.text
+                value = f"{{{key}: {value}}}"
+        instead = operation("add", first, value)
+        choice = f"{enclosed(there, OR)}\n? {added}\n: {instead}"
+        return [PatchExpression(instead if there == FALSE else choice)]
     made = [
         PatchExpression(
             operation("add", one, _container(steps[len(one.way)])),
@@ -607,12 +576,6 @@ def _add(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
     return [*made, PatchExpression(added)]
 
 
-def _choice(test: Test, yes: str, no: str) -> str:
-    if test == FALSE:
-        return no
-    return f"{enclosed(test, OR)}\n? {yes}\n: {no}"
-
-
 def _container(step: Step) -> str:
     """Return the empty container that a step leads into."""
     if not is_index(step):
@@ -620,17 +583,6 @@ def _container(step: Step) -> str:
     if isinstance(step, str) and step in {"0", LAST, END}:
         return "[]"
     raise no_twin("a list element that may be missing", "add the list first").below("path")
-
-
-def _nested(steps: Sequence[Step], value: str) -> str:
-    """Return a value inside of all that leads to it."""
-    for step in reversed(steps):
-        if _container(step) == "[]":
-            value = f"[{value}]"
-        else:
-            key = quoted(step) if isinstance(step, str) else step.text
-            value = f"{{{key}: {value}}}"
-    return value
 
 
 def _remove(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
@@ -679,7 +631,7 @@ def _copy(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
     return [PatchExpression(operation("add", place, source.value.text))]
 
 
-def _test(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
+def _tested(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
     patch.around.scope.context.note(_TESTS)
     place = _way(written["path"], patch)[-1]
     return [PatchExpression(operation("test", place, _value(written, patch.around)))]
@@ -698,7 +650,7 @@ _CONVERTERS: Final[Mapping[str, Callable[[Mapping[str, Json], _Patch], list[Patc
             "move": _move,
             "remove": _remove,
             "replace": _replace,
-            "test": _test,
+            "test": _tested,
         }
     )
 )

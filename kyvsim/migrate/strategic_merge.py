@@ -51,7 +51,7 @@ from kyvsim.migrate.json_patch import (
 from kyvsim.migrate.patterns import PatternContext, pattern_tests
 from kyvsim.migrate.queries import text_value
 from kyvsim.migrate.scalars import scalar_test
-from kyvsim.migrate.values import Expr, Types, element_of, is_list, is_map
+from kyvsim.migrate.values import TEXT, Expr, Types, element_of, is_list, is_map
 from kyvsim.patch.keyed_lists import NOTHING_MERGES, MergeField
 from kyvsim.patch.strategic_merge import DIRECTIVE
 
@@ -105,17 +105,17 @@ def condition_test(data: Json, value: Expr, around: PatchContext) -> Test:
         return scalar_test(data, value, if_missing=False)
     if adds(data) or not data:
         return value.is_there()
-    if any(parse_anchor(key) for key in data) or not all(map(_is_fixed, data.values())):
+    is_fixed = all(
+        split_operator(one)[0] == "" and not has_wildcard(one) and "{{" not in one
+        if isinstance(one, str)
+        else not isinstance(one, dict | list)
+        for one in data.values()
+    )
+    if any(parse_anchor(key) for key in data) or not is_fixed:
         # The map below the condition is merged, too, with its wildcards.
         raise no_twin("a condition on a map with anchors or wildcards", "use a precondition")
     context = PatternContext(around.scope.context, lambda *_: None, around.scope.taken)
     return every(pattern_tests(data, value, context))
-
-
-def _is_fixed(value: Json) -> bool:
-    if not isinstance(value, str):
-        return not isinstance(value, dict | list)
-    return split_operator(value)[0] == "" and not has_wildcard(value) and "{{" not in value
 
 
 # Elements of lists in merges: those that are named, and templates for all that fit.
@@ -214,7 +214,9 @@ class _FieldPatch(NamedTuple):
     def below(self, key: str) -> "_FieldPatch":
         place = self.place.below(key)
         if "{{" in key:
-            place = self.place.below_key(text_value(key, self.around.scope))
+            name = text_value(key, self.around.scope)
+            escaped = Expr(f"jsonpatch.escapeKey({name.text})", TEXT)
+            place = PatchTarget(below(self.place.value, name), (*self.place.way, escaped))
         merges = tuple(one.fields.get(key, NOTHING_MERGES) for one in self.merges)
         return self._replace(place=place, merges=merges)
 
@@ -295,7 +297,13 @@ def _operations(name: str, part: _FieldPatch, value: str, test: Test) -> list[Pa
 def _bare(data: Json) -> Json:
     """Return what is added where nothing exists: the patch without anchors."""
     if isinstance(data, list):
-        return [_bare(one) for one in data if not _is_for_others(one)]
+        # Without elements that are about those that are there.
+        return [
+            _bare(one)
+            for one in data
+            if not isinstance(one, dict)
+            or not (DIRECTIVE in one or any(key_of(text).is_condition for text in one))
+        ]
     if not isinstance(data, dict):
         return data
     found = {}
@@ -308,13 +316,6 @@ def _bare(data: Json) -> Json:
             if one and not found[key.name]:
                 del found[key.name]
     return found
-
-
-def _is_for_others(element: Json) -> bool:
-    """Return whether an element of a list is about elements that are there."""
-    return isinstance(element, dict) and (
-        DIRECTIVE in element or any(key_of(text).is_condition for text in element)
-    )
 
 
 # ---------------------------------------------------------------------------- lists
@@ -336,17 +337,12 @@ def _list_patches(
         return _operations("add", part, text, missing if only_new else TRUE)
     if data[:1] == [{DIRECTIVE: "delete"}]:
         return _operations("remove", part, "", opposite(missing))
-    if named == ():
-        return _set(data, part, missing)
-    return _keyed(data, part, missing, named)
-
-
-def _set(data: list[Json], part: _FieldPatch, missing: Test) -> list[PatchExpression]:
-    listed_texts = value_text(data, part.around)
-    others = f"{part.place.value.text}.filter(item, !(item in {listed_texts}))"
-    there = opposite(missing)
-    added = _operations("add", part, listed_texts, missing)
-    return added + _operations("replace", part, f"{listed_texts} + {others}", there)
+    if named != ():
+        return _keyed(data, part, missing, named)
+    texts = value_text(data, part.around)
+    others = f"{part.place.value.text}.filter(item, !(item in {texts}))"
+    added = _operations("add", part, texts, missing)
+    return added + _operations("replace", part, f"{texts} + {others}", opposite(missing))
 
 
 def _keyed(
@@ -359,7 +355,12 @@ def _keyed(
     there = opposite(missing)
     given = part._replace(place=part.place._replace(value=part.place.value.given()))
     if gone:
-        return _without(gone, given, there)
+        value = given.place.value
+        name = given.around.scope.element(value.noun)
+        element = Expr(name, element_of(value.types))
+        kept = every(opposite(_is_named(one, element, given.around)) for one in gone)
+        rest = f"{value.tight()}.filter({name}, {one_line(kept)})"
+        return _operations("replace", given, rest, there)
     found: list[PatchExpression] = []
     for index, one in enumerate(elements):
         with located(index):
@@ -371,20 +372,11 @@ def _keyed(
     return _operations("add", part, value_text(whole, part.around), missing) + found
 
 
-def _without(gone: list[ListElement], part: _FieldPatch, there: Test) -> list[PatchExpression]:
-    name = part.around.scope.element(part.place.value.noun)
-    element = Expr(name, element_of(part.place.value.types))
-    kept = every(opposite(_is_named(one, element, part.around)) for one in gone)
-    rest = f"{part.place.value.tight()}.filter({name}, {one_line(kept)})"
-    return _operations("replace", part, rest, there)
-
-
 def _is_named(patch: ListElement, element: Expr, around: PatchContext) -> Test:
-    tests = []
-    for key, expected in patch.names.items():
-        found = element.child(key)
-        tests.append(Relation(found.or_else(""), "==", value_text(expected, around)))
-    return every(tests)
+    return every(
+        Relation(element.child(key).or_else(""), "==", value_text(expected, around))
+        for key, expected in patch.names.items()
+    )
 
 
 def _element_patches(patch: ListElement, part: _FieldPatch) -> list[PatchExpression]:
@@ -488,7 +480,14 @@ def _field(text: str, data: Json, place: _MergeTarget) -> list[str]:
         place.guards.append(condition_test(data, inner.value, place.around))
         if not adds(data):
             return []
-    shown = _shown(key.name, place)
+    if "{{" in key.name and not _is_open(place.value.types):
+        raise no_twin("a variable as a field name", "use a JSON patch")
+    if "{{" in key.name:
+        shown = text_value(key.name, place.around.scope).text
+    elif is_name(key.name) and not _is_open(place.value.types):
+        shown = key.name
+    else:
+        shown = quoted(key.name)
     optional = optional_text(data, place.around)
     if key.sign == ADDITION:
         given = optional or f"optional.of({_whole(data, inner)})"
@@ -497,14 +496,6 @@ def _field(text: str, data: Json, place: _MergeTarget) -> list[str]:
     if isinstance(data, list):
         return _object_list(shown, data, inner)
     return [f"?{shown}: {optional}" if optional else f"{shown}: {_whole(data, inner)}"]
-
-
-def _shown(key: str, place: _MergeTarget) -> str:
-    if "{{" in key:
-        if not _is_open(place.value.types):
-            raise no_twin("a variable as a field name", "use a JSON patch")
-        return text_value(key, place.around.scope).text
-    return key if is_name(key) and not _is_open(place.value.types) else quoted(key)
 
 
 def _is_open(types: Types) -> bool:
@@ -516,7 +507,10 @@ def _whole(data: Json, place: _MergeTarget) -> str:
     """Return a value of a patch; lists with all that is in them."""
     types = place.value.types
     if isinstance(data, list):
-        return _whole_list(data, place)
+        keys = _keys_of(place)
+        if not keys:
+            return _loose_text(data, place)
+        return list_text([_literal_element(element_patch(one, keys), place) for one in data])
     if not isinstance(data, dict):
         return _loose_text(data, place)
     if not is_map(types) or any(one.mapping and one.mapping.atomic for one in types):
@@ -561,15 +555,6 @@ def _keys_of(place: _MergeTarget) -> tuple[str, ...]:
         raise Atomic
     (found,) = keys
     return found or ()
-
-
-def _whole_list(patch: list[Json], place: _MergeTarget) -> str:
-    """Return a list that is added as it is."""
-    keys = _keys_of(place)
-    if not keys:
-        return _loose_text(patch, place)
-    texts = [_literal_element(element_patch(one, keys), place) for one in patch]
-    return list_text(texts)
 
 
 def _loose_text(data: Json, place: _MergeTarget) -> str:

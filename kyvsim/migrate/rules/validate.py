@@ -10,7 +10,7 @@ from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.kubernetes.wildcard import has_wildcard, split_operator
 from kyvsim.languages.classic.pod_security.controls import ActiveCheck, active_checks
 from kyvsim.migrate.conditions import READ_TEXTS, conditions_test
-from kyvsim.migrate.context import NotConvertible, Scope, list_of, located, no_twin, within
+from kyvsim.migrate.context import NotConvertible, Scope, list_of, no_twin, within
 from kyvsim.migrate.context_entries import with_entries
 from kyvsim.migrate.expressions import (
     CHOICE,
@@ -25,7 +25,7 @@ from kyvsim.migrate.expressions import (
     some,
 )
 from kyvsim.migrate.matching import named_operations
-from kyvsim.migrate.patterns import PatternContext, TextTest, guarded, pattern_test, pattern_tests
+from kyvsim.migrate.patterns import PatternContext, guarded, pattern_test, pattern_tests
 from kyvsim.migrate.pod_security import ControlExclusion, PodExpressions, control_test
 from kyvsim.migrate.queries import query_value, text_value
 from kyvsim.migrate.rules.results import ConversionInput, RuleMessage, ValidationEntry
@@ -46,10 +46,8 @@ from kyvsim.model.migration import ConversionCondition
 _SIGNS: Final = MappingProxyType({"": "==", "!": "!="})
 
 
-def text_tests(scope: Scope) -> TextTest:
-    """Return what makes tests of texts with variables."""
-
-    def test(pattern: str, value: Expr, if_missing: bool) -> Test | None:
+def _pattern_context(scope: Scope) -> PatternContext:
+    def text_test(pattern: str, value: Expr, if_missing: bool) -> Test | None:
         if "{{" not in pattern and "$(" not in pattern:
             return None
         sign, operand = split_operator(pattern)
@@ -64,11 +62,9 @@ def text_tests(scope: Scope) -> TextTest:
         scope.context.note(READ_TEXTS)
         expected = text_value(operand, scope)
         found = Relation(value.text, _SIGNS[sign], expected.tight(5))
-        if if_missing:
-            return some([value.is_missing(), found])
-        return every([value.is_there(), found])
+        return some([value.is_missing(), found]) if if_missing else every([value.is_there(), found])
 
-    return test
+    return PatternContext(scope.context, text_test, scope.taken)
 
 
 # `validate.pattern`: the object has to fit a pattern.
@@ -76,17 +72,8 @@ def text_tests(scope: Scope) -> TextTest:
 
 def pattern(given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return the validation of a pattern."""
-    test = fits(given.body, given.scope.object, given)
+    test = pattern_test(given.body, given.scope.object, _pattern_context(given.scope))
     return [ValidationEntry(test, given.message())]
-
-
-def fits(data: Json, subject: Expr, given: ConversionInput) -> Test:
-    """Return the test that a value fits a pattern, or that the pattern is not for it."""
-    return pattern_test(data, subject, _pattern_context(given))
-
-
-def _pattern_context(given: ConversionInput) -> PatternContext:
-    return PatternContext(given.scope.context, text_tests(given.scope), given.scope.taken)
 
 
 # `validate.anyPattern`: the object has to fit one of several patterns.
@@ -94,16 +81,17 @@ def _pattern_context(given: ConversionInput) -> PatternContext:
 
 def any_pattern(given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return the validation of several patterns."""
-    test = one_fits(given.body, given.scope.object, given)
-    return [ValidationEntry(test, given.message())]
+    return [
+        ValidationEntry(_one_fits(given.body, given.scope.object, given.scope), given.message())
+    ]
 
 
-def one_fits(patterns: list[object], subject: Expr, given: ConversionInput) -> Test:
+def _one_fits(patterns: list[object], subject: Expr, scope: Scope) -> Test:
     """Return the test that a value fits a pattern, or that no pattern is for it."""
-    pairs = []
-    for index, one in enumerate(patterns):
-        with located(index):
-            pairs.append(pattern_tests(one, subject, _pattern_context(given)))
+    pairs = [
+        within((index,), pattern_tests, one, subject, _pattern_context(scope))
+        for index, one in enumerate(patterns)
+    ]
     fitting = [every(pair) for pair in pairs]
     if any(guard == TRUE for guard, _ in pairs):
         return some(fitting)
@@ -119,8 +107,7 @@ def deny(given: ConversionInput) -> Sequence[ValidationEntry]:
     conditions = given.body.get("conditions")
     if not conditions:
         return [ValidationEntry(FALSE, message)]
-    with located("conditions"):
-        denied = conditions_test(conditions, given.scope, denies=True)
+    denied = within(("conditions",), conditions_test, conditions, given.scope, denies=True)
     return [ValidationEntry(opposite(denied), message)]
 
 
@@ -171,21 +158,20 @@ def cel(given: ConversionInput) -> Sequence[ValidationEntry]:
 def foreach_validation(given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return the validation of each loop."""
     message = given.message()
-    return [ValidationEntry(test, message) for test in loops(given.body, given, 0)]
+    return [ValidationEntry(test, message) for test in _loops(given.body, given.scope, 0)]
 
 
-def loops(blocks: Json, given: ConversionInput, depth: int) -> list[Test]:
-    """Return the test of each of several loops."""
-    tests = []
-    for index, block in enumerate(blocks):
-        with located(index):
-            tests.append(_loop(block, given, depth))
-    return tests
+def _loops(blocks: Json, scope: Scope, depth: int) -> list[Test]:
+    return [within((n,), _loop, one, scope, depth) for n, one in enumerate(blocks)]
 
 
-def _loop(block: Json, given: ConversionInput, depth: int) -> Test:
-    listed = _list(list_of(block), given.scope)
-    name = given.scope.element(listed.noun)
+def _loop(block: Json, scope: Scope, depth: int) -> Test:
+    listed = within(("list",), query_value, list_of(block), scope)
+    if is_map(listed.types):
+        raise no_twin("a loop over a map").below("list")
+    if not is_list(listed.types) and listed.types:
+        listed = listed._replace(text=f"[{listed.text}]", types=())
+    name = scope.element(listed.noun)
     element = Expr(name, element_of(listed.types), noun=listed.noun)
     if block.get("elementScope") and any(
         known(element.types) for known in (is_text, is_number, is_scalar)
@@ -195,47 +181,29 @@ def _loop(block: Json, given: ConversionInput, depth: int) -> Test:
             "remove `elementScope`",
             ("elementScope",),
         )
-    counted = "elementIndex" in str(block)
-    names = {**given.scope.names, "element": element, f"element{depth}": element}
-    taken = given.scope.taken | {element.text}
-    if counted:
-        names |= {"elementIndex": Expr("index", NUMBER)}
-        taken |= {"index"}
-    scope = given.scope._replace(names=names, taken=taken)
-    with located("context"):
-        scope = with_entries(block.get("context"), scope, inline=True)
-    body = _body(block, given._replace(scope=scope), element, depth)
-    if block.get("preconditions"):
-        with located("preconditions"):
-            applies = conditions_test(block["preconditions"], scope, lenient=True)
-        body = guarded(applies, body)
-    if body in {TRUE, FALSE}:
-        body = every([body])
-    source = listed.or_else([]) if listed.may_miss or listed.soft else listed.tight()
     keyed = "index" if "elementIndex" in str(block) else ""
-    return Quantified(source, name, body, keyed=keyed)
+    names = {**scope.names, "element": element, f"element{depth}": element}
+    if keyed:
+        names["elementIndex"] = Expr(keyed, NUMBER)
+    scope = scope._replace(names=names, taken=scope.taken | {name} | ({keyed} - {""}))
+    scope = within(("context",), with_entries, block.get("context"), scope, inline=True)
+    body = _body(block, scope, element, depth)
+    checks = block.get("preconditions") or {}
+    applies = within(("preconditions",), conditions_test, checks, scope, lenient=True)
+    source = listed.or_else([]) if listed.may_miss or listed.soft else listed.tight()
+    return Quantified(source, name, guarded(applies, body), keyed=keyed)
 
 
-def _list(text: str, scope: Scope) -> Expr:
-    with located("list"):
-        listed = query_value(text, scope)
-    if is_map(listed.types):
-        raise no_twin("a loop over a map").below("list")
-    if not is_list(listed.types) and listed.types:
-        return listed._replace(text=f"[{listed.text}]", types=())
-    return listed
-
-
-def _body(block: Json, given: ConversionInput, element: Expr, depth: int) -> Test:
+def _body(block: Json, scope: Scope, element: Expr, depth: int) -> Test:
     if block.get("deny") is not None:
-        with located("deny", "conditions"):
-            conditions = block["deny"].get("conditions")
-            return opposite(conditions_test(conditions, given.scope, denies=True))
+        steps, conditions = ("deny", "conditions"), block["deny"].get("conditions")
+        return opposite(within(steps, conditions_test, conditions, scope, denies=True))
     if block.get("pattern") is not None:
-        return within(("pattern",), fits, block["pattern"], element, given)
+        context = _pattern_context(scope)
+        return within(("pattern",), pattern_test, block["pattern"], element, context)
     if block.get("anyPattern") is not None:
-        return within(("anyPattern",), one_fits, block["anyPattern"], element, given)
-    return every(within(("foreach",), loops, block.get("foreach") or (), given, depth + 1))
+        return within(("anyPattern",), _one_fits, block["anyPattern"], element, scope)
+    return every(within(("foreach",), _loops, block.get("foreach") or (), scope, depth + 1))
 
 
 # `validate.podSecurity`: Pods against the Pod Security Standards, control by control.

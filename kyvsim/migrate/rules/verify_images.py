@@ -11,7 +11,14 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.attestors import expand_keys, required_count
 from kyvsim.languages.classic.images import entries_of
 from kyvsim.migrate.conditions import conditions_test
-from kyvsim.migrate.context import ConversionContext, NotConvertible, Scope, located, within
+from kyvsim.migrate.context import (
+    ConversionContext,
+    NotConvertible,
+    Scope,
+    free_name,
+    located,
+    within,
+)
 from kyvsim.migrate.context_entries import LOOK_UP
 from kyvsim.migrate.expressions import Quantified, Relation, Test, every, opposite, quoted, some
 from kyvsim.migrate.queries import text_value, variable_name
@@ -31,40 +38,22 @@ _WRITTEN: Final = ConversionCondition(
     "images are compared as written: they must include the registry, and a tag or a digest but "
     "not both",
 )
-_LATEST: Final = "latest"
-
-
-def references_of(entry: Json, context: ConversionContext) -> list[dict[str, Json]]:
-    """Return the `matchImageReferences` for an entry of a rule; [] where all images are meant."""
-    patterns = _patterns(entry.get("imageReferences"), context)
-    if any(not one.strip("*") for one in patterns):
-        return []
-    return [{"glob": one} for one in patterns]
-
-
-def is_skipped(image: str, entry: Json, context: ConversionContext) -> Test:
-    """Return the test that the signatures of an image are not required.
-
-    Digests are, of skipped images too: so these are images that the policy is about.
-    """
-    return some(like_one(image, _patterns(entry.get("skipImageReferences"), context)))
 
 
 def _patterns(references: Json, context: ConversionContext) -> list[str]:
-    found = [one for text in references or () for one in _written(text)]
+    """Return patterns of images in all of their spellings."""
+    found = []
+    for text in references or ():
+        spellings = [text]
+        path, colon, tag = text.rpartition(":")
+        if colon and "/" not in tag and matches(tag, "latest"):
+            spellings.append(path)
+        default = f"{DEFAULT_REGISTRY}/"
+        shorter = (one.removeprefix(default) for one in spellings if one.startswith(default))
+        found += [*spellings, *shorter]
     if any(map(_is_open, found)):
         context.note(_WRITTEN)
     return found
-
-
-def _written(pattern: str) -> list[str]:
-    """Return the spellings of a pattern of images."""
-    found = [pattern]
-    path, colon, tag = pattern.rpartition(":")
-    if colon and "/" not in tag and matches(tag, _LATEST):
-        found.append(path)
-    default = f"{DEFAULT_REGISTRY}/"
-    return [*found, *(one.removeprefix(default) for one in found if one.startswith(default))]
 
 
 def _is_open(pattern: str) -> bool:
@@ -75,8 +64,6 @@ def _is_open(pattern: str) -> bool:
     is_full = slash and not has_wildcard(host) and ("." in host or ":" in host)
     return not is_full or host == DEFAULT_REGISTRY or not rest.endswith("*") or rest.endswith(":*")
 
-
-# Attestors and attestations of image rules → those of a policy.
 
 # Attestors of image rules → the attestors of a policy: keys, certificates, identities.
 
@@ -105,26 +92,20 @@ class Register(NamedTuple):
 
         Raises NotConvertible with the path from the list of sets.
         """
-        return [self._of_set(index, one) for index, one in enumerate(sets)]
-
-    def _of_set(self, index: int, one: Json) -> RequiredAttestors:
-        entries = one.get("entries") or ()
-        names = []
-        for place, attestor in enumerate(entries):
-            with located(index, "entries", place):
-                names += [self._name(part) for part in expand_keys([attestor])]
-        return RequiredAttestors(tuple(names), required_count(one, names))
+        found = []
+        for index, one in enumerate(sets):
+            names = []
+            for place, attestor in enumerate(one.get("entries") or ()):
+                with located(index, "entries", place):
+                    names += [self._name(part) for part in expand_keys([attestor])]
+            found.append(RequiredAttestors(tuple(names), required_count(one, names)))
+        return found
 
     def _name(self, attestor: Json) -> str:
         """Return the name of an attestor, which is taken over unless it is there already."""
         base, made = _attestor(attestor, self)
         same = (name for name, other in self.known.items() if other == made)
-        name = next(same, "")
-        if name:
-            return name
-        name, number = base, 2
-        while name in self.known:
-            name, number = f"{base}{number}", number + 1
+        name = next(same, "") or free_name(base, self.known)
         self.known[name] = made
         return name
 
@@ -171,11 +152,6 @@ def _by_key(attestor: Json, spec: Json, register: Register) -> dict[str, Json]:
     return {"key": {**key, **({"hashAlgorithm": algorithm} if algorithm else {})}}
 
 
-def _by_certificate(_: Json, spec: Json, register: Register) -> dict[str, Json]:
-    parts = {name: _text(spec[name], register) for name in ("cert", "certChain") if spec.get(name)}
-    return {"certificate": parts}
-
-
 def _keyless(_attestor: Json, spec: Json, _register: Register) -> dict[str, Json]:
     identity: dict[str, Json] = {}
     for name in ("issuer", "subject"):
@@ -198,7 +174,17 @@ def _keyless(_attestor: Json, spec: Json, _register: Register) -> dict[str, Json
 
 _Convert: TypeAlias = Callable[[Json, Json, Register], dict[str, Json]]
 _KINDS: Final[Mapping[str, _Convert]] = MappingProxyType(
-    {"keys": _by_key, "certificates": _by_certificate, "keyless": _keyless}
+    {
+        "keys": _by_key,
+        "certificates": lambda _, spec, register: {
+            "certificate": {
+                name: _text(spec[name], register)
+                for name in ("cert", "certChain")
+                if spec.get(name)
+            }
+        },
+        "keyless": _keyless,
+    }
 )
 """What makes the `cosign` of an attestor, in the order in which a kind is looked for."""
 _NAMES: Final = MappingProxyType(
@@ -211,9 +197,9 @@ def _logs(spec: Json) -> dict[str, Json]:
     rekor, ctlog = spec.get("rekor") or {}, spec.get("ctlog") or {}
     url = rekor.get("url") or _REKOR
     _refuse_variables(url, "rekor", "url")
-    converted_outcome: dict[str, Json] = {"url": url}
-    converted_outcome |= {"insecureIgnoreTlog": True} if rekor.get("ignoreTlog") else {}
-    converted_outcome |= {"insecureIgnoreSCT": True} if ctlog.get("ignoreSCT") else {}
+    found: dict[str, Json] = {"url": url}
+    found |= {"insecureIgnoreTlog": True} if rekor.get("ignoreTlog") else {}
+    found |= {"insecureIgnoreSCT": True} if ctlog.get("ignoreSCT") else {}
     for name, text in (
         ("rekorPubKey", rekor.get("pubkey")),
         ("ctLogPubKey", ctlog.get("pubkey")),
@@ -221,8 +207,8 @@ def _logs(spec: Json) -> dict[str, Json]:
     ):
         if text:
             _refuse_variables(text, name)
-            converted_outcome[name] = text
-    return converted_outcome
+            found[name] = text
+    return found
 
 
 def _text(text: str, register: Register) -> dict[str, Json]:
@@ -294,15 +280,6 @@ def statement_of(index: int, one: Json, register: Register) -> Statement:
     )
 
 
-def statement_conditions(one: Json, statement: Statement, scope: Scope) -> Test:
-    """Return the test that the conditions on a statement hold; their names are its fields."""
-    about = scope._replace(rest=statement.payload, taken=scope.taken | {IMAGE})
-    return every(
-        within(("conditions", place), conditions_test, block, about)
-        for place, block in enumerate(one.get("conditions") or ())
-    )
-
-
 # `verifyImages`: signatures and attestations of images.
 
 _LISTS: Final = "(images.containers + images.initContainers + images.ephemeralContainers)"
@@ -339,9 +316,14 @@ def verify_images(given: ConversionInput) -> Sequence[ValidationEntry]:
             "find them by an expression in `spec.images` of an ImageValidatingPolicy",
         )
     verified = verification_entry(given.rule, given.scope)
-    for note in _notes(verified.entry):
-        given.scope.context.note(note)
-    skipped = is_skipped(IMAGE, verified.entry, given.scope.context)
+    entry, context = verified.entry, given.scope.context
+    context.note(_REGISTRY)
+    if entry.get("attestors") or entry.get("attestations"):
+        context.note(_TOLD)
+    if entry.get("type") == "SigstoreBundle" or entry.get("cosignOCI11"):
+        context.note(_FORMATS)
+    # Digests are required of skipped images, too: the policy is about these as well.
+    skipped = some(like_one(IMAGE, _patterns(entry.get("skipImageReferences"), context)))
     return [
         ValidationEntry(Quantified(_LISTS, IMAGE, some([skipped, test])), RuleMessage(text))
         for test, text in within((0,), lambda: list(_tests(verified, given.scope)))
@@ -358,9 +340,9 @@ def image_fields(rule: Json, spec: Json, scope: Scope) -> Mapping[str, Json]:
     if credentials:
         kept = ("allowInsecureRegistry", "providers", "secrets")
         found["credentials"] = {name: credentials[name] for name in kept if credentials.get(name)}
-    references = references_of(entry, scope.context)
-    if references:
-        found["matchImageReferences"] = references
+    patterns = _patterns(entry.get("imageReferences"), scope.context)
+    if patterns and all(one.strip("*") for one in patterns):  # else all images are meant
+        found["matchImageReferences"] = [{"glob": one} for one in patterns]
     if verified.attestors:
         found["attestors"] = [{"name": name, **one} for name, one in verified.attestors.items()]
     if verified.statements:
@@ -373,10 +355,7 @@ def image_fields(rule: Json, spec: Json, scope: Scope) -> Mapping[str, Json]:
 
 
 def verification_entry(rule: Json, scope: Scope) -> VerificationEntry:
-    """Return the requirements of the only entry of a rule.
-
-    Raises NotConvertible with the path from the list of entries.
-    """
+    """Return the requirements of the only entry of a rule."""
     entries = entries_of(rule)
     if len(entries) != 1:
         raise NotConvertible(
@@ -403,14 +382,6 @@ def verification_entry(rule: Json, scope: Scope) -> VerificationEntry:
     return VerificationEntry(entry, tuple(signed), statements, register.known)
 
 
-def _notes(entry: Json) -> Iterator[ConversionCondition]:
-    yield _REGISTRY
-    if entry.get("attestors") or entry.get("attestations"):
-        yield _TOLD
-    if entry.get("type") == "SigstoreBundle" or entry.get("cosignOCI11"):
-        yield _FORMATS
-
-
 def _tests(verified: VerificationEntry, scope: Scope) -> Iterator[tuple[Test, str]]:
     for required in verified.signed:
         test = agreed(f"verifyImageSignatures({IMAGE}, ", required)
@@ -419,7 +390,13 @@ def _tests(verified: VerificationEntry, scope: Scope) -> Iterator[tuple[Test, st
     for index, (one, statement) in enumerate(zip(written, verified.statements, strict=True)):
         yield statement.signed, f"failed to verify attestations of type {_type(one)}"
         if one.get("conditions"):
-            test = within(("attestations", index), statement_conditions, one, statement, scope)
+            # The names in these are fields of the payload.
+            about = scope._replace(rest=statement.payload, taken=scope.taken | {IMAGE})
+            with located("attestations", index):
+                test = every(
+                    within(("conditions", place), conditions_test, block, about)
+                    for place, block in enumerate(one["conditions"])
+                )
             yield test, f"attestation checks failed for predicate {_type(one)}"
     check = verified.entry.get("validate") or {}
     if check.get("deny"):
