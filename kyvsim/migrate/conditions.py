@@ -61,21 +61,19 @@ READ_TEXTS = ConversionCondition(
 )
 
 
-def equals(key: Expr, value: Expr) -> Test:
+def _equals(key: Expr, value: Expr) -> Test:
     """Return the test that a key equals a value; a fixed text is a wildcard pattern."""
-    if value.constant:
-        return _equals_constant(key, value.constant[0])
-    return equals_read(key, value)
+    return _equals_constant(key, value.constant[0]) if value.constant else _equals_read(key, value)
 
 
-def equals_read(key: Expr, value: Expr) -> Test:
+def _equals_read(key: Expr, value: Expr) -> Test:
     """Return the test that a key equals a value; data of the cluster may contain wildcards."""
     if not value.is_looked_up:
         return Relation(key.tight(RELATION + 1), "==", value.tight(RELATION + 1))
-    return fits_read(key.tight(), value.tight())
+    return _fits_read(key.tight(), value.tight())
 
 
-def fits_read(text: str, pattern: str) -> Test:
+def _fits_read(text: str, pattern: str) -> Test:
     """Return the test that a text fits a wildcard text that is read; both bind tightly."""
     # Between \Q and \E nothing has a meaning but the two wildcards.
     sign = rf"{pattern}.replace('*', '\\E.*\\Q').replace('?', '\\E.\\Q')"
@@ -84,13 +82,14 @@ def fits_read(text: str, pattern: str) -> Test:
 
 def _equals_constant(key: Expr, expected: Json) -> Test:
     text = key.tight(RELATION + 1)
+    if isinstance(expected, bool) and key.test is not None:
+        return key.test if expected else opposite(key.test)
     if isinstance(expected, bool):
-        if key.test is not None:
-            return key.test if expected else opposite(key.test)
         return Relation(text, "==", literal(expected))
-    if is_list(key.types) and (expected,) == key.fallback and not expected:
+    is_default = (expected,) == key.fallback and not expected
+    if is_list(key.types) and is_default:
         return Relation(f"size({key.text})", "==", "0")
-    if is_map(key.types) and (expected,) == key.fallback and not expected and key.bare_optional:
+    if is_map(key.types) and is_default and key.bare_optional:
         return Relation(f"size({key.bare_optional}.orValue({{}}))", "==", "0")
     if not isinstance(expected, str):
         number = float(expected) if key.is_double and isinstance(expected, int) else expected
@@ -103,7 +102,7 @@ def _equals_constant(key: Expr, expected: Json) -> Test:
         return amount_test(key, "==", expected)
     if has_wildcard(expected) and not is_text(key.types):
         return like(f"string({key.text})", expected)
-    return like(key.tight(), expected) if has_wildcard(expected) else like(text, expected)
+    return like(key.tight() if has_wildcard(expected) else text, expected)
 
 
 # GreaterThan, GreaterThanOrEquals, LessThan, LessThanOrEquals.
@@ -120,7 +119,7 @@ _HOLDS: Final[Mapping[str, Callable[[float, float], bool]]] = MappingProxyType(
 )
 
 
-def compared(sign: str, key: Expr, value: Expr) -> Test:
+def _compared(sign: str, key: Expr, value: Expr) -> Test:
     """Return the test that a key is larger or smaller than a value."""
     if value.constant:
         return _compared_constant(sign, key, value.constant[0])
@@ -199,18 +198,12 @@ def _of_text(sign: str, text: str, expected: Json) -> Test:
     if duration is not None:
         seconds = f"{text} + ({text}.matches('[0-9.]$') ? 's' : '')"
         return _of_duration(sign, seconds, expected, _SECONDS, text)
-    if _is_version(expected):
-        compared_text = f"semver({text}).compareTo(semver({quoted(expected)}))"
-        return every([Plain(f"isSemver({text})"), Relation(compared_text, sign, "0")])
-    return FALSE
-
-
-def _is_version(text: str) -> bool:
     try:
-        read_version(text)
+        read_version(expected)
     except ValueError:
-        return False
-    return True
+        return FALSE
+    compared_text = f"semver({text}).compareTo(semver({quoted(expected)}))"
+    return every([Plain(f"isSemver({text})"), Relation(compared_text, sign, "0")])
 
 
 def _of_duration(sign: str, text: str, expected: str, form: str = "", read: str = "") -> Test:
@@ -253,17 +246,17 @@ _MEMBERSHIP_LONG: Final = 60
 _Holds = Callable[[Expr], Test]
 
 
-def not_in(key: Expr, value: Expr) -> Test:
+def _not_in(key: Expr, value: Expr) -> Test:
     """Return the test of the older NotIn: no key is outside a string that is not a JSON list."""
     if value.constant or not value.is_looked_up or not is_text(value.types) or is_list(key.types):
-        return membership("exists", False, key, value)
+        return _membership("exists", False, key, value)
     # The key is always evaluated: one that is missing ends in an error.
     held, one = value.tight(), key.tight(RELATION + 1)
     listed = f"({held}.startsWith('[') ? json.unmarshal({held}) : [{one}])"
     return opposite(Relation(one, "in", listed))
 
 
-def may_be_wild(key: Expr) -> bool:
+def _may_be_wild(key: Expr) -> bool:
     """Return whether an object may hold wildcards in a key, which the test takes as they are."""
     types = element_of(key.types) if is_list(key.types) else key.types
     if key.constant or is_number(types) or is_bool(types):
@@ -274,18 +267,22 @@ def may_be_wild(key: Expr) -> bool:
     return not (is_tame or "labels" in key.text or key.text.endswith("metadata.name"))
 
 
-def takes_wildcards(value: Expr) -> bool:
+def _takes_wildcards(value: Expr) -> bool:
     """Return whether the texts of a list that is read count as wildcards in the test, too."""
     return value.noun in _WILD_FIELDS and is_text(element_of(value.types))
 
 
-def membership(macro: str, expected: bool, key: Expr, value: Expr) -> Test:
+def _membership(macro: str, expected: bool, key: Expr, value: Expr) -> Test:
     """Return the test that a key, or one or all of its elements, are among a value's elements.
 
     `macro` is `exists` or `all`; where they are not `expected` none must be among them.
     """
     if key.constant and isinstance(key.constant[0], str) and has_wildcard(key.constant[0]):
-        return _pattern_in(key.constant[0], value, expected=expected)
+        if value.constant:
+            raise NotConvertible("a condition with two fixed sides", "remove the condition")
+        source = value.or_else([]) if is_list(value.types) else _listed(value)
+        found = Quantified(source, "text", like("text", key.constant[0]), "exists")
+        return found if expected else opposite(found)
     holds = _among(value)
 
     def ends(one: Expr) -> Test:
@@ -300,28 +297,15 @@ def membership(macro: str, expected: bool, key: Expr, value: Expr) -> Test:
     name = name_for_element(key.noun, taken)
     element = Expr(name, element_of(key.types), noun=key.noun)
     test = Quantified(source, name, ends(element), macro)
-    if is_list(key.types) and key.fallback == ("",) and not _takes_empty(value):
+    listed = value.constant[0] if value.constant else None
+    takes_empty = isinstance(listed, list) and any(one in ("", "*") for one in listed)
+    if is_list(key.types) and key.fallback == ("",) and not takes_empty:
         size = f"size({source})"
         if macro == "exists" and not expected:
             return some([Relation(size, "==", "0"), test])
         if macro == "all" and expected:
             return every([Relation(size, ">", "0"), test])
     return test
-
-
-def _takes_empty(value: Expr) -> bool:
-    """Return whether the string that replaces an empty list is among a value's elements."""
-    listed = value.constant[0] if value.constant else None
-    return isinstance(listed, list) and any(one in ("", "*") for one in listed)
-
-
-def _pattern_in(pattern: str, value: Expr, *, expected: bool) -> Test:
-    """Return the test that some text of a value fits a key with wildcards."""
-    if value.constant:
-        raise NotConvertible("a condition with two fixed sides", "remove the condition")
-    source = value.or_else([]) if is_list(value.types) else _listed(value)
-    found = Quantified(source, "text", like("text", pattern), "exists")
-    return found if expected else opposite(found)
 
 
 def _listed(key: Expr) -> str:
@@ -334,19 +318,17 @@ def _among(value: Expr) -> _Holds:
         return lambda one: _among_read(one, value)
     constant = value.constant[0]
     if isinstance(constant, str):
-        if range_ends(constant) is not None:
-            return lambda one: _in_range(one, constant)
+        ends = range_ends(constant)
+        if ends is not None:
+            return lambda one: _in_range(one, *ends)
         return lambda one: _among_texts(one, _elements(constant))
     if isinstance(constant, list):
-        return lambda one: _among_texts(one, [_shown(item) for item in constant])
+        texts = [item if isinstance(item, str) else sprint(item) for item in constant]
+        return lambda one: _among_texts(one, texts)
     raise NotConvertible(
         f"`{json.dumps(constant)}` as the value of a membership test cannot be converted to CEL",
         "use a list of strings",
     )
-
-
-def _shown(item: Json) -> str:
-    return item if isinstance(item, str) else sprint(item)
 
 
 def _elements(text: str) -> list[str]:
@@ -358,8 +340,7 @@ def _elements(text: str) -> list[str]:
     return data if isinstance(data, list) and all(isinstance(one, str) for one in data) else [text]
 
 
-def _in_range(one: Expr, text: str) -> Test:
-    least, most, inside = range_ends(text) or ("", "", True)
+def _in_range(one: Expr, least: str, most: str, inside: bool) -> Test:
     within = [amount_test(one, ">=", least), amount_test(one, "<=", most)]
     return every(within) if inside else some(map(opposite, within))
 
@@ -367,41 +348,40 @@ def _in_range(one: Expr, text: str) -> Test:
 def _among_texts(one: Expr, texts: list[str]) -> Test:
     if is_number(one.types) and all(map(str.isdecimal, texts)):
         return Relation(one.text, "in", f"[{', '.join(texts)}]")
-    found = like_one(_as_text(one), texts)
+    if is_number(one.types) or is_bool(one.types):
+        text = f"string({one.text})"
+    else:
+        text = one.tight(RELATION + 1) if is_text(one.types) else one.tight()
+    found = like_one(text, texts)
     plain = [text for text in texts if not has_wildcard(text)]
     if one.noun in _WILD_FIELDS and plain and is_text(one.types):
         listed = ", ".join(map(quoted, plain))
         found = [test for test in found if not isinstance(test, Relation)]
-        found.insert(0, Quantified(f"[{listed}]", "text", fits_read("text", one.tight()), "exists"))
+        found.insert(
+            0, Quantified(f"[{listed}]", "text", _fits_read("text", one.tight()), "exists")
+        )
     return some(found)
-
-
-def _as_text(one: Expr) -> str:
-    if is_number(one.types) or is_bool(one.types):
-        return f"string({one.text})"
-    return one.tight(RELATION + 1) if is_text(one.types) else one.tight()
-
-
-def _in_text(one: Expr, value: Expr) -> Test:
-    """Return the test of being a string from the cluster, or an element if it is a JSON list."""
-    held = value.tight()
-    listed = Relation(one.tight(RELATION + 1), "in", f"json.unmarshal({held})")
-    return Conditional(Plain(f"{held}.startsWith('[')"), listed, equals_read(one, value))
 
 
 def _among_read(one: Expr, value: Expr) -> Test:
     text = one.tight(RELATION + 1)
     if is_text(value.types):
-        return _in_text(one, value) if value.is_looked_up else equals_read(one, value)
+        is_equal = _equals_read(one, value)
+        if not value.is_looked_up:
+            return is_equal
+        # A text of the cluster may be a list in JSON.
+        held = value.tight()
+        in_list = Relation(text, "in", f"json.unmarshal({held})")
+        return Conditional(Plain(f"{held}.startsWith('[')"), in_list, is_equal)
     listed = value.or_else([]) if is_list(value.types) else _listed(value)
-    if takes_wildcards(value):
+    if _takes_wildcards(value):
         # The order makes no difference here, and a sorted list may lose the type of its elements.
         listed = listed.removesuffix(".sort()")
         if one.noun and one.noun not in _WILD_FIELDS:
-            return Quantified(listed, "pattern", fits_read(one.tight(), "pattern"), "exists")
+            return Quantified(listed, "pattern", _fits_read(one.tight(), "pattern"), "exists")
         # A string that is composed of others has no noun: its content is unknown.
         key = one.tight() if len(one.text) <= _MEMBERSHIP_LONG else "text"
-        fits = some([fits_read(key, "pattern"), fits_read("pattern", key)])
+        fits = some([_fits_read(key, "pattern"), _fits_read("pattern", key)])
         among = Quantified(listed, "pattern", fits, "exists")
         return among if key != "text" else Quantified(f"[{one.text}]", key, among, "exists")
     return Relation(text, "in", listed)
@@ -413,24 +393,24 @@ _Operator = Callable[[Expr, Expr], Test]
 
 OPERATORS: Final[Mapping[str, _Operator]] = MappingProxyType(
     {
-        "Equal": equals,
-        "Equals": equals,
-        "NotEqual": lambda key, value: opposite(equals(key, value)),
-        "NotEquals": lambda key, value: opposite(equals(key, value)),
-        "In": partial(membership, "all", True),
-        "AnyIn": partial(membership, "exists", True),
-        "AllIn": partial(membership, "all", True),
-        "NotIn": not_in,
-        "AnyNotIn": partial(membership, "exists", False),
-        "AllNotIn": partial(membership, "all", False),
-        "GreaterThan": partial(compared, ">"),
-        "GreaterThanOrEquals": partial(compared, ">="),
-        "LessThan": partial(compared, "<"),
-        "LessThanOrEquals": partial(compared, "<="),
-        "DurationGreaterThan": partial(compared, ">"),
-        "DurationGreaterThanOrEquals": partial(compared, ">="),
-        "DurationLessThan": partial(compared, "<"),
-        "DurationLessThanOrEquals": partial(compared, "<="),
+        "Equal": _equals,
+        "Equals": _equals,
+        "NotEqual": lambda key, value: opposite(_equals(key, value)),
+        "NotEquals": lambda key, value: opposite(_equals(key, value)),
+        "In": partial(_membership, "all", True),
+        "AnyIn": partial(_membership, "exists", True),
+        "AllIn": partial(_membership, "all", True),
+        "NotIn": _not_in,
+        "AnyNotIn": partial(_membership, "exists", False),
+        "AllNotIn": partial(_membership, "all", False),
+        "GreaterThan": partial(_compared, ">"),
+        "GreaterThanOrEquals": partial(_compared, ">="),
+        "LessThan": partial(_compared, "<"),
+        "LessThanOrEquals": partial(_compared, "<="),
+        "DurationGreaterThan": partial(_compared, ">"),
+        "DurationGreaterThanOrEquals": partial(_compared, ">="),
+        "DurationLessThan": partial(_compared, "<"),
+        "DurationLessThanOrEquals": partial(_compared, "<="),
     }
 )
 
@@ -545,8 +525,8 @@ def _condition(one: Json, options: _ConditionOptions, *steps: str | int) -> Fall
         nullable = [side.is_there() for side in sides if side.nullable]
         if not key.constant and not value.constant:
             _note_read(name, key, value, scope.context)
-        is_exact = takes_wildcards(value) and not key.noun
-        if name in _MEMBERSHIP and not is_exact and (may_be_wild(key) or may_be_wild(value)):
+        is_exact = _takes_wildcards(value) and not key.noun
+        if name in _MEMBERSHIP and not is_exact and (_may_be_wild(key) or _may_be_wild(value)):
             scope.context.note(READ_TEXTS)
         held = operator(_insisted(key), _insisted(value))
         return FallibleTest(every([*nullable, *_present(name, key, value), held]), fails)
@@ -556,7 +536,7 @@ def _note_read(operator: str, key: Expr, value: Expr, context: ConversionContext
     """Write down what has to hold of two sides that are both read at run time."""
     if operator in _ORDERING and not (is_number(key.types) and is_number(value.types)):
         context.note(_AMOUNTS)
-    elif operator in _ORDERING or takes_wildcards(value):
+    elif operator in _ORDERING or _takes_wildcards(value):
         return
     elif value.is_looked_up and is_list(value.types):
         context.note(READ_TEXTS)

@@ -2,14 +2,12 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
 
-# Tests in CEL as small trees, so that they can be turned round, joined and laid out.
-#
 # Values stay text: only what joins tests matters to how an expression is read.
 
 CHOICE, OR, AND, RELATION, SUM, PRODUCT, UNARY, TIGHT = range(1, 9)
@@ -92,25 +90,16 @@ def literal(value: Json) -> str:
         return json.dumps(value)
     if isinstance(value, str):
         return quoted(value)
+    if not isinstance(value, list | dict):
+        return repr(value)
+    parts = list(value.values()) if isinstance(value, dict) else value
+    texts = [literal(one) for one in parts]
+    if len(set(map(type, parts))) > 1:
+        texts = [f"dyn({one})" for one in texts]
     if isinstance(value, list):
-        return f"[{_listed(value)}]"
-    if isinstance(value, dict):
-        mixed = len({type(one) for one in value.values()}) > 1
-        entries = (
-            f"{quoted(key)}: {_hidden(one) if mixed else literal(one)}"
-            for key, one in value.items()
-        )
-        return f"{{{', '.join(entries)}}}"
-    return repr(value)
-
-
-def _listed(values: list[Json]) -> str:
-    mixed = len({type(one) for one in values}) > 1
-    return ", ".join(_hidden(one) if mixed else literal(one) for one in values)
-
-
-def _hidden(value: Json) -> str:
-    return f"dyn({literal(value)})"
+        return f"[{', '.join(texts)}]"
+    pairs = zip(value, texts, strict=True)
+    return f"{{{', '.join(f'{quoted(key)}: {text}' for key, text in pairs)}}}"
 
 
 def is_name(key: str) -> bool:
@@ -177,9 +166,8 @@ def _turns(test: Test) -> bool:
     return isinstance(test, Not | Relation) and getattr(test, "sign", "!=") != "in"
 
 
-def level_of(test: Test) -> int:
-    """Return how tightly a test binds as text."""
-    levels = {
+_LEVELS: Final[Mapping[type[Test], int]] = MappingProxyType(
+    {
         Relation: RELATION,
         Not: UNARY,
         All: AND,
@@ -187,7 +175,12 @@ def level_of(test: Test) -> int:
         Quantified: TIGHT,
         Conditional: CHOICE,
     }
-    return test.level if isinstance(test, Plain) else levels[type(test)]
+)
+
+
+def level_of(test: Test) -> int:
+    """Return how tightly a test binds as text."""
+    return test.level if isinstance(test, Plain) else _LEVELS[type(test)]
 
 
 def one_line(test: Test) -> str:
@@ -281,16 +274,16 @@ def _lines(test: Test, width: int) -> list[str]:
     if isinstance(test, Quantified):
         body = _indented(_lines(test.body, width - _STEP))
         return [f"{head_of(test)},", *body, ")"]
-    if isinstance(test, Not) and level_of(test.test) >= UNARY:
-        first, *rest = _lines(test.test, width)
-        return [f"!{first}", *rest]
     if isinstance(test, Not):
-        return ["!(", *_indented(_lines(test.test, width - _STEP)), ")"]
+        is_tight = level_of(test.test) >= UNARY
+        lines = _lines(test.test, width if is_tight else width - _STEP)
+        return [f"!{lines[0]}", *lines[1:]] if is_tight else ["!(", *_indented(lines), ")"]
     if isinstance(test, Conditional):
-        question = enclosed(test.question, AND)
         yes = _part(test.yes, width - _STEP, OR)
         no = _lines(test.no, width - _STEP)
-        return [question, *_led("? ", yes), *_led(": ", no)]
+        yes[0], no[0] = f"? {yes[0]}", f": {no[0]}"
+        found = [enclosed(test.question, AND)]
+        return [*found, yes[0], *_indented(yes[1:]), no[0], *_indented(no[1:])]
     return [one_line(test)]
 
 
@@ -301,10 +294,6 @@ def _part(test: Test, width: int, least: int) -> list[str]:
     if text is not None:
         return [f"({text})"]
     return ["(", *_indented(_lines(test, width - _STEP)), ")"]
-
-
-def _led(sign: str, lines: list[str]) -> list[str]:
-    return [f"{sign}{lines[0]}", *_indented(lines[1:])]
 
 
 def _indented(lines: list[str]) -> list[str]:

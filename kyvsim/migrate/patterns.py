@@ -19,7 +19,7 @@ from kyvsim.engine.pattern.anchors import (
 )
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.migrate.context import ConversionContext, NotConvertible, located, name_for_element
+from kyvsim.migrate.context import ConversionContext, located, name_for_element, no_twin
 from kyvsim.migrate.expressions import TRUE, Quantified, Relation, Test, every, opposite, some
 from kyvsim.migrate.scalars import fits_null, like, scalar_test
 from kyvsim.migrate.values import Expr, element_of, values_of
@@ -48,18 +48,20 @@ def joined_loops(
         else:
             same[one.body] = [one]
             found.append(same[one.body])
-    return [_over_all(one, context, nested) if isinstance(one, list) else one for one in found]
-
-
-def _over_all(loops: list[Quantified], context: ConversionContext, nested: bool) -> Test:
-    first = loops[0]
-    if len(loops) == 1:
-        return first
-    sources = sorted((one.source for one in loops), key=lambda text: ".orValue" in text)
-    if nested:
-        return first._replace(source=f"({' + '.join(sources)})")
-    name = "allContainers" if len(loops) > 2 else "containers"
-    return first._replace(source=context.variable(name, " + ".join(sources)))
+    tested: list[Test] = []
+    for loops in found:
+        if not isinstance(loops, list):
+            tested.append(loops)
+            continue
+        sources = sorted((one.source for one in loops), key=lambda text: ".orValue" in text)
+        source = " + ".join(sources)
+        if len(loops) > 1 and nested:
+            source = f"({source})"
+        elif len(loops) > 1:
+            name = "allContainers" if len(loops) > 2 else "containers"
+            source = context.variable(name, source)
+        tested.append(loops[0]._replace(source=source))
+    return tested
 
 
 _KEYS: Final = ConversionCondition(
@@ -197,15 +199,12 @@ def _of_map(pattern: Mapping[str, Json], value: Expr, around: PatternContext) ->
         lists = [one._replace(own=(*one.own, tests[0])) for one in lists]
     if value.may_miss and guards:
         guards = [some([value.is_missing(), every(guards)])]
+    first: list[Test] = []
     if value.may_miss:
         lists = [one.within(value) for one in lists]
-    first = [
-        test
-        for key, one in members.items()
-        for test in (one.first if not _comes_first(key) else () if one.lists else one.tests)
-    ]
-    if value.may_miss:
-        first = []
+    else:
+        for key, one in members.items():
+            first += one.first if not _comes_first(key) else () if one.lists else one.tests
     return PatternTest(
         tuple(tests), tuple(guards), insists or value.may_miss, tuple(lists), tuple(first)
     )
@@ -241,7 +240,7 @@ def _of_member(text: str, pattern: Json, value: Expr, around: PatternContext) ->
         anchor = parse_anchor(text)
         sign, key = (None, text) if anchor is None else anchor
         if "{{" in key:
-            raise _no_twin("a key with a variable", "name the key, or use deny conditions")
+            raise no_twin("a key with a variable", "name the key, or use deny conditions")
         if has_wildcard(key):
             return _of_wildcard_key((sign, key), pattern, value, around)
         child = value.child(key)
@@ -250,7 +249,7 @@ def _of_member(text: str, pattern: Json, value: Expr, around: PatternContext) ->
         emit = _ANCHORS.get(sign)
         if emit is None:
             advice = "remove it: it only adds fields in mutate rules"
-            raise _no_twin(f"the anchor `{text}`", advice)
+            raise no_twin(f"the anchor `{text}`", advice)
         return emit(pattern, child, around)
 
 
@@ -263,11 +262,9 @@ def _equality(pattern: Json, value: Expr, around: PatternContext) -> PatternTest
         return PatternTest((special or scalar_test(pattern, value, if_missing=True),))
     if value.may_miss and _fits_empty_map(pattern):
         within = _of_map(pattern, value._replace(optional=""), around)
-        optional = [
-            _of_member(key, below, value, around.below(key)) for key, below in pattern.items()
-        ]
+        members = [_of_member(key, one, value, around.below(key)) for key, one in pattern.items()]
         if not within.guards and not within.lists:
-            return PatternTest(tuple(test for one in optional for test in one.tests))
+            return PatternTest(tuple(test for one in members for test in one.tests))
     within = _of_map(pattern, value.given(), around)
     missing = value.is_missing()
     test = some([missing, every(_joined(within.tests, around))])
@@ -292,16 +289,11 @@ def _fits_empty_map(pattern: Mapping[str, Json]) -> bool:
     return True
 
 
-def _negation(_pattern: Json, value: Expr, _around: PatternContext) -> PatternTest:
-    """Return the test of `X(key)`: the key does not exist."""
-    return PatternTest((value.is_missing(),))
-
-
 def _guard(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
     """Return the guard of `(key)` and `<(key)`: the rest applies only where they hold."""
     within = _convert(pattern, value, around)
     if within.guards or within.lists:
-        raise _no_twin("a condition inside a condition", "split the rule in two")
+        raise no_twin("a condition inside a condition", "split the rule in two")
     test = every(_joined(within.tests, around))
     there = TRUE if within.insists else value.is_there()
     return PatternTest(guards=(every([there, test]),))
@@ -316,7 +308,7 @@ def _global(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
 def _existence(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
     """Return the test of `^(key)`: for each pattern an element that fits."""
     if not isinstance(pattern, list) or not all(isinstance(one, dict) for one in pattern):
-        raise _no_twin(
+        raise no_twin(
             "`^()` over a value that is not a list of maps", "write a list of maps below it"
         )
     tests = []
@@ -335,7 +327,7 @@ _ANCHORS: Final[Mapping[str, Callable[[Json, Expr, PatternContext], PatternTest]
             CONDITION: _guard,
             GLOBAL: _global,
             EQUALITY: _equality,
-            NEGATION: _negation,
+            NEGATION: lambda _pattern, value, _around: PatternTest((value.is_missing(),)),
             EXISTENCE: _existence,
         }
     )
@@ -348,7 +340,7 @@ def _of_wildcard_key(
 ) -> PatternTest:
     sign, key = anchored
     if sign not in {None, EQUALITY, NEGATION} or isinstance(pattern, dict | list):
-        raise _no_twin(f"a wildcard in the key `{key}`", "name the key")
+        raise no_twin(f"a wildcard in the key `{key}`", "name the key")
     around.context.note(_KEYS)
     fits = like("key", key)
     if sign == NEGATION:
@@ -369,18 +361,20 @@ def _of_list(
     pattern: list[Json], value: Expr, around: PatternContext, *, if_missing: bool
 ) -> PatternTest:
     if not pattern:
-        raise _no_twin("an empty list", "check its size with a deny condition")
+        raise no_twin("an empty list", "check its size with a deny condition")
     first = pattern[0]
     if isinstance(first, list):
-        raise _no_twin("a list of lists", "use deny conditions")
+        raise no_twin("a list of lists", "use deny conditions")
     name = name_for_element(value.noun, around.taken)
     applies: Test = TRUE
+    element = Expr(name, element_of(value.types), noun=value.noun)
     if isinstance(first, dict):
-        applies, test = _of_element(first, value, name, around.below(0))
+        inside = around.below(0)._replace(taken=around.taken | {name})
+        with located(0):
+            converted = _convert(first, element, inside)
+            applies, test = converted.guard, _fitting(converted, inside)
     else:
-        element = Expr(name, element_of(value.types), noun=value.noun)
-        within = _of_scalar(first, element, around.below(0))
-        test = every(within.tests)
+        test = every(_of_scalar(first, element, around.below(0)).tests)
     source = value.or_else([]) if if_missing or value.soft else value.text
     loop = Quantified(source, name, test)
     if if_missing:
@@ -399,20 +393,5 @@ def _of_list(
     return PatternTest(tests, insists=not if_missing, lists=(ListGuard(one_applies, tests),))
 
 
-def _of_element(
-    pattern: Mapping[str, Json], value: Expr, name: str, around: PatternContext
-) -> tuple[Test, Test]:
-    """Return the test that a pattern applies to an element, and that it fits."""
-    element = Expr(name, element_of(value.types), noun=value.noun)
-    inside = around._replace(taken=around.taken | {name})
-    with located(0):
-        converted = _convert(pattern, element, inside)
-        return converted.guard, _fitting(converted, inside)
-
-
 def _joined(tests: Iterable[Test], around: PatternContext) -> list[Test]:
     return joined_loops(tests, around.context, nested=bool(around.taken))
-
-
-def _no_twin(what: str, advice: str) -> NotConvertible:
-    return NotConvertible(f"{what} cannot be converted to CEL", advice)

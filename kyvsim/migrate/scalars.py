@@ -137,11 +137,14 @@ def _test(pattern: Json, text: str, types: Types) -> Test:
         expected = quoted(str(pattern)) if is_text(types) else repr(pattern)
         return Relation(text, "==", expected)
     parts = _alternatives(pattern)
-    if len(parts) > 1 and all(map(_is_plain, parts)) and not _has_amounts(parts, types):
+    # An amount with a unit may be written in others, too.
+    is_exact = is_number(types) or is_bool(types) or not any(map(_has_unit, parts))
+    if len(parts) > 1 and all(map(_is_plain, parts)) and is_exact:
         if is_bool(types):  # the text of a truth is one of two
             return some(Relation(text, "==", one) for one in parts if one in _TRUTHS)
         if not is_number(types) or all(map(is_number_text, parts)):
-            return Relation(_in_type(text, types, parts), "in", _listed(parts, types))
+            listed = ", ".join(parts if is_number(types) else map(quoted, parts))
+            return Relation(_in_type(text, types, parts), "in", f"[{listed}]")
     return some(
         every(_atom(atom.strip(" "), text, types) for atom in part.split("&")) for part in parts
     )
@@ -156,16 +159,8 @@ def _is_plain(part: str) -> bool:
     return not name and "&" not in part and not has_wildcard(operand) and range_ends(part) is None
 
 
-def _has_amounts(parts: list[str], types: Types) -> bool:
-    """Return whether one of some texts is written in a unit: the same amount may be in others."""
-    if is_number(types) or is_bool(types):
-        return False
-    return any(parse_quantity(one) is not None and not is_number_text(one) for one in parts)
-
-
-def _listed(parts: list[str], types: Types) -> str:
-    expected = (one if is_number(types) else quoted(one) for one in parts)
-    return f"[{', '.join(expected)}]"
+def _has_unit(text: str) -> bool:
+    return parse_quantity(text) is not None and not is_number_text(text)
 
 
 def _in_type(text: str, types: Types, parts: list[str]) -> str:
@@ -185,20 +180,19 @@ def _atom(atom: str, text: str, types: Types) -> Test:
     name, operand = split_operator(atom)
     if name in {">", "<", ">=", "<="}:
         return _amount(text, types, name, operand)
-    test = _equal(operand, text, types)
-    return opposite(test) if name == "!" else test
-
-
-def _equal(operand: str, text: str, types: Types) -> Test:
-    if is_number(types) and parse_quantity(operand) is not None:
-        return _amount(text, types, "==", operand)
+    test: Test
+    has_quantity = parse_quantity(operand) is not None
     if is_bool(types) and operand in _TRUTHS:
-        return Relation(text, "==", operand)
-    if is_number(types) or is_bool(types):
-        return like(f"string({text})", operand)
-    if parse_quantity(operand) is not None and not operand.isdecimal() and operand:
-        return _amount(text, types, "==", operand)
-    return like(_in_type(text, types, [operand]), operand)
+        test = Relation(text, "==", operand)
+    elif is_number(types) and has_quantity:
+        test = _amount(text, types, "==", operand)
+    elif is_number(types) or is_bool(types):
+        test = like(f"string({text})", operand)
+    elif has_quantity and operand and not operand.isdecimal():
+        test = _amount(text, types, "==", operand)
+    else:
+        test = like(_in_type(text, types, [operand]), operand)
+    return opposite(test) if name == "!" else test
 
 
 def _amount(text: str, types: Types, sign: str, operand: str) -> Test:
@@ -245,15 +239,10 @@ def amount_test(value: Expr, sign: str, operand: str) -> Test:
     """Return the comparison of a value with an amount."""
     if value.duration and parse_duration(operand) is not None:
         return Relation(value.duration, sign, f"duration({quoted(operand)})")
-    test = _amount(value.text, value.types, sign, operand)
-    return every([*_readable(value, operand), test])
-
-
-def _readable(value: Expr, operand: str) -> Iterator[Test]:
-    """Yield what has to hold of a text for it to be compared with an amount at all."""
-    if not is_text(value.types) or value.constant:
-        return
-    if _is_duration(operand, value.types):
-        yield Plain(f"{value.tight()}.matches({quoted(_DURATION)})")
-    elif parse_quantity(operand) is not None:
-        yield Plain(f"isQuantity({value.text})")
+    readable: Test = TRUE
+    if is_text(value.types) and not value.constant:  # which may be no amount at all
+        if _is_duration(operand, value.types):
+            readable = Plain(f"{value.tight()}.matches({quoted(_DURATION)})")
+        elif parse_quantity(operand) is not None:
+            readable = Plain(f"isQuantity({value.text})")
+    return every([readable, _amount(value.text, value.types, sign, operand)])

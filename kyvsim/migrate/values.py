@@ -29,6 +29,7 @@ from kyvsim.patch.merge_types import (
     MapType,
     NoTypesError,
     Type,
+    TypeRef,
     find_type,
     resolve,
 )
@@ -81,19 +82,22 @@ def types_of(kinds: Iterable[tuple[str, str]]) -> Types:
     return tuple(found)
 
 
-def field_of(types: Types, key: str) -> Types:
-    """Return the types of a field, () where one of the maps does not know it."""
+def _resolved(refs: Iterable[TypeRef | None]) -> Types:
     found: list[Type] = []
-    for one in types:
-        mapping = one.mapping
-        ref = (mapping.fields.get(key) or mapping.others) if mapping else None
-        if key in _TIMES and ref is not None:
-            found += TEXT
-            continue
+    for ref in refs:
         if ref is None or isinstance(ref, str):
             return UNKNOWN
         found.append(resolve(ref))
     return tuple(found)
+
+
+def field_of(types: Types, key: str) -> Types:
+    """Return the types of a field, () where one of the maps does not know it."""
+    maps = [one.mapping for one in types]
+    refs: list[TypeRef | None] = [one and (one.fields.get(key) or one.others) for one in maps]
+    if key in _TIMES:
+        refs = [TEXT[0] if one is not None else None for one in refs]
+    return _resolved(refs)
 
 
 def field_names(types: Types) -> tuple[str, ...]:
@@ -103,22 +107,12 @@ def field_names(types: Types) -> tuple[str, ...]:
 
 def element_of(types: Types) -> Types:
     """Return the types of a list's elements."""
-    found: list[Type] = []
-    for one in types:
-        if one.sequence is None or isinstance(one.sequence.element, str):
-            return UNKNOWN
-        found.append(resolve(one.sequence.element))
-    return tuple(found)
+    return _resolved(one.sequence and one.sequence.element for one in types)
 
 
 def values_of(types: Types) -> Types:
     """Return the types of a map's values."""
-    found: list[Type] = []
-    for one in types:
-        if one.mapping is None or one.mapping.others is None or isinstance(one.mapping.others, str):
-            return UNKNOWN
-        found.append(resolve(one.mapping.others))
-    return tuple(found)
+    return _resolved(one.mapping and one.mapping.others for one in types)
 
 
 def list_of(types: Types) -> Types:
