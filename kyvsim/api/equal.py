@@ -16,8 +16,7 @@ from kyvsim.engine.world import World
 from kyvsim.equivalence.cases import STRANGER, Case, Space, manifests, space_of, with_option_types
 from kyvsim.equivalence.examples import actions, examples
 from kyvsim.equivalence.objects import missing_targets
-from kyvsim.equivalence.pair import PolicyPair
-from kyvsim.equivalence.policy_runner import CaseWorld, PolicyRunner, StepCounter
+from kyvsim.equivalence.policy_runner import CaseWorld, PolicyPair, PolicyRunner, StepCounter
 from kyvsim.equivalence.search import Search, SearchBudget
 from kyvsim.equivalence.values import is_pattern
 from kyvsim.equivalence.verdict import DecisionText, VerdictContext, evidence_of

@@ -17,7 +17,7 @@ from kyvsim.equivalence.objects import (
     smallest,
 )
 from kyvsim.equivalence.values import is_key, moments, samples
-from kyvsim.kubernetes.discovery import KindTable
+from kyvsim.kubernetes.discovery import KindTable, plural
 from kyvsim.kubernetes.objects import Json, metadata, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.policy import FieldPath, FieldReference, Subject
@@ -29,7 +29,6 @@ from kyvsim.simulator.api_server.server import scale_of
 
 STRANGER = UserInfo("somebody", groups=("system:authenticated",))
 """The default user: in a cluster every request has one."""
-_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Case(NamedTuple):
@@ -41,7 +40,7 @@ class Case(NamedTuple):
     old: Json = None
     """The object as it was; None where it is created."""
     user: UserInfo = STRANGER
-    namespace_labels: Mapping[str, str] = _NOTHING
+    namespace_labels: Mapping[str, str] = MappingProxyType({})
     """Labels of the object's Namespace."""
     there: tuple[Json, ...] = ()
     """Other objects of the cluster, and image data: made for lookups."""
@@ -68,17 +67,11 @@ class Case(NamedTuple):
     @property
     def identity(self) -> str:
         """A key that is unique to the case."""
-        references = (
-            self.object,
-            self.operation,
-            self.old,
-            self.user,
-            dict(self.namespace_labels),
-            self.there,
-            self.part,
-            self.parent,
+        labels = dict(self.namespace_labels)
+        request = (self.object, self.operation, self.old, self.user, labels)
+        return json.dumps(
+            (*request, self.there, self.part, self.parent), sort_keys=True, default=str
         )
-        return json.dumps(references, sort_keys=True, default=str)
 
 
 # Requests for subresources: their bodies and operations.
@@ -94,44 +87,26 @@ class SubresourceKind(NamedTuple):
     name: str
 
 
-class _Sent(NamedTuple):
-    """The body of a request for a subresource."""
-
-    operation: Operation
-    api_version: str
-    kind: str
-    body: Mapping[str, Json]
-
-
-def _options(kind: str, **body: Json) -> _Sent:
-    return _Sent(Operation.CONNECT, "v1", kind, MappingProxyType(body))
-
-
-_SENT: Mapping[tuple[str, str, str], _Sent] = MappingProxyType(
+_SENT: Mapping[tuple[str, str, str], tuple[str, str, Mapping[str, Json]]] = MappingProxyType(
     {
-        ("", "Pod", "exec"): _options("PodExecOptions", stdout=True, command=["sh"]),
-        ("", "Pod", "attach"): _options("PodAttachOptions", stdout=True),
-        ("", "Pod", "portforward"): _options("PodPortForwardOptions", ports=[80]),
-        ("", "Pod", "proxy"): _options("PodProxyOptions", path="/"),
-        ("", "Service", "proxy"): _options("ServiceProxyOptions", path="/"),
-        ("", "Node", "proxy"): _options("NodeProxyOptions", path="/"),
-        ("", "Pod", "eviction"): _Sent(
-            Operation.CREATE, "policy/v1", "Eviction", MappingProxyType({})
-        ),
-        ("", "Pod", "binding"): _Sent(
-            Operation.CREATE,
-            "v1",
-            "Binding",
-            MappingProxyType({"target": {"kind": "Node", "name": "a"}}),
-        ),
-        ("", "ServiceAccount", "token"): _Sent(
-            Operation.CREATE,
+        ("", "Pod", "exec"): ("v1", "PodExecOptions", {"stdout": True, "command": ["sh"]}),
+        ("", "Pod", "attach"): ("v1", "PodAttachOptions", {"stdout": True}),
+        ("", "Pod", "portforward"): ("v1", "PodPortForwardOptions", {"ports": [80]}),
+        ("", "Pod", "proxy"): ("v1", "PodProxyOptions", {"path": "/"}),
+        ("", "Service", "proxy"): ("v1", "ServiceProxyOptions", {"path": "/"}),
+        ("", "Node", "proxy"): ("v1", "NodeProxyOptions", {"path": "/"}),
+        ("", "Pod", "eviction"): ("policy/v1", "Eviction", {}),
+        ("", "Pod", "binding"): ("v1", "Binding", {"target": {"kind": "Node", "name": "a"}}),
+        ("", "ServiceAccount", "token"): (
             "authentication.k8s.io/v1",
             "TokenRequest",
-            MappingProxyType({"spec": {"audiences": ["a"]}}),
+            {"spec": {"audiences": ["a"]}},
         ),
     }
 )
+"""By group, kind and subresource the body of a request: apiVersion, kind and fields.
+
+Options are sent with CONNECT, others are created."""
 _SCALED = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "ReplicationController"})
 _OF_PODS = frozenset({"ephemeralcontainers", "resize"})
 _STATUS = "status"
@@ -146,20 +121,14 @@ def parts_meant(written: str, kinds: KindTable) -> Iterator[SubresourceKind]:
     *whole, name = written.split("/")
     if len(whole) != len(KindName._fields):
         return
-    with_parts = {(group, kind) for group, kind, _ in _SENT}
     for kind in kinds_meant("/".join(whole), kinds):
-        if has_wildcard(whole[2]) and (kind.group, kind.kind) not in with_parts:
+        key = (kind.group, kind.kind)
+        names = [part for *of, part in _SENT if (*of,) == key]
+        if has_wildcard(whole[2]) and not names:
             continue
-        yield from (SubresourceKind(kind, one) for one in _names(kind) if matches(name, one))
-
-
-def _names(kind: KindName) -> Iterator[str]:
-    yield from (part for group, of, part in _SENT if (group, of) == (kind.group, kind.kind))
-    if (kind.group, kind.kind) == ("", "Pod"):
-        yield from sorted(_OF_PODS)
-    if kind.kind in _SCALED:
-        yield _SCALE
-    yield _STATUS
+        names += sorted(_OF_PODS) if key == POD else ()
+        names += [_SCALE] if kind.kind in _SCALED else ()
+        yield from (SubresourceKind(kind, one) for one in (*names, _STATUS) if matches(name, one))
 
 
 def smallest_requests(part: SubresourceKind, kinds: KindTable) -> Iterator[Case]:
@@ -170,8 +139,11 @@ def smallest_requests(part: SubresourceKind, kinds: KindTable) -> Iterator[Case]
     if sent is not None:
         key = object_key(obj)
         meta = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
-        whole = {"apiVersion": sent.api_version, "kind": sent.kind, "metadata": meta, **sent.body}
-        yield case._replace(object=whole, operation=sent.operation)
+        api_version, kind, body = sent
+        whole = {"apiVersion": api_version, "kind": kind, "metadata": meta, **body}
+        is_option = kind.endswith("Options")
+        operation = Operation.CONNECT if is_option else Operation.CREATE
+        yield case._replace(object=whole, operation=operation)
     elif part.name == _SCALE:
         scale = {name: one for name, one in scale_of(obj).items() if name != _STATUS}
         more = {**scale, "spec": {"replicas": scale["spec"]["replicas"] + 1}}
@@ -184,13 +156,13 @@ def smallest_requests(part: SubresourceKind, kinds: KindTable) -> Iterator[Case]
         yield case._replace(old=obj, operation=Operation.UPDATE)
 
 
-def details_of(case: Case, plural: str) -> Mapping[str, Json]:
+def details_of(case: Case, kinds: KindTable) -> Mapping[str, Json]:
     """Return the fields that an API server adds to a subresource request, besides its objects."""
     key = object_key(case.object)
-    group, version, _ = case.parent or ("", "", "")
+    group, version, kind = case.parent or ("", "", "")
     sent_group, _, sent_version = key.api_version.rpartition("/")
     sent = {"group": sent_group, "version": sent_version, "kind": key.kind}
-    resource = {"group": group, "version": version, "resource": plural}
+    resource = {"group": group, "version": version, "resource": plural(group, kind, kinds)}
     return {
         "kind": sent,
         "resource": resource,
@@ -202,23 +174,8 @@ def details_of(case: Case, plural: str) -> Mapping[str, Json]:
     }
 
 
-def with_option_types(find: FindType) -> FindType:
-    """Return a type finder that also knows the bodies of subresource requests."""
-
-    def found(api_version: str, kind: str) -> Type | None:
-        own = _types().get((api_version, kind))
-        if own is not None:
-            return own
-        try:
-            return find(api_version, kind)
-        except NoTypesError:
-            return None
-
-    return found
-
-
 @cache
-def _types() -> Mapping[tuple[str, str], Type]:
+def _option_types() -> Mapping[tuple[str, str], Type]:
     texts: Json = {"a": "s"}
     meta: Json = {"p": {"name": "s", "namespace": "s"}}
     flags: Json = dict.fromkeys(("stdin", "stdout", "stderr", "tty"), "b")
@@ -237,6 +194,21 @@ def _types() -> Mapping[tuple[str, str], Type]:
     }
     whole = {"apiVersion": "s", "kind": "s", "metadata": meta}
     return {key: resolve(read_type({"p": {**whole, **one}})) for key, one in fields.items()}
+
+
+def with_option_types(find: FindType) -> FindType:
+    """Return a type finder that also knows the bodies of subresource requests."""
+
+    def found(api_version: str, kind: str) -> Type | None:
+        own = _option_types().get((api_version, kind))
+        if own is not None:
+            return own
+        try:
+            return find(api_version, kind)
+        except NoTypesError:
+            return None
+
+    return found
 
 
 # What there is to vary: the kinds, places, users and labels that either set of policies names.
@@ -284,7 +256,10 @@ def space_of(mentions: Iterable[FieldReference], kinds: KindTable, now: datetime
     places = _by_way(_places(references))
     written = _same_spelling(one for m in references if m.about is Subject.KIND for one in m.values)
     found = dict.fromkeys(kind for one in written for kind in kinds_meant(one, kinds))
-    controllers = tuple(one for one in _controllers(found) if one not in found)
+    # Where Pods are among the kinds rules are derived for their controllers.
+    has_pods = any((one.group, one.kind) == POD for one in found)
+    names = [KindName(group, "v1", kind) for group, kind in CONTROLLERS] if has_pods else ()
+    controllers = tuple(one for one in names if one not in found)
     parts = {one: tuple(parts_meant(one, kinds)) for one in written if one.count("/") > 2}
     return Space(
         kinds=(*found, *controllers),
@@ -334,12 +309,6 @@ def _by_way(
     for way, items in found:
         by_way[way] = (*by_way.get(way, ()), *items)
     return by_way
-
-
-def _controllers(found: Iterable[KindName]) -> Iterator[KindName]:
-    """Yield all controllers where Pods are among the kinds: rules are derived for these."""
-    if any((one.group, one.kind) == POD for one in found):
-        yield from (KindName(group, "v1", kind) for group, kind in CONTROLLERS)
 
 
 def _users(mentions: Iterable[FieldReference]) -> Iterator[UserInfo]:
@@ -393,17 +362,12 @@ def manifests(cases: Iterable[Case]) -> tuple[list[Json], int]:
     found: dict[tuple[str, ...], Json] = {}
     left_out = 0
     for case in cases:
-        obj = _named(case.object, len(found) + 1)
+        obj, meta = case.object, metadata(case.object)
+        if meta.get("name") == NAME:
+            obj = {**obj, "metadata": {**meta, "name": f"case-{len(found) + 1}"}}
         key = tuple(object_key(obj))
         if case.is_plain and all((key[0], key[1], key[3])) and key not in found:
             found[key] = obj
         else:
             left_out += 1
     return list(found.values()), left_out
-
-
-def _named(obj: Json, number: int) -> Json:
-    meta = metadata(obj)
-    if meta.get("name") != NAME:
-        return obj
-    return {**obj, "metadata": {**meta, "name": f"case-{number}"}}

@@ -1,6 +1,7 @@
 """Single changes of an object at a way: a value set, a part taken away, elements added."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple, TypeAlias
 
@@ -40,7 +41,13 @@ def edits(
     """
     plain: list[Edit] = []
     unusual: list[Edit] = []
-    written_values = _written(root, way, values)
+    # Many texts with wildcards in lists; elsewhere one, where a policy writes any text at all.
+    in_list = Segment.ELEMENT in way
+    wild = wildcards(values or ("a",)) if in_list else islice(wildcards(values), 1)
+    written_values = [*samples(values), *usual(way), *wild]
+    at = type_at(root, way) if root else None
+    if not values or not any(suits(at, one) for one in written_values):
+        written_values += _typical(at, way)
     written = {value.__class__ for value in written_values}
     usual_places = ((way, value) for value in written_values)
     unusual_places = ((place, value) for place in _steps(way) for value in UNUSUAL)
@@ -50,14 +57,16 @@ def edits(
         fitting = _fits(known, place, value) and not is_odd
         (plain if fitting else unusual).append(_edit(place, _set(value), root))
     plain += (_edit(place, _gone, root) for place in _steps(way))
-    plain += (_edit(place[:-1], _renamed(str(place[-1])), root) for place in _entries(root, way))
+    for place in _entries(root, way):
+        plain.append(_edit(place[:-1], partial(_renamed, str(place[-1])), root))
     for place in _lists(way):
         inner = way[len(place) + 1 :]
         changes = (_set([]), *_several(inner, values, root, place))
         plain += (_edit(place, change, root) for change in changes)
-    near = _near(sizes)
+    near = {other for one in sizes for other in (one - 1, one, one + 1)}
+    sizes = sorted(one for one in near if 1 < one <= _MOST_IN_ALL)
     for place in (*_lists(way), way):
-        plain += (_edit(place, _of_size(size), root) for size in near)
+        plain += (_edit(place, partial(_of_size, size), root) for size in sizes)
     return plain, unusual
 
 
@@ -68,24 +77,6 @@ def edit_to(root: Type | None, way: FieldPath, value: Json) -> Edit:
 
 def _edit(place: FieldPath, change: _Change, root: Type | None) -> Edit:
     return lambda obj: _changed(obj, place, change, root)
-
-
-def _written(root: Type | None, way: FieldPath, values: Sequence[Json]) -> tuple[Json, ...]:
-    """Return the values for a place that policies write for it, or those that are usual there."""
-    found = (*samples(values), *usual(way), *_wild(way, values))
-    at = type_at(root, way) if root else None
-    is_served = bool(values) and any(suits(at, one) for one in found)
-    return found if is_served else (*found, *_typical(at, way))
-
-
-def _wild(way: FieldPath, values: Sequence[Json]) -> Iterator[str]:
-    """Return texts with wildcards: many for the elements of a list, and for what is inside of them.
-
-    For other places one is enough, where a policy writes any text at all.
-    """
-    if Segment.ELEMENT in way:
-        return wildcards(values or ("a",))
-    return islice(wildcards(values), 1)
 
 
 def _fits(at: Type | None, way: FieldPath, value: Json) -> bool:
@@ -118,16 +109,12 @@ def _entries(root: Type | None, way: FieldPath) -> Iterator[FieldPath]:
             yield place
 
 
-def _renamed(key: str) -> _Change:
-    """Return what gives an entry of a map another key: a map that is left empty often vanishes."""
-
-    def renamed(found: Json) -> Json:
-        if found.__class__ is not dict or key not in found:
-            return found
-        rest = {name: value for name, value in found.items() if name != key}
-        return {**rest, other_key(key): found[key]}
-
-    return renamed
+def _renamed(key: str, found: Json) -> Json:
+    """Return a map with another key for an entry: one that is left empty often vanishes."""
+    if found.__class__ is not dict or key not in found:
+        return found
+    rest = {name: value for name, value in found.items() if name != key}
+    return {**rest, other_key(key): found[key]}
 
 
 def _steps(way: FieldPath) -> Iterator[FieldPath]:
@@ -147,50 +134,35 @@ def _several(
     at = type_at(root, (*place, Segment.ELEMENT, *inner)) if root else None
     whole = (*place, Segment.ELEMENT, *inner)
     fitting = [value for value in (*samples(values), *usual(whole)) if _fits(at, whole, value)]
-    changes = [_gone, *(_set(value) for value in dict.fromkeys(map(_hashable, fitting[:4])))]
+    texts = (str(one) if one.__class__ in {dict, list} else one for one in fitting[:4])
+    changes = [_gone, *map(_set, dict.fromkeys(texts))]
     element = type_at(root, (*place, Segment.ELEMENT)) if root else None
     for change in changes:
         for first in (False, True):
-            yield _with_another(inner, change, element, first=first)
-
-
-def _hashable(value: Json) -> Json:
-    return str(value) if value.__class__ in {dict, list} else value
+            yield partial(_with_another, inner, change, element, first)
 
 
 def _with_another(
-    inner: FieldPath, change: _Change, element: Type | None, *, first: bool
-) -> _Change:
-    def another(found: Json) -> Json:
-        if found.__class__ is not list or not 0 < len(found) < _MOST_ELEMENTS:
-            return found
-        added = _changed(found[0], inner, change, element)
-        if added is _ABSENT:
-            return found
-        added = _renumbered(added, len(found))
-        return [added, *found] if first else [*found, added]
-
-    return another
+    inner: FieldPath, change: _Change, element: Type | None, first: bool, found: Json
+) -> Json:
+    """Return a list with one more element, like the first but for a change in it."""
+    if found.__class__ is not list or not 0 < len(found) < _MOST_ELEMENTS:
+        return found
+    added = _changed(found[0], inner, change, element)
+    if added is _ABSENT:
+        return found
+    added = _renumbered(added, len(found))
+    return [added, *found] if first else [*found, added]
 
 
-def _near(sizes: Sequence[int]) -> list[int]:
-    """Return sizes to try: those that policies compare with, and their neighbours."""
-    near = {other for one in sizes for other in (one - 1, one, one + 1)}
-    return sorted(one for one in near if 1 < one <= _MOST_IN_ALL)
-
-
-def _of_size(size: int) -> _Change:
-    """Return what makes a list that has elements, or a text, as long as that."""
-
-    def sized(found: Json) -> Json:
-        if found.__class__ is str:
-            return ((found or "a") * size)[:size]
-        if found.__class__ is not list or not found:
-            return found
-        added = (_renumbered(found[0], number) for number in range(len(found), size))
-        return [*found[:size], *added]
-
-    return sized
+def _of_size(size: int, found: Json) -> Json:
+    """Return a list that has elements, or a text, as long as that."""
+    if found.__class__ is str:
+        return ((found or "a") * size)[:size]
+    if found.__class__ is not list or not found:
+        return found
+    added = (_renumbered(found[0], number) for number in range(len(found), size))
+    return [*found[:size], *added]
 
 
 def _renumbered(element: Json, number: int) -> Json:

@@ -7,8 +7,7 @@ from types import MappingProxyType
 
 from kyvsim.equivalence.cases import Case
 from kyvsim.equivalence.field_rules import is_accepted
-from kyvsim.equivalence.pair import PolicyPair
-from kyvsim.equivalence.policy_runner import CaseEffect
+from kyvsim.equivalence.policy_runner import CaseEffect, PolicyPair
 from kyvsim.equivalence.search import SearchResult
 from kyvsim.equivalence.verdict import shrunk
 from kyvsim.kubernetes.objects import Json, metadata, object_key
@@ -50,23 +49,20 @@ def examples(
     for one in requested:
         fitting = [(case, effect) for case, effect in usable if _shows(one, effect)]
         if not fitting:
-            missing.append(MissingExample(one, _why_missing(one, results, tried)))
+            shown = [case for case, effect in results if _shows(one, effect)]
+            effects = [effect for _, effect in results]
+            reason = _needs(shown) if shown else _seen(one, effects, tried.total)
+            if not tried.finished and not tried.stalled:
+                reason += "; the limit on time or cases was reached, so not all were tried"
+            missing.append(MissingExample(one, reason))
             continue
-        case, effect = min(fitting, key=_size)
+        # Cases in which few rules refuse come first, of them the small ones.
+        case, effect = min(
+            fitting, key=lambda both: (len(_refusals(both[1])), len(json.dumps(both[0].object)))
+        )
         small = _small(one, case, effect, pair)
         found.setdefault(json.dumps(small, sort_keys=True), (small, []))[1].append(one)
     return tuple(_named(found.values(), pair)), tuple(missing)
-
-
-def _why_missing(
-    one: RuleAction, results: Iterable[tuple[Case, CaseEffect]], tried: SearchResult
-) -> str:
-    """Return why no object shows what a rule does."""
-    shown = [case for case, effect in results if _shows(one, effect)]
-    reason = _needs(shown) if shown else _seen(one, [effect for _, effect in results], tried.total)
-    if not tried.finished and not tried.stalled:
-        reason += "; the limit on time or cases was reached, so not all were tried"
-    return reason
 
 
 def _needs(shown: Sequence[Case]) -> str:
@@ -119,12 +115,6 @@ def _refusals(effect: CaseEffect) -> frozenset[tuple[str, str]]:
     return frozenset((one.policy, one.rule) for one in effect.said if one.status in _REFUSING)
 
 
-def _size(one: tuple[Case, CaseEffect]) -> tuple[int, int]:
-    """Put cases first in which few rules refuse, of them the small ones."""
-    case, effect = one
-    return len(_refusals(effect)), len(json.dumps(case.object))
-
-
 def _small(one: RuleAction, case: Case, effect: CaseEffect, pair: PolicyPair) -> Json:
     before = _refusals(effect)
 
@@ -143,16 +133,12 @@ def _named(
     """Yield objects, named by what they show if the name does not change the result."""
     taken: set[tuple[str, ...]] = set()
     for obj, shown in found:
-        named = {**obj, "metadata": {**metadata(obj), "name": _name(shown)}}
+        first = shown[0]
+        words = f"{first.rule or first.policy.rpartition('/')[2]}-{first.outcome}"
+        name = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[-_LONGEST_NAME:].strip("-")
+        named = {**obj, "metadata": {**metadata(obj), "name": name}}
         is_free = tuple(object_key(named)) not in taken
         effect = pair.run(Case(named)).old
         kept = named if is_free and all(_shows(one, effect) for one in shown) else obj
         taken.add(tuple(object_key(kept)))
         yield ExampleObject(kept, tuple(shown))
-
-
-def _name(shown: Sequence[RuleAction]) -> str:
-    first = shown[0]
-    words = (first.rule or first.policy.rpartition("/")[2], first.outcome)
-    plain = re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()).strip("-")
-    return plain[-_LONGEST_NAME:].strip("-")

@@ -174,7 +174,9 @@ class LookupAnswers:
         for some in (bare, full, alike):
             found.setdefault(json.dumps(some, sort_keys=True, default=str), some)
         for some in found.values():
-            there = _with(case.there, some)
+            # What is made takes the place of what has the same name.
+            new = {_identity(one) for one in some}
+            there = (*(one for one in case.there if _identity(one) not in new), *some)[-_MOST:]
             if there != case.there:
                 yield case._replace(there=there, given=False)
 
@@ -182,11 +184,22 @@ class LookupAnswers:
         """Yield a case with its answers changed, and each change; None where their number is."""
         for place, answer in enumerate(case.there):
             before, after = case.there[:place], case.there[place + 1 :]
-            for edit in self._edits_of(answer):
+            key = (answer.get("apiVersion", ""), answer.get("kind", ""))
+            if key not in self._edits:
+                root, places = self._root(answer), self._places(answer).items()
+                self._edits[key] = [
+                    edit for way, values in places for edit in _changes(answer, root, way, values)
+                ]
+            for edit in self._edits[key]:
                 changed = edit(answer)
                 if changed is not answer and changed.__class__ is dict:
                     yield edit, case._replace(there=(*before, changed, *after), given=False)
-            for more in self._several(answer):
+            # Several times, under different names: as often as policies count to.
+            for size in () if is_image(answer) else self._sizes:
+                more = (
+                    {**answer, "metadata": {**metadata(answer), "name": f"{NAME}-{number}"}}
+                    for number in range(1, size)
+                )
                 yield None, case._replace(there=(*case.there, *more), given=False)
             if before or after:
                 yield None, case._replace(there=(*before, *after), given=False)
@@ -207,15 +220,6 @@ class LookupAnswers:
             answer = first(answer) if first else answer
         return answer
 
-    def _edits_of(self, answer: Json) -> list[Edit]:
-        key = (answer.get("apiVersion", ""), answer.get("kind", ""))
-        if key not in self._edits:
-            root, places = self._root(answer), self._places(answer).items()
-            self._edits[key] = [
-                edit for way, values in places for edit in _changes(answer, root, way, values)
-            ]
-        return self._edits[key]
-
     def _root(self, answer: Json) -> Type | None:
         return image_type() if is_image(answer) else type_of(answer, self._find)
 
@@ -224,30 +228,18 @@ class LookupAnswers:
         root = self._root(answer)
         found: dict[FieldPath, tuple[Json, ...]] = {}
         for (source, *steps), values in self._read.items():
-            if _is_from(str(source), answer):
-                way = _way_in(answer, tuple(steps))
-                if way and leads_somewhere(root, way):
-                    found[way] = (*found.get(way, ()), *values)
+            way = _way_in(answer, str(source), tuple(steps))
+            if way and leads_somewhere(root, way):
+                found[way] = (*found.get(way, ()), *values)
         return found
 
-    def _several(self, answer: Json) -> Iterator[tuple[Json, ...]]:
-        """Yield an answer several times, under different names: as often as policies count to."""
-        for size in () if is_image(answer) else self._sizes:
-            yield tuple(
-                {**answer, "metadata": {**metadata(answer), "name": f"{NAME}-{number}"}}
-                for number in range(1, size)
-            )
 
-
-def _is_from(source: str, answer: Json) -> bool:
-    """Return whether an answer can come from a source."""
-    if is_image(answer) or source in _OF_IMAGES:
-        return is_image(answer) and source in _OF_IMAGES
-    return source != "configMap" or answer["kind"] == "ConfigMap"
-
-
-def _way_in(answer: Json, steps: FieldPath) -> FieldPath:
-    """Return the way in an answer that a way in what is asked for means, () for none."""
+def _way_in(answer: Json, source: str, steps: FieldPath) -> FieldPath:
+    """Return the way in an answer that a way in data of a source means, () for none."""
+    if is_image(answer) != (source in _OF_IMAGES):
+        return ()
+    if source == "configMap" and answer["kind"] != "ConfigMap":
+        return ()
     if is_image(answer):
         return tuple(_SPELLED.get(one, one) if isinstance(one, str) else one for one in steps)
     way = steps[2:] if steps[:2] == _IN_LISTS else steps
@@ -272,12 +264,6 @@ def _changes(answer: Json, root: Type | None, way: FieldPath, values: Sequence[J
     if len(way) == 1:
         return []
     return [edit_to(root, way, one) for one in dict.fromkeys((*texts, *lists))]
-
-
-def _with(there: Sequence[Json], made: Sequence[Json]) -> tuple[Json, ...]:
-    """Return what is there with what is made, which takes the place of what has the same name."""
-    new = {_identity(one) for one in made}
-    return (*(one for one in there if _identity(one) not in new), *made)[-_MOST:]
 
 
 def _identity(answer: Json) -> tuple[str, ...]:

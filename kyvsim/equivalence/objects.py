@@ -17,7 +17,7 @@ from kyvsim.kubernetes.discovery import (
 )
 from kyvsim.kubernetes.objects import Json, metadata, object_key, replaced, text_field
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.model.policy import FieldPath, MutationTarget, Policy
+from kyvsim.model.policy import MutationTarget, Policy
 from kyvsim.model.request import UserInfo
 
 # Objects to begin with: the smallest of each kind, and Pods inside of their controllers.
@@ -60,14 +60,6 @@ class KindName(NamedTuple):
         return f"{self.group}/{self.version}".lstrip("/")
 
 
-class PodTemplatePath(NamedTuple):
-    """Where a controller has its Pods: the way to `metadata` and `spec` of one."""
-
-    way: FieldPath
-    around: Callable[[Json], Json]
-    """Makes the controller's `spec` of a template."""
-
-
 def _selecting(template: Json) -> Json:
     found = metadata(template).get("labels")
     own = found if found.__class__ is dict else {}  # an object given may have anything there
@@ -83,26 +75,24 @@ def _finishing(template: Json) -> Json:
     return {"template": template}
 
 
-_TEMPLATE: FieldPath = ("spec", "template")
-CONTROLLERS: Mapping[tuple[str, str], PodTemplatePath] = MappingProxyType(
+CONTROLLERS: Mapping[tuple[str, str], Callable[[Json], Json]] = MappingProxyType(
     {
-        ("apps", "Deployment"): PodTemplatePath(_TEMPLATE, _selecting),
-        ("apps", "DaemonSet"): PodTemplatePath(_TEMPLATE, _selecting),
-        ("apps", "StatefulSet"): PodTemplatePath(
-            _TEMPLATE, lambda one: {**_selecting(one), "serviceName": NAME}
-        ),
-        ("apps", "ReplicaSet"): PodTemplatePath(_TEMPLATE, _selecting),
-        ("", "ReplicationController"): PodTemplatePath(
-            _TEMPLATE, lambda one: {**_selecting(one), "selector": dict(_LABELS)}
-        ),
-        ("batch", "Job"): PodTemplatePath(_TEMPLATE, _finishing),
-        ("batch", "CronJob"): PodTemplatePath(
-            ("spec", "jobTemplate", "spec", "template"),
-            lambda one: {"schedule": "0 0 * * *", "jobTemplate": {"spec": _finishing(one)}},
-        ),
+        ("apps", "Deployment"): _selecting,
+        ("apps", "DaemonSet"): _selecting,
+        ("apps", "StatefulSet"): lambda one: {**_selecting(one), "serviceName": NAME},
+        ("apps", "ReplicaSet"): _selecting,
+        ("", "ReplicationController"): lambda one: {
+            **_selecting(one),
+            "selector": dict(_LABELS),
+        },
+        ("batch", "Job"): _finishing,
+        ("batch", "CronJob"): lambda one: {
+            "schedule": "0 0 * * *",
+            "jobTemplate": {"spec": _finishing(one)},
+        },
     }
 )
-"""The controllers of Pods."""
+"""The controllers of Pods, each with what makes its `spec` of a template."""
 POD = ("", "Pod")
 
 
@@ -145,12 +135,12 @@ def _object(kind: KindName, spec: Json, kinds: KindTable) -> Json:
 
 def wrapped(pod: Json, kind: KindName) -> Json:
     """Return a controller of Pods such as this one, which keeps its name and namespace."""
-    template = CONTROLLERS[kind.group, kind.kind]
     meta = metadata(pod)
     own = {name: value for name, value in meta.items() if name in {"name", "namespace"}}
     inner = {name: value for name, value in meta.items() if name not in own}
     spec = {"spec": pod["spec"]} if "spec" in pod else {}
-    made = template.around({**({"metadata": inner} if inner else {}), **spec})
+    template = {**({"metadata": inner} if inner else {}), **spec}
+    made = CONTROLLERS[kind.group, kind.kind](template)
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": own, "spec": made}
 
 
@@ -159,10 +149,9 @@ def unwrapped(obj: Json) -> Json:
     found = _template_in(obj)
     if found is None:
         return None
-    inner = {
-        name: one for name, one in metadata(found).items() if name not in {"name", "namespace"}
-    }
-    meta = {**inner, **{n: v for n, v in metadata(obj).items() if n in {"name", "namespace"}}}
+    own = {"name", "namespace"}
+    meta = {key: one for key, one in metadata(found).items() if key not in own}
+    meta |= {key: one for key, one in metadata(obj).items() if key in own}
     spec = {"spec": found["spec"]} if "spec" in found else {}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, **spec}
 
@@ -175,23 +164,26 @@ def with_template_metadata(obj: Json) -> Json:
     found = _template_in(obj)
     if found is None or "metadata" in found:
         return obj
-    return replaced(obj, _way_to_template(obj), {"metadata": {}, **found})
+    return replaced(obj, way_to_template(obj), {"metadata": {}, **found})
 
 
 def _template_in(obj: Json) -> Json:
     """Return the template of Pods in a controller, None where there is none."""
-    way = _way_to_template(obj)
+    way = way_to_template(obj)
     found: Json = obj
     for step in way:
         found = found.get(step) if found.__class__ is dict else None
     return found if way and found.__class__ is dict else None
 
 
-def _way_to_template(obj: Json) -> tuple[str, ...]:
+def way_to_template(obj: Json) -> tuple[str, ...]:
     """Return where objects of a kind have their template, () where they have none."""
     group, _ = split_api_version(text_field(obj, "apiVersion"))
-    controller = CONTROLLERS.get((group, text_field(obj, "kind")))
-    return tuple(map(str, controller.way)) if controller else ()
+    kind = text_field(obj, "kind")
+    if (group, kind) not in CONTROLLERS:
+        return ()
+    inner = ("spec", "template")
+    return ("spec", "jobTemplate", *inner) if kind == "CronJob" else inner
 
 
 # Objects that have to be there for rules that change existing ones.
@@ -248,7 +240,15 @@ def bindings(user: UserInfo, places: Iterable[str]) -> list[Json]:
 
     `places` are namespaces, "" for the usual one.
     """
-    found = [_binding("others", "others", dict(_NOBODY)), *_of(user)]
+    found = [_binding("others", "others", dict(_NOBODY))]
+    subject: Json = {"kind": "User", "name": user.username, "apiGroup": _GROUP}
+    if user.username.startswith(_ACCOUNT):
+        namespace, _, name = user.username.removeprefix(_ACCOUNT).partition(":")
+        subject = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
+    found += (_binding("own", name, subject) for name in user.cluster_roles)
+    for one in user.roles:
+        namespace, sign, name = one.partition(":")
+        found += [_binding("own", name, subject, namespace)] if sign else ()
     namespaces = dict.fromkeys(one or NAMESPACE for one in places)
     return found + [_binding("others", "others", dict(_NOBODY), one) for one in namespaces]
 
@@ -259,23 +259,6 @@ def with_roles(user: UserInfo, there: Sequence[Json], namespace: str) -> UserInf
     found = (bound_to(cluster, (kind, ""), user.username, user.groups) for kind in _KINDS)
     roles, cluster_roles = roles_given((one for some in found for _, one in some), namespace)
     return user._replace(roles=roles, cluster_roles=cluster_roles)
-
-
-def _of(user: UserInfo) -> Iterator[Json]:
-    subject = _subject(user.username)
-    for name in user.cluster_roles:
-        yield _binding("own", name, subject)
-    for one in user.roles:
-        namespace, sign, name = one.partition(":")
-        if sign:
-            yield _binding("own", name, subject, namespace)
-
-
-def _subject(username: str) -> Json:
-    if username.startswith(_ACCOUNT):
-        namespace, _, name = username.removeprefix(_ACCOUNT).partition(":")
-        return {"kind": "ServiceAccount", "name": name, "namespace": namespace}
-    return {"kind": "User", "name": username, "apiGroup": _GROUP}
 
 
 def _binding(name: str, role: str, subject: Json, namespace: str = "") -> Json:

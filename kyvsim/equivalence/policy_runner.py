@@ -1,12 +1,14 @@
-"""One of the two policy sets: its result in a case, and which of its parts were evaluated."""
+"""Policy sets evaluated on cases: what one does, how two differ, why a difference may not count."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.compile import PolicySet
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.world import World
 from kyvsim.equivalence.cases import Case, details_of
+from kyvsim.equivalence.field_rules import is_accepted, type_of, with_spec
 from kyvsim.equivalence.lookups import (
     LookupLog,
     RecordingCluster,
@@ -14,16 +16,26 @@ from kyvsim.equivalence.lookups import (
     is_image,
     recorded,
 )
-from kyvsim.equivalence.objects import NAMESPACE, bindings, with_roles
-from kyvsim.kubernetes.discovery import crd_kinds, is_namespaced, plural, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.equivalence.objects import (
+    NAMESPACE,
+    bindings,
+    unwrapped,
+    with_roles,
+    with_template_metadata,
+)
+from kyvsim.kubernetes.discovery import crd_kinds, is_namespaced, split_api_version
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.kubernetes.quantities import with_floats
-from kyvsim.model.comparison import CaseResult
+from kyvsim.kubernetes.validation import problems_of
+from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.model.comparison import CaseResult, DifferenceKind, Limit
 from kyvsim.model.explanation import RuleRun, Step, StepKind
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.tracing import Point
+from kyvsim.patch.merge_types import FindType
 from kyvsim.simulator.admission.review import enforces
+from kyvsim.simulator.api_server.defaults import with_defaults
 from kyvsim.suite.coverage import PointCounter
 
 _BOOKKEEPING = ("app.kubernetes.io/managed-by", "generate.kyverno.io/", "generating-policy")
@@ -109,7 +121,10 @@ class StepCounter:
                 around = self._open[-1] = (set(), set())
             around[step.answer].add(part)
         held = inner and (len(inner[False]), len(inner[True]))
-        self._known.add((part, _answer(step), held))
+        answer: object = step.answer
+        if answer is None and step.found is not None:
+            answer = step.found.data.__class__, bool(step.found.data)
+        self._known.add((part, answer, held))
         if kind is not StepKind.FINDING:
             self._parts.add(part)
 
@@ -122,13 +137,6 @@ class StepCounter:
     def parts(self) -> int:
         """How many parts were asked at all; what is only found where one fails is none."""
         return len(self._parts)
-
-
-def _answer(step: Step) -> object:
-    if step.answer is not None or step.found is None:
-        return step.answer
-    data = step.found.data
-    return data.__class__, bool(data)
 
 
 class CaseWorld:
@@ -179,12 +187,8 @@ class CaseWorld:
             user=user,
             subresource=case.part,
             parent_kind=case.parent,
-            details=self._details(case) if case.part else None,
+            details=details_of(case, self._kinds) if case.part else None,
         )
-
-    def _details(self, case: Case) -> Mapping[str, Json]:
-        group, _, kind = case.parent or ("", "", "")
-        return details_of(case, plural(group, kind, self._kinds))
 
     def _read(self, obj: Json) -> Json:
         meta = obj.get("metadata") if obj.__class__ is dict else None
@@ -197,19 +201,18 @@ class CaseWorld:
 
     def of(self, request: AdmissionRequest, case: Case) -> World:
         """Return the world of a request: its Namespace is there, as one always is."""
-        return self._found(request, case)._replace(arriving=request.subject, spares_triggers=True)
-
-    def _found(self, request: AdmissionRequest, case: Case) -> World:
         if self._stores:
-            return self._around(request.namespace, case, request.object)
-        if case.there or self._binds:
+            found = self._around(request.namespace, case, request.object)
+        elif case.there or self._binds:
             if self._last is None or self._last[0] is not case:
                 self._last = case, self._around(request.namespace, case)
-            return self._last[1]
-        key = (request.namespace, tuple(case.namespace_labels.items()))
-        if key not in self._worlds:
-            self._worlds[key] = self._around(request.namespace, case)
-        return self._worlds[key]
+            found = self._last[1]
+        else:
+            key = (request.namespace, tuple(case.namespace_labels.items()))
+            if key not in self._worlds:
+                self._worlds[key] = self._around(request.namespace, case)
+            found = self._worlds[key]
+        return found._replace(arriving=request.subject, spares_triggers=True)
 
     def _around(self, name: str, case: Case, stored: Json | None = None) -> World:
         objects = [*(with_floats(one) for one in case.there if not is_image(one)), *self._given]
@@ -282,7 +285,9 @@ class PolicyRunner:
         """Return what the policies do with the request of a case."""
         lookups, failed = self._case_world.lookups, self._marks.failed_entries
         lookups.forget()
-        found = effect_of(self.respond(request, case), _namespace(request, case))
+        name, labels = request.namespace, dict(case.namespace_labels)
+        namespace = {"metadata": {"name": name, "labels": labels}} if name else None
+        found = effect_of(self.respond(request, case), namespace)
         if not self._has_lookups:
             return found._replace(answered=True)
         vain = bool(lookups.missed) or self._marks.failed_entries > failed
@@ -291,13 +296,6 @@ class PolicyRunner:
             answered=lookups.found > 0 and not vain,
             open=(*lookups.missed, *lookups.placeholders),
         )
-
-
-def _namespace(request: AdmissionRequest, case: Case) -> Json:
-    """Return the Namespace of a request as far as actions depend on it; None where it has none."""
-    if not request.namespace:
-        return None
-    return {"metadata": {"name": request.namespace, "labels": dict(case.namespace_labels)}}
 
 
 def effect_of(response: EngineResponse, namespace: Json = None) -> CaseEffect:
@@ -310,13 +308,17 @@ def effect_of(response: EngineResponse, namespace: Json = None) -> CaseEffect:
         and answer.phase in _ADMITTING
         and not one.rule.facts.spares_triggers
     ]
+    made: list[Json] = []
+    for _, one in results:
+        made += map(_plain, one.generated)
+        made += (target.object for target in one.targets if target.changed)
     return CaseEffect(
         denied=bool(refusals),
         blocked=any(_blocks(answer, one, namespace) for answer, one in refusals),
         object=response.object,
         changed=any(answer.changed for answer in response.responses)
         and response.object != response.trigger,
-        generated=tuple(sorted(_made(results), key=_identity)),
+        generated=tuple(sorted(made, key=object_key)),
         deleted=any(
             answer.phase is Phase.DELETE and one.status is RuleStatus.PASS
             for answer, one in results
@@ -360,12 +362,6 @@ def _later(answer: PolicyResponse, one: RuleResult) -> Iterator[str]:
         )
 
 
-def _made(results: Sequence[tuple[PolicyResponse, RuleResult]]) -> Iterator[Json]:
-    for _, one in results:
-        yield from map(_plain, one.generated)
-        yield from (target.object for target in one.targets if target.changed)
-
-
 def _plain(obj: Json) -> Json:
     """Return an object without the labels by which Kyverno knows what it made.
 
@@ -385,5 +381,225 @@ def _plain(obj: Json) -> Json:
     return {**obj, "metadata": {**kept, "labels": labels} if labels else kept}
 
 
-def _identity(obj: Json) -> tuple[str, ...]:
-    return tuple(object_key(obj))
+# How the results of two policy sets in one case differ.
+
+
+def difference(old: CaseEffect, new: CaseEffect) -> DifferenceKind | None:
+    """Return what differs most between two effects, None where nothing does."""
+    if old.denied != new.denied:
+        return DifferenceKind.DENIAL_LOST if old.denied else DifferenceKind.DENIAL_GAINED
+    if old.deleted != new.deleted:
+        return DifferenceKind.DELETION
+    if old.blocked != new.blocked:
+        return DifferenceKind.ENFORCEMENT_LOST if old.blocked else DifferenceKind.ENFORCEMENT_GAINED
+    if old.blocked:
+        return None  # what is denied is not stored; what is only reported is
+    if old.object != new.object:
+        same = _unordered(old.object) == _unordered(new.object)
+        return DifferenceKind.ORDER if same else DifferenceKind.OBJECT
+    if old.generated != new.generated:
+        same = _unordered([*old.generated]) == _unordered([*new.generated])
+        return DifferenceKind.ORDER if same else DifferenceKind.GENERATED
+    return None if old.later == new.later else DifferenceKind.LATER
+
+
+def _unordered(value: Json) -> Json:
+    """Return a value whose lists are in an order of their own."""
+    if value.__class__ is dict:
+        return {name: _unordered(one) for name, one in value.items()}
+    if value.__class__ is list:
+        return sorted(map(_unordered, value), key=lambda one: json.dumps(one, sort_keys=True))
+    return value
+
+
+UNDERIVED = "ReplicationController"
+"""The controller for which nothing is derived from policies in CEL."""
+_SIGNS = frozenset("*?|&!<>=- ")
+"""What makes a pattern of a text."""
+_AS_REFUSED = frozenset({None, DifferenceKind.ENFORCEMENT_LOST, DifferenceKind.ENFORCEMENT_GAINED})
+"""What differs at most where both sides refuse the same."""
+
+
+class Verdicts(NamedTuple):
+    """What both sides do in a case."""
+
+    old: CaseEffect
+    new: CaseEffect
+
+    @property
+    def difference(self) -> DifferenceKind | None:
+        """What differs most, None where nothing does."""
+        return difference(self.old, self.new)
+
+
+class CaseDifference(NamedTuple):
+    """A difference in a case, and its assessment."""
+
+    difference: DifferenceKind
+    accepted: bool
+    """Whether an API server would hand the object to policies as it is."""
+    limit: Limit | None
+    """Why it does not count."""
+    refusals: tuple[frozenset[str], ...]
+    """The failing statuses of either side, whatever its rules are called."""
+
+
+class PolicyPair:
+    """Two sides, and what knows the types of objects."""
+
+    def __init__(
+        self,
+        old: PolicyRunner,
+        new: PolicyRunner,
+        case_world: CaseWorld,
+        find: FindType,
+        conditions: frozenset[Limit] = frozenset(),
+        patterns: frozenset[str] = frozenset(),
+    ) -> None:
+        """Take `find`, which tells the types of objects, and `conditions`, which are known to hold.
+
+        These were named when one side was converted to the other: what differs where they do not
+        hold is no counterexample. `patterns` are the texts with operators that either side writes.
+        """
+        self.old = old
+        self.new = new
+        self.find = find
+        self._case_world = case_world
+        self._conditions = conditions
+        self._patterns = patterns
+
+    @property
+    def reached(self) -> int:
+        """How many different answers the parts of both gave so far."""
+        return self.old.reached + self.new.reached
+
+    @property
+    def opened(self) -> int:
+        """How many parts of both were evaluated so far."""
+        return self.old.opened + self.new.opened
+
+    def run(self, case: Case) -> Verdicts:
+        """Return what either does in a case."""
+        request = self._case_world.request(case)
+        return Verdicts(self.old.effect(request, case), self.new.effect(request, case))
+
+    def finding(self, case: Case, verdicts: Verdicts) -> CaseDifference | None:
+        """Return the difference in a case; None if both results are equal."""
+        found = verdicts.difference
+        if found is None:
+            return None
+        # Whether an API server would take all objects of a case, and the change of one.
+        there = [one for one in case.there if not is_image(one)]
+        old = [] if case.old is None else [case.old]
+        accepted = all(is_accepted(one, self.find) for one in (case.object, *old, *there))
+        accepted = accepted and not (old and any(problems_of(case.object, case.old)))
+        refusals = tuple(
+            frozenset(one.status for one in effect.said) - {"pass", "skip"} for effect in verdicts
+        )
+        limit = self._limit(case, verdicts, found)
+        if limit is None and not accepted:
+            limit = Limit.NOT_ACCEPTED
+        if limit is None and Limit.READ_TEXTS in self._conditions:
+            limit = Limit.READ_TEXTS if self._depends_on(case, has_wildcard) else None
+        if limit is None and self._patterns and self._depends_on(case, self._patterns.__contains__):
+            limit = Limit.PATTERN_TEXTS
+        if limit is None and case.unusual and type_of(case.object, self.find) is None:
+            limit = Limit.UNTYPED
+        if limit is None and self._agrees_on_defaults(case):
+            limit = Limit.DEFAULTS
+        return CaseDifference(found, accepted, limit, refusals)
+
+    def _limit(self, case: Case, verdicts: Verdicts, found: DifferenceKind) -> Limit | None:
+        if any(effect.unanswered for effect in verdicts):
+            return Limit.UNANSWERED
+        if found is DifferenceKind.ORDER:
+            return Limit.ORDER
+        if self._tolerates(case):
+            return Limit.EXISTING
+        is_silent = not verdicts.new.said
+        refused = {one.status for one in verdicts.old.said} - {"pass", "skip"}
+        # The new side is not about an operation for which the old one ends in nothing but errors.
+        is_other = case.operation is not Operation.CREATE and refused == {"error"} and is_silent
+        if Limit.OTHER_OPERATIONS in self._conditions and is_other:
+            return Limit.OTHER_OPERATIONS
+        is_deletion = case.operation is Operation.DELETE and is_silent
+        if Limit.DELETIONS in self._conditions and is_deletion:
+            return Limit.DELETIONS
+        if Limit.READ_AMOUNTS in self._conditions and _ends_in_errors(verdicts):
+            return Limit.READ_AMOUNTS
+        return Limit.REPLICATION_CONTROLLERS if self._derives_less(case, verdicts) else None
+
+    def _agrees_on_defaults(self, case: Case) -> bool:
+        """Return whether both do the same where an API server has filled in defaults.
+
+        Objects that were inputs count as they are.
+        """
+        if case.given:
+            return False
+        whole = self._completed(case.object)
+        old = None if case.old is None else self._completed(case.old)
+        there = tuple(one if is_image(one) else self._completed(one) for one in case.there)
+        if whole == case.object and old == case.old and there == case.there:
+            return False
+        return self.run(case._replace(object=whole, old=old, there=there)).difference is None
+
+    def _completed(self, obj: Json) -> Json:
+        """Return an object as an API server hands it on, with its defaults."""
+        kind = type_of(obj, self.find)
+        return with_template_metadata(with_spec(with_defaults(obj), kind))
+
+    def _tolerates(self, case: Case) -> bool:
+        """Return whether it is that one side lets old violations pass on an update."""
+        if case.operation is not Operation.UPDATE or not any(
+            rule.tolerates_violations
+            for side in (self.old, self.new)
+            for policy in side.policies.policies
+            for rule in policy.rules
+        ):
+            return False
+        created = (
+            case._replace(object=one, operation=Operation.CREATE, old=None)
+            for one in (case.object, case.old)
+        )
+        return all(effect.denied for one in created for effect in self.run(one))
+
+    def _depends_on(self, case: Case, meant: Callable[[str], bool]) -> bool:
+        """Return whether both do the same once plain texts stand for some."""
+        plain = case._replace(
+            object=_with_plain_texts(case.object, meant),
+            old=_with_plain_texts(case.old, meant),
+            there=tuple(_with_plain_texts(one, meant) for one in case.there),
+        )
+        return plain != case and self.run(plain).difference is None
+
+    def _derives_less(self, case: Case, verdicts: Verdicts) -> bool:
+        """Return whether it is that one side has nothing for a ReplicationController."""
+        if text_field(case.object, "kind") != UNDERIVED:
+            return False
+        pod = unwrapped(case.object)
+        silent = [effect for effect in verdicts if not effect.said]
+        return (
+            len(silent) == 1
+            and pod is not None
+            and self.run(case._replace(object=pod)).difference in _AS_REFUSED
+        )
+
+
+def _ends_in_errors(verdicts: Verdicts) -> bool:
+    """Return whether only the new side refuses, and with nothing but errors of reading texts."""
+    refused = [one for one in verdicts.new.said if one.status not in {"pass", "skip"}]
+    return not verdicts.old.denied and all(
+        one.status == "error" and ("conversion error" in one.message or "quantit" in one.message)
+        for one in refused
+    )
+
+
+def _with_plain_texts(value: Json, meant: Callable[[str], bool]) -> Json:
+    """Return a value with letters in place of all but letters and digits in some of its texts."""
+    if value.__class__ is dict:
+        return {name: _with_plain_texts(one, meant) for name, one in value.items()}
+    if value.__class__ is list:
+        return [_with_plain_texts(one, meant) for one in value]
+    if value.__class__ is not str or not meant(value):
+        return value
+    return "".join("x" if one in _SIGNS else one for one in value)

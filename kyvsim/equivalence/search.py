@@ -24,8 +24,7 @@ from kyvsim.equivalence.field_rules import (
 )
 from kyvsim.equivalence.lookups import LookupAnswers
 from kyvsim.equivalence.objects import CONTROLLERS, POD, KindName, smallest, wrapped
-from kyvsim.equivalence.pair import CaseDifference, PolicyPair, Verdicts
-from kyvsim.equivalence.policy_runner import CaseEffect
+from kyvsim.equivalence.policy_runner import CaseDifference, CaseEffect, PolicyPair, Verdicts
 from kyvsim.kubernetes.discovery import KindTable, split_api_version
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard

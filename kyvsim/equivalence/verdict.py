@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from kyvsim.equivalence.cases import STRANGER, Case, Space
 from kyvsim.equivalence.objects import unwrapped
-from kyvsim.equivalence.pair import UNDERIVED, PolicyPair
-from kyvsim.equivalence.policy_runner import CaseEffect, PolicyRunner
+from kyvsim.equivalence.policy_runner import UNDERIVED, CaseEffect, PolicyPair, PolicyRunner
 from kyvsim.equivalence.search import Disagreement, SearchResult
 from kyvsim.kubernetes.objects import Json, metadata, replaced, without
 from kyvsim.model.comparison import Account, Answer, Counterexample, Evidence, Limit, SideReached

@@ -3,8 +3,7 @@
 import pytest
 
 from kyvsim.equivalence.objects import missing_targets
-from kyvsim.equivalence.pair import difference
-from kyvsim.equivalence.policy_runner import effect_of
+from kyvsim.equivalence.policy_runner import difference, effect_of
 from kyvsim.kubernetes.discovery import NO_KINDS
 from kyvsim.model.comparison import DifferenceKind
 
