@@ -9,7 +9,7 @@ from kyvsim.equivalence.values import is_key, samples
 from kyvsim.kubernetes.discovery import is_builtin, is_namespaced, split_api_version
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.labels import format_problems, is_label, is_subdomain
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
 from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.validation import problems_of
 from kyvsim.model.policy import FieldPath, Segment
@@ -35,12 +35,7 @@ from kyvsim.simulator.api_server.defaults import as_typed
 
 _WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
     {
-        ("accessModes",): (
-            "ReadWriteOnce",
-            "ReadOnlyMany",
-            "ReadWriteMany",
-            "ReadWriteOncePod",
-        ),
+        ("accessModes",): ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"),
         ("concurrencyPolicy",): ("Allow", "Forbid", "Replace"),
         ("dnsPolicy",): ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
         ("effect",): ("NoSchedule", "PreferNoSchedule", "NoExecute"),
@@ -114,9 +109,9 @@ _LONGEST_PORT = 15
 _LABELS = frozenset({"labels", "matchLabels", "nodeSelector"})
 _MOMENT = ("Time", "Timestamp", "time", "startedAt", "finishedAt", "timeAdded")
 _HANDLERS = frozenset({"exec", "grpc", "httpGet", "sleep", "tcpSocket"})
-_SOURCES = frozenset({"configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef"}) | {
-    "secretKeyRef"
-}
+_SOURCES = frozenset(
+    {"configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"}
+)
 _ONE_OF: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "livenessProbe": _HANDLERS,
@@ -198,14 +193,6 @@ def needed(name: str, depth: int) -> Mapping[str, Json]:
     return _NEEDED_AT_TOP.get(name, {}) if depth == 1 else _NEEDED.get(name, {})
 
 
-def _needed_at(way: FieldPath, depth: int) -> Iterable[str]:
-    """Return the required fields of the value at a path."""
-    last = (names_of(way) or ("",))[-1]
-    if way[-2:-1] and way[-2] in _BACKENDS:
-        return _NEEDED_IN_BACKENDS.get(last, ())
-    return needed(last, depth)
-
-
 def rivals(name: str, key: str) -> frozenset[str]:
     """Return the parts of a field that cannot be there together with another one of it."""
     groups = (_ONE_OF.get(name, frozenset()), *_EXCLUSIVE.get(name, ()))
@@ -233,7 +220,13 @@ def is_possible(way: FieldPath, value: str | int) -> bool:
 
     Words of its field, images, quantities, labels, ports, numbers that are no less than 0.
     """
-    return _is_number(way, value) if isinstance(value, int) else _is_text(way, value)
+    if not isinstance(value, int):
+        return _is_text(way, value)
+    name = str(way[-1]) if way else ""
+    if name in _PORTS:
+        return 0 < value <= _HIGHEST_PORT
+    least = 1 if name in _AT_LEAST_ONE else 0
+    return name in _BELOW_ZERO or least <= value <= _HIGHEST.get(name, value)
 
 
 def _is_text(way: FieldPath, text: str) -> bool:
@@ -252,15 +245,12 @@ def _is_text(way: FieldPath, text: str) -> bool:
         return text.startswith("/")
     if way[-1:] in _PORT_WAYS:
         return text.isascii() and text.isalnum() and text.islower() and len(text) <= _LONGEST_PORT
-    return not _is_image(way) or _is_reference(text)
-
-
-def _is_number(way: FieldPath, number: int) -> bool:
-    name = str(way[-1]) if way else ""
-    if name in _PORTS:
-        return 0 < number <= _HIGHEST_PORT
-    least = 1 if name in _AT_LEAST_ONE else 0
-    return name in _BELOW_ZERO or least <= number <= _HIGHEST.get(name, number)
+    if _is_image(way):
+        try:
+            parse_image(text)
+        except ValueError:
+            return False
+    return True
 
 
 def _is_amount(way: FieldPath) -> bool:
@@ -289,14 +279,6 @@ def _is_image(way: FieldPath) -> bool:
     return way[-1:] == ("image",) and bool(way[-3:-2]) and way[-3] in _CONTAINERS
 
 
-def _is_reference(text: str) -> bool:
-    try:
-        parse_image(text)
-    except ValueError:
-        return False
-    return True
-
-
 def usual(way: FieldPath) -> tuple[str, ...]:
     """Return a few texts that an API server takes at a way; () where nothing is known."""
     if _is_amount(way):
@@ -316,13 +298,15 @@ def problems(obj: Json) -> Iterator[FieldPath]:
 
 
 def _problems(value: Json, way: FieldPath) -> Iterator[FieldPath]:
-    if way[-1:] in _SHARES and value.__class__ in {dict, list}:
+    if way[-1:] in _SHARES and value.__class__ in {dict, list, bool}:
         yield way
     elif value.__class__ is dict:
         names = names_of(way)
         last, depth = (names or ("",))[-1], len(names)
         if not (last in _ONE_OF and depth > 1):
-            lacks = (name for name in _needed_at(way, depth) if value.get(name) in _NOTHING)
+            in_backend = way[-2:-1] and way[-2] in _BACKENDS
+            fields = _NEEDED_IN_BACKENDS.get(last, ()) if in_backend else needed(last, depth)
+            lacks = (name for name in fields if value.get(name) in _NOTHING)
             yield from ((*way, name) for name in lacks)
         elif len(_ONE_OF[last] & value.keys()) != 1:
             yield way
@@ -334,15 +318,8 @@ def _problems(value: Json, way: FieldPath) -> Iterator[FieldPath]:
     elif value.__class__ is list:
         for one in value:
             yield from _problems(one, (*way, Segment.ELEMENT))
-    elif not _fits(value, way):
+    elif value.__class__ is str and not _is_text(way, value):
         yield way
-
-
-def _fits(value: Json, way: FieldPath) -> bool:
-    """Return whether a string or a boolean is allowed at a path."""
-    if value.__class__ is bool:
-        return way[-1:] not in _SHARES
-    return value.__class__ is not str or _is_text(way, value)
 
 
 _NOTHING: tuple[Json, ...] = (None, "", [])
@@ -534,11 +511,13 @@ def is_accepted(obj: Json, find: FindType) -> bool:
     if kind is not None and (misfits(kind, obj) or not _is_named(kind, obj)):
         return False
     key = object_key(obj)
-    if misfits(_metadata(), metadata(obj)) or not _lies_well(key):
+    group = split_api_version(key.api_version)[0]
+    # An object is in no namespace where its kind is for the whole cluster.
+    is_placed = is_namespaced(group, key.kind) and is_label(key.namespace)
+    if misfits(_metadata(), metadata(obj)) or (key.namespace and not is_placed):
         return False
     if not key.name or as_typed(obj) != obj or _has_null(obj):
         return False
-    group = split_api_version(key.api_version)[0]
     if kind is not None and is_builtin(group, key.kind) and not _has_values(kind, obj, ()):
         return False
     return (
@@ -582,14 +561,6 @@ def _metadata() -> Type:
     if found is None:
         raise LookupError("the types of Kubernetes have no metadata")
     return found
-
-
-def _lies_well(key: ObjectKey) -> bool:
-    """Return whether an object is in no namespace where its kind is for the whole cluster."""
-    if not key.namespace:
-        return True
-    group = split_api_version(key.api_version)[0]
-    return is_namespaced(group, key.kind) and is_label(key.namespace)
 
 
 def _is_named(kind: Type, value: Json) -> bool:

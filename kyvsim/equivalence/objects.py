@@ -17,7 +17,7 @@ from kyvsim.kubernetes.discovery import (
 )
 from kyvsim.kubernetes.objects import Json, metadata, object_key, replaced, text_field
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.model.policy import MutationTarget, Policy
+from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
 
 # Objects to begin with: the smallest of each kind, and Pods inside of their controllers.
@@ -194,29 +194,23 @@ def missing_targets(
 ) -> Iterator[Json]:
     """Yield an object for each target of rules for which none is given: the smallest there is."""
     there = {object_key(one) for one in given}
-    for target in dict.fromkeys(
-        one for policy in policies for rule in policy.rules for one in rule.facts.targets
-    ):
-        for obj in _meant(target, kinds):
-            key = object_key(obj)
-            is_open = _is_open(target.name)
+    targets = (one for policy in policies for rule in policy.rules for one in rule.facts.targets)
+    for target in dict.fromkeys(targets):
+        group, version = split_api_version(target.api_version)
+        is_open = _is_open(target.name)
+        for kind in kinds_meant(f"{group}/{version}/{target.kind}", kinds):
+            obj = smallest(kind, kinds)
+            meta = {**metadata(obj), "name": NAME if is_open else target.name}
+            if "namespace" in meta and not _is_open(target.namespace):
+                meta["namespace"] = target.namespace
+            made = {**obj, "metadata": meta}
+            key = object_key(made)
             if not any(
                 one.kind == key.kind and (is_open or matches(target.name, one.name))
                 for one in there
             ):
                 there.add(key)
-                yield obj
-
-
-def _meant(target: MutationTarget, kinds: KindTable) -> Iterator[Json]:
-    group, version = split_api_version(target.api_version)
-    for kind in kinds_meant(f"{group}/{version}/{target.kind}", kinds):
-        obj = smallest(kind, kinds)
-        meta = {**metadata(obj), "name": NAME if _is_open(target.name) else target.name}
-        if "namespace" in meta:
-            open_place = _is_open(target.namespace)
-            meta["namespace"] = NAMESPACE if open_place else target.namespace
-        yield {**obj, "metadata": meta}
+                yield made
 
 
 def _is_open(text: str) -> bool:

@@ -113,12 +113,6 @@ class _Rank(NamedTuple):
     """Its index among the kept cases."""
 
 
-def _wholeness(value: Json) -> tuple[bool, int]:
-    """Put texts with wildcards first, the long ones before others: they give whole values."""
-    text = value if isinstance(value, str) else ""
-    return not has_wildcard(text), -len(text)
-
-
 class Search:
     """One search."""
 
@@ -160,7 +154,7 @@ class Search:
         """Return what comes of trying the given objects and those that can be made."""
         with suppress(_SpentError):
             with suppress(_EnoughError):
-                self._go(given)
+                self._search(given)
             self._ended = True
         return SearchResult(
             cases=tuple(self._kept),
@@ -177,11 +171,17 @@ class Search:
             stalled=self._stalled,
         )
 
-    def _go(self, given: Sequence[Json]) -> None:
+    def _search(self, given: Sequence[Json]) -> None:
         for case in self._openings(given):
             self._try(case._replace(user=self._space.user))
         first = self._kept[:]
-        for case, priority in self._growing():
+        # Also creations, and requests that open something, that are kept meanwhile: first the one
+        # that reached most, which met what others lack.
+        while self._waiting:
+            rank = heappop(self._waiting)
+            priority, case = rank.priority, self._kept[rank.place]
+            if priority is _Priority.MATTERING:
+                heappush(self._waiting, rank._replace(priority=_Priority.REST))
             if priority is _Priority.REST:
                 self._round_off()
             self._grow(case, priority, in_pairs=case in first)
@@ -199,7 +199,10 @@ class Search:
         if priority is _Priority.MATTERING:
             chosen = [one for one in chosen if one in self._mattering]
         self._change(case, chosen)
-        self._change_answers(case, priority)
+        for edit, changed in self._answers.changed(case):
+            is_due = priority is not _Priority.MATTERING or edit is None or edit in self._mattering
+            if is_due and self._try(changed) and edit is not None:
+                self._mattering.add(edit)
         if priority is _Priority.OPENING:
             self._change_updates(case, in_pairs=in_pairs)
 
@@ -232,22 +235,13 @@ class Search:
         for way in sorted(fields, key=len):  # lists before what is in their elements
             if Segment.ELEMENT not in way or not leads_somewhere(root, way):
                 continue
-            plain, _ = edits(root, way, sorted(self._space.places[way], key=_wholeness))
+            # Texts with wildcards first, the long ones before others: they give whole values.
+            texts = ((one if isinstance(one, str) else "", one) for one in self._space.places[way])
+            ordered = sorted(texts, key=lambda both: (not has_wildcard(both[0]), -len(both[0])))
+            plain, _ = edits(root, way, [one for _, one in ordered])
             changed = plain[0](obj) if plain else obj
             obj = changed if changed.__class__ is dict else obj
         return obj
-
-    def _growing(self) -> Iterator[tuple[Case, _Priority]]:
-        """Yield the creations that are kept, and other requests that open something.
-
-        Those too that are kept meanwhile.
-        Of those whose turn it is the first is the one that reached most: it met what others lack.
-        """
-        while self._waiting:
-            rank = heappop(self._waiting)
-            if rank.priority is _Priority.MATTERING:
-                heappush(self._waiting, rank._replace(priority=_Priority.REST))
-            yield self._kept[rank.place], rank.priority
 
     def _change(self, case: Case, changes: Iterable[Edit]) -> None:
         for edit in changes:
@@ -301,31 +295,28 @@ class Search:
             if of not in CONTROLLERS:
                 continue
             pods = [one for one in self._kept if _is_new_pod(one)]
-            for case in (*pods, *self._changed_pods(pods)):
+            changed = (
+                case._replace(object=made)
+                for case in pods
+                for made in (edit(case.object) for edit in self._edits(case.object)[0])
+                if made is not case.object and made.__class__ is dict and "spec" in made
+            )
+            for case in (*pods, *changed):
                 if self._kind_effects[name].differs:
                     break
                 self._try(case._replace(object=wrapped(case.object, kind), given=False))
-
-    def _changed_pods(self, pods: Iterable[Case]) -> Iterator[Case]:
-        for case in pods:
-            for edit in self._edits(case.object)[0]:
-                changed = edit(case.object)
-                if changed is not case.object and changed.__class__ is dict and "spec" in changed:
-                    yield case._replace(object=changed)
 
     def _one_sided(self) -> list[KindName]:
         """Return the kinds on which one side acts, while the other has no result.
 
         Without those for which a difference that counts is known.
         """
-        return [one for one in self._space.kinds if self._kind_effects[one.kind].is_one_sided]
-
-    def _change_answers(self, case: Case, priority: _Priority) -> None:
-        """Try a case with other answers to its lookups."""
-        for edit, changed in self._answers.changed(case):
-            is_due = priority is not _Priority.MATTERING or edit is None or edit in self._mattering
-            if is_due and self._try(changed) and edit is not None:
-                self._mattering.add(edit)
+        effects = ((one, self._kind_effects[one.kind]) for one in self._space.kinds)
+        return [
+            kind
+            for kind, one in effects
+            if one.acts and not one.differs and one.spoke.count(True) == 1
+        ]
 
     def _edits(self, obj: Json) -> tuple[list[Edit], list[Edit]]:
         """Return the changes for objects of a kind, and those that do not fit its type."""
@@ -429,19 +420,23 @@ class Search:
 
     def _count(self, case: Case, verdicts: Verdicts) -> None:
         self._denied += verdicts.old.denied
+        effects = self._kind_effects[object_key(case.object).kind]
         for number, effect in enumerate(verdicts):
+            effects.spoke[number] |= bool(effect.said)
+            effects.acts |= effect.acts
             self._acted[number] += effect.acts
             self._answered[number] |= effect.answered
             is_first = not self._let_pass[number]
             is_first &= case.operation is Operation.CREATE or bool(case.part)
             if is_first and not effect.denied:
                 self._let_pass[number] = is_accepted(case.object, self._pair.find)
-        effects = self._kind_effects[object_key(case.object).kind]
-        effects.add(verdicts)
         finding = self._pair.finding(case, verdicts) if self._budget.compares else None
         if finding is not None:
             effects.differs |= finding.limit is None
-            rules = tuple(_refusals(effect) for effect in verdicts)
+            rules = tuple(
+                tuple(one for one in _statuses(effect) if one[2] not in {"pass", "skip"})
+                for effect in verdicts
+            )
             sort = (finding, rules, case.operation)
             self._found.setdefault(sort, Disagreement(case, finding))
             if self._budget.first_only and finding.limit is None:
@@ -452,21 +447,10 @@ class _KindEffects:
     """What both sides did with objects of one kind."""
 
     def __init__(self) -> None:
-        self._spoke = [False, False]
-        self._acted = [False, False]
+        self.spoke = [False, False]
+        self.acts = False
         self.differs = False
         """Whether there is a difference that counts."""
-
-    def add(self, verdicts: Verdicts) -> None:
-        """Take what both do in a case."""
-        for number, effect in enumerate(verdicts):
-            self._spoke[number] |= bool(effect.said)
-            self._acted[number] |= effect.acts
-
-    @property
-    def is_one_sided(self) -> bool:
-        """Whether one side acted, the other never had a result, and no difference shows it."""
-        return not self.differs and self._spoke.count(True) == 1 and any(self._acted)
 
 
 def _is_new_pod(case: Case) -> bool:
@@ -486,7 +470,3 @@ class _EnoughError(Exception):
 def _statuses(effect: CaseEffect) -> tuple[tuple[str, str, str], ...]:
     """Return the distinct results of rules: image rules have one for each image."""
     return tuple(sorted({(one.policy, one.rule, one.status) for one in effect.said}))
-
-
-def _refusals(effect: CaseEffect) -> tuple[tuple[str, str, str], ...]:
-    return tuple(one for one in _statuses(effect) if one[2] not in {"pass", "skip"})

@@ -123,7 +123,11 @@ def _near_text(text: str) -> list[Json]:
         near: list[Json] = [operand, *_steps(operand)]
         # Fields of numbers are held against texts, too.
         near += [int(one) for one in near if one.isdecimal()]
-        near += _in_bytes(operand) if number[2] else ()
+        size = parse_quantity(operand) if number[2] else None
+        if size is not None and size.scale >= 0:
+            # A size as a number, and the next one: of images nobody writes them otherwise.
+            whole = size.mantissa * 10**size.scale
+            near += [whole, whole + 1]
         near += _in_another_unit(operand) if number[2] else ()
         return near[::-1] if operator in {">", "<", "!", "!="} else near
     duration = parse_duration(operand)
@@ -133,14 +137,6 @@ def _near_text(text: str) -> list[Json]:
     if _EXPRESSION.search(operand):
         return [*map(_matching, operand.split("|")), OTHER, operand]
     return [OTHER, operand] if operator else [operand, f"{operand}x"]
-
-
-def _in_bytes(amount: str) -> Iterator[int]:
-    """Yield a size as a number, and the next one: sizes of images are always written so."""
-    found = parse_quantity(amount)
-    if found is not None and found.scale >= 0:
-        yield found.mantissa * 10**found.scale
-        yield found.mantissa * 10**found.scale + 1
 
 
 def _in_another_unit(amount: str) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 from kyvsim.equivalence.cases import STRANGER, Case, Space
@@ -81,7 +81,6 @@ def _smaller(case: Case) -> Iterator[Case]:
 
 
 def _with_smaller_answers(case: Case) -> Iterator[Case]:
-    """Yield cases with less to look up."""
     for place, one in enumerate(case.there):
         before, after = case.there[:place], case.there[place + 1 :]
         yield case._replace(there=(*before, *after))
@@ -96,21 +95,13 @@ def _smaller_objects(obj: Json) -> Iterator[Json]:
 
 def _smaller_parts(obj: Json, there: frozenset[Path], unchanged: frozenset[Path]) -> Iterator[Json]:
     """Yield objects with less in them: some parts have to be there, some to stay as they are."""
-    return chain(_parts_left_out(obj, there), _parts_simplified(obj, unchanged))
-
-
-def _parts_left_out(obj: Json, kept: frozenset[Path]) -> Iterator[Json]:
-    found = [(path, size) for path, size, _ in _nodes(obj, ()) if path and path not in kept]
+    found = [(path, size) for path, size, _ in _nodes(obj, ()) if path and path not in there]
     for path, _ in sorted(found, key=lambda one: -one[1]):
         yield without(obj, path)
-
-
-def _parts_simplified(obj: Json, kept: frozenset[Path]) -> Iterator[Json]:
     for path, _, value in _nodes(obj, ()):
-        if path in kept or value.__class__ in {dict, list}:
-            continue
-        for simple in _simpler(value):
-            yield replaced(obj, path, simple)
+        if path not in unchanged and value.__class__ not in {dict, list}:
+            for simple in _simpler(value):
+                yield replaced(obj, path, simple)
 
 
 def _simpler(value: Json) -> Iterator[Json]:
@@ -147,7 +138,7 @@ _MOST_TRIED = 12
 """How many differences are made small to find those that are decided in different ways."""
 _PROBES, _PROBES_ASIDE = 1500, 200
 """How many evaluations may be spent on making a case small; fewer if it does not count."""
-_DECISIVE = frozenset({PointKind.RULE, PointKind.CONDITION, PointKind.ALTERNATIVE})
+_CUT_SHORT = ("some variations of the cases, because the limit on time or cases was reached",)
 _NO_EFFECT = frozenset({"failed", "applied"})
 """The outcomes without which a rule was not seen at work."""
 
@@ -165,17 +156,28 @@ class VerdictContext(NamedTuple):
 
 def evidence_of(tried: SearchResult, space: Space, context: VerdictContext) -> Evidence:
     """Return what a search came to."""
-    shown = _shown(_counted(tried), context)
+    # Of counterexamples that are decided alike one is shown.
+    shown: dict[tuple[object, ...], Counterexample] = {}
+    for one in _counted(tried)[:_MOST_TRIED]:
+        example = _counterexample(one, context)
+        places = (example.old.place, example.new.place, one.finding)
+        shown.setdefault((example.difference, example.operation, *places), example)
+        if len(shown) == _MOST_SHOWN:
+            break
+    firsts = {one.finding.limit: one for one in reversed(tried.disagreements)}
     answer, reasons = answer_of(tried, space, context.pair)
     return Evidence(
         answer=answer,
         cases=tried.total,
         given=tried.given,
         denied=tried.denied,
-        counterexamples=shown,
-        limited=tuple(_limited(tried.disagreements, context)),
+        counterexamples=tuple(shown.values()),
+        limited=tuple(_counterexample(firsts[one], context) for one in Limit if one in firsts),
         reasons=reasons,
-        untried=tuple(_untried(tried, space)),
+        untried=(
+            *(_CUT_SHORT if tried.finished and not tried.ended else ()),
+            *(f"requests to the subresource `{one}`" for one in space.subresources),
+        ),
         old=_reached(context.pair.old, tried.acted[0]),
         new=_reached(context.pair.new, tried.acted[1]),
     )
@@ -185,7 +187,12 @@ def answer_of(
     tried: SearchResult, space: Space, pair: PolicyPair
 ) -> tuple[Answer, tuple[str, ...]]:
     """Return what a search came to, and why its cases are not enough where they are not."""
-    reasons = tuple(_reasons(tried, space, pair))
+    reasons = tuple(_not_seen(tried, pair))
+    in_vain = any(one.finding.limit is Limit.UNANSWERED for one in tried.disagreements)
+    # A look-up that is never answered is mostly why rules were not seen at work.
+    if space.lookups and (in_vain or reasons) and not all(tried.answered):
+        lookups = ", ".join(space.lookups)
+        reasons += (f"the policies look up data that was not given ({lookups})",)
     if _counted(tried):
         return Answer.COUNTEREXAMPLE, reasons
     return Answer.NOT_COVERED if reasons else Answer.EQUAL, reasons
@@ -202,29 +209,6 @@ def _counted(tried: SearchResult) -> list[Disagreement]:
     return sorted(
         found, key=lambda one: (one.case.operation is not Operation.CREATE, not one.case.given)
     )
-
-
-def _shown(found: list[Disagreement], context: VerdictContext) -> tuple[Counterexample, ...]:
-    """Return counterexamples made small; of those that are decided alike one is shown."""
-    small: dict[tuple[object, ...], Counterexample] = {}
-    for one in found[:_MOST_TRIED]:
-        example = _counterexample(one, context)
-        sort = (
-            *(example.difference, example.operation),
-            *(example.old.place, example.new.place, one.finding),
-        )
-        small.setdefault(sort, example)
-        if len(small) == _MOST_SHOWN:
-            break
-    return tuple(small.values())
-
-
-def _limited(found: tuple[Disagreement, ...], context: VerdictContext) -> Iterator[Counterexample]:
-    """Yield the first difference of each reason for not counting it."""
-    for limit in Limit:
-        first = next((one for one in found if one.finding.limit is limit), None)
-        if first is not None:
-            yield _counterexample(first, context)
 
 
 def _small(one: Disagreement, context: VerdictContext) -> Case:
@@ -261,23 +245,20 @@ def _counterexample(one: Disagreement, context: VerdictContext) -> Counterexampl
 
 def _account(effect: CaseEffect, case: Case, why: DecisionText) -> Account:
     text, place = why(case)
+    changed = effect.object if effect.changed else None
+    if changed is not None and "namespace" not in metadata(case.object):
+        # Without the namespace that it was only read with.
+        meta = {name: value for name, value in metadata(changed).items() if name != "namespace"}
+        changed = {**changed, "metadata": meta}
     return Account(
         said=effect.said,
-        object=_as_given(effect.object, case) if effect.changed else None,
+        object=changed,
         generated=effect.generated,
         deleted=effect.deleted,
         later=effect.later,
         decided=text,
         place=place,
     )
-
-
-def _as_given(obj: Json, case: Case) -> Json:
-    """Return a changed object without the namespace that it was only read with."""
-    if obj is None or "namespace" in metadata(case.object):
-        return obj
-    kept = {name: value for name, value in metadata(obj).items() if name != "namespace"}
-    return {**obj, "metadata": kept}
 
 
 def _user(user: UserInfo) -> Json:
@@ -290,17 +271,6 @@ def _user(user: UserInfo) -> Json:
         "clusterRoles": list(user.cluster_roles),
     }
     return {name: value for name, value in fields.items() if value}
-
-
-def _reasons(tried: SearchResult, space: Space, pair: PolicyPair) -> Iterator[str]:
-    """Yield why two sets that never disagreed cannot be called equal."""
-    unseen = tuple(_not_seen(tried, pair))
-    yield from unseen
-    in_vain = any(one.finding.limit is Limit.UNANSWERED for one in tried.disagreements)
-    # A look-up that is never answered is mostly why rules were not seen at work.
-    if space.lookups and (in_vain or unseen) and not all(tried.answered):
-        lookups = ", ".join(space.lookups)
-        yield f"the policies look up data that was not given ({lookups})"
 
 
 def _not_seen(tried: SearchResult, pair: PolicyPair) -> Iterator[str]:
@@ -333,13 +303,6 @@ def _unseen(point: Point) -> str:
     if is_validation and any(one.name == "false" and not one.times for one in point.outcomes):
         return f"a validation of {point.policy} was never false, {point.location}"
     return ""
-
-
-def _untried(tried: SearchResult, space: Space) -> Iterator[str]:
-    if tried.finished and not tried.ended:
-        yield "some variations of the cases, because the limit on time or cases was reached"
-    for one in space.subresources:
-        yield f"requests to the subresource `{one}`"
 
 
 def _reached(side: PolicyRunner, acted: int) -> SideReached:
