@@ -253,25 +253,12 @@ class PolicyRunner:
         *,
         has_lookups: bool = False,
     ) -> None:
-        """Set the tracer and the coverage sink, if the policies were compiled with tracing.
-
-        `has_lookups` says whether they look up anything at all.
-        """
+        """Take the tracers that the policies were compiled with, and whether they look up data."""
         self._has_lookups = has_lookups
         self.policies = policies
         self._case_world = case_world
-        self._marks = marks or StepCounter()
+        self.marks = marks or StepCounter()
         self._tally = tally or PointCounter()
-
-    @property
-    def reached(self) -> int:
-        """How many different answers the parts of the policies gave so far."""
-        return self._marks.count
-
-    @property
-    def opened(self) -> int:
-        """Return how many parts of the policies gave any answer so far."""
-        return self._marks.parts
 
     def points(self) -> tuple[Point, ...]:
         """Return the coverage counted so far."""
@@ -283,14 +270,14 @@ class PolicyRunner:
 
     def effect(self, request: AdmissionRequest, case: Case) -> CaseEffect:
         """Return what the policies do with the request of a case."""
-        lookups, failed = self._case_world.lookups, self._marks.failed_entries
+        lookups, failed = self._case_world.lookups, self.marks.failed_entries
         lookups.forget()
         name, labels = request.namespace, dict(case.namespace_labels)
         namespace = {"metadata": {"name": name, "labels": labels}} if name else None
         found = effect_of(self.respond(request, case), namespace)
         if not self._has_lookups:
             return found._replace(answered=True)
-        vain = bool(lookups.missed) or self._marks.failed_entries > failed
+        vain = bool(lookups.missed) or self.marks.failed_entries > failed
         return found._replace(
             unanswered=vain,
             answered=lookups.found > 0 and not vain,
@@ -470,13 +457,13 @@ class PolicyPair:
 
     @property
     def reached(self) -> int:
-        """How many different answers the parts of both gave so far."""
-        return self.old.reached + self.new.reached
+        """How many different answers the parts of both policy sets gave so far."""
+        return self.old.marks.count + self.new.marks.count
 
     @property
     def opened(self) -> int:
         """How many parts of both were evaluated so far."""
-        return self.old.opened + self.new.opened
+        return self.old.marks.parts + self.new.marks.parts
 
     def run(self, case: Case) -> Verdicts:
         """Return what either does in a case."""

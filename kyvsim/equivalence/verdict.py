@@ -11,7 +11,7 @@ from kyvsim.equivalence.policy_runner import UNDERIVED, CaseEffect, PolicyPair, 
 from kyvsim.equivalence.search import Disagreement, SearchResult
 from kyvsim.kubernetes.objects import Json, metadata, replaced, without
 from kyvsim.model.comparison import Account, Answer, Counterexample, Evidence, Limit, SideReached
-from kyvsim.model.request import Operation, UserInfo
+from kyvsim.model.request import Operation
 from kyvsim.model.source import Location, Path
 from kyvsim.model.tracing import Point, PointKind, Ratio
 
@@ -228,12 +228,20 @@ def _small(one: Disagreement, context: VerdictContext) -> Case:
 def _counterexample(one: Disagreement, context: VerdictContext) -> Counterexample:
     case = _small(one, context)
     verdicts = context.pair.run(case)
+    user = {
+        "username": case.user.username,
+        "groups": list(case.user.groups),
+        "roles": list(case.user.roles),
+        "clusterRoles": list(case.user.cluster_roles),
+    }
     return Counterexample(
         difference=one.finding.difference,
         object=case.object,
         operation=case.operation.value,
         old_object=case.old,
-        user=_user(case.user),
+        user=None
+        if case.user == STRANGER
+        else {one: value for one, value in user.items() if value},
         namespace_labels=dict(case.namespace_labels) or None,
         there=case.there,
         old=_account(verdicts.old, case, context.why_old),
@@ -259,18 +267,6 @@ def _account(effect: CaseEffect, case: Case, why: DecisionText) -> Account:
         decided=text,
         place=place,
     )
-
-
-def _user(user: UserInfo) -> Json:
-    if user == STRANGER:
-        return None
-    fields = {
-        "username": user.username,
-        "groups": list(user.groups),
-        "roles": list(user.roles),
-        "clusterRoles": list(user.cluster_roles),
-    }
-    return {name: value for name, value in fields.items() if value}
 
 
 def _not_seen(tried: SearchResult, pair: PolicyPair) -> Iterator[str]:

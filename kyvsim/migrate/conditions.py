@@ -435,51 +435,43 @@ class FallibleTest(NamedTuple):
     """Whether it may end in an error, with which the block ends."""
 
 
-class _ConditionOptions(NamedTuple):
-    """How the conditions of a block are read."""
-
-    scope: Scope
-    lenient: bool
-    """Whether conditions do not hold where something is missing, rather than end in an error."""
-    denies: bool
-    """Whether an error counts like a condition that holds: both deny."""
-
-
 def conditions_test(
     block: Json, scope: Scope, *, lenient: bool = False, denies: bool = False
 ) -> Test:
     """Return the test that a block's conditions hold.
 
     A missing key is an error; where that is `lenient`, the conditions do not hold then. `denies`
-    says that an error counts as if they held. Raises NotConvertible with the path from the block.
+    says that an error counts as if they held.
     """
-    return _block_test(block, _ConditionOptions(scope, lenient, denies)).test
+    return fallible_conditions(block, scope, lenient=lenient, denies=denies).test
 
 
-def fallible_conditions(block: Json, scope: Scope) -> FallibleTest:
+def fallible_conditions(
+    block: Json, scope: Scope, *, lenient: bool = False, denies: bool = False
+) -> FallibleTest:
     """Return the same as `conditions_test`, with whether it may end in an error."""
-    return _block_test(block, _ConditionOptions(scope, lenient=False, denies=False))
 
-
-def _block_test(block: Json, options: _ConditionOptions) -> FallibleTest:
-    if isinstance(block, list):
-        parts = [
-            _condition(one, options, n) if "key" in one else within((n,), _of_block, one, options)
-            for n, one in enumerate(block)
-        ]
+    def of_block(part: Json) -> FallibleTest:
+        parts = []
+        if part.get("any"):
+            found = [
+                within(("any", n), _condition, c, scope, lenient) for n, c in enumerate(part["any"])
+            ]
+            # What denies holds with an error, too: nothing has to wait.
+            parts.append(_in_turn(found, some, waits=not denies))
+        if part.get("all"):
+            found = [
+                within(("all", n), _condition, c, scope, lenient) for n, c in enumerate(part["all"])
+            ]
+            parts.append(_in_turn(found))
         return _in_turn(parts)
-    return _of_block(block or {}, options)
 
-
-def _of_block(block: Json, options: _ConditionOptions) -> FallibleTest:
+    if not isinstance(block, list):
+        return of_block(block or {})
     parts = []
-    if block.get("any"):
-        found = [_condition(c, options, "any", n) for n, c in enumerate(block["any"])]
-        # What denies holds with an error, too: nothing has to wait.
-        parts.append(_in_turn(found, some, waits=not options.denies))
-    if block.get("all"):
-        found = [_condition(c, options, "all", n) for n, c in enumerate(block["all"])]
-        parts.append(_in_turn(found))
+    for index, one in enumerate(block):
+        with located(index):
+            parts.append(_condition(one, scope, lenient) if "key" in one else of_block(one))
     return _in_turn(parts)
 
 
@@ -507,38 +499,40 @@ def _in_turn(
     return FallibleTest(found, any(one.fails for one in parts))
 
 
-def _condition(one: Json, options: _ConditionOptions, *steps: str | int) -> FallibleTest:
-    scope = options.scope
-    with located(*steps):
-        key = value_of(one.get("key"), scope)
-        value = value_of(one.get("value"), scope)
-        name = one.get("operator") or ""
-        operator = OPERATORS.get(name)
-        if operator is None:
-            what = f"the operator `{name}`" if name else "a condition without an operator"
-            raise no_twin(what, "use one of Kyverno's operators")
-        if options.lenient:
-            needs = (*key.needed(), *value.needed())
-            return FallibleTest(every([*needs, operator(key.given(), value.given())]), fails=False)
-        sides = [side for side in (key, value) if not _may_be_empty(side)]
-        fails = any(side.needed() and not side.nullable for side in sides)
-        nullable = [side.is_there() for side in sides if side.nullable]
-        if not key.constant and not value.constant:
-            _note_read(name, key, value, scope.context)
-        is_exact = _takes_wildcards(value) and not key.noun
-        if name in _MEMBERSHIP and not is_exact and (_may_be_wild(key) or _may_be_wild(value)):
-            scope.context.note(READ_TEXTS)
-        held = operator(_insisted(key), _insisted(value))
-        return FallibleTest(every([*nullable, *_present(name, key, value), held]), fails)
+def _condition(one: Json, scope: Scope, lenient: bool) -> FallibleTest:
+    key = value_of(one.get("key"), scope)
+    value = value_of(one.get("value"), scope)
+    name = one.get("operator") or ""
+    operator = OPERATORS.get(name)
+    if operator is None:
+        what = f"the operator `{name}`" if name else "a condition without an operator"
+        raise no_twin(what, "use one of Kyverno's operators")
+    if lenient:
+        needs = (*key.needed(), *value.needed())
+        return FallibleTest(every([*needs, operator(key.given(), value.given())]), fails=False)
+    sides = [side for side in (key, value) if not _may_be_empty(side)]
+    fails = any(side.needed() and not side.nullable for side in sides)
+    _note_read(name, key, value, scope.context)
+    # What has to exist for the operator to hold: a value made of nothing is null.
+    present = [side.is_there() for side in sides if side.nullable]
+    if key.soft and name in _OF_ALL:
+        present += key.needs
+    present += value.needs if value.soft else ()
+    held = operator(_insisted(key), _insisted(value))
+    return FallibleTest(every([*present, held]), fails)
 
 
 def _note_read(operator: str, key: Expr, value: Expr, context: ConversionContext) -> None:
-    """Write down what has to hold of two sides that are both read at run time."""
-    if operator in _ORDERING and not (is_number(key.types) and is_number(value.types)):
+    """Write down what has to hold of sides that are read at run time."""
+    are_read = not key.constant and not value.constant
+    if are_read and operator in _ORDERING and not (is_number(key.types) and is_number(value.types)):
         context.note(_AMOUNTS)
-    elif operator in _ORDERING or _takes_wildcards(value):
-        return
-    elif value.is_looked_up and is_list(value.types):
+    takes_wildcards = _takes_wildcards(value)
+    is_list_read = are_read and value.is_looked_up and is_list(value.types)
+    if is_list_read and operator not in _ORDERING and not takes_wildcards:
+        context.note(READ_TEXTS)
+    is_exact = takes_wildcards and not key.noun
+    if operator in _MEMBERSHIP and not is_exact and (_may_be_wild(key) or _may_be_wild(value)):
         context.note(READ_TEXTS)
 
 
@@ -550,12 +544,6 @@ def _may_be_empty(value: Expr) -> bool:
 def _insisted(value: Expr) -> Expr:
     """Return a value that ends in an error where it is missing, as it does in a rule."""
     return value if _may_be_empty(value) else value.given()
-
-
-def _present(operator: str, key: Expr, value: Expr) -> tuple[Test, ...]:
-    """Return what has to exist for an operator to hold: a value made of nothing is null."""
-    found = value.needs if value.soft else ()
-    return (*key.needs, *found) if key.soft and operator in _OF_ALL else found
 
 
 def value_of(data: Json, scope: Scope) -> Expr:

@@ -107,10 +107,12 @@ _Found = TypeVar("_Found")
 
 
 class NotConvertible(Exception):  # noqa: N818 — not an error of kyvsim
-    """Something has no equivalent in CEL: what it is, advice, and its path."""
+    """Something has no equivalent in CEL: what it is, advice, and its path.
+
+    Converters raise it with the path from the part that they are given.
+    """
 
     def __init__(self, what: str, advice: str, path: Path = ()) -> None:
-        """Take what cannot be converted, what to do, and the path to it."""
         super().__init__(what)
         self.what = what
         self.advice = advice

@@ -190,10 +190,7 @@ _SOURCES: Final[Mapping[str, Callable[[Json, Scope], Expr]]] = MappingProxyType(
 
 
 def with_entries(entries: Json, scope: Scope, *, inline: bool = False) -> Scope:
-    """Return a scope that knows context entries; they become variables unless `inline`.
-
-    Raises NotConvertible with the path from the list of entries.
-    """
+    """Return a scope that knows context entries; they become variables unless `inline`."""
     for index, entry in enumerate(entries or ()):
         name = entry.get("name")
         source = next((one for one in _SOURCES if entry.get(one) is not None), None)

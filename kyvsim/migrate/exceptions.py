@@ -121,26 +121,21 @@ def _references(
     entry: ExceptedRules, conversion: Conversion, computed: ComputedRules
 ) -> list[tuple[Json, tuple[str, ...]]]:
     """Return the policies that an exception is for, each with its kinds, () for all."""
-    levels = {
-        place: _named(entry.rules, names_of_levels(place, computed))
-        for place in range(len(conversion.rules))
-    }
-    named = [place for place, some in levels.items() if some]
-    if not named:
-        raise NotConvertible(
-            f"`{entry.policy}` has no such rule", "name existing rules", ("ruleNames",)
-        )
-    for place in named:
-        if conversion.rules[place].outcome is ConversionOutcome.REFUSED:
-            raise NotConvertible(
-                f"the rule `{conversion.rules[place].rule}` is not converted",
-                "convert the rule first",
-                ("ruleNames",),
-            )
+    levels: dict[int, tuple[str, ...]] = {}
+    for place, outcome in enumerate(conversion.rules):
+        names = _named(entry.rules, names_of_levels(place, computed))
+        if names and outcome.outcome is ConversionOutcome.REFUSED:
+            what = f"the rule `{outcome.rule}` is not converted"
+            raise NotConvertible(what, "convert the rule first", ("ruleNames",))
+        if names:
+            levels[place] = names
+    if not levels:
+        what = f"`{entry.policy}` has no such rule"
+        raise NotConvertible(what, "name existing rules", ("ruleNames",))
     return [
         ({"name": made.data["metadata"]["name"], "kind": made.data["kind"]}, only)
         for made in conversion.made
-        if made.rules[0] in named
+        if made.rules[0] in levels
         for only in _only(made, levels[made.rules[0]], computed)
     ]
 

@@ -451,7 +451,7 @@ class _Patch(NamedTuple):
 def json_patch(
     operations: Sequence[Mapping[str, Json]], root: Expr, around: PatchContext
 ) -> list[PatchExpression]:
-    """Return the operations of a patch; raises NotConvertible with their number."""
+    """Return the operations of a patch."""
     patch = _Patch(PatchTarget(root), around, set(), set(), set())
     found: list[PatchExpression] = []
     for index, one in enumerate(operations):

@@ -57,10 +57,7 @@ class Operations(NamedTuple):
     """Whether it applies to any operation that a match block names."""
 
     def chosen(self, named: Iterable[str]) -> list[str]:
-        """Return the operations of resource rules, where a match block names some or none.
-
-        Raises NotConvertible where none is left.
-        """
+        """Return the operations of resource rules, where a match block names some or none."""
         listed = tuple(named)
         usual = self.usual
         if self.takes_all and listed:
@@ -357,7 +354,6 @@ _RESOURCES: Final[Mapping[str, Callable[[Json, FilterExpressions], Test]]] = Map
         "namespaceSelector": _namespace_labels,
     }
 )
-_HAS_SELECTOR: Final = frozenset({"selector", "namespaceSelector"})
 
 
 def filter_test(
@@ -367,18 +363,15 @@ def filter_test(
     *,
     left_out: frozenset[str] = frozenset(),
 ) -> Test:
-    """Return the test of a filter, without its fields in `left_out`.
-
-    Raises NotConvertible with the path from the filter.
-    """
+    """Return the test of a filter, without its fields in `left_out`."""
     tests: list[Test] = []
     resources = one.get("resources") or {}
     if names is AT_REST:
         left_out |= {"operations"}
     for field, convert in _RESOURCES.items():
-        given = resources.get(field) or (
-            field in _HAS_SELECTOR and resources.get(field) is not None
-        )
+        # An empty selector selects everything that it can.
+        is_selector = field in {"selector", "namespaceSelector"}
+        given = resources.get(field) or (is_selector and resources.get(field) is not None)
         if given and field not in left_out:
             if field == "namespaceSelector" and _may_be_namespaces(resources):
                 if names is AT_REST or "Namespace" in _kinds_of(one):
@@ -448,27 +441,18 @@ class Matching(NamedTuple):
 
 
 def matching_of(rule: Json, operations: Operations, context: ConversionContext) -> Matching:
-    """Return what a rule is about.
-
-    Raises NotConvertible with the path from the rule.
-    """
+    """Return what a rule is about."""
     chosen = operations.chosen(named_operations(rule))
     return _matching(rule, chosen, DELETED if "DELETE" in chosen else ADMITTED, context)
 
 
 def matching_at_rest(spec: Json, context: ConversionContext) -> Matching:
-    """Return what a policy is about that looks at objects as they are: operations do not count.
-
-    Raises NotConvertible with the path from `spec`.
-    """
+    """Return what a policy is about that looks at objects as they are: operations do not count."""
     return _matching(spec, [], AT_REST, context)
 
 
 def block_test(block: Json, kinds: frozenset[str], context: ConversionContext) -> Test:
-    """Return the test that an object is what a block is about, of objects of some kinds.
-
-    Raises NotConvertible with the path from the block.
-    """
+    """Return the test that an object is what a block is about, of objects of some kinds."""
     tests = []
     for steps, one in _filters(block):
         named = _kinds_of(one)

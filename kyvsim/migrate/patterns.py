@@ -129,19 +129,13 @@ class PatternContext(NamedTuple):
 
 
 def pattern_tests(pattern: Json, value: Expr, around: PatternContext) -> tuple[Test, Test]:
-    """Return the guard of a pattern, and its test of a value.
-
-    Raises NotConvertible for what cannot be converted.
-    """
+    """Return the guard of a pattern, and its test of a value."""
     converted = _convert(pattern, value, around)
     return converted.guard, every(_joined(converted.tests, around))
 
 
 def pattern_test(pattern: Json, value: Expr, around: PatternContext) -> Test:
-    """Return the test that a value fits a pattern, or that the pattern is not for it.
-
-    Raises NotConvertible for what cannot be converted.
-    """
+    """Return the test that a value fits a pattern, or that the pattern is not for it."""
     return _fitting(_convert(pattern, value, around), around)
 
 

@@ -563,10 +563,7 @@ CONTROLS: Final[Mapping[str, Callable[[PodExpressions], Test]]] = MappingProxyTy
 
 
 def control_test(check: ActiveCheck, pod: PodExpressions) -> Test:
-    """Return the test that a Pod keeps a control; it is true where all of it is let pass.
-
-    Raises NotConvertible for an exclusion that cannot be converted.
-    """
+    """Return the test that a Pod keeps a control; it is true where all of it is let pass."""
     test = CONTROLS[check.id](pod)
     if not check.variant.spares_windows:
         return test

@@ -129,7 +129,7 @@ _MARK: Final = re.compile(r"⟦(\d+)⟧")
 def _with_marks(text: str, scope: Scope, *, depth: int = 0) -> tuple[str, Scope]:
     """Return a text with marks in place of inner variables, and the scope that knows them.
 
-    `depth` is how many variables are around the text itself. Raises NotConvertible.
+    `depth` is how many variables are around the text itself.
     """
     while True:
         inner = next((one for one in _INNERMOST.finditer(text) if depth + _depth(text, one)), None)

@@ -81,10 +81,7 @@ class ActionVariant(NamedTuple):
 
 
 def variants_of(rule: Json, spec: Json) -> list[ActionVariant]:
-    """Return a rule by action: the first override that fits a namespace decides.
-
-    Raises NotConvertible for image rules with several. upstream: pkg/webhooks/utils/block.go
-    """
+    """Return a rule by action: the first override that fits a namespace decides."""
     body = rule.get("validate")
     if not isinstance(body, dict):
         if rule.get("verifyImages") and spec.get("validationFailureActionOverrides"):
@@ -93,9 +90,8 @@ def variants_of(rule: Json, spec: Json) -> list[ActionVariant]:
                 "use one policy for each action, and match its namespaces",
             )
         return [ActionVariant(rule)]
-    overrides = (
-        body.get("failureActionOverrides") or spec.get("validationFailureActionOverrides") or ()
-    )
+    shared = spec.get("validationFailureActionOverrides")
+    overrides = body.get("failureActionOverrides") or shared
     if not overrides:
         return [ActionVariant(rule)]
     own = body.get("failureAction") or spec.get("validationFailureAction") or "Audit"
@@ -150,10 +146,7 @@ _GROUPS: Final[Mapping[str, str]] = MappingProxyType({"CronJob": "batch", "Job":
 
 
 def actions_of(rule: Json, spec: Json, scope: Scope) -> dict[str, Json]:
-    """Return what the new policy does where a rule fails, as `validationActions`.
-
-    Overrides are not looked at: see `overrides.py`.
-    """
+    """Return what the new policy does where a rule fails, without overrides."""
     body = rule.get("validate") or {}
     action = body.get("failureAction") or spec.get("validationFailureAction") or "Audit"
     if action.lower() == "enforce":
@@ -235,7 +228,15 @@ def subject_of(matching: Matching, context: ConversionContext, *, derived: bool)
     """
     whole = Expr("object", matching.types, rewritten=True)
     if derived:
-        return whole._replace(fields=MappingProxyType(_of_pods(matching, context)))
+        # The fields of a Pod or of a template; an API server hands on none without metadata.
+        fields = {}
+        for key in ("spec", "metadata"):
+            text = f"object.{key}"
+            if matching.deletes:
+                text = f"{_DELETED} ? oldObject.{key} : object.{key}"
+                text = context.optional_variable(key, text)
+            fields[key] = Expr(text, field_of(matching.types, key), noun=key)
+        return whole._replace(fields=MappingProxyType(fields))
     if matching.deletes:
         target = context.optional_variable("target", f"{_DELETED} ? oldObject : object")
         whole = Expr(target, matching.types)
@@ -252,25 +253,14 @@ def subject_of(matching: Matching, context: ConversionContext, *, derived: bool)
     return whole
 
 
-def _of_pods(matching: Matching, context: ConversionContext) -> dict[str, Expr]:
-    """Return the fields of a Pod or of a template; an API server hands on none without metadata."""
-    found = {}
-    for key in ("spec", "metadata"):
-        text = f"object.{key}"
-        if matching.deletes:
-            text = context.optional_variable(key, f"{_DELETED} ? oldObject.{key} : object.{key}")
-        found[key] = Expr(text, field_of(matching.types, key), noun=key)
-    return found
-
-
 def without_unread(context: ConversionContext, texts: list[str]) -> dict[str, str]:
     """Return variables without the offered ones that neither texts nor other variables read."""
-    kept: dict[str, Json] = {}
+    kept: dict[str, str] = {}
     for name, text in reversed(context.variables.items()):
         read = re.compile(rf"variables\.{re.escape(name)}(?!\w)").search
         if name not in context.optional_names or any(map(read, (*texts, *kept.values()))):
             kept[name] = text
-    return {name: text for name, text in context.variables.items() if name in kept}
+    return dict(reversed(kept.items()))
 
 
 def inlined(text: str, variables: Mapping[str, str]) -> str:

@@ -91,10 +91,7 @@ def adds(patch: Json) -> bool:
 
 
 def condition_test(data: Json, value: Expr, around: PatchContext) -> Test:
-    """Return the test that a value exists and fits a condition.
-
-    Raises NotConvertible for what cannot be converted.
-    """
+    """Return the test that a value exists and fits a condition."""
     if isinstance(data, str) and "{{" in data:
         around.scope.context.note(READ_TEXTS)
         expected = text_value(data, around.scope)
@@ -156,10 +153,7 @@ def _adds(patch: Json, *, alone: bool) -> bool:
 
 
 def element_patch(patch: Json, keys: tuple[str, ...]) -> ListElement:
-    """Return an element of a list that merges by keys.
-
-    Raises NotConvertible for what cannot be converted.
-    """
+    """Return an element of a list that merges by keys."""
     if not isinstance(patch, dict):
         raise no_twin("an element without a name in a list that is merged by name")
     signs = {text: key_of(text) for text in patch}
@@ -222,10 +216,7 @@ class _FieldPatch(NamedTuple):
 
 
 def merged_fields(patch: Mapping[str, Json], root: Expr, around: PatchContext) -> Patched:
-    """Return a patch as a list of JSON patches.
-
-    Raises NotConvertible for what cannot be converted.
-    """
+    """Return a patch as a list of JSON patches."""
     guards: list[Test] = []
     found = _field_patches(patch, _FieldPatch(PatchTarget(root), around.merges, around, guards))
     if around.loop is not None:

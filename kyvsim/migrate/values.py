@@ -245,36 +245,32 @@ class Expr(NamedTuple):
         """Return what a map has under a key."""
         if key in self.fields:
             return self.fields[key]
-        before = self.tight()
-        found = self._field(key, before)._replace(needs=self.needs)
-        return found._replace(is_looked_up=True) if self.is_looked_up else found
+        before, types = self.tight(), field_of(self.types, key)
+        named = is_name(key)
+        text = f"{before}.{key}" if named else f"{before}[{quoted(key)}]"
+        found = Expr(text, types, noun=key, needs=self.needs, is_looked_up=self.is_looked_up)
+        if self.rewritten and (key == "metadata" or (key == "spec" and self.types)):
+            return found
+        if not self.optional and is_always_given(self.types, key):
+            return found
+        start = self.optional or before
+        optional = f"{start}.?{key}" if named else f"{start}[?{quoted(key)}]"
+        has = "" if self.optional else f"has({text})" if named else f"{quoted(key)} in {before}"
+        return found._replace(optional=optional, has=has)
 
     def entry(self, key: str) -> "Expr":
         """Return what a map has under the key that an expression gives."""
         before = self.tight()
         optional = f"{self.optional or before}[?{key}]"
         has = "" if self.optional else f"({key}) in {before}"
-        found = Expr(
+        return Expr(
             f"{before}[{key}]",
             values_of(self.types),
             optional=optional,
             has=has,
             needs=self.needs,
+            is_looked_up=self.is_looked_up,
         )
-        return found._replace(is_looked_up=self.is_looked_up)
-
-    def _field(self, key: str, before: str) -> "Expr":
-        types = field_of(self.types, key)
-        named = is_name(key)
-        text = f"{before}.{key}" if named else f"{before}[{quoted(key)}]"
-        if self.rewritten and (key == "metadata" or (key == "spec" and self.types)):
-            return Expr(text, types, noun=key)
-        if not self.optional and is_always_given(self.types, key):
-            return Expr(text, types, noun=key)
-        start = self.optional or before
-        optional = f"{start}.?{key}" if named else f"{start}[?{quoted(key)}]"
-        has = "" if self.optional else f"has({text})" if named else f"{quoted(key)} in {before}"
-        return Expr(text, types, optional=optional, has=has, noun=key)
 
     def is_there(self) -> Test:
         """Return the test that there is a value."""
@@ -309,14 +305,10 @@ class Expr(NamedTuple):
     @property
     def empty(self) -> Json:
         """The empty value of its type."""
-        if is_list(self.types):
-            return []
-        if is_map(self.types):
-            return {}
-        if is_number(self.types):
-            return 0
-        if is_bool(self.types):
-            return False
+        if is_list(self.types) or is_map(self.types):
+            return [] if is_list(self.types) else {}
+        if is_number(self.types) or is_bool(self.types):
+            return 0 if is_number(self.types) else False
         return ""
 
     @property

@@ -33,10 +33,7 @@ from kyvsim.model.migration import ConversionCondition
 
 
 def object_text(data: Json, scope: Scope) -> str:
-    """Return the expression of a value with variables, on several lines where it is long.
-
-    Raises NotConvertible with the path from the value.
-    """
+    """Return the expression of a value with variables, on several lines where it is long."""
     if isinstance(data, dict):
         texts = [
             f"{text_value(key, scope).text}: {within((key,), object_text, one, scope)}"

@@ -263,28 +263,20 @@ def _pod(given: ConversionInput, check: ActiveCheck) -> PodExpressions:
         for place, one in enumerate(given.body.get("exclude") or ())
         if one.get("controlName") == check.control
     ]
+    # Annotations of a CronJob's Pods are looked for in its Job, as upstream does.
+    is_cron_job = _CRON_JOB in given.matching.kinds
+    holder = given.scope.object.child("spec").child("jobTemplate") if is_cron_job else owner
+    annotations = holder.child("metadata").child("annotations").or_else({})
+    if _CRON_JOB in given.controllers:
+        # Written so that the derived policies leave it as it is.
+        of_job = "object['spec'].jobTemplate.?metadata.?annotations.orValue({})"
+        annotations = f"object.kind == '{_CRON_JOB}' ? {of_job} : {annotations}"
+    context = given.scope.context
     return PodExpressions(
-        context=given.scope.context,
+        context=context,
         spec=owner.child(last),
-        annotations=given.scope.context.optional_variable(
-            "annotations", _annotations(given, owner)
-        ),
+        annotations=context.optional_variable("annotations", annotations),
         variant=check.variant,
         own=tuple(one for one in exclusions if not one.images),
         by_image=tuple(one for one in exclusions if one.images),
     )
-
-
-def _annotations(given: ConversionInput, owner: Expr) -> str:
-    """Return the expression of a Pod's annotations.
-
-    Those of a CronJob's Pods are looked for in its Job, as upstream does.
-    """
-    if _CRON_JOB in given.matching.kinds:
-        owner = given.scope.object.child("spec").child("jobTemplate")
-    found = owner.child("metadata").child("annotations").or_else({})
-    if _CRON_JOB not in given.controllers:
-        return found
-    # Written so that the derived policies leave it as it is.
-    of_job = "object['spec'].jobTemplate.?metadata.?annotations.orValue({})"
-    return f"object.kind == '{_CRON_JOB}' ? {of_job} : {found}"

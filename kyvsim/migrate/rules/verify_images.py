@@ -88,10 +88,7 @@ class Register(NamedTuple):
     known: dict[str, dict[str, Json]]
 
     def required(self, sets: Json) -> list[RequiredAttestors]:
-        """Return the requirements of sets of attestors.
-
-        Raises NotConvertible with the path from the list of sets.
-        """
+        """Return the requirements of sets of attestors."""
         found = []
         for index, one in enumerate(sets):
             names = []
