@@ -14,12 +14,11 @@ from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.engine.world import World
 from kyvsim.equivalence.cases import STRANGER, Case, Space, manifests, space_of, with_option_types
-from kyvsim.equivalence.examples import actions, examples
+from kyvsim.equivalence.edits import is_pattern
 from kyvsim.equivalence.objects import missing_targets
 from kyvsim.equivalence.policy_runner import CaseWorld, PolicyPair, PolicyRunner, StepCounter
 from kyvsim.equivalence.search import Search, SearchBudget
-from kyvsim.equivalence.values import is_pattern
-from kyvsim.equivalence.verdict import DecisionText, VerdictContext, evidence_of
+from kyvsim.equivalence.verdict import DecisionText, VerdictContext, actions, evidence_of, examples
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages import compile_policies

@@ -7,6 +7,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
+from kyvsim.equivalence.edits import is_key, moments, samples
 from kyvsim.equivalence.objects import (
     CONTROLLERS,
     NAME,
@@ -16,7 +17,6 @@ from kyvsim.equivalence.objects import (
     kinds_meant,
     smallest,
 )
-from kyvsim.equivalence.values import is_key, moments, samples
 from kyvsim.kubernetes.discovery import KindTable, plural
 from kyvsim.kubernetes.objects import Json, metadata, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches

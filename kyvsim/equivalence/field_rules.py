@@ -1,11 +1,10 @@
 """What Kubernetes allows in the fields of an object: types, enumerations, required fields."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
-from kyvsim.equivalence.values import is_key, samples
 from kyvsim.kubernetes.discovery import is_builtin, is_namespaced, split_api_version
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.labels import format_problems, is_label, is_subdomain
@@ -371,21 +370,6 @@ def of_one_shape(ways: Iterable[FieldPath]) -> Iterator[FieldPath]:
         steps = {way[:end]: way[end] is Segment.ELEMENT for end in range(len(way))}
         if all(is_list.setdefault(place, found) is found for place, found in steps.items()):
             yield way
-
-
-def keys_meant(
-    root: Type | None, places: Mapping[FieldPath, Sequence[Json]]
-) -> Iterator[FieldPath]:
-    """Yield the ways to entries of maps of which a policy lists the keys.
-
-    Of a map with free keys those that are written; of a type's fields all that there are.
-    """
-    for way, values in places.items():
-        around = type_at(root, way[:-1]) if root and isinstance(way[-1], Segment) else None
-        if around is None or around.mapping is None:
-            continue
-        free = (one for one in samples(values) if isinstance(one, str) and is_key(one))
-        yield from ((*way[:-1], key) for key in around.mapping.fields or free)
 
 
 def type_at(root: Type, way: FieldPath) -> Type | None:

@@ -7,10 +7,9 @@ from typing import TypeVar
 
 from kyvsim.engine.cluster_views import DelegatingView, GivenObjects
 from kyvsim.equivalence.cases import Case, Space
-from kyvsim.equivalence.edits import Edit, edit_to, edits
+from kyvsim.equivalence.edits import Edit, edit_to, edits, samples
 from kyvsim.equivalence.field_rules import image_type, leads_somewhere, type_of
 from kyvsim.equivalence.objects import NAMESPACE, KindName, smallest
-from kyvsim.equivalence.values import samples
 from kyvsim.kubernetes.discovery import KindTable, lies_in_namespace, split_api_version
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key

@@ -14,10 +14,9 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from kyvsim.equivalence.cases import Case, Space, smallest_requests
-from kyvsim.equivalence.edits import Edit, edits
+from kyvsim.equivalence.edits import Edit, edits, keys_meant
 from kyvsim.equivalence.field_rules import (
     is_accepted,
-    keys_meant,
     leads_somewhere,
     of_one_shape,
     type_of,

@@ -97,13 +97,6 @@ class PatchContext(NamedTuple):
         return self.loops[-1] if self.loops else None
 
 
-class Patched(NamedTuple):
-    """A patch as an expression, and what has to hold for it to be applied."""
-
-    text: str
-    guards: tuple[Test, ...] = ()
-
-
 class Quoted(NamedTuple):
     """A quoted string with variables: it stays a string."""
 

@@ -30,7 +30,6 @@ from kyvsim.migrate.json_patch import (
     WIDTH,
     Atomic,
     PatchContext,
-    Patched,
     PatchExpression,
     PatchLoop,
     PatchTarget,
@@ -215,13 +214,15 @@ class _FieldPatch(NamedTuple):
         return self._replace(place=place, merges=merges)
 
 
-def merged_fields(patch: Mapping[str, Json], root: Expr, around: PatchContext) -> Patched:
-    """Return a patch as a list of JSON patches."""
+def merged_fields(
+    patch: Mapping[str, Json], root: Expr, around: PatchContext
+) -> tuple[str, tuple[Test, ...]]:
+    """Return a patch as a list of JSON patches, and what has to hold for it."""
     guards: list[Test] = []
     found = _field_patches(patch, _FieldPatch(PatchTarget(root), around.merges, around, guards))
     if around.loop is not None:
         found = looped(around.loop, found)
-    return Patched(listed(found), tuple(guards))
+    return listed(found), tuple(guards)
 
 
 def _field_patches(patch: Mapping[str, Json], part: _FieldPatch) -> list[PatchExpression]:
@@ -433,11 +434,12 @@ class _MergeTarget(NamedTuple):
         )
 
 
-def merged_object(patch: Mapping[str, Json], root: Expr, around: PatchContext) -> Patched:
-    """Return a patch as an object to be applied.
+def merged_object(
+    patch: Mapping[str, Json], root: Expr, around: PatchContext
+) -> tuple[str, tuple[Test, ...]]:
+    """Return a patch as an object to be applied, and what has to hold for it.
 
-    Raises Atomic where the types of the fields do not merge so, NotConvertible for what has no
-    twin.
+    Raises Atomic where the types of the fields do not merge so.
     """
     if not root.types:
         raise Atomic
@@ -451,7 +453,7 @@ def merged_object(patch: Mapping[str, Json], root: Expr, around: PatchContext) -
             raise no_twin("a field that each iteration of a loop overwrites")
         kept = any_kept(loop)
         text = text if kept == TRUE else f"{enclosed(kept, OR)} ? {text} : Object{{}}"
-    return Patched(text, tuple(place.guards))
+    return text, tuple(place.guards)
 
 
 def _object_fields(patch: Mapping[str, Json], place: _MergeTarget) -> list[str]:

@@ -71,10 +71,9 @@ def _merge(patch: Mapping[str, Json], root: Expr, around: PatchContext) -> Mutat
     if not isinstance(patch, Mapping):
         raise no_twin("a merge that is not a map")
     try:
-        form, patched = "ApplyConfiguration", merged_object(patch, root, around)
+        return MutationEntry("ApplyConfiguration", *merged_object(patch, root, around))
     except Atomic:
-        form, patched = "JSONPatch", merged_fields(patch, root, around)
-    return MutationEntry(form, patched.text, patched.guards)
+        return MutationEntry("JSONPatch", *merged_fields(patch, root, around))
 
 
 # `mutate.foreach`: the object is patched for each element of a list.

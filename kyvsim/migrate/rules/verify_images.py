@@ -244,12 +244,6 @@ class Statement(NamedTuple):
     payload: Expr
     """Its payload."""
 
-    @property
-    def signed(self) -> Test:
-        """The test that it is there, and signed."""
-        function = f"verifyAttestationSignatures({IMAGE}, attestations.{self.name}"
-        return every(agreed(f"{function}, ", one) for one in self.required)
-
 
 def agreed(start: str, required: RequiredAttestors) -> Test:
     """Return the test that enough attestors have signed; `start` is the call up to their list."""
@@ -385,7 +379,9 @@ def _tests(verified: VerificationEntry, scope: Scope) -> Iterator[tuple[Test, st
         yield test, "failed to verify image signatures"
     written = verified.entry.get("attestations") or ()
     for index, (one, statement) in enumerate(zip(written, verified.statements, strict=True)):
-        yield statement.signed, f"failed to verify attestations of type {_type(one)}"
+        call = f"verifyAttestationSignatures({IMAGE}, attestations.{statement.name}, "
+        signed = every(agreed(call, one) for one in statement.required)
+        yield signed, f"failed to verify attestations of type {_type(one)}"
         if one.get("conditions"):
             # The names in these are fields of the payload.
             about = scope._replace(rest=statement.payload, taken=scope.taken | {IMAGE})

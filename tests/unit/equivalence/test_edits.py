@@ -1,7 +1,7 @@
 import pytest
 
-from kyvsim.equivalence.edits import edits
-from kyvsim.equivalence.field_rules import keys_meant, of_one_shape
+from kyvsim.equivalence.edits import edits, keys_meant
+from kyvsim.equivalence.field_rules import of_one_shape
 from kyvsim.model.policy import Segment
 from kyvsim.patch.merge_types import find_type
 

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from kyvsim.equivalence.values import samples, wildcards
+from kyvsim.equivalence.edits import samples, wildcards
 from kyvsim.kubernetes.wildcard import compile_text_pattern, matches
 
 PATTERNS = [
