@@ -102,16 +102,6 @@ class _Priority(IntEnum):
     """All others are."""
 
 
-class _Rank(NamedTuple):
-    """The order in which cases are changed: the least first."""
-
-    priority: _Priority
-    gain: int
-    """How many new answers there were, below 0."""
-    place: int
-    """Its index among the kept cases."""
-
-
 class Search:
     """One search."""
 
@@ -127,8 +117,9 @@ class Search:
         self._known: set[str] = set()
         self._signatures: set[tuple[object, ...]] = set()
         self._kept: list[Case] = []
-        self._waiting: list[_Rank] = []
-        """Those of them that are still to be changed."""
+        self._waiting: list[tuple[_Priority, int, int]] = []
+        """Those of them that are still to be changed, as a heap: by priority, the number of new
+        answers below 0, and place."""
         self._mattering: set[Edit] = set()
         """The changes, by their ids, of which something that was kept came."""
         self._leading: list[Case] = []
@@ -177,10 +168,10 @@ class Search:
         # Also creations, and requests that open something, that are kept meanwhile: first the one
         # that reached most, which met what others lack.
         while self._waiting:
-            rank = heappop(self._waiting)
-            priority, case = rank.priority, self._kept[rank.place]
+            priority, gain, place = heappop(self._waiting)
+            case = self._kept[place]
             if priority is _Priority.MATTERING:
-                heappush(self._waiting, rank._replace(priority=_Priority.REST))
+                heappush(self._waiting, (_Priority.REST, gain, place))
             if priority is _Priority.REST:
                 self._round_off()
             self._grow(case, priority, in_pairs=case in first)
@@ -412,7 +403,7 @@ class Search:
             comes_first = opens or (is_new and is_creation)
             is_sound = case.given or is_accepted(case.object, self._pair.find)
             priority = _Priority.OPENING if comes_first and is_sound else _Priority.MATTERING
-            heappush(self._waiting, _Rank(priority, -gain, len(self._kept)))
+            heappush(self._waiting, (priority, -gain, len(self._kept)))
         self._kept.append(case)
         if is_creation and not any(one.denied for one in verdicts):
             self._harmless.setdefault(object_key(case.object).kind, case.object)

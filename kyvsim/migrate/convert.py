@@ -252,9 +252,9 @@ def _mutation(one: MutationEntry, _: Written) -> dict[str, Json]:
 
 def _generation(one: GenerationEntry, written: Written) -> dict[str, Json]:
     if one.template is None:
-        return {"expression": one.text}
-    value = written(one.template.data)
-    mode = {"interpolate": "cel"} if one.template.expressions or "\\((" in value else {}
+        return {"expression": one.texts[0]}
+    value = written(one.template)
+    mode = {"interpolate": "cel"} if one.texts or "\\((" in value else {}
     return {"template": {**mode, "value": value}}
 
 

@@ -17,7 +17,7 @@ from kyvsim.migrate.expressions import FALSE, TRUE, Relation, Test, every, liter
 from kyvsim.migrate.json_patch import WIDTH, indented, list_text, struct
 from kyvsim.migrate.matching import selector_test
 from kyvsim.migrate.queries import query_value, text_pieces, text_value
-from kyvsim.migrate.rules.results import ConversionInput, GeneratedTemplate, GenerationEntry
+from kyvsim.migrate.rules.results import ConversionInput, GenerationEntry
 from kyvsim.migrate.values import (
     NUMBER,
     Expr,
@@ -257,12 +257,12 @@ def generate(given: ConversionInput) -> list[GenerationEntry]:
     if body.get("foreach"):
         return [within(("foreach", n), _loop, one, given) for n, one in enumerate(body["foreach"])]
     if body.get("cloneList") or body.get("clone"):
-        return [GenerationEntry(one) for one in _copies(body, given.scope)]
+        return [GenerationEntry(None, (one,)) for one in _copies(body, given.scope)]
     if given.scope.namespace and body.get("namespace") != given.scope.namespace:
         raise no_twin("an object outside the policy's namespace", "use a ClusterPolicy")
     expressions: list[str] = []
     template = _part(_described(body), given.scope, expressions)
-    return [GenerationEntry(template=GeneratedTemplate(template, tuple(expressions)))]
+    return [GenerationEntry(template, tuple(expressions))]
 
 
 def evaluation_of(rule: Json, spec: Json, _: Scope) -> dict[str, Json]:
@@ -298,9 +298,9 @@ def _loop(block: Mapping[str, Json], given: ConversionInput) -> GenerationEntry:
         calls = [applied(f"[{data}]", str(block.get("namespace") or ""), scope)]
     made = " &&\n".join(calls)
     text = f"{source}.all({name}, {made})"
-    return GenerationEntry(
-        text if len(text) <= WIDTH else f"{source}.all({name},\n{indented(made)}\n)"
-    )
+    if len(text) > WIDTH:
+        text = f"{source}.all({name},\n{indented(made)}\n)"
+    return GenerationEntry(None, (text,))
 
 
 def _elements(listed: Expr, scope: Scope, *, by_place: bool) -> tuple[str, str, dict[str, Expr]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from kyvsim.kubernetes.discovery import (
     is_namespaced,
@@ -174,17 +174,6 @@ _EVENTS: Final = ConversionCondition(
 )
 
 
-class _Named(NamedTuple):
-    """The objects that a target names."""
-
-    text: str
-    """The expression that finds them; a list is one as the API server gives it."""
-    chosen: Test
-    """Which of them count."""
-    api_version: str
-    kind: str
-
-
 def existing(given: ConversionInput) -> list[MutationEntry]:
     """Return the mutations of the target of a rule; each names the objects."""
     scope, targets = given.scope, given.body["targets"]
@@ -194,9 +183,10 @@ def existing(given: ConversionInput) -> list[MutationEntry]:
     scope.context.note(LOOK_UP)
     if given.body.get("mutateExistingOnPolicyUpdate") is not True:
         scope.context.note(_EVENTS)
-    named = within(("targets", 0), _named, target, scope)
-    merges = find_type(named.api_version, named.kind)
-    value = Expr("object", types_of([(named.api_version, named.kind)]), rewritten=True)
+    text, chosen = within(("targets", 0), _named, target, scope)
+    kind = (target.get("apiVersion") or "", target.get("kind") or "")
+    merges = find_type(*kind)
+    value = Expr("object", types_of([kind]), rewritten=True)
     # What entries hold is read anew: in patches of others they would be entries on those.
     scope.context.optional_names.update(scope.context.variables)
     outer = scope._replace(object=_trigger(scope, given.matching), names={})
@@ -208,9 +198,9 @@ def existing(given: ConversionInput) -> list[MutationEntry]:
         applies = within(("preconditions",), conditions_test, checks, inner)
     fields: dict[str, Json] = {
         "evaluation": {"mutateExisting": {"enabled": True}},
-        "targetMatchConstraints": {"expression": named.text},
+        "targetMatchConstraints": {"expression": text},
     }
-    tests = [("named", named.chosen), ("precondition", applies)]
+    tests = [("named", chosen), ("precondition", applies)]
     conditions = [(name, laid_out(test)) for name, test in tests if test != TRUE]
     if conditions:
         fields["targetMatchConditions"] = named_expressions(conditions)
@@ -259,7 +249,8 @@ def _trigger(scope: Scope, matching: Matching) -> Expr:
 # ---------------------------------------------------------------------------- which objects
 
 
-def _named(target: Json, scope: Scope) -> _Named:
+def _named(target: Json, scope: Scope) -> tuple[str, Test]:
+    """Return the expression of the objects that a target names, and which of them count."""
     api_version, kind = target.get("apiVersion") or "", target.get("kind") or ""
     if has_wildcard(f"{api_version}{kind}") or "{{" in f"{api_version}{kind}" or "/" in kind:
         raise no_twin(f"the target kind `{api_version}/{kind}`", "name one kind").below("kind")
@@ -271,7 +262,7 @@ def _named(target: Json, scope: Scope) -> _Named:
     about = f"{quoted(api_version)}, {quoted(plural(group, kind))}"
     if _is_one(name) and (_is_one(namespace) or not namespaced):
         text = f"resource.Get({about}, {namespace.text}, {name.text})"
-        return _Named(text, TRUE, api_version, kind)
+        return text, TRUE
     where = namespace.text if _is_one(namespace) else "''"
     tests = [within(("name",), _fits, "object.metadata.name", name)]
     if where == "''":
@@ -282,7 +273,7 @@ def _named(target: Json, scope: Scope) -> _Named:
                 advice = "use the preconditions of the target"
                 raise no_twin("a selector with variables", advice)
             tests.append(selector_test(target["selector"]))
-    return _Named(f"resource.List({about}, {where})", every(tests), api_version, kind)
+    return f"resource.List({about}, {where})", every(tests)
 
 
 def _is_one(name: Expr) -> bool:

@@ -81,23 +81,13 @@ class MutationEntry(NamedTuple):
         return (self.text,)
 
 
-class GeneratedTemplate(NamedTuple):
-    """An object as a template has it, and the expressions in it."""
-
-    data: Json
-    expressions: tuple[str, ...]
-
-
 class GenerationEntry(NamedTuple):
     """What makes objects: an expression, or the template of one."""
 
-    text: str = ""
-    template: GeneratedTemplate | None = None
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Its expressions."""
-        return (self.text,) if self.template is None else self.template.expressions
+    template: Json
+    """The object; None where an expression makes it."""
+    texts: tuple[str, ...]
+    """Its expressions."""
 
 
 PolicyEntry: TypeAlias = ValidationEntry | MutationEntry | GenerationEntry

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.image import DEFAULT_REGISTRY
 from kyvsim.kubernetes.objects import Json
@@ -67,16 +67,11 @@ def _is_open(pattern: str) -> bool:
 
 # Attestors of image rules → the attestors of a policy: keys, certificates, identities.
 
+IMAGE: Final = "image"
+"""What an image is called in expressions."""
 _REKOR: Final = "https://rekor.sigstore.dev"
 """The default of upstream."""
 _ANYONE: Final = ".+"
-
-
-class RequiredAttestors(NamedTuple):
-    """Attestors of which so many have to agree."""
-
-    names: tuple[str, ...]
-    least: int
 
 
 class Register(NamedTuple):
@@ -87,15 +82,17 @@ class Register(NamedTuple):
     """The entry of the rule that they are for."""
     known: dict[str, dict[str, Json]]
 
-    def required(self, sets: Json) -> list[RequiredAttestors]:
-        """Return the requirements of sets of attestors."""
-        found = []
+    def signed(self, sets: Json, call: str) -> list[Test]:
+        """Return a test for each set of attestors: enough have signed; `call` lacks their list."""
+        found: list[Test] = []
         for index, one in enumerate(sets):
             names = []
             for place, attestor in enumerate(one.get("entries") or ()):
                 with located(index, "entries", place):
                     names += [self._name(part) for part in expand_keys([attestor])]
-            found.append(RequiredAttestors(tuple(names), required_count(one, names)))
+            listed = ", ".join(f"attestors.{name}" for name in names)
+            least = required_count(one, names)
+            found.append(Relation(f"{call}[{listed}])", ">=", str(least)))
         return found
 
     def _name(self, attestor: Json) -> str:
@@ -130,7 +127,7 @@ def _attestor(attestor: Json, register: Register) -> tuple[str, dict[str, Json]]
     repository = attestor.get("repository") or register.entry.get("repository")
     if repository:
         found["source"] = {"repository": repository}
-    return _NAMES[field], {"cosign": found}
+    return field if field == "keyless" else field.removesuffix("s"), {"cosign": found}
 
 
 def _by_key(attestor: Json, spec: Json, register: Register) -> dict[str, Json]:
@@ -169,8 +166,7 @@ def _keyless(_attestor: Json, spec: Json, _register: Register) -> dict[str, Json
     return {"keyless": found}
 
 
-_Convert: TypeAlias = Callable[[Json, Json, Register], dict[str, Json]]
-_KINDS: Final[Mapping[str, _Convert]] = MappingProxyType(
+_KINDS: Final[Mapping[str, Callable[[Json, Json, Register], dict[str, Json]]]] = MappingProxyType(
     {
         "keys": _by_key,
         "certificates": lambda _, spec, register: {
@@ -184,9 +180,6 @@ _KINDS: Final[Mapping[str, _Convert]] = MappingProxyType(
     }
 )
 """What makes the `cosign` of an attestor, in the order in which a kind is looked for."""
-_NAMES: Final = MappingProxyType(
-    {"keys": "key", "certificates": "certificate", "keyless": "keyless"}
-)
 
 
 def _logs(spec: Json) -> dict[str, Json]:
@@ -230,9 +223,6 @@ def _refuse_variables(text: str, *steps: str) -> None:
 
 # Attestations of image rules → those of a policy, and the tests of their payloads.
 
-IMAGE: Final = "image"
-"""What an image is called in expressions."""
-
 
 class Statement(NamedTuple):
     """One attestation that a rule requires."""
@@ -240,15 +230,10 @@ class Statement(NamedTuple):
     name: str
     data: Json
     """It as a policy in CEL lists it."""
-    required: tuple[RequiredAttestors, ...]
+    signed: Test
+    """The test that it is there, and signed."""
     payload: Expr
     """Its payload."""
-
-
-def agreed(start: str, required: RequiredAttestors) -> Test:
-    """Return the test that enough attestors have signed; `start` is the call up to their list."""
-    listed = ", ".join(f"attestors.{name}" for name in required.names)
-    return Relation(f"{start}[{listed}])", ">=", str(required.least))
 
 
 def statement_of(index: int, one: Json, register: Register) -> Statement:
@@ -262,11 +247,12 @@ def statement_of(index: int, one: Json, register: Register) -> Statement:
             "name the attestors whose signatures count",
         )
     notary = register.entry.get("type") == "Notary"
+    call = f"verifyAttestationSignatures({IMAGE}, attestations.{name}, "
     payload = f"extractPayload({IMAGE}, attestations.{name})"
     return Statement(
         name=name,
         data={"name": name, ("referrer" if notary else "intoto"): {"type": kind}},
-        required=tuple(within(("attestors",), register.required, sets)),
+        signed=every(within(("attestors",), register.signed, sets, call)),
         payload=Expr(payload if notary else f"{payload}.predicate"),
     )
 
@@ -290,8 +276,7 @@ class VerificationEntry(NamedTuple):
     """The requirements of an entry."""
 
     entry: Json
-    signed: tuple[RequiredAttestors, ...]
-    """Who has to have signed an image."""
+    signed: tuple[Test, ...]
     statements: tuple[Statement, ...]
     attestors: Mapping[str, Json]
 
@@ -356,7 +341,8 @@ def verification_entry(rule: Json, scope: Scope) -> VerificationEntry:
         )
     (entry,) = entries
     register = Register(scope, entry, {})
-    signed = within((0, "attestors"), register.required, entry.get("attestors") or ())
+    call, sets = f"verifyImageSignatures({IMAGE}, ", entry.get("attestors") or ()
+    signed = within((0, "attestors"), register.signed, sets, call)
     if not entry.get("attestors") and not entry.get("attestations"):
         raise NotConvertible(
             "an entry without attestors cannot be converted: an ImageValidatingPolicy needs one",
@@ -374,14 +360,11 @@ def verification_entry(rule: Json, scope: Scope) -> VerificationEntry:
 
 
 def _tests(verified: VerificationEntry, scope: Scope) -> Iterator[tuple[Test, str]]:
-    for required in verified.signed:
-        test = agreed(f"verifyImageSignatures({IMAGE}, ", required)
+    for test in verified.signed:
         yield test, "failed to verify image signatures"
     written = verified.entry.get("attestations") or ()
     for index, (one, statement) in enumerate(zip(written, verified.statements, strict=True)):
-        call = f"verifyAttestationSignatures({IMAGE}, attestations.{statement.name}, "
-        signed = every(agreed(call, one) for one in statement.required)
-        yield signed, f"failed to verify attestations of type {_type(one)}"
+        yield statement.signed, f"failed to verify attestations of type {_type(one)}"
         if one.get("conditions"):
             # The names in these are fields of the payload.
             about = scope._replace(rest=statement.payload, taken=scope.taken | {IMAGE})
