@@ -413,11 +413,6 @@ class Verdicts(NamedTuple):
     old: CaseEffect
     new: CaseEffect
 
-    @property
-    def difference(self) -> DifferenceKind | None:
-        """What differs most, None where nothing does."""
-        return difference(self.old, self.new)
-
 
 class CaseDifference(NamedTuple):
     """A difference in a case, and its assessment."""
@@ -455,15 +450,10 @@ class PolicyPair:
         self._conditions = conditions
         self._patterns = patterns
 
-    @property
-    def reached(self) -> int:
-        """How many different answers the parts of both policy sets gave so far."""
-        return self.old.marks.count + self.new.marks.count
-
-    @property
-    def opened(self) -> int:
-        """How many parts of both were evaluated so far."""
-        return self.old.marks.parts + self.new.marks.parts
+    def reached(self) -> tuple[int, int]:
+        """Return how many different answers the parts of both gave so far, and how many parts."""
+        marks = (self.old.marks, self.new.marks)
+        return sum(one.count for one in marks), sum(one.parts for one in marks)
 
     def run(self, case: Case) -> Verdicts:
         """Return what either does in a case."""
@@ -472,7 +462,7 @@ class PolicyPair:
 
     def finding(self, case: Case, verdicts: Verdicts) -> CaseDifference | None:
         """Return the difference in a case; None if both results are equal."""
-        found = verdicts.difference
+        found = difference(*verdicts)
         if found is None:
             return None
         # Whether an API server would take all objects of a case, and the change of one.
@@ -528,7 +518,7 @@ class PolicyPair:
         there = tuple(one if is_image(one) else self._completed(one) for one in case.there)
         if whole == case.object and old == case.old and there == case.there:
             return False
-        return self.run(case._replace(object=whole, old=old, there=there)).difference is None
+        return difference(*self.run(case._replace(object=whole, old=old, there=there))) is None
 
     def _completed(self, obj: Json) -> Json:
         """Return an object as an API server hands it on, with its defaults."""
@@ -557,7 +547,7 @@ class PolicyPair:
             old=_with_plain_texts(case.old, meant),
             there=tuple(_with_plain_texts(one, meant) for one in case.there),
         )
-        return plain != case and self.run(plain).difference is None
+        return plain != case and difference(*self.run(plain)) is None
 
     def _derives_less(self, case: Case, verdicts: Verdicts) -> bool:
         """Return whether it is that one side has nothing for a ReplicationController."""
@@ -568,7 +558,7 @@ class PolicyPair:
         return (
             len(silent) == 1
             and pod is not None
-            and self.run(case._replace(object=pod)).difference in _AS_REFUSED
+            and difference(*self.run(case._replace(object=pod))) in _AS_REFUSED
         )
 
 

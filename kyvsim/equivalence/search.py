@@ -365,16 +365,17 @@ class Search:
             return False
         self._spend()
         self._known.add(identity)
-        reached, opened = self._pair.reached, self._pair.opened
+        answers, parts = self._pair.reached()
         verdicts = self._pair.run(case)
         self._count(case, verdicts)
         said = tuple(_statuses(effect) for effect in verdicts)
         signature = (object_key(case.object).kind, case.operation, said)
         is_new = signature not in self._signatures
         self._signatures.add(signature)
-        gain = self._pair.reached - reached
+        more_answers, more_parts = self._pair.reached()
+        gain = more_answers - answers
         if is_new or gain:
-            opens = self._pair.opened > opened
+            opens = more_parts > parts
             self._last_first = len(self._known) if opens or is_new else self._last_first
             self._keep(case, verdicts, gain, opens=opens, is_new=is_new)
             self._leading += (case,) if is_new else ()

@@ -11,7 +11,13 @@ from typing import NamedTuple
 from kyvsim.equivalence.cases import STRANGER, Case, Space
 from kyvsim.equivalence.field_rules import is_accepted
 from kyvsim.equivalence.objects import unwrapped
-from kyvsim.equivalence.policy_runner import UNDERIVED, CaseEffect, PolicyPair, PolicyRunner
+from kyvsim.equivalence.policy_runner import (
+    UNDERIVED,
+    CaseEffect,
+    PolicyPair,
+    PolicyRunner,
+    difference,
+)
 from kyvsim.equivalence.search import Disagreement, SearchResult
 from kyvsim.kubernetes.objects import Json, metadata, object_key, replaced, without
 from kyvsim.model.comparison import (
@@ -232,7 +238,7 @@ def _small(one: Disagreement, context: VerdictContext) -> Case:
 
     def shows(pair: PolicyPair, case: Case) -> bool:
         verdicts = pair.run(case)
-        return verdicts.difference is not None and pair.finding(case, verdicts) == one.finding
+        return difference(*verdicts) is not None and pair.finding(case, verdicts) == one.finding
 
     counts = one.finding.limit is None
     found = shrunk(one.case, partial(shows, context.quick), _PROBES if counts else _PROBES_ASIDE)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
@@ -280,13 +281,12 @@ class PatchTarget(NamedTuple):
         pieces: list[str] = []
         fixed = ""
         for step in self.way:
-            fixed += "/"
             if isinstance(step, str):
-                fixed += step.translate(_ESCAPES)
-                continue
-            text = step.tight(SUM) if is_text(step.types) else f"string({step.text})"
-            pieces += [quoted(fixed), text]
-            fixed = ""
+                fixed += f"/{step.translate(_ESCAPES)}"
+            else:
+                text = step.tight(SUM) if is_text(step.types) else f"string({step.text})"
+                pieces += [quoted(f"{fixed}/"), text]
+                fixed = ""
         return " + ".join([*pieces, quoted(fixed)] if fixed or not pieces else pieces)
 
     @property
@@ -364,19 +364,12 @@ def operation(
 def listed(operations: Sequence[PatchExpression]) -> str:
     """Return the expression of a list of JSON patches; neighbours share a condition."""
     parts: list[str] = []
-    at = 0
-    while at < len(operations):
-        one = operations[at]
-        end = at + 1
-        while not one.is_list and end < len(operations):
-            if operations[end].is_list or operations[end].test != one.test:
-                break
-            end += 1
-        text = one.text if one.is_list else list_text([some.text for some in operations[at:end]])
-        if one.test != TRUE:
-            text = f"({enclosed(one.test, OR)} ? {text} : [])"
-        parts.append(text)
-        at = end
+    # An expression that is a list has no neighbours: its place is part of its key.
+    keyed = (((at if one.is_list else -1, one.test), one) for at, one in enumerate(operations))
+    for (at, test), some in groupby(keyed, key=lambda pair: pair[0]):
+        texts = [one.text for _, one in some]
+        text = list_text(texts) if at < 0 else texts[0]
+        parts.append(text if test == TRUE else f"({enclosed(test, OR)} ? {text} : [])")
     return " +\n".join(parts) if parts else "[]"
 
 

@@ -74,14 +74,9 @@ def without_operations(block: Json) -> tuple[Json, frozenset[str]]:
     """Return preconditions without those on the operation, and the operations that these allow."""
     allowed = frozenset(EVERY)
     if isinstance(block, list):
-        kept = []
-        for one in block:
-            found = _allowed(one) if "key" in one else None
-            if found is None:
-                kept.append(one)
-            else:
-                allowed &= found
-        return kept, allowed
+        by_condition = [_allowed(one) if "key" in one else None for one in block]
+        kept = [one for one, found in zip(block, by_condition, strict=True) if found is None]
+        return kept, allowed.intersection(*(one for one in by_condition if one is not None))
     if not isinstance(block, dict):
         return block, allowed
     rest = dict(block)
@@ -356,12 +351,12 @@ _RESOURCES: Final[Mapping[str, Callable[[Json, FilterExpressions], Test]]] = Map
 )
 
 
-def filter_test(
+def _test(
+    steps: Path,
     one: Json,
-    context: ConversionContext,
     names: FilterExpressions,
-    *,
-    left_out: frozenset[str] = frozenset(),
+    context: ConversionContext,
+    left_out: frozenset[str],
 ) -> Test:
     """Return the test of a filter, without its fields in `left_out`."""
     tests: list[Test] = []
@@ -372,18 +367,19 @@ def filter_test(
         # An empty selector selects everything that it can.
         is_selector = field in {"selector", "namespaceSelector"}
         given = resources.get(field) or (is_selector and resources.get(field) is not None)
-        if given and field not in left_out:
+        if not given or field in left_out:
+            continue
+        with located(*steps, "resources", field):
             if field == "namespaceSelector" and _may_be_namespaces(resources):
                 if names is AT_REST or "Namespace" in _kinds_of(one):
                     raise NotConvertible(
                         "a namespaceSelector on Namespaces themselves cannot be converted to CEL",
                         "split the rule: one rule for Namespaces",
-                        ("resources", field),
                     )
                 # A rule with a namespaceSelector is about no Namespace.
                 tests.append(Relation(names.kind, "!=", "'Namespace'"))
-            with located("resources", field):
-                tests.append(convert(resources[field], names))
+            tests.append(convert(resources[field], names))
+    context = context.at(*steps)
     users: list[Test] = []
     for field, bound in (("roles", _roles), ("clusterRoles", _cluster_roles)):
         if one.get(field):
@@ -577,16 +573,6 @@ def _named(
     if match.get("all") and lists:
         return [one for one in lists[0] if all(one in other for other in lists)]
     return list(dict.fromkeys(chain(*lists)))
-
-
-def _test(
-    steps: Path,
-    one: Json,
-    names: FilterExpressions,
-    context: ConversionContext,
-    left_out: frozenset[str],
-) -> Test:
-    return within(steps, filter_test, one, context.at(*steps), names, left_out=left_out)
 
 
 def _several(

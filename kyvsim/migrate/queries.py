@@ -164,12 +164,11 @@ def _marked_text(text: str, scope: Scope) -> Expr:
     first = _marked(pieces[1], scope)
     if pieces == ["", pieces[1], ""] and is_text(first.types):
         return first
-    parts: list[str] = []
-    for number, piece in enumerate(pieces):
-        if number % 2:
-            parts.append(shown(_marked(piece, scope)))
-        elif piece:
-            parts.append(quoted(piece))
+    parts = (
+        shown(_marked(piece, scope)) if number % 2 else quoted(piece)
+        for number, piece in enumerate(pieces)
+        if piece
+    )
     return Expr(" + ".join(parts), TEXT, SUM)
 
 
