@@ -22,16 +22,15 @@ from kyvsim.load.edits import NoEditError, edits_of, with_edits
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.policy import (
-    has_known_shape,
     is_exception,
     load_bindings,
     load_exceptions,
     load_policies,
-    shape_diagnostics,
     sniff,
 )
 from kyvsim.load.recognise import is_mapping, is_test_manifest
 from kyvsim.load.resources import POLICIES, load_definitions, partition_by_kind
+from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.suite_manifest import load_test_manifest
 from kyvsim.model.diagnostic import Diagnostic, Edit, Severity, without_left_out
 from kyvsim.model.source import Document

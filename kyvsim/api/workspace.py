@@ -10,8 +10,9 @@ from kyvsim.languages import READERS, derived_rules
 from kyvsim.load.documents import STRICT, STRICT_FLOATS, parse_documents, read_documents
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
-from kyvsim.load.policy import has_known_shape, load_policies, sniff
+from kyvsim.load.policy import load_policies, sniff
 from kyvsim.load.recognise import is_test_manifest
+from kyvsim.load.shape import has_known_shape
 from kyvsim.load.structure import check, diagnostics
 from kyvsim.model.diagnostic import Diagnostic, strictly
 from kyvsim.model.source import Document

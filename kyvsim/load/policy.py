@@ -1,7 +1,6 @@
 """Policies and PolicyExceptions from documents: recognised, checked, with defaults filled in."""
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from kyvsim.kubernetes.discovery import is_builtin, lies_in_namespace, split_api_version
@@ -9,7 +8,7 @@ from kyvsim.kubernetes.go_time import parse_rfc3339
 from kyvsim.kubernetes.objects import Json, labels, metadata, text_field
 from kyvsim.kubernetes.quantities import SECOND
 from kyvsim.load.recognise import advice_for, is_related, may_mean_policy_group
-from kyvsim.load.structure import Problem, check, diagnostics, not_one_of, show_path
+from kyvsim.load.structure import check, diagnostics
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.policy import (
     Binding,
@@ -23,7 +22,6 @@ from kyvsim.model.policy import (
 )
 from kyvsim.model.ports import fault_text
 from kyvsim.model.source import Document
-from kyvsim.schema.findings import BrokenRule, broken_rules
 from kyvsim.schema.kinds import (
     NATIVE_GROUP,
     POLICY_GROUPS,
@@ -288,37 +286,3 @@ def _build_for_policies(data: Json, document: Document) -> CelException:
         expires=end,
         document=document,
     )
-
-
-# The whole shape of a document: all that Kyverno's definitions say of its kind.
-
-_EITHER = re.compile(
-    r"\(has\(self\.(\w+)\) && !has\(self\.(\w+)\)\) \|\| "
-    r"\(!has\(self\.\1\) && has\(self\.\2\)\)"
-)
-"""The rule that exactly one of two fields is given."""
-
-
-def has_known_shape(document: Document) -> bool:
-    """Return whether the document is of a kind with a CRD, evaluated by kyvsim or not."""
-    return is_written(sniff(document.data))
-
-
-def shape_diagnostics(document: Document) -> tuple[Diagnostic, ...]:
-    """Return where a document of a known kind does not fit; each place once."""
-    problems = _problems(document.data, written_schema(sniff(document.data)))
-    return diagnostics(document, dict.fromkeys(problems))
-
-
-def _problems(data: Json, schema: SchemaNode) -> Iterator[Problem]:
-    filled, problems = check(schema, data)
-    yield from problems
-    for broken in broken_rules(filled, None, schema):
-        yield _worded_rule(broken)
-
-
-def _worded_rule(broken: BrokenRule) -> Problem:
-    either = _EITHER.fullmatch(broken.rule)
-    if either:
-        return not_one_of(broken.path, either.groups())
-    return Problem("KV017", broken.path, f"`{show_path(broken.path)}`: {broken.message}")

@@ -9,13 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression, environment
-from kyvsim.cel.libraries import KUBERNETES
-from kyvsim.cel.types import DYN
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
-from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import parse_duration
 from kyvsim.kubernetes.regexes import RegexError, compile_regex
 from kyvsim.model.source import Path
@@ -289,66 +286,3 @@ def _is_found(pattern: str, text: str) -> bool:
         return bool(compile_regex(pattern).search(text))
     except RegexError:
         return True
-
-
-# The CEL rules of a schema (`x-kubernetes-validations`) that an object breaks.
-
-if TYPE_CHECKING:
-    from kyvsim.cel import Program
-
-_RULES = "x-kubernetes-validations"
-
-
-class BrokenRule(NamedTuple):
-    """A rule that does not hold."""
-
-    path: Path
-    type_name: str
-    """What the schema calls the type of the value."""
-    rule: str
-    message: str
-
-
-def broken_rules(obj: Json, old: Json, schema: SchemaNode) -> Iterator[BrokenRule]:
-    """Yield what the rules of a schema object to; `old` is None for a new object."""
-    yield from _broken(schema, obj, old, ())
-
-
-def _broken(schema: SchemaNode, data: Json, old: Json, path: Path) -> Iterator[BrokenRule]:
-    if data is None or not schema.reaches(_RULES):
-        return
-    for rule in schema.words.get(_RULES) or ():
-        message = _objection(rule, data, old)
-        if message:
-            type_name = schema.words.get("type", "object")
-            yield BrokenRule(path, type_name, text_field(rule, "rule"), message)
-    if data.__class__ is dict:
-        before = old if old.__class__ is dict else {}
-        for name in sorted(data):
-            child, value = schema.child(name), data[name]
-            # A schema that only names a type has no rules.
-            if child is not None and value.__class__ not in child.settled:
-                yield from _broken(child, value, before.get(name), (*path, name))
-    elif data.__class__ is list and schema.items is not None:
-        for index, item in enumerate(data):
-            if item.__class__ in schema.items.settled:
-                continue
-            yield from _broken(schema.items, item, None, (*path, index))
-
-
-def _objection(rule: Mapping[str, Json], data: Json, old: Json) -> str:
-    """Return what a rule says of a value, "" where it holds or has nothing to compare with."""
-    text, message = text_field(rule, "rule"), text_field(rule, "message")
-    if "oldSelf" in text and old is None:
-        return ""
-    try:
-        holds = _program(text).evaluate((data, old))
-    except (CelError, CelBudgetError, CompileError) as fault:
-        return f"rule evaluation error: {fault}: evaluating rule: {message}"
-    return "" if holds is True else message.strip() or f"failed rule: {text.strip()}"
-
-
-@lru_cache(maxsize=64)
-def _program(text: str) -> "Program":
-    known = environment(KUBERNETES).with_variables(("self", DYN), ("oldSelf", DYN))
-    return compile_expression(text, known)

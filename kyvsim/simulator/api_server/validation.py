@@ -10,9 +10,10 @@ from kyvsim.kubernetes.validation import problems_of
 from kyvsim.languages.classic.pod_security.go_structs import MisfitError, has_type, read_object
 from kyvsim.model.request import Operation
 from kyvsim.model.source import Path
-from kyvsim.schema.findings import SchemaFinding, broken_rules, duplicates, findings
+from kyvsim.schema.findings import SchemaFinding, duplicates, findings
 from kyvsim.schema.kinds import given_schema, kyverno_schema
 from kyvsim.schema.node import TYPE_NAMES, SchemaNode, stored
+from kyvsim.schema.rules import broken_rules
 from kyvsim.simulator.api_server import errors
 from kyvsim.simulator.api_server.request import ApiError, Review
 from kyvsim.simulator.api_server.store import ObjectStore

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.load.policy import has_known_shape, shape_diagnostics
+from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.model.source import Document, Location
 
 NEW = "policies.kyverno.io/v1"

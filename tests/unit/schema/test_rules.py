@@ -1,7 +1,7 @@
 import pytest
 
-from kyvsim.schema.findings import broken_rules
 from kyvsim.schema.node import NamedSchemas, SchemaNode
+from kyvsim.schema.rules import broken_rules
 
 
 def of(*rules):
