@@ -214,7 +214,7 @@ SUITE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
             "render_tap",
             "text/x-tap",
             ".tap",
-            about="TAP 14: a subtest for each test file, a test point for each row",
+            about="TAP 13: a test point for each row",
         ),
         "github": OutputFormat(
             "suite_formats",
