@@ -106,10 +106,10 @@ class _Finder(importlib.abc.MetaPathFinder):
 def tests_of(room: str, path: Path | None) -> list[str]:
     """Return the paths of a room's tests; those of a file named like `path` come first.
 
-    What a `followed.py` tells is what explanations show, and nothing else sees it.
+    What a `tracing.py` records is shown in explanations, so only their tests notice a change.
     """
     found = sorted((ROOT / "tests/unit" / room).rglob("test_*.py"))
-    if path and path.stem == "followed":
+    if path and path.stem == "tracing":
         found += sorted((ROOT / "tests/unit/api").glob("test_explain*.py"))
     found += [ROOT / "tests" / name for name in ELSEWHERE[room]]
     own = f"test_{path.stem}" if path else ""
