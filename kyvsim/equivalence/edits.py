@@ -141,7 +141,7 @@ def _near_text(text: str) -> list[Json]:
         near += [int(one) for one in near if one.isdecimal()]
         size = parse_quantity(operand) if number[2] else None
         if size is not None and size.scale >= 0:
-            # A size as a number, and the next one: of images nobody writes them otherwise.
+            # A size as a number, and the next one: sizes of images are always written so.
             whole = size.mantissa * 10**size.scale
             near += [whole, whole + 1]
         near += _in_another_unit(operand) if number[2] else ()

@@ -196,7 +196,7 @@ class Scope(NamedTuple):
 
 
 def no_twin(what: str, advice: str = "rewrite the expression by hand") -> NotConvertible:
-    """Return that a part of an expression has no twin."""
+    """Return that a part of an expression cannot be converted."""
     return NotConvertible(f"{what} cannot be converted to CEL", advice)
 
 

@@ -301,8 +301,10 @@ def selector_test(selector: Json, of: str = "object") -> Test:
         }
         operator = str(one["operator"])
         if operator not in operators:
-            text = f"`{operator}` is no operator of a label selector{likely(operator, operators)}"
-            raise NotConvertible(text, f"write one of {listed(operators)}")
+            text = (
+                f"`{operator}` is not an operator of a label selector{likely(operator, operators)}"
+            )
+            raise NotConvertible(text, f"use one of {listed(operators)}")
         tests.append(operators[operator])
     return every(tests)
 

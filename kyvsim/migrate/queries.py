@@ -54,13 +54,13 @@ _Tree: TypeAlias = dict[str, Any]
 
 
 def query_value(text: str, scope: Scope) -> Expr:
-    """Return the value of an expression; raise NotConvertible where it has no twin."""
+    """Return the value of an expression; raise NotConvertible if it cannot be converted."""
     text, scope = _with_marks(text, scope, depth=1)
     return _read(_tree_of(text), scope._replace(current=None))
 
 
 def query_within(text: str, scope: Scope, value: Expr) -> Expr:
-    """Return what an expression finds in a value; raise NotConvertible where it has no twin."""
+    """Return what an expression finds in a value; raise NotConvertible if it cannot be converted."""
     text, scope = _with_marks(text, scope, depth=1)
     return _read(_tree_of(text), scope.within(value))
 
@@ -95,13 +95,10 @@ def text_pieces(text: str, scope: Scope) -> list[str | Expr]:
     parts = [*pieces, *(one.expression for one in variables)]
     if any("{{" in one.replace("\\{{", "") for one in parts):
         raise no_twin("a variable that is not closed")
-    found: list[str | Expr] = []
-    for number, piece in enumerate(pieces):
-        if number:
-            found.append(query_value(variables[number - 1].expression, scope))
-        if piece:
-            found.append(unescape(piece))
-    return found
+    found: list[str | Expr] = [unescape(pieces[0])]
+    for variable, piece in zip(variables, pieces[1:], strict=True):
+        found += [query_value(variable.expression, scope), unescape(piece)]
+    return [one for one in found if one != ""]
 
 
 def _tree_of(text: str) -> _Tree:

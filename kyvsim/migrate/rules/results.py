@@ -92,8 +92,6 @@ class GenerationEntry(NamedTuple):
 
 PolicyEntry: TypeAlias = ValidationEntry | MutationEntry | GenerationEntry
 """An element of the list that makes up a policy."""
-Emit: TypeAlias = Callable[[ConversionInput], Sequence[PolicyEntry]]
-"""Raises NotConvertible with the path from the body."""
 Fields: TypeAlias = Callable[[Json, Json, Scope], Mapping[str, Json]]
 """Returns fields for a rule and the `spec` that contains it. Raises NotConvertible with the path
 from the rule."""
@@ -105,7 +103,7 @@ WITHOUT_DELETE: Final = ("CREATE", "UPDATE")
 class RuleConverter(NamedTuple):
     """A type of rules."""
 
-    emit: Emit
+    emit: Callable[[ConversionInput], Sequence[PolicyEntry]]
     kind: str
     """The kind of the policies that it becomes a part of."""
     operations: tuple[str, ...] = WITHOUT_DELETE
