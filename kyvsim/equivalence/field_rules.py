@@ -432,50 +432,28 @@ def image_type() -> Type:
     by_name: Json = {"p": {}, "e": "s"}
     # A set of names is written as a map to empty maps.
     names: Json = {"p": {}, "e": {"p": {}}}
-    part: Json = {"p": {"mediaType": "s", "digest": "s", "size": "n", "annotations": by_name}}
+    container = {
+        **dict.fromkeys(("User", "WorkingDir", "StopSignal"), "s"),
+        **dict.fromkeys(("Env", "Cmd", "Entrypoint"), texts),
+        "Labels": by_name,
+        **dict.fromkeys(("ExposedPorts", "Volumes"), names),
+    }
+    config = {
+        **dict.fromkeys(("created", "author", "architecture", "os"), "s"),
+        "config": {"p": container},
+        "rootfs": {"p": {"type": "s", "diff_ids": texts}},
+        "history": {"a": {"p": {"created": "s", "created_by": "s", "empty_layer": "b"}}},
+    }
+    part = {"mediaType": "s", "digest": "s", "size": "n", "annotations": by_name}
     platform: Json = {"p": {"architecture": "s", "os": "s", "variant": "s"}}
-    config: Json = {
-        "p": {
-            "created": "s",
-            "author": "s",
-            "architecture": "s",
-            "os": "s",
-            "config": {
-                "p": {
-                    "User": "s",
-                    "WorkingDir": "s",
-                    "StopSignal": "s",
-                    "Env": texts,
-                    "Cmd": texts,
-                    "Entrypoint": texts,
-                    "Labels": by_name,
-                    "ExposedPorts": names,
-                    "Volumes": names,
-                }
-            },
-            "rootfs": {"p": {"type": "s", "diff_ids": texts}},
-            "history": {"a": {"p": {"created": "s", "created_by": "s", "empty_layer": "b"}}},
-        },
-        "e": "s",
+    head = {"schemaVersion": "n", "mediaType": "s"}
+    layers = {"config": {"p": part}, "layers": {"a": {"p": part}}}
+    manifests = {"manifests": {"a": {"p": {**part, "platform": platform}}}}
+    whole: Json = {
+        "config": {"p": config, "e": "s"},
+        "manifest": {"p": {**head, **layers, "annotations": by_name}},
+        "imageIndex": {"p": {**head, **manifests, "annotations": by_name}},
     }
-    manifest: Json = {
-        "p": {
-            "schemaVersion": "n",
-            "mediaType": "s",
-            "config": part,
-            "layers": {"a": part},
-            "annotations": by_name,
-        }
-    }
-    index: Json = {
-        "p": {
-            "schemaVersion": "n",
-            "mediaType": "s",
-            "manifests": {"a": {"p": {**part["p"], "platform": platform}}},
-            "annotations": by_name,
-        }
-    }
-    whole = {"config": config, "manifest": manifest, "imageIndex": index}
     return resolve(read_type({"p": whole}))
 
 

@@ -16,8 +16,8 @@ from kyvsim.migrate.context import (
     ConversionContext,
     NotConvertible,
     Scope,
+    element_for,
     located,
-    name_for_element,
     no_twin,
     within,
 )
@@ -293,10 +293,8 @@ def _membership(macro: str, expected: bool, key: Expr, value: Expr) -> Test:
     if not is_list(key.types) and (key.types or is_singular):
         return ends(key)
     source = key.or_else([]) if is_list(key.types) else _listed(key)
-    taken = frozenset({key.text.split(".")[0]})
-    name = name_for_element(key.noun, taken)
-    element = Expr(name, element_of(key.types), noun=key.noun)
-    test = Quantified(source, name, ends(element), macro)
+    element = element_for(key, frozenset({key.text.split(".")[0]}))
+    test = Quantified(source, element.text, ends(element), macro)
     listed = value.constant[0] if value.constant else None
     takes_empty = isinstance(listed, list) and any(one in ("", "*") for one in listed)
     if is_list(key.types) and key.fallback == ("",) and not takes_empty:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 from kyvsim.kubernetes.objects import Json, text_field
-from kyvsim.migrate.values import Expr
+from kyvsim.migrate.values import Expr, element_of
 from kyvsim.model.migration import (
     ConversionCondition,
     ConversionNote,
@@ -78,10 +78,11 @@ def free_name(name: str, taken: Container[str], sign: str = "") -> str:
     return free
 
 
-def name_for_element(noun: str, taken: frozenset[str]) -> str:
-    """Return a free name for the elements of a list called `noun`."""
-    name = _singular(noun[:1].lower() + noun[1:])
-    return free_name("item" if name in _NOT_NAMES else name, taken)
+def element_for(listed: Expr, taken: frozenset[str]) -> Expr:
+    """Return the elements of a list as a value with a free name."""
+    name = _singular(listed.noun[:1].lower() + listed.noun[1:])
+    name = free_name("item" if name in _NOT_NAMES else name, taken)
+    return Expr(name, element_of(listed.types), noun=listed.noun)
 
 
 def _singular(noun: str) -> str:
@@ -186,13 +187,13 @@ class Scope(NamedTuple):
         """Return the scope in which fields are those of a value."""
         return self._replace(current=value)
 
-    def element(self, noun: str) -> str:
-        """Return a name for the elements of a list."""
-        return name_for_element(noun, self.taken)
+    def element(self, listed: Expr) -> Expr:
+        """Return the elements of a list as a value."""
+        return element_for(listed, self.taken)
 
-    def with_element(self, name: str, value: Expr) -> "Scope":
+    def with_element(self, element: Expr) -> "Scope":
         """Return the scope of a loop over elements."""
-        return self._replace(current=value, taken=self.taken | {name})
+        return self._replace(current=element, taken=self.taken | {element.text})
 
 
 def no_twin(what: str, advice: str = "rewrite the expression by hand") -> NotConvertible:

@@ -19,10 +19,10 @@ from kyvsim.engine.pattern.anchors import (
 )
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.migrate.context import ConversionContext, located, name_for_element, no_twin
+from kyvsim.migrate.context import ConversionContext, element_for, located, no_twin
 from kyvsim.migrate.expressions import TRUE, Quantified, Relation, Test, every, opposite, some
 from kyvsim.migrate.scalars import fits_null, like, scalar_test
-from kyvsim.migrate.values import Expr, element_of, values_of
+from kyvsim.migrate.values import Expr, values_of
 from kyvsim.model.migration import ConversionCondition
 
 # Loops over the lists of containers: equal ones become one.
@@ -307,8 +307,8 @@ def _existence(pattern: Json, value: Expr, around: PatternContext) -> PatternTes
         )
     tests = []
     for index, one in enumerate(pattern):
-        name = name_for_element(value.noun, around.taken)
-        element = Expr(name, element_of(value.types), noun=value.noun)
+        element = element_for(value, around.taken)
+        name = element.text
         inside = around.below(index)._replace(taken=around.taken | {name})
         guard, body = pattern_tests(one, element, inside)
         tests.append(Quantified(value.text, name, every([guard, body]), "exists"))
@@ -359,9 +359,9 @@ def _of_list(
     first = pattern[0]
     if isinstance(first, list):
         raise no_twin("a list of lists", "use deny conditions")
-    name = name_for_element(value.noun, around.taken)
+    element = element_for(value, around.taken)
+    name = element.text
     applies: Test = TRUE
-    element = Expr(name, element_of(value.types), noun=value.noun)
     if isinstance(first, dict):
         inside = around.below(0)._replace(taken=around.taken | {name})
         with located(0):

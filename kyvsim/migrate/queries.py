@@ -60,7 +60,7 @@ def query_value(text: str, scope: Scope) -> Expr:
 
 
 def query_within(text: str, scope: Scope, value: Expr) -> Expr:
-    """Return what an expression finds in a value; raise NotConvertible if it cannot be converted."""
+    """Return what an expression finds in a value, as `query_value` does."""
     text, scope = _with_marks(text, scope, depth=1)
     return _read(_tree_of(text), scope.within(value))
 
@@ -475,9 +475,9 @@ def _mapped(whole: Expr, right: _Tree, scope: Scope, kept: str = "") -> Expr:
     """Return the elements mapped by `right`, without missing ones; `kept` is the filter."""
     if right["type"] == "identity":
         return _derived_list(whole, kept, whole.types, whole.noun)
-    name = scope.element(whole.noun)
-    element = Expr(name, element_of(whole.types), noun=whole.noun)
-    found = _read(right, scope.with_element(name, element))
+    element = scope.element(whole)
+    name = element.text
+    found = _read(right, scope.with_element(element))
     types = list_of(found.types)
     if found.soft or not found.may_miss or is_list(found.types):
         steps = f".map({name}, {found.or_else([])})"
@@ -515,9 +515,9 @@ def _filtered(tree: _Tree, scope: Scope) -> Expr:
     """Return the elements for which a test holds."""
     left, right, test = tree["children"]
     whole = _read(left, scope)
-    name = scope.element(whole.noun)
-    element = Expr(name, element_of(whole.types), noun=whole.noun)
-    holds = _truth_of(_read(test, scope.with_element(name, element)))
+    element = scope.element(whole)
+    name = element.text
+    holds = _truth_of(_read(test, scope.with_element(element)))
     kept = f".filter({name}, {one_line(holds)})"
     value = _mapped(whole, right, scope, kept)
     if right["type"] != "identity":

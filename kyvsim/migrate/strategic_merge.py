@@ -348,10 +348,9 @@ def _keyed(
     given = part._replace(place=part.place._replace(value=part.place.value.given()))
     if gone:
         value = given.place.value
-        name = given.around.scope.element(value.noun)
-        element = Expr(name, element_of(value.types))
+        element = given.around.scope.element(value)
         kept = every(opposite(_is_named(one, element, given.around)) for one in gone)
-        rest = f"{value.tight()}.filter({name}, {one_line(kept)})"
+        rest = f"{value.tight()}.filter({element.text}, {one_line(kept)})"
         return _operations("replace", given, rest, there)
     found: list[PatchExpression] = []
     for index, one in enumerate(elements):
@@ -378,9 +377,9 @@ def _element_patches(patch: ListElement, part: _FieldPatch) -> list[PatchExpress
         mine = _inner(part, outer.counter, outer.element)._replace(guards=[])
         found = _field_patches(patch.rest, mine)
         return [one._replace(test=every([*mine.guards, one.test])) for one in found]
-    name = part.around.scope.element(value.noun)
+    element = part.around.scope.element(value)
+    name = element.text
     index = counter("index" if not part.around.loops else "place")
-    element = Expr(name, element_of(value.types), noun=value.noun)
     scope = part.around.scope._replace(taken=part.around.scope.taken | {name})
     inner = _inner(part, index, element)
     inner = inner._replace(around=part.around._replace(scope=scope), guards=[])
@@ -591,8 +590,7 @@ def _object_element(patch: ListElement, place: _MergeTarget) -> tuple[str, Test]
     if not patch.is_template:
         place.around.scope.context.note(ORDER)
         return f"[{_literal_element(patch, place)}]", TRUE
-    name = place.around.scope.element(place.value.noun)
-    element = Expr(name, element_of(place.value.types), noun=place.value.noun)
+    element = place.around.scope.element(place.value)
     if patch.everywhere:
         # An empty list is not tested.
         for key, data in patch.everywhere.items():

@@ -314,6 +314,5 @@ def _elements(listed: Expr, scope: Scope, *, by_place: bool) -> tuple[str, str, 
         place = Expr("index", NUMBER)
         names = {"element": element, "elementIndex": place, "elementIndex0": place}
         return f"lists.range({held}.size())", "index", {**names, "element0": element}
-    name = scope.element(listed.noun)
-    element = Expr(name, element_of(listed.types), noun=listed.noun)
-    return listed.tight(), name, {"element": element, "element0": element}
+    element = scope.element(listed)
+    return listed.tight(), element.text, {"element": element, "element0": element}

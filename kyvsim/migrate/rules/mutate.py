@@ -48,7 +48,7 @@ from kyvsim.migrate.rules.results import ConversionInput, MutationEntry
 from kyvsim.migrate.scalars import like
 from kyvsim.migrate.settings import named_expressions
 from kyvsim.migrate.strategic_merge import merged_fields, merged_object
-from kyvsim.migrate.values import TEXT, Expr, element_of, is_list, types_of
+from kyvsim.migrate.values import TEXT, Expr, is_list, types_of
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.patch.keyed_lists import find_type
 
@@ -140,11 +140,9 @@ def _inside(block: Json, around: PatchContext) -> PatchContext:
     elements = within(("list",), query_value, list_of(block).strip(), around.scope)
     if elements.types and not is_list(elements.types):
         raise no_twin("a loop over a value that is not a list").below("list")
-    name = around.scope.element(elements.noun)
-    taken = around.scope.taken | {name}
+    element = around.scope.element(elements)
     depth = len(around.loops)
     index = counter("index" if not depth else f"index{depth + 1}")
-    element = Expr(name, element_of(elements.types), noun=elements.noun)
     names = {
         **around.scope.names,
         "element": element,
@@ -152,7 +150,9 @@ def _inside(block: Json, around: PatchContext) -> PatchContext:
         "elementIndex": index,
         f"elementIndex{depth}": index,
     }
-    scope = around.scope._replace(names=names, taken=taken | {index.text})
+    scope = around.scope._replace(
+        names=names, taken=around.scope.taken | {element.text, index.text}
+    )
     scope = within(("context",), with_entries, block.get("context"), scope, inline=True)
     kept = within(("preconditions",), conditions_test, block.get("preconditions") or {}, scope)
     if " + " in elements.text and "elementIndex" in str(block.get("patchesJson6902")):

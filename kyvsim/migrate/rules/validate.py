@@ -32,7 +32,6 @@ from kyvsim.migrate.rules.results import ConversionInput, RuleMessage, Validatio
 from kyvsim.migrate.values import (
     NUMBER,
     Expr,
-    element_of,
     is_list,
     is_map,
     is_number,
@@ -171,8 +170,8 @@ def _loop(block: Json, scope: Scope, depth: int) -> Test:
         raise no_twin("a loop over a map").below("list")
     if not is_list(listed.types) and listed.types:
         listed = listed._replace(text=f"[{listed.text}]", types=())
-    name = scope.element(listed.noun)
-    element = Expr(name, element_of(listed.types), noun=listed.noun)
+    element = scope.element(listed)
+    name = element.text
     if block.get("elementScope") and any(
         known(element.types) for known in (is_text, is_number, is_scalar)
     ):
