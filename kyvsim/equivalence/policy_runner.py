@@ -84,8 +84,10 @@ class StepCounter:
     """
 
     def __init__(self) -> None:
-        self._known: set[tuple[object, ...]] = set()
-        self._parts: set[_Part] = set()
+        self.answers: set[tuple[object, ...]] = set()
+        """The different answers of parts."""
+        self.parts: set[_Part] = set()
+        """The parts that were evaluated, without what is only found if one fails."""
         self._open: list[tuple[set[_Part], set[_Part]] | None] = []
         """Of each step that has begun the expressions right inside that were false, and true."""
         self.failed_entries = 0
@@ -124,19 +126,9 @@ class StepCounter:
         answer: object = step.answer
         if answer is None and step.found is not None:
             answer = step.found.data.__class__, bool(step.found.data)
-        self._known.add((part, answer, held))
+        self.answers.add((part, answer, held))
         if kind is not StepKind.FINDING:
-            self._parts.add(part)
-
-    @property
-    def count(self) -> int:
-        """How many different answers there were."""
-        return len(self._known)
-
-    @property
-    def parts(self) -> int:
-        """How many parts were asked at all; what is only found where one fails is none."""
-        return len(self._parts)
+            self.parts.add(part)
 
 
 class CaseWorld:
@@ -453,7 +445,7 @@ class PolicyPair:
     def reached(self) -> tuple[int, int]:
         """Return how many different answers the parts of both gave so far, and how many parts."""
         marks = (self.old.marks, self.new.marks)
-        return sum(one.count for one in marks), sum(one.parts for one in marks)
+        return sum(len(one.answers) for one in marks), sum(len(one.parts) for one in marks)
 
     def run(self, case: Case) -> Verdicts:
         """Return what either does in a case."""

@@ -243,8 +243,6 @@ _TAME_FIELDS: Final = (
 _MEMBERSHIP_LONG: Final = 60
 """So many characters of an expression are written twice at most, and evaluated for each text."""
 
-_Holds = Callable[[Expr], Test]
-
 
 def _not_in(key: Expr, value: Expr) -> Test:
     """Return the test of the older NotIn: no key is outside a string that is not a JSON list."""
@@ -310,7 +308,7 @@ def _listed(key: Expr) -> str:
     return f"[{key.text}].flatten()"
 
 
-def _among(value: Expr) -> _Holds:
+def _among(value: Expr) -> Callable[[Expr], Test]:
     """Return what makes the test of being among a value's elements."""
     if not value.constant:
         return lambda one: _among_read(one, value)
@@ -387,9 +385,7 @@ def _among_read(one: Expr, value: Expr) -> Test:
 
 # Blocks of conditions: `any`, `all`, and the older plain list.
 
-_Operator = Callable[[Expr, Expr], Test]
-
-OPERATORS: Final[Mapping[str, _Operator]] = MappingProxyType(
+OPERATORS: Final[Mapping[str, Callable[[Expr, Expr], Test]]] = MappingProxyType(
     {
         "Equal": _equals,
         "Equals": _equals,

@@ -21,11 +21,12 @@ from kyvsim.migrate.context_entries import with_entries
 from kyvsim.migrate.exceptions import Excepted, excepted
 from kyvsim.migrate.expressions import TRUE, Test, chosen, every, laid_out, one_line
 from kyvsim.migrate.matching import (
+    AT_REST,
     WRITES,
     Matching,
     Operations,
-    matching_at_rest,
     matching_of,
+    read_matching,
     without_operations,
 )
 from kyvsim.migrate.patterns import guarded
@@ -79,8 +80,8 @@ def _convert_cleanup(policy: Policy) -> Conversion:
     data = policy.document.data
     spec = data["spec"]
     try:
-        matching = matching_at_rest(spec, context)
-        target = Expr("object", matching.types)
+        found = read_matching(spec, [], AT_REST, context)
+        target = Expr("object", found.types)
         names = {"target": target}
         scope = Scope(context, target, target, names, namespace=policy.namespace, at_rest=True)
         scope = within(("context",), with_entries, spec.get("context"), scope)
@@ -88,11 +89,11 @@ def _convert_cleanup(policy: Policy) -> Conversion:
     except NotConvertible as refusal:
         refused = refused_outcome(policy.document, policy.name, refusal.below(*_SPEC))
         return Conversion(policy, (refused,), ())
-    conditions = written_conditions([*matching.conditions, *named_conditions("condition", holds)])
+    conditions = written_conditions([*found.conditions, *named_conditions("condition", holds)])
     variables = without_unread(context, [text for _, text in conditions])
     fields = {
         "deletionPropagationPolicy": spec.get("deletionPropagationPolicy"),
-        "matchConstraints": matching.constraints,
+        "matchConstraints": found.constraints,
         "variables": named_expressions(variables.items()),
         "conditions": named_expressions(conditions),
     }

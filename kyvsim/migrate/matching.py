@@ -441,12 +441,7 @@ class Matching(NamedTuple):
 def matching_of(rule: Json, operations: Operations, context: ConversionContext) -> Matching:
     """Return what a rule is about."""
     chosen = operations.chosen(named_operations(rule))
-    return _matching(rule, chosen, DELETED if "DELETE" in chosen else ADMITTED, context)
-
-
-def matching_at_rest(spec: Json, context: ConversionContext) -> Matching:
-    """Return what a policy is about that looks at objects as they are: operations do not count."""
-    return _matching(spec, [], AT_REST, context)
+    return read_matching(rule, chosen, DELETED if "DELETE" in chosen else ADMITTED, context)
 
 
 def block_test(block: Json, kinds: frozenset[str], context: ConversionContext) -> Test:
@@ -469,9 +464,10 @@ def _kinds_of(one: Json) -> frozenset[str]:
     return frozenset(parse_kind_selector(text).kind for text in named)
 
 
-def _matching(
+def read_matching(
     rule: Json, operations: list[str], names: FilterExpressions, context: ConversionContext
 ) -> Matching:
+    """Return what a rule or a policy is about, without operations if these do not count."""
     match = rule.get("match") or {}
     filters = _filters(match)
     with located("match"):

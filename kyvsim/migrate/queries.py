@@ -448,10 +448,6 @@ def _unless_empty(first: Expr, text: str, second: Expr) -> Expr:
     return Expr(chosen, first.types, noun=first.noun)
 
 
-def _both(tree: _Tree, scope: Scope) -> Expr:
-    return _as_value(every(_truth_of(_read(one, scope)) for one in tree["children"]))
-
-
 # Lists: `[*]`, `[]`, `[?test]`, `.*`, `[a, b]`; and maps that are made: `{a: b}`.
 
 
@@ -754,7 +750,9 @@ _NODES: Final[Mapping[str, Callable[[_Tree, Scope], Expr]]] = MappingProxyType(
         ),
         "comparator": _comparator,
         "or_expression": _either,
-        "and_expression": _both,
+        "and_expression": lambda tree, scope: _as_value(
+            every(_truth_of(_read(one, scope)) for one in tree["children"])
+        ),
         "not_expression": lambda tree, scope: _as_value(
             opposite(_truth_of(_read(tree["children"][0], scope)))
         ),
