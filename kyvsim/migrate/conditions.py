@@ -1,7 +1,6 @@
 """Conditions of preconditions and deny rules → CEL."""
 
 import json
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -114,26 +113,22 @@ _NUMBER: Final = f"^[-+]?{_PLAIN}([eE][-+]?[0-9]+)?$"
 _DURATION: Final = f"^[-+]?({_PLAIN}(ns|us|ms|s|m|h))+$"
 _SECONDS: Final = f"^[-+]?({_PLAIN}|({_PLAIN}(ns|us|ms|s|m|h))+)$"
 """What texts of numbers and durations look like, and those of either."""
-_HOLDS: Final[Mapping[str, Callable[[float, float], bool]]] = MappingProxyType(
-    {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
-)
 
 
 def _compared(sign: str, key: Expr, value: Expr) -> Test:
     """Return the test that a key is larger or smaller than a value."""
     if value.constant:
         return _compared_constant(sign, key, value.constant[0])
-    if is_text(key.types) and is_text(value.types):
-        left, right = (f"quantity({one.text})" for one in (key, value))
-        return Relation(f"{left}.compareTo({right})", sign, "0")
-    if is_number(key.types) or is_number(value.types):
-        return Relation(_number(key), sign, _number(value))
-    left, right = (f"quantity(string({one.text}))" for one in (key, value))
-    return Relation(f"{left}.compareTo({right})", sign, "0")
-
-
-def _number(value: Expr) -> str:
-    return value.tight(RELATION + 1) if is_number(value.types) else f"double({value.text})"
+    sides = (key, value)
+    if any(is_number(one.types) for one in sides):
+        left, right = (
+            one.tight(RELATION + 1) if is_number(one.types) else f"double({one.text})"
+            for one in sides
+        )
+        return Relation(left, sign, right)
+    are_texts = all(is_text(one.types) for one in sides)
+    left, right = (one.text if are_texts else f"string({one.text})" for one in sides)
+    return Relation(f"quantity({left}).compareTo(quantity({right}))", sign, "0")
 
 
 def _compared_constant(sign: str, key: Expr, expected: Json) -> Test:
@@ -217,8 +212,13 @@ def _with_number(sign: str, key: Expr, bound: str) -> Expr:
     if not is_number_text(bound):
         return key
     number = float(bound)
-    beside = {">": number, "<": number, ">=": number - 1, "<=": number + 1}[sign]
-    default = 0 if not _HOLDS[sign](0.0, number) else int(beside) if beside.is_integer() else beside
+    holds_of_zero, beside = {
+        ">": (number < 0, number),
+        ">=": (number <= 0, number - 1),
+        "<": (number > 0, number),
+        "<=": (number >= 0, number + 1),
+    }[sign]
+    default = (int(beside) if beside.is_integer() else beside) if holds_of_zero else 0
     return key._replace(text=f"{key.bare_optional}.orValue({default})")
 
 

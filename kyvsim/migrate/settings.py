@@ -104,16 +104,13 @@ def variants_of(rule: Json, spec: Json) -> list[ActionVariant]:
             enforced = some([fits, enforced])
         else:
             enforced = every([opposite(fits), enforced])
-    actions = [(_ENFORCE, enforced), ("Audit", opposite(enforced))]
-    found = [one for one in actions if one[1] != FALSE]
-    return [
-        ActionVariant(
-            {**rule, "validate": {**body, "failureAction": action}},
-            where,
-            action.lower() if len(found) > 1 else "",
-        )
-        for action, where in found
+    actions = ((_ENFORCE, enforced), ("Audit", opposite(enforced)))
+    found = [
+        ActionVariant({**rule, "validate": {**body, "failureAction": name}}, where, name.lower())
+        for name, where in actions
+        if where != FALSE
     ]
+    return found if len(found) > 1 else [found[0]._replace(name="")]
 
 
 def _is_enforced(action: Json) -> bool:
@@ -142,7 +139,6 @@ _WEBHOOK: Final = ConversionCondition(
 _OWN: Final = frozenset({ANNOTATION, "kubectl.kubernetes.io/last-applied-configuration"})
 """Annotations that do not apply to the new policy."""
 _DERIVABLE: Final = ("CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet")
-_GROUPS: Final[Mapping[str, str]] = MappingProxyType({"CronJob": "batch", "Job": "batch"})
 
 
 def actions_of(rule: Json, spec: Json, scope: Scope) -> dict[str, Json]:
@@ -202,7 +198,7 @@ def controllers_of(computed: ComputedRules, context: ConversionContext) -> Json 
     known = [one for one in _DERIVABLE if one in controllers]
     if len(known) == len(_DERIVABLE):
         return None
-    return [plural(_GROUPS.get(one, "apps"), one) for one in known]
+    return [plural("batch" if one.endswith("Job") else "apps", one) for one in known]
 
 
 def metadata_of(metadata: Json, name: str) -> dict[str, Json]:
