@@ -142,9 +142,7 @@ def open_application(
 
 
 def counted_responses(
-    responses: Iterable[EngineResponse],
-    counts: ResultCounts,
-    marker: FailureMarker | None = None,
+    responses: Iterable[EngineResponse], counts: ResultCounts, marker: FailureMarker | None = None
 ) -> Iterator[EngineResponse]:
     """Yield the responses of the engine, each marked by the baseline and counted."""
     for response in responses:
@@ -324,10 +322,7 @@ def _final_checks(
 
 
 def responses_of(
-    policies: PolicySet,
-    read: ReadInputs,
-    inputs: ApplyInputs,
-    cluster: ClusterView | None = None,
+    policies: PolicySet, read: ReadInputs, inputs: ApplyInputs, cluster: ClusterView | None = None
 ) -> Iterator[EngineResponse]:
     """Yield the response of each resource; rules read `cluster`, or the objects given."""
     world = world_of(read, cluster)

@@ -237,12 +237,7 @@ def _compared(
 # Every manifest runs on every mutant of its policies. What none of them notices is compared with
 # the policy by cases: it does the same, or a small object shows what a test should have.
 
-_ORDER = (
-    MutantStatus.NOTICED,
-    MutantStatus.UNTRIED,
-    MutantStatus.UNNOTICED,
-    MutantStatus.REFUSED,
-)
+_ORDER = (MutantStatus.NOTICED, MutantStatus.UNTRIED, MutantStatus.UNNOTICED, MutantStatus.REFUSED)
 """Which of two statuses counts for a mutant."""
 _SECONDS = 3.0
 """How long a mutant may be compared with its policy, however many there are."""

@@ -271,8 +271,7 @@ def find_tests(
 
 
 def read_tests(
-    file: str,
-    configuration: ChainsawConfiguration = WITHOUT_CONFIGURATION,
+    file: str, configuration: ChainsawConfiguration = WITHOUT_CONFIGURATION
 ) -> tuple[tuple[ChainsawTest, ...], tuple[Diagnostic, ...]]:
     """Return the tests of a file, one for each scenario, and what cannot be read of it."""
     documents, remarks = read_documents((file,), None, STRICT)
@@ -312,10 +311,7 @@ def load_test(
         namespace=text_field(spec, "namespace") or configuration.namespace,
         template=spec.get("template", configuration.template),
         skip=spec.get("skip") is True,
-        catch=(
-            *configuration.catch,
-            *operations_in(reading, spec, ("spec", "catch"), foreign),
-        ),
+        catch=(*configuration.catch, *operations_in(reading, spec, ("spec", "catch"), foreign)),
         bindings=bindings_in(spec),
         timeouts=configuration.timeouts._replace(**timeouts_in(spec)),
         steps=tuple(_steps(reading, foreign)),

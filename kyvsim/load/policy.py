@@ -220,9 +220,7 @@ _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 """Of the years 1 to 9999, beyond which Python has no times."""
 
 
-def load_exceptions(
-    documents: Iterable[Document],
-) -> tuple[Exceptions, tuple[Diagnostic, ...]]:
+def load_exceptions(documents: Iterable[Document]) -> tuple[Exceptions, tuple[Diagnostic, ...]]:
     """Return the exceptions in `documents`, and what is wrong with the other documents.
 
     upstream: cmd/cli/kubectl-kyverno/exception

@@ -140,10 +140,7 @@ _WORDS: Mapping[str, tuple[str, Callable[[SchemaFinding, str], str]]] = MappingP
         ),
         "type": ("KV013", _type),
         "enum": ("KV014", _choice),
-        "required": (
-            "KV015",
-            lambda one, _: f"`{show_path((*one.path, one.limit))}` is required",
-        ),
+        "required": ("KV015", lambda one, _: f"`{show_path((*one.path, one.limit))}` is required"),
         "propertyNames": ("KV016", _key),
         "pattern": (
             "KV016",

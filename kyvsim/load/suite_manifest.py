@@ -182,9 +182,7 @@ def read_manifests(file: str) -> tuple[tuple[Manifest, ...], tuple[Diagnostic, .
     return tuple(manifests), tuple(problems)
 
 
-def load_test_manifest(
-    document: Document,
-) -> tuple[Manifest | None, tuple[Diagnostic, ...]]:
+def load_test_manifest(document: Document) -> tuple[Manifest | None, tuple[Diagnostic, ...]]:
     """Return what a document of kind Test says, or None and what is wrong with it.
 
     Names of fields count in any spelling of their letters' case, as in Go's reader; it is reported.

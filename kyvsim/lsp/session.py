@@ -273,8 +273,7 @@ def actions_of(session: EditorSession, uri: str, requested: lsp.Range) -> Iterat
             edit=lsp.WorkspaceEdit(
                 document_changes=[
                     lsp.TextDocumentEdit(
-                        lsp.OptionalVersionedTextDocumentIdentifier(uri, document.version),
-                        [*edits],
+                        lsp.OptionalVersionedTextDocumentIdentifier(uri, document.version), [*edits]
                     )
                 ]
             ),

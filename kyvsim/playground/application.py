@@ -148,10 +148,7 @@ def application(port: int, evaluator: Evaluator, limits: ConnectionLimits) -> AS
 
     hosts = frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]"))
     served = Starlette(
-        routes=[
-            Route("/", show, methods=["GET"]),
-            Route("/evaluate", evaluate, methods=["POST"]),
-        ],
+        routes=[Route("/", show, methods=["GET"]), Route("/evaluate", evaluate, methods=["POST"])],
         exception_handlers={404: unknown, 405: other_method},
     )
     return _for_own_pages(served, hosts)

@@ -250,53 +250,35 @@ def _unchecked(responses: Iterable[PolicyResponse]) -> dict[str, tuple[str, ...]
     return found
 
 
-def _on_target(
-    response: PolicyResponse, result: RuleResult, obj: Json, left: Mapping[ObjectKey, Json]
-) -> TargetAnswer:
-    # A MutatingPolicy is evaluated on each object by itself: what is wrong with the trigger, or
-    # exempts it, does not count for the others.
-    if not response.policy.facts.has_rules:
-        result, obj = (
-            result._replace(status=RuleStatus.PASS, message="success"),
-            left[object_key(obj)],
-        )
-    return TargetAnswer(response, result, obj)
-
-
 def _patched(
     targets: Iterable[Json], said: Iterable[EngineResponse]
 ) -> dict[ObjectKey, tuple[TargetAnswer, ...]]:
     """Return, for each given target, one answer of each response that patched it."""
-    given = tuple(targets)
-    if not given:
-        return {}
-    every = [
-        (response, left)
-        for answer in said
-        for left in [
-            {
-                object_key(patched.object): patched.object
-                for response in answer.responses
-                if not response.policy.facts.has_rules
-                for result in response.results
-                for patched in result.targets
-            }
-        ]
-        for response in answer.responses
-    ]
-    patching = [
-        (number, object_key(obj), _on_target(response, result, obj, left))
-        for number, (response, left) in enumerate(every)
-        for result in response.results
-        for obj in (patched.object for patched in result.targets)
-    ]
+    given = tuple(map(object_key, targets))
+    answers: dict[ObjectKey, list[TargetAnswer]] = {}
+    for answer in said if given else ():
+        left = {
+            object_key(patched.object): patched.object
+            for response in answer.responses
+            if not response.policy.facts.has_rules
+            for result in response.results
+            for patched in result.targets
+        }
+        for response in answer.responses:
+            first: dict[ObjectKey, TargetAnswer] = {}
+            for result in response.results:
+                for obj in (patched.object for patched in result.targets):
+                    one = TargetAnswer(response, result, obj)
+                    if not response.policy.facts.has_rules:
+                        # A MutatingPolicy is evaluated on each object by itself: what is wrong
+                        # with the trigger, or exempts it, does not count for the others.
+                        passed = result._replace(status=RuleStatus.PASS, message="success")
+                        one = TargetAnswer(response, passed, left[object_key(obj)])
+                    first.setdefault(object_key(obj), one)
+            for key, one in first.items():
+                answers.setdefault(key, []).append(one)
     found: dict[ObjectKey, tuple[TargetAnswer, ...]] = {}
-    for target in given if patching else ():
-        key = object_key(target)
-        first: dict[int, TargetAnswer] = {}
-        for number, patched_key, answer in patching:
-            if patched_key == key:
-                first.setdefault(number, answer)
-        if first:
-            found[key] = (*found.get(key, ()), *first.values())
+    for key in given:
+        if key in answers:
+            found[key] = (*found.get(key, ()), *answers[key])
     return found

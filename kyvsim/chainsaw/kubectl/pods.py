@@ -5,13 +5,7 @@ from dataclasses import replace
 
 from kyvsim.chainsaw.environment import STDOUT, Printed, Result, unknown_output
 from kyvsim.chainsaw.errors import UnsupportedError
-from kyvsim.chainsaw.kubectl.call import (
-    KubectlCall,
-    KubectlError,
-    NamedKind,
-    answer,
-    named_objects,
-)
+from kyvsim.chainsaw.kubectl.call import KubectlCall, KubectlError, NamedKind, answer, named_objects
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.request import Operation
 from kyvsim.simulator.api_server import ApiRequest, ApiResponse
