@@ -44,14 +44,14 @@ def schema_of(name: str) -> Json:
         api_version, _, kind = name.rpartition("/")
         said = {"apiVersion": {"const": api_version}, "kind": {"const": kind}}
         return {**schema, "properties": {**schema.get("properties", {}), **said}}
-    usual = {_group(one): one for one in known if one.rpartition("/")[2] == name}
+    usual = {
+        split_api_version(one.rpartition("/")[0])[0]: one
+        for one in known
+        if one.rpartition("/")[2] == name
+    }
     if len(usual) == 1:
         return schema_of(next(iter(usual.values())))
     if usual:
         raise UnknownKindError(f"`{name}` is a kind in several groups: {listed(usual.values())}")
     kinds = {one.rpartition("/")[2] for one in known}
     raise UnknownKindError(f"unknown kind `{name}`{likely(name, {*known, *kinds})}")
-
-
-def _group(name: str) -> str:
-    return split_api_version(name.rpartition("/")[0])[0]

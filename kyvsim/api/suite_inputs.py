@@ -297,15 +297,10 @@ def _read_values(manifest: Manifest, reader: _Reader) -> Values | None:
     if mocks == NO_MOCKS:
         return values
     values = values or Values()
-    return values._replace(mocks=_together(values.mocks, mocks))
-
-
-def _together(first: Mocks, second: Mocks) -> Mocks:
-    return Mocks(
-        {**first.calls, **second.calls},
-        {**first.global_data, **second.global_data},
-        {**first.images, **second.images},
-    )
+    calls = {**values.mocks.calls, **mocks.calls}
+    data = {**values.mocks.global_data, **mocks.global_data}
+    images = {**values.mocks.images, **mocks.images}
+    return values._replace(mocks=Mocks(calls, data, images))
 
 
 def _read_cluster(manifest: Manifest, reader: _Reader) -> tuple[tuple[Json, ...], tuple[Json, ...]]:

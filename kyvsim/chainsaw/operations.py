@@ -550,14 +550,6 @@ def _set(data: Json, path: tuple[str, ...], seconds: int) -> Json:
 _REACH = "run `kyvsim chainsaw` on a folder that contains the test and its files"
 
 
-def given_objects(situation: Situation, spec: Mapping[str, Json]) -> list[Json]:
-    """Return the objects of `resource` or `file` as they are to be sent."""
-    return [
-        require_usable(in_namespace(situation, situation.templated(spec, obj)))
-        for obj in written_objects(situation, spec)
-    ]
-
-
 def require_usable(obj: Json) -> Json:
     """Return an object whose expressions are filled in, if its identity is made of texts.
 
@@ -633,7 +625,10 @@ def candidates(situation: Situation, obj: Json) -> list[Json]:
 def referred(situation: Situation, spec: Mapping[str, Json]) -> list[ObjectKey]:
     """Return the identities of the objects in the cluster that `ref` or `file` names."""
     if spec.get("ref") is None:
-        named = given_objects(situation, spec)
+        named = [
+            require_usable(in_namespace(situation, situation.templated(spec, obj)))
+            for obj in written_objects(situation, spec)
+        ]
     else:
         ref = situation.filled(spec["ref"])
         names = ("name", "namespace", "labels")

@@ -53,12 +53,6 @@ def bare_name(name: str) -> str:
     return name.removesuffix(_suffix(name)) if is_packed(name) else name
 
 
-def check_packing(name: str) -> None:
-    """Raise FleetError where a file is packed in a way that nothing here reads."""
-    if _suffix(name) == ".zst":
-        _zstandard()
-
-
 def unpacked(name: str, data: bytes) -> bytes:
     """Return the uncompressed content; raises ReadError if it is damaged or truncated."""
     unpack = _UNPACK.get(_suffix(name))
@@ -338,7 +332,8 @@ def found_files(paths: Iterable[str]) -> tuple[InputFile, ...]:
     found: dict[str, InputFile] = {}
     for path in paths:
         for one in storage_of(path).find(path):
-            check_packing(one.name)
+            if _suffix(one.name) == ".zst":
+                _zstandard()  # what it needs is missed now, not in the middle of a run
             found.setdefault(one.address, one)
     return tuple(found.values())
 

@@ -80,14 +80,12 @@ def head_of(data: Json) -> Head:
         "objects": tuple(data["objects"]),
         "remarks": tuple(map(diagnostic_of, data["remarks"])),
         "problems": tuple(map(diagnostic_of, data["problems"])),
-        "refusals": tuple(map(_refusal_of, data["refusals"])),
+        "refusals": tuple(
+            RefusalCount(kind, field, what, example, Location(*place), number)
+            for kind, field, what, example, place, number in data["refusals"]
+        ),
     }
     return Head(**{**data, **lists})
-
-
-def _refusal_of(data: Json) -> RefusalCount:
-    kind, field, what, example, place, number = data
-    return RefusalCount(kind, field, what, example, Location(*place), number)
 
 
 def diagnostic_of(data: Json) -> Diagnostic:

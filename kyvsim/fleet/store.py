@@ -172,7 +172,9 @@ class ReportStore:
             if partial and partial.head.assignment != plan.assignment:
                 text = "a partial report of different policies, options or versions"
                 raise FleetError(f"{self._place(name)}: {text}: use another folder")
-            if partial and _fits(partial.head, plan):
+            known = plan.files.get(partial.head.file) if partial else None
+            # The report counts if it is on this content of the file.
+            if partial and known and known[1] == partial.head.stamp:
                 found[partial.head.key] = partial.head
                 self._places[partial.head.key] = self._place(name)
         return found
@@ -226,9 +228,3 @@ class ReportStore:
 
 
 _EMPTY = Head(file="", first=0, last=0, stamp="", assignment="", cluster="", lines=0)
-
-
-def _fits(head: Head, plan: RunPlan) -> bool:
-    """Return whether a report is on what a plan is about: this file, this content."""
-    known = plan.files.get(head.file)
-    return known is not None and known[1] == head.stamp

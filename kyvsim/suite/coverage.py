@@ -1,6 +1,6 @@
 """What one manifest reaches in its policies, and what several reach together."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -73,18 +73,17 @@ class CoverageRecorder:
         times = self._tally.times(place, kind, outcomes)
         rule = (place.policy, place.rule)
         if rule not in self._heard:
-            about = [*self._numbers_about(*rule)]
+            # An empty rule name means the whole policy.
+            about = [
+                number
+                for name in {place.policy, place.policy.rpartition("/")[2]}
+                for number in self._rows_of.get(name, ())
+                if not place.rule or names_rule(self._rows[number], place.rule)
+            ]
             for number in about:
                 self._rules_of.setdefault(number, []).append(rule)
             self._heard[rule] = bool(about)
         return partial(self._count, rule, times) if self._heard[rule] else None
-
-    def _numbers_about(self, policy: str, rule: str) -> Iterator[int]:
-        # An empty rule name means the whole policy.
-        for name in {policy, policy.rpartition("/")[2]}:
-            for number in self._rows_of.get(name, ()):
-                if not rule or names_rule(self._rows[number], rule):
-                    yield number
 
     def _count(self, rule: _RuleName, times: list[int], outcome: int) -> None:
         if rule in self._counted:
