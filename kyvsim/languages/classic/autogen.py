@@ -97,11 +97,12 @@ class ComputedRules(NamedTuple):
 
 def compute_rules(policy: Policy) -> ComputedRules:
     """Return the policy's rules with those derived for its controllers."""
-    if not _can_derive(policy.rules):
-        return ComputedRules(policy.rules)
     annotation = policy.annotations.get(ANNOTATION)
     wanted = [CRON_JOB, *_CONTROLLERS] if annotation is None else str(annotation).split(",")
-    if wanted == ["none"]:
+    if wanted == ["none"] or any(map(autogen_blocker, policy.rules)):
+        return ComputedRules(policy.rules)
+    blocks = (block for rule in policy.rules for block in _blocks(rule.data))
+    if all(_POD_KINDS.isdisjoint(block.get("kinds") or ()) for block in blocks):
         return ComputedRules(policy.rules)
 
     def derive(names: list[str]) -> tuple[DerivedRule, ...]:
@@ -119,25 +120,12 @@ def autogen_blocker(rule: Rule) -> str:
             return found
     for block in _blocks(rule.data):
         kinds = block.get("kinds") or []
-        if _names_objects(block):
+        selects = any(block.get(field) is not None for field in ("selector", "annotations"))
+        if selects or block.get("name") or block.get("names"):
             return "it selects by name, labels or annotations"
         if len(kinds) > 1 and _contains_pod(kinds):
             return "it matches other kinds besides Pod"
     return ""
-
-
-def _can_derive(rules: Iterable[Rule]) -> bool:
-    needed = False
-    for rule in rules:
-        if autogen_blocker(rule):
-            return False
-        needed = needed or selects_pods(rule)
-    return needed
-
-
-def selects_pods(rule: Rule) -> bool:
-    """Return whether a rule names Pods or their controllers by their bare kinds."""
-    return any(not _POD_KINDS.isdisjoint(one.get("kinds") or ()) for one in _blocks(rule.data))
 
 
 def _blocks(rule: Mapping[str, Json]) -> Iterator[Json]:
@@ -145,12 +133,6 @@ def _blocks(rule: Mapping[str, Json]) -> Iterator[Json]:
         yield block.get("resources") or {}
         for one in (*(block.get("any") or ()), *(block.get("all") or ())):
             yield one.get("resources") or {}
-
-
-def _names_objects(block: Json) -> bool:
-    return bool(block.get("name") or block.get("names")) or any(
-        block.get(field) is not None for field in ("selector", "annotations")
-    )
 
 
 def _contains_pod(kinds: Iterable[str]) -> bool:
@@ -163,7 +145,14 @@ def _derive(rule: Rule, spec: Mapping[str, Json], wanted: list[str]) -> Iterator
     Their number is known at once. They are made on first use: in most runs no object
     is a controller.
     """
-    if not _is_carried(rule):
+    excluded = _kinds_of(rule.data.get("exclude") or {})
+    if (
+        rule.name.startswith(_PREFIX)
+        or not _contains_pod(_kinds_of(rule.data.get("match") or {}))
+        or (excluded and not _contains_pod(excluded))
+        # Its body cannot be moved into a Pod template.
+        or next(_rewritten_sections(rule.data, _TEMPLATE), None) is None
+    ):
         return
     others = [kind for kind in wanted if kind != CRON_JOB]
     for_controllers = cache(lambda: _for_controllers(rule, others))
@@ -178,23 +167,16 @@ def _derive(rule: Rule, spec: Mapping[str, Json], wanted: list[str]) -> Iterator
     are_alike = not _CONTROLLERS.keys().isdisjoint(others)
     inner = for_controllers if are_alike else cache(lambda: _for_controllers(rule, wanted))
 
+    def with_cron_job(block: Json) -> Json:
+        resources = {**(block.get("resources") or {}), "kinds": [_CRON_JOB_SELECTOR]}
+        return {**block, "resources": resources}
+
     def make() -> Rule:
-        wrapped = _for_cron_jobs(rule, inner())
+        data = _with_matches(inner().data, [_CRON_JOB_SELECTOR], with_cron_job)
+        wrapped = _wrap(rule, data, "autogen-cronjob", _JOB_TEMPLATE)
         return with_facts(_rewrite(wrapped, "spec.jobTemplate.spec.template"), spec)
 
     yield DerivedRule(cache(make), rule, for_cron_jobs=True)
-
-
-def _is_carried(rule: Rule) -> bool:
-    """Return whether a rule selects Pods, and has a body that can be moved into a Pod template."""
-    if rule.name.startswith(_PREFIX):
-        return False
-    excluded = _kinds_of(rule.data.get("exclude") or {})
-    if not _contains_pod(_kinds_of(rule.data.get("match") or {})):
-        return False
-    if excluded and not _contains_pod(excluded):
-        return False
-    return next(_rewritten_sections(rule.data, _TEMPLATE), None) is not None
 
 
 def _for_controllers(rule: Rule, wanted: list[str]) -> Rule:
@@ -208,16 +190,6 @@ def _for_controllers(rule: Rule, wanted: list[str]) -> Rule:
         return {**block, "resources": {**resources, "kinds": selectors}}
 
     return _wrap(rule, _with_matches(rule.data, selectors, with_kinds), "autogen", _TEMPLATE)
-
-
-def _for_cron_jobs(rule: Rule, inner: Rule) -> Rule:
-    selectors = [_CRON_JOB_SELECTOR]
-
-    def with_kinds(block: Json) -> Json:
-        return {**block, "resources": {**(block.get("resources") or {}), "kinds": selectors}}
-
-    data = _with_matches(inner.data, selectors, with_kinds)
-    return _wrap(rule, data, "autogen-cronjob", _JOB_TEMPLATE)
 
 
 def _kinds_of(block: Json) -> list[str]:
@@ -276,7 +248,6 @@ def _wrap(rule: Rule, data: Mapping[str, Json], prefix: str, template: PodTempla
 def _rewritten_sections(
     data: Mapping[str, Json], template: PodTemplate
 ) -> Iterator[dict[str, Json]]:
-    """Yield the sections of a rule as its rule types rewrite them."""
     for one in rule_types_of(data):
         rewritten = one.autogen.rewrite(data[one.section], template)
         if rewritten is not None:

@@ -3,9 +3,9 @@
 Codes: KV023 a policy without rules.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from kyvsim.engine.compile.compiled import (
     CompiledBody,
@@ -52,85 +52,70 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, PolicyException, Rule
 from kyvsim.model.ports import BudgetError
 from kyvsim.model.result import Phase, Stage
-from kyvsim.model.source import Document, Path
-from kyvsim.model.tracing import PointKind, PolicyPlace, TraceContext
+from kyvsim.model.source import Document
+from kyvsim.model.tracing import PointKind, PolicyPlace, Seen, TraceContext
 
 # Policy exceptions, attached to the rules that they name.
 #
 # Source of the rules: upstream pkg/exceptions/selector.go, pkg/engine/utils/exceptions.go.
 
 
-def _attach_exceptions(
-    context: RuleContext, rule_type: RuleType, options: CompileOptions
-) -> tuple[CompiledException, ...]:
-    """Return the compiled exceptions that name the rule, in the order in which they were given."""
-    policy, rule = context.policy, context.rule
-    return tuple(
-        _compile_exception(exception, entries, rule, options)._replace(
-            controls=(rule_type.exclusions(exception.pod_security) if rule_type.exclusions else ())
-        )
-        for exception in options.exceptions
-        if (entries := _entries_for(exception, policy, rule))
-    )
-
-
 def declare_exceptions(options: CompileOptions) -> None:
-    """Report every entry of the exceptions to the listener, also those that name no rule."""
+    """Report every entry of the exceptions for coverage, also those that name no rule."""
     if options.coverage_sink is None:
         return
     for exception in options.exceptions:
         for index, one in enumerate(exception.exceptions):
-            place = _exception_place(
-                exception, ("exceptions", index), one.policy, ", ".join(one.rules)
-            )
+            place = _entry_place(exception, index, ", ".join(one.rules))
             TraceContext(place, options.coverage_sink).point(PointKind.EXCEPTION, "applied")
 
 
-def _exception_place(
-    exception: PolicyException, inside: Path, policy: str, rule: str
-) -> PolicyPlace:
-    return PolicyPlace(exception.document, policy, rule, ("spec", *inside))
+def _entry_place(exception: PolicyException, index: int, rule: str) -> PolicyPlace:
+    policy = exception.exceptions[index].policy
+    return PolicyPlace(exception.document, policy, rule, ("spec", "exceptions", index))
 
 
-def _compile_exception(
-    exception: PolicyException, entries: tuple[int, ...], rule: Rule, options: CompileOptions
-) -> CompiledException:
-    whole = TraceContext(
-        _exception_place(exception, (), exception.name, rule.name), None, options.tracer
-    )
-    covers = compile_exception_match(exception.match, whole.at("match"), options.system.meter)
-    conditions: CompiledConditions | None = (
-        compile_exception_conditions(exception.conditions, options.system, whole.at("conditions"))
-        if exception.conditions
-        else None
-    )
-    if options.tracer is not None:
-        covers = traced_exception(covers, exception.key, whole)
-    for index in entries:
-        named = exception.exceptions[index].policy
-        place = _exception_place(exception, ("exceptions", index), named, rule.name)
-        trace = TraceContext(place, options.coverage_sink)
-        # It applies where it matches and then its conditions hold.
-        if conditions is None:
-            covers = trace.branch(PointKind.EXCEPTION, "applied", covers)
-        else:
-            conditions = _with_exception_coverage(conditions, trace)
-    return CompiledException(
-        key=exception.key,
-        matches=covers,
-        conditions=conditions,
-        controls=(),
-        written=exception.match,
-    )
+def _compile_exceptions(
+    context: RuleContext, rule_type: RuleType, options: CompileOptions
+) -> Iterator[CompiledException]:
+    """Yield the compiled exceptions that name the rule, in the order in which they were given."""
+    name = context.rule.name
+    for exception in options.exceptions:
+        entries = [
+            index
+            for index in exception.entries.get(context.policy.key, ())
+            if any(matches(pattern, name) for pattern in exception.exceptions[index].rules)
+        ]
+        if not entries:
+            continue
+        whole = TraceContext(
+            PolicyPlace(exception.document, exception.name, name, ("spec",)), None, options.tracer
+        )
+        covers = compile_exception_match(exception.match, whole.at("match"), options.system.meter)
+        conditions: CompiledConditions | None = None
+        if exception.conditions:
+            conditions = compile_exception_conditions(
+                exception.conditions, options.system, whole.at("conditions")
+            )
+        if options.tracer is not None:
+            covers = traced_exception(covers, exception.key, whole)
+        for index in entries:
+            trace = TraceContext(_entry_place(exception, index, name), options.coverage_sink)
+            # It applies where it matches and then its conditions hold.
+            if conditions is None:
+                covers = trace.branch(PointKind.EXCEPTION, "applied", covers)
+            elif seen := trace.point(PointKind.EXCEPTION, "applied"):
+                conditions = _with_exception_coverage(conditions, seen)
+        yield CompiledException(
+            key=exception.key,
+            matches=covers,
+            conditions=conditions,
+            controls=rule_type.exclusions(exception.pod_security) if rule_type.exclusions else (),
+            written=exception.match,
+        )
 
 
-def _with_exception_coverage(
-    conditions: CompiledConditions, trace: TraceContext
-) -> CompiledConditions:
-    seen = trace.point(PointKind.EXCEPTION, "applied")
-    if seen is None:
-        return conditions
-
+def _with_exception_coverage(conditions: CompiledConditions, seen: Seen) -> CompiledConditions:
     def covered(scope: JSONContext) -> ConditionsResult:
         result = conditions(scope)
         if result.met:
@@ -138,15 +123,6 @@ def _with_exception_coverage(
         return result
 
     return covered
-
-
-def _entries_for(exception: PolicyException, policy: Policy, rule: Rule) -> tuple[int, ...]:
-    """Return the numbers of the entries that name the rule."""
-    return tuple(
-        index
-        for index in exception.entries.get(policy.key, ())
-        if any(matches(pattern, rule.name) for pattern in exception.exceptions[index].rules)
-    )
 
 
 # What shows how a rule ends without evaluating it: the proofs of its body, and when they count.
@@ -191,22 +167,15 @@ def _proofs(rule_type: RuleType, context: RuleContext) -> Proofs:
 
 _Given = TypeVar("_Given")
 _Found = TypeVar("_Found")
-_Closure: TypeAlias = Callable[[_Given], _Found]
 
 
-class _When(Protocol):
-    """What returns a closure that `make` compiles, now or later."""
-
-    def __call__(self, make: Callable[[], _Closure[_Given, _Found]]) -> _Closure[_Given, _Found]:
-        """Return a closure with the results of the one that `make` returns."""
-
-
-def _at_once(make: Callable[[], _Closure[_Given, _Found]]) -> _Closure[_Given, _Found]:
-    return make()
-
-
-def _on_first_call(make: Callable[[], _Closure[_Given, _Found]]) -> _Closure[_Given, _Found]:
-    made: _Closure[_Given, _Found] | None = None
+def _compiled(
+    make: Callable[[], Callable[[_Given], _Found]], *, lazy: bool
+) -> Callable[[_Given], _Found]:
+    """Return the closure that `make` compiles: at once, or when it is first called."""
+    if not lazy:
+        return make()
+    made: Callable[[_Given], _Found] | None = None
 
     def closure(given: _Given) -> _Found:
         nonlocal made
@@ -217,64 +186,55 @@ def _on_first_call(make: Callable[[], _Closure[_Given, _Found]]) -> _Closure[_Gi
     return closure
 
 
-def compile_phases_lazily(
-    policy: Policy, rule: Rule, options: CompileOptions
+def compile_phases(
+    policy: Policy, rule: Rule, options: CompileOptions, *, lazy: bool = False
 ) -> tuple[CompiledRule, ...]:
-    """Return a rule that autogen derived as closures, which are compiled when first called.
-
-    Most runs meet objects of one or two controllers, and many of none. What the rule was derived
-    from is compiled at once, so a text that cannot be read is found there.
-    """
-    return _compile_phases(policy, rule, options, _on_first_call)
-
-
-def compile_phases(policy: Policy, rule: Rule, options: CompileOptions) -> tuple[CompiledRule, ...]:
     """Return the rule as closures, once for each phase; () where no rule type takes its body.
 
-    Raises `QuerySyntaxError` if an expression of the rule is not JMESPath, and `ValueError` where
-    another text of it cannot be read.
+    Those of a rule that autogen derived are `lazy`, compiled when first called: most runs meet
+    objects of one or two controllers, and many of none. What the rule was derived from is compiled
+    at once, so a text that cannot be read is found there. Raises `QuerySyntaxError` if an
+    expression of the rule is not JMESPath, and `ValueError` where another text cannot be read.
     """
-    return _compile_phases(policy, rule, options, _at_once)
-
-
-def _compile_phases(
-    policy: Policy, rule: Rule, options: CompileOptions, compiled: _When
-) -> tuple[CompiledRule, ...]:
     rule_type = next(rule_types_of(rule.data), None)
     context = RuleContext(policy, rule, options.system, options.trace_of(policy, rule))
     found: list[CompiledRule] = []
     while rule_type is not None:
-        found.append(_compile_phase(rule_type, context, options, compiled))
+        found.append(_compile_phase(rule_type, context, options, lazy=lazy))
         rule_type = rule_type.then
     return tuple(found)
 
 
 def _compile_phase(
-    rule_type: RuleType, context: RuleContext, options: CompileOptions, compiled: _When
+    rule_type: RuleType, context: RuleContext, options: CompileOptions, *, lazy: bool
 ) -> CompiledRule:
     policy, rule, system, trace = context
     data = rule.data
+    namespace = (policy.namespace or "default") if policy.kind == "Policy" else ""
     settled = options.settled
     preconditions = None if settled else data.get("preconditions")
     properties = data.get("reportProperties")
     # A rule that is known to apply was excepted by none, but for those its body weighs itself.
     excepted = not settled or rule_type.exclusions is not None
-    exceptions = _attach_exceptions(context, rule_type, options) if excepted else ()
+    exceptions = tuple(_compile_exceptions(context, rule_type, options)) if excepted else ()
     compiled_rule = CompiledRule(
         rule=rule,
         stage=Stage[rule_type.phase.name],
         matches=(lambda _: True)
         if settled
-        else compiled(
+        else _compiled(
             lambda: compile_rule_match(
-                data.get("match"), data.get("exclude"), _namespace_of(policy), trace, system.meter
-            )
+                data.get("match"), data.get("exclude"), namespace, trace, system.meter
+            ),
+            lazy=lazy,
         ),
         kinds=rule.facts.kinds,
         entries=compile_entries(data.get("context") or (), system, trace.at("context")),
         preconditions=None
         if preconditions is None
-        else compiled(lambda: compile_conditions(preconditions, system, trace.at("preconditions"))),
+        else _compiled(
+            lambda: compile_conditions(preconditions, system, trace.at("preconditions")), lazy=lazy
+        ),
         exceptions=exceptions,
         # For coverage and tracing those that do not apply count, too.
         find_exceptions=index_exceptions(exceptions)
@@ -282,13 +242,13 @@ def _compile_phase(
         else None,
         weighs_exceptions=rule_type.exclusions is not None,
         concerns=rule_type.concerns(context) if rule_type.concerns else None,
-        body=compiled(lambda: _compile_body(rule_type, context, options)),
+        body=_compiled(lambda: _compile_body(rule_type, context, options), lazy=lazy),
         meter=system.meter,
         tolerates_violations=rule_type.tolerant and _tolerates_violations(policy, rule),
         properties=Properties(compile_template(properties, system), properties)
         if properties
         else None,
-        included=(lambda: compile_rule_match(data.get("match"), None, _namespace_of(policy)))
+        included=(lambda: compile_rule_match(data.get("match"), None, namespace))
         if data.get("exclude")
         else None,
         later=rule.generates or rule.mutates_existing,
@@ -297,12 +257,7 @@ def _compile_phase(
     )
     if trace.tracer is None:
         return compiled_rule
-
     return traced_rule(compiled_rule, policy, trace, *rule_type.field)
-
-
-def _namespace_of(policy: Policy) -> str:
-    return (policy.namespace or "default") if policy.kind == "Policy" else ""
 
 
 def _compile_body(
@@ -344,7 +299,10 @@ def _rules_with_coverage(
     """
     found: _CompiledRules = {}
     for written in computed.written:
-        forms = {"as written": written, **_derived_from(written, computed)}
+        forms = {"as written": written}
+        for one in computed.derived:
+            if one.written is written:
+                forms["autogen-cronjob" if one.for_cron_jobs else "autogen"] = one.rule
         for number, rule in enumerate(forms.values()):
             compiled = compiled_rules[rule]
             if compiled:
@@ -353,14 +311,6 @@ def _rules_with_coverage(
                 compiled = tuple(with_coverage(one, tell) for one in compiled)
             found[rule] = compiled
     return found
-
-
-def _derived_from(written: Rule, computed: ComputedRules) -> dict[str, Rule]:
-    return {
-        "autogen-cronjob" if one.for_cron_jobs else "autogen": one.rule
-        for one in computed.derived
-        if one.written is written
-    }
 
 
 # One policy → CompiledPolicy.
@@ -424,68 +374,51 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
         others = (one for some in computed.of_other_kinds.values() for one in some)
         derived = (one.rule for one in (*computed.derived, *others))
         return compiled_rules | {
-            one: compile_phases_lazily(policy, one, options) for one in derived
+            one: compile_phases(policy, one, options, lazy=True) for one in derived
         }
 
     if options.coverage_sink:  # coverage counts all of them
         uncounted = every()
         compiled_rules = uncounted | _rules_with_coverage(policy, computed, uncounted, options)
+    written = _in_all_phases(computed.written, compiled_rules)
+    if not computed.derived:
+        return CompiledPolicy(policy, written, None)
     forms = cache(
         lambda: _derived_forms(computed, compiled_rules if options.coverage_sink else every())
     )
-    return CompiledPolicy(
-        policy, _plain_rules(computed, compiled_rules), _derivation(computed, compiled_rules, forms)
-    )
-
-
-def _plain_rules(
-    computed: ComputedRules, compiled_rules: _CompiledRules
-) -> tuple[CompiledRule, ...]:
-    """Return the rules for kinds of which none are derived."""
-    written = _compiled_rules(computed.written, compiled_rules)
-    if not computed.derived:
-        return written
-    return (
-        *(
-            one
-            for one in _compiled_rules(computed.retained, compiled_rules)
-            if one.stage is not Stage.VALIDATE
-        ),
-        *(one for one in written if one.stage is Stage.VALIDATE),
-    )
-
-
-def _compiled_rules(
-    rules: Iterable[Rule], compiled_rules: _CompiledRules
-) -> tuple[CompiledRule, ...]:
-    """Return rules as they are compiled, in all phases of each."""
-    return tuple(one for rule in rules for one in compiled_rules[rule])
-
-
-def _derivation(
-    computed: ComputedRules, compiled_rules: _CompiledRules, forms: Callable[[], DerivedForms]
-) -> Derivation | None:
-    if not computed.derived:
-        return None
     kinds, is_open = POD_CONTROLLERS, False
     if not computed.controllers <= POD_CONTROLLERS:  # an annotation may name anything
         named = [one.kinds for one in forms().rules]
         kinds, is_open = computed.controllers.union(*filter(None, named)), None in named
-    retained = _compiled_rules(computed.retained, compiled_rules)
-    return Derivation(kinds, is_open, retained, len(computed.derived), forms)
+    retained = _in_all_phases(computed.retained, compiled_rules)
+    # The rules for kinds of which none are derived.
+    plain = (
+        *(one for one in retained if one.stage is not Stage.VALIDATE),
+        *(one for one in written if one.stage is Stage.VALIDATE),
+    )
+    derivation = Derivation(kinds, is_open, retained, len(computed.derived), forms)
+    return CompiledPolicy(policy, plain, derivation)
+
+
+def _in_all_phases(
+    rules: Iterable[Rule], compiled_rules: _CompiledRules
+) -> tuple[CompiledRule, ...]:
+    return tuple(one for rule in rules for one in compiled_rules[rule])
 
 
 def _derived_forms(computed: ComputedRules, compiled_rules: _CompiledRules) -> DerivedForms:
-    def validating(rules: tuple[Rule, ...]) -> tuple[CompiledRule, ...]:
-        return tuple(
-            rule for rule in _compiled_rules(rules, compiled_rules) if rule.phase is Phase.VALIDATE
-        )
-
     # All controllers but one have the same rules.
     alike = {_form_of(kind): kind for kind in computed.controllers}
-    of_kind = {form: validating(computed.for_kind(kind)) for form, kind in alike.items()}
+    of_kind = {
+        form: tuple(
+            rule
+            for rule in _in_all_phases(computed.for_kind(kind), compiled_rules)
+            if rule.phase is Phase.VALIDATE
+        )
+        for form, kind in alike.items()
+    }
     return DerivedForms(
-        _compiled_rules(computed.every, compiled_rules),
+        _in_all_phases(computed.every, compiled_rules),
         {kind: of_kind[_form_of(kind)] for kind in computed.controllers},
     )
 

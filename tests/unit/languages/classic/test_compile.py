@@ -75,12 +75,14 @@ def test_rules_of_other_phases_are_no_rules_of_validation(policy, compiled):
 @pytest.mark.parametrize("kind", ["Pod", "ConfigMap", "Deployment", "CronJob"])
 def test_rules_are_derived_when_a_controller_is_met(policy, system, monkeypatch, kind):
     derived = []
-    compile_lazily = classic_compile.compile_phases_lazily
-    monkeypatch.setattr(
-        classic_compile,
-        "compile_phases_lazily",
-        lambda *given: derived.append(given[1].name) or compile_lazily(*given),
-    )
+    compile_phases = classic_compile.compile_phases
+
+    def recorded(policy, rule, options, *, lazy=False):
+        if lazy:
+            derived.append(rule.name)
+        return compile_phases(policy, rule, options, lazy=lazy)
+
+    monkeypatch.setattr(classic_compile, "compile_phases", recorded)
     found, _ = compile_policies([policy(DENY)], CompileOptions(system))
     assert found.policies[0].rule_count == 3
     for _ in range(2):
