@@ -58,12 +58,6 @@ def usual_pass(context: RuleContext) -> Outcome:
     return passed(f"validation rule '{context.rule.name}' passed.")
 
 
-def compile_deny_message(context: RuleContext) -> Callable[[JSONContext, str], str]:
-    """Return what composes a deny message from the texts of the conditions that held."""
-    bare = f"validation error: rule {context.rule.name} failed"
-    return compile_denial_message(context.system, own_message(context), bare)
-
-
 def compile_denial_message(
     system: System, own: str, bare: str
 ) -> Callable[[JSONContext, str], str]:
@@ -83,32 +77,7 @@ def compile_denial_message(
     return message
 
 
-def compile_pattern_message(
-    context: RuleContext,
-) -> Callable[[JSONContext, str, str], FailureMessage]:
-    """Return what composes a pattern's failure message from its path and its cause."""
-    name, message = context.rule.name, _compile_failure_message(context)
-
-    def pattern_message(scope: JSONContext, path: str, cause: str) -> FailureMessage:
-        end = (
-            f"rule {name} failed at path {path}"
-            if path
-            else f"rule {name} execution error: {cause}"
-        )
-        return message(scope, end, cause)
-
-    return pattern_message
-
-
-def compile_alternatives_message(
-    context: RuleContext,
-) -> Callable[[JSONContext, str], FailureMessage]:
-    """Return what composes the message of `anyPattern` from those of its alternatives."""
-    message = _compile_failure_message(context)
-    return lambda scope, causes: message(scope, causes, causes)
-
-
-def _compile_failure_message(
+def compile_failure_message(
     context: RuleContext,
 ) -> Callable[[JSONContext, str, str], FailureMessage]:
     """Return a function: the rule's own message before `end`, or `cause` without a value."""
@@ -123,10 +92,7 @@ def _compile_failure_message(
         except QueryError:
             failed = f"variables substitution error in rule {name} execution error: {cause}"
             return FailureMessage(f"validation error: {failed}", "")
-        return FailureMessage(f"validation error: {_as_sentence(rendered)} {end}", rendered)
+        sentence = rendered if rendered.endswith(".") else f"{rendered}."
+        return FailureMessage(f"validation error: {sentence} {end}", rendered)
 
     return message
-
-
-def _as_sentence(text: str) -> str:
-    return text if text.endswith(".") else f"{text}."

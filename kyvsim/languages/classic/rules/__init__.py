@@ -21,8 +21,8 @@ _HOMES: Final[Mapping[tuple[str, ...], str]] = MappingProxyType(
         ("mutate", "patchStrategicMerge"): "mutate_resource.STRATEGIC_MERGE",
         ("mutate", "patchesJson6902"): "mutate_resource.JSON_PATCH",
         ("validate", "deny"): "validate_deny.RULE_TYPE",
-        ("validate", "pattern"): "validate_pattern.RULE_TYPE",
-        ("validate", "anyPattern"): "validate_any_pattern.RULE_TYPE",
+        ("validate", "pattern"): "validate_pattern.PATTERN",
+        ("validate", "anyPattern"): "validate_pattern.ANY_PATTERN",
         ("validate", "foreach"): "validate_foreach.RULE_TYPE",
         ("validate", "cel"): "validate_cel.RULE_TYPE",
         ("generate",): "generate.RULE_TYPE",
@@ -41,12 +41,6 @@ def _fields_among(sections: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...
     return tuple(field for field in _HOMES if any(set(field) <= set(names) for names in sections))
 
 
-def _names_in(section: str, rule: Mapping[str, Json]) -> tuple[str, ...]:
-    """Return the name of a section of a rule, and those in it."""
-    body = rule[section]
-    return (section, *body) if body.__class__ is dict else (section,)
-
-
 @lru_cache(maxsize=16)
 def _type_at(field: tuple[str, ...]) -> RuleType:
     """Return the type with this field, from its module, which is loaded on first use."""
@@ -56,7 +50,12 @@ def _type_at(field: tuple[str, ...]) -> RuleType:
 
 def rule_types_of(rule: Mapping[str, Json]) -> Iterator[RuleType]:
     """Yield the types whose field a rule has; the first one takes it."""
-    fields = _fields_among(tuple(_names_in(name, rule) for name in SECTIONS if name in rule))
+    sections = tuple(
+        (name, *(rule[name] if rule[name].__class__ is dict else ()))
+        for name in SECTIONS
+        if name in rule
+    )
+    fields = _fields_among(sections)
     return (_type_at(field) for field in fields if body_at(field, rule) is not None)
 
 

@@ -4,12 +4,17 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.g
 """
 
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, Proof, errored, failed
-from kyvsim.engine.compile.tracing import CHECKED, DENIED, Ends
+from kyvsim.engine.compile.tracing import CHECKED, DENIED
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.conditions.shape import is_seen_whole, refuting_shape
 from kyvsim.engine.prefilter import Shape
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.messages import compile_deny_message, has_fixed_message, usual_pass
+from kyvsim.languages.classic.messages import (
+    compile_denial_message,
+    has_fixed_message,
+    own_message,
+    usual_pass,
+)
 from kyvsim.languages.classic.rule_type import (
     RuleContext,
     RuleType,
@@ -24,7 +29,8 @@ def compile_deny(context: RuleContext, deny: Json) -> CompiledBody:
     """Return the body of a `deny` block, of a rule or of one of its loops."""
     trace = context.trace.at("conditions")
     conditions = compile_conditions(deny.get("conditions"), context.system, trace)
-    message = compile_deny_message(context)
+    bare = f"validation error: rule {context.rule.name} failed"
+    message = compile_denial_message(context.system, own_message(context), bare)
     pass_outcome = usual_pass(context)
 
     def evaluate(evaluation: Evaluation) -> Outcome:
@@ -38,10 +44,6 @@ def compile_deny(context: RuleContext, deny: Json) -> CompiledBody:
         return failed(said, own=said)
 
     return evaluate
-
-
-def _compile(context: RuleContext) -> CompiledBody:
-    return compile_deny(context.within("validate", "deny"), context.rule.data["validate"]["deny"])
 
 
 def denial_shape(deny: Json, *start: str) -> Shape | None:
@@ -61,17 +63,15 @@ def _proofs(context: RuleContext) -> tuple[Proof, ...]:
     return (Proof(shape, usual_pass(context), is_all=is_all),) if shape else ()
 
 
-def _ends(deny: Json) -> Ends:
-    """Return what can come of a rule; one that denies without conditions can't pass."""
-    return CHECKED if deny.get("conditions") else DENIED
-
-
 RULE_TYPE = RuleType(
     ("validate", "deny"),
     Phase.VALIDATE,
-    _compile,
+    lambda context: compile_deny(
+        context.within("validate", "deny"), context.rule.data["validate"]["deny"]
+    ),
     autogen_rewrite("deny", rewrite_deny),
     no_effect=never_denies,
-    ends=_ends,
+    # A rule that denies without conditions cannot pass.
+    ends=lambda deny: CHECKED if deny.get("conditions") else DENIED,
     proofs=_proofs,
 )

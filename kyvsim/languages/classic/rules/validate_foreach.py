@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.g
 """
 
 from collections.abc import Callable, Iterator
+from types import MappingProxyType
 from typing import Final
 
 from kyvsim.engine.compile.compiled import (
@@ -32,23 +33,27 @@ from kyvsim.languages.classic.rule_type import (
     rewrite_loops,
 )
 from kyvsim.languages.classic.rules.loops import (
-    LoopElement,
     compile_elements,
     compile_list,
     compile_loop_preconditions,
     is_absent,
 )
-from kyvsim.languages.classic.rules.validate_any_pattern import compile_any_pattern_body
 from kyvsim.languages.classic.rules.validate_deny import (
     compile_deny,
     denial_shape,
     is_denial_seen_whole,
 )
-from kyvsim.languages.classic.rules.validate_pattern import compile_pattern_body
+from kyvsim.languages.classic.rules.validate_pattern import (
+    compile_any_pattern_body,
+    compile_pattern_body,
+)
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.source import Path
 
 _PASSED: Final = passed("rule passed")
+_GO_TYPES: Final = MappingProxyType(
+    {str: "string", float: "float64", int: "int64", bool: "bool", list: "[]interface {}"}
+)
 
 
 def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> CompiledBody:
@@ -102,14 +107,21 @@ def _compile_loop(
         checked = 0
         for element in elements_of(evaluation.scope, enumerate(values)):
             if element_scope and element.value.__class__ is not dict:
-                return _no_scope(element), checked
+                reason = (
+                    "cannot use elementScope=true foreach rules for elements that are not maps, "
+                    f"expected type=map got type={_GO_TYPES[element.value.__class__]}"
+                )
+                return errored("failed to process foreach", reason), checked
             try:
                 if not preconditions(element.scope).met:
                     continue
             except ConditionError as error:
                 unchecked.append(f"element {element.number} of `{loop['list']}`: {error}")
                 continue
-            outcome = body(_on_element(evaluation, element, element_scope))
+            # A map is what its patterns are checked against.
+            scoped = element.value.__class__ is dict if element_scope is None else element_scope
+            subject = element.value if scoped else evaluation.element
+            outcome = body(evaluation._replace(scope=element.scope, element=subject))
             if outcome is None:
                 continue
             unchecked += outcome.unchecked
@@ -125,22 +137,6 @@ def _compile_loop(
     return run
 
 
-def _on_element(evaluation: Evaluation, element: LoopElement, element_scope: Json) -> Evaluation:
-    """Return the evaluation for one element; a map is what its patterns are checked against."""
-    scoped = element.value.__class__ is dict if element_scope is None else element_scope
-    checked = element.value if scoped else evaluation.element
-    return evaluation._replace(scope=element.scope, element=checked)
-
-
-def _no_scope(element: LoopElement) -> Outcome:
-    shown = {str: "string", float: "float64", int: "int64", bool: "bool", list: "[]interface {}"}
-    return errored(
-        "failed to process foreach",
-        "cannot use elementScope=true foreach rules for elements that are not maps, "
-        f"expected type=map got type={shown[element.value.__class__]}",
-    )
-
-
 def _compile_body(context: RuleContext, loop: Json, nesting: int) -> CompiledBody:
     if loop.get("deny") is not None:
         return compile_deny(context.within("deny"), loop["deny"])
@@ -151,20 +147,13 @@ def _compile_body(context: RuleContext, loop: Json, nesting: int) -> CompiledBod
     return compile_loops(context.within("foreach"), loop.get("foreach") or (), nesting + 1)
 
 
-def _compile(context: RuleContext) -> CompiledBody:
-    loops = context.rule.data["validate"]["foreach"]
-    return compile_loops(context.within("validate", "foreach"), loops)
-
-
 def _proofs(context: RuleContext) -> tuple[Proof, ...]:
     """Return what shows that one loop with nothing but a `deny` block passes for some elements."""
     loop, *others = context.rule.data["validate"]["foreach"]
     if others or set(loop) != {"list", "deny"}:
         return ()
     refuted = denial_shape(loop["deny"], "element")
-    shape = (
-        elements_shape(loop.get("list") or "", refuted, "request", "object") if refuted else None
-    )
+    shape = refuted and elements_shape(loop.get("list") or "", refuted, "request", "object")
     is_all = is_denial_seen_whole(context, loop["deny"])
     return (Proof(shape, _PASSED, is_all=is_all),) if shape else ()
 
@@ -175,20 +164,13 @@ _BODIES = ("pattern", "anyPattern", "deny")
 
 def _problems(loops: Json) -> Iterator[Remark]:
     for index, loop in enumerate(loops):
-        reason = _problem(loop)
-        if reason:
-            yield (index,), reason
-
-
-def _problem(loop: Json) -> str:
-    if not loop.get("list"):
-        return "foreach.list is required"
-    count = sum(loop.get(name) is not None for name in _BODIES) + bool(loop.get("foreach"))
-    if count == 0:
-        return "one of pattern, anyPattern, deny, or a nested foreach must be specified"
-    if count > 1:
-        return "only one of pattern, anyPattern, deny, or a nested foreach can be specified"
-    return ""
+        count = sum(loop.get(name) is not None for name in _BODIES) + bool(loop.get("foreach"))
+        if not loop.get("list"):
+            yield (index,), "foreach.list is required"
+        elif count != 1:
+            start = "only one" if count else "one"
+            end = "can be specified" if count else "must be specified"
+            yield (index,), f"{start} of pattern, anyPattern, deny, or a nested foreach {end}"
 
 
 def _no_effect(loops: Json) -> Iterator[Remark]:
@@ -221,7 +203,9 @@ def _patterns(loops: Json) -> Iterator[tuple[Path, Json]]:
 RULE_TYPE = RuleType(
     ("validate", "foreach"),
     Phase.VALIDATE,
-    _compile,
+    lambda context: compile_loops(
+        context.within("validate", "foreach"), context.rule.data["validate"]["foreach"]
+    ),
     autogen_rewrite("foreach", rewrite_loops, pivot="pattern"),
     problems=_problems,
     no_effect=_no_effect,
