@@ -1,17 +1,23 @@
-"""Images: which images of an object the entries of a `verifyImages` rule name.
+"""Images of `verifyImages` rules: which of an object, and whose signatures and attestations.
 
-upstream: pkg/utils/api/image.go, pkg/engine/utils/image.go
+upstream: pkg/utils/api/image.go, pkg/engine/utils/image.go, pkg/engine/internal/imageverifier.go
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
+from kyvsim.engine.conditions import ConditionError, ConditionsResult, compile_conditions
+from kyvsim.engine.context import JSONContext
 from kyvsim.engine.context.json_context import SKIPPED, ImageError, load_images
 from kyvsim.jmespath import Query, QueryError, System, compile_query
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.rule_type import RuleContext
+from kyvsim.model.request import Attestation, Signature
 
 # The entries of `verifyImages`, with the fields of older policies put into today's.
 #
@@ -19,32 +25,28 @@ from kyvsim.languages.classic.rule_type import RuleContext
 
 
 def entries_of(rule: Mapping[str, Json]) -> list[Json]:
-    """Return the entries of a rule in today's form."""
-    return [today_form(entry) for entry in rule.get("verifyImages") or ()]
-
-
-def today_form(entry: Json) -> Json:
-    """Return an entry whose `image`, `key` and `issuer` are among references and attestors."""
-    image, key, issuer = (entry.get(name) for name in ("image", "key", "issuer"))
-    if not (image or key or issuer):
-        return entry
-    changed = dict(entry)
-    if image:
-        changed["imageReferences"] = [*(entry.get("imageReferences") or ()), image]
-    annotations = entry.get("annotations")
-    if annotations or key or issuer:
-        attestor: dict[str, Json] = {"annotations": annotations} if annotations else {}
-        if key:
-            attestor["keys"] = {"publicKeys": key}
-        elif issuer:
-            attestor["keyless"] = {
-                "issuer": issuer,
-                "subject": entry.get("subject") or "",
-                "roots": entry.get("roots") or "",
-            }
-        given = entry.get("attestors") or ()
-        changed["attestors"] = [*given, {"entries": [attestor]}]
-    return changed
+    """Return the entries of a rule, with `image`, `key` and `issuer` as they are written today."""
+    found = []
+    for entry in rule.get("verifyImages") or ():
+        image, key, issuer = (entry.get(name) for name in ("image", "key", "issuer"))
+        changed = dict(entry)
+        if image:
+            changed["imageReferences"] = [*(entry.get("imageReferences") or ()), image]
+        annotations = entry.get("annotations")
+        if key or issuer or (image and annotations):
+            attestor: dict[str, Json] = {"annotations": annotations} if annotations else {}
+            if key:
+                attestor["keys"] = {"publicKeys": key}
+            elif issuer:
+                attestor["keyless"] = {
+                    "issuer": issuer,
+                    "subject": entry.get("subject") or "",
+                    "roots": entry.get("roots") or "",
+                }
+            given = entry.get("attestors") or ()
+            changed["attestors"] = [*given, {"entries": [attestor]}]
+        found.append(changed)
+    return found
 
 
 def image_fits(image: str, patterns: Iterable[str] | None) -> bool:
@@ -64,7 +66,6 @@ ImageReader: TypeAlias = Callable[[Json], Images]
 
 
 class _Extractor(NamedTuple):
-    name: str
     fields: tuple[str, ...]
     key: str
     value: str
@@ -72,52 +73,38 @@ class _Extractor(NamedTuple):
 
 
 def compile_reader(rule: Mapping[str, Json], system: System) -> ImageReader:
-    """Return what finds the images that a rule looks at."""
+    """Return what finds the images that a rule checks."""
     configured = rule.get("imageExtractors")
-    by_kind = {
-        kind: tuple(_extractor(one, system) for one in listed or ())
-        for kind, listed in (configured or {}).items()
-    }
+    by_kind: dict[str, list[tuple[str, _Extractor]]] = {}
+    for kind, listed in (configured or {}).items():
+        by_kind[kind] = []
+        for one in listed or ():
+            fields = [part.strip(" ") for part in one["path"].split("/") if part.strip(" ")]
+            value = one.get("value") or (fields.pop() if fields else "")
+            query = compile_query(one["jmesPath"], system) if one.get("jmesPath") else None
+            extractor = _Extractor(tuple(fields), one.get("key") or "", value, query)
+            by_kind[kind].append((one.get("name") or "custom", extractor))
 
     def read(obj: Json) -> Images:
         kind = text_field(obj, "kind")
-        if kind not in by_kind:
-            return _of_containers(obj, told=configured is not None)
-        if not by_kind[kind]:
-            raise QueryError(f"failed to extract images: no extractors found for {kind}")
-        found: Images = {}
-        for extractor in by_kind[kind]:
-            images = dict(_extracted(obj, extractor.fields, "", extractor))
-            if images:
-                found[extractor.name] = images
-        return found
+        if kind in by_kind:
+            if not by_kind[kind]:
+                raise QueryError(f"failed to extract images: no extractors found for {kind}")
+            found = (
+                (name, dict(_extracted(obj, one.fields, "", one))) for name, one in by_kind[kind]
+            )
+            return {name: images for name, images in found if images}
+        if not obj:
+            return {}
+        try:
+            images = load_images(obj)
+        except ImageError as error:
+            # With extractors upstream has a message; else its command line silently finds none.
+            problem = error.message if configured is not None else f"{error.place}: {error.message}"
+            raise QueryError(f"failed to extract images: {problem}") from error
+        return {} if images is SKIPPED else images
 
     return read
-
-
-def _of_containers(obj: Json, *, told: bool) -> Images:
-    """Return the images of containers; `told` if upstream has a message for one it cannot read.
-
-    Without extractors upstream's command line silently finds no image then.
-    """
-    if not obj:
-        return {}
-    try:
-        found = load_images(obj)
-    except ImageError as error:
-        problem = error.message if told else f"{error.place}: {error.message}"
-        raise QueryError(f"failed to extract images: {problem}") from error
-    return {} if found is SKIPPED else found
-
-
-def _extractor(config: Json, system: System) -> _Extractor:
-    fields = tuple(part.strip(" ") for part in config["path"].split("/") if part.strip(" "))
-    value = config.get("value") or ""
-    if not value:
-        fields, value = fields[:-1], fields[-1] if fields else ""
-    path = config.get("jmesPath")
-    query = compile_query(path, system) if path else None
-    return _Extractor(config.get("name") or "custom", fields, config.get("key") or "", value, query)
 
 
 def _extracted(
@@ -191,3 +178,204 @@ def compile_concerns(context: RuleContext) -> Callable[[Json], bool]:
             return True
 
     return concerns
+
+
+# Attestors: whose signatures an image needs, and whether recorded signatures are theirs.
+#
+# Source of the rules: upstream pkg/engine/internal/imageverifier.go (`verifyAttestorSet`,
+# `buildCosignVerifier`)
+
+_PEM = re.compile(r"-----BEGIN [^-]+-----.*?-----END [^-]+-----", re.DOTALL)
+
+
+class SignatureError(Exception):
+    """Signatures that are missing or of another signer."""
+
+
+def expand_keys(entries: Iterable[Json]) -> list[Json]:
+    """Return the attestors, one with several public keys as several."""
+    found: list[Json] = []
+    for one in entries:
+        keys = one.get("keys") or {}
+        parts = _PEM.findall(keys.get("publicKeys") or "")
+        if len(parts) > 1:
+            found += [{**one, "keys": {**keys, "publicKeys": part}} for part in parts]
+        else:
+            found.append(one)
+    return found
+
+
+def required_count(attestors: Mapping[str, Json], entries: Sequence[Json]) -> int:
+    """Return how many of a set's attestors have to agree: all by default."""
+    return int(attestors.get("count") or len(entries))
+
+
+def check_set(
+    attestors: Json, entry: Mapping[str, Json], signatures: Sequence[Signature], path: str
+) -> None:
+    """Raise `SignatureError`, worded as upstream words it, unless a set is satisfied."""
+    entries = expand_keys(attestors.get("entries") or ())
+    missing = required_count(attestors, entries)
+    problems: list[str] = []
+    for index, one in enumerate(entries):
+        place = f"{path}.entries[{index}]"
+        try:
+            if one.get("attestor") is not None:
+                check_set(one["attestor"], entry, signatures, f"{place}.attestor")
+            elif not signed_by(one, entry, signatures):
+                what = "no matching signatures" if signatures else "no signatures found"
+                problems.append(f"{place}{authority_of(one)}: {what}")
+                continue
+        except SignatureError as error:
+            problems.append(str(error))
+            continue
+        missing -= 1
+        if missing <= 0:
+            return
+    raise SignatureError("; ".join(problems))
+
+
+def authority_of(attestor: Json) -> str:
+    """Return what an attestor is known by, as messages name it: `.keys`, or ""."""
+    named = (name for name in ("keys", "certificates", "keyless") if attestor.get(name) is not None)
+    return next((f".{name}" for name in named), "")
+
+
+def signed_by(attestor: Json, entry: Mapping[str, Json], signatures: Sequence[Signature]) -> bool:
+    """Return whether one of the signatures is the attestor's."""
+    expected = attestor.get("annotations") or entry.get("annotations") or {}
+    tests = (("keys", _by_key), ("certificates", _by_certificate), ("keyless", _keyless))
+    test, spec = next(
+        ((test, spec) for name, test in tests if (spec := attestor.get(name)) is not None),
+        (None, None),
+    )
+    return any(
+        (test is None or test(spec, one))
+        and all(one.annotations.get(name) == value for name, value in expected.items())
+        for one in signatures
+    )
+
+
+def _by_key(keys: Json, signature: Signature) -> bool:
+    secret = keys.get("secret") or {}
+    name = f"k8s://{secret.get('namespace') or ''}/{secret.get('name') or ''}" if secret else ""
+    return _same(keys.get("publicKeys") or name or keys.get("kms") or "", signature.key)
+
+
+def _by_certificate(spec: Json, signature: Signature) -> bool:
+    known = [text for text in (spec.get("cert"), spec.get("certChain")) if text]
+    return any(_same(text, signature.certificate) for text in known)
+
+
+def _keyless(spec: Json, signature: Signature) -> bool:
+    if not (signature.issuer or signature.subject):
+        return False
+    return _matches_identity(
+        spec.get("issuer"), spec.get("issuerRegExp"), signature.issuer
+    ) and _matches_identity(spec.get("subject"), spec.get("subjectRegExp"), signature.subject)
+
+
+def _matches_identity(pattern: str | None, expression: str | None, text: str) -> bool:
+    """Return whether a string matches; without a pattern any does."""
+    if expression:
+        try:
+            return is_found(compile_regex(expression), text)
+        except RegexError as error:
+            raise SignatureError(
+                f"`{expression}` is not a valid regular expression: {error}"
+            ) from error
+    return not pattern or matches(pattern, text)
+
+
+def _same(expected: str, given: str) -> bool:
+    return bool(expected) and "".join(expected.split()) == "".join(given.split())
+
+
+# Attestations: statements about an image that a rule requires, and the conditions on them.
+#
+# Source of the rules: upstream pkg/engine/internal/imageverifier.go (`verifyAttestations`)
+
+Conditions = Callable[[JSONContext], ConditionsResult]
+
+_ANYONE: Mapping[str, Json] = MappingProxyType({"entries": ({},)})
+
+
+class AttestationError(Exception):
+    """Attestations that are missing or do not satisfy the conditions."""
+
+
+def compile_attestations(
+    entry: Mapping[str, Json], context: RuleContext
+) -> tuple[Conditions | None, ...]:
+    """Return the conditions of an entry's attestations, compiled; the context is the entry's."""
+    return tuple(
+        compile_conditions(
+            one["conditions"], context.system, context.trace.at("attestations", index, "conditions")
+        )
+        if one.get("conditions")
+        else None
+        for index, one in enumerate(entry.get("attestations") or ())
+    )
+
+
+def check_attestations(
+    entry: Mapping[str, Json],
+    compiled: Sequence[Conditions | None],
+    given: Sequence[Attestation],
+    scope: JSONContext,
+) -> JSONContext:
+    """Return the context with the statements under their names.
+
+    Raises `AttestationError` if an attestation is missing, unsigned or fails its conditions.
+    """
+    for index, (spec, conditions) in enumerate(zip(entry["attestations"], compiled, strict=True)):
+        path = f".attestations[{index}]"
+        kind = spec.get("type") or spec.get("predicateType")
+        if not kind:
+            raise AttestationError(f"{path}: missing type")
+        for number, attestors in enumerate(spec.get("attestors") or (_ANYONE,)):
+            entries = expand_keys(attestors.get("entries") or ())
+            required = required_count(attestors, entries)
+            verified, problems = 0, []
+            for position, one in enumerate(entries):
+                # An empty attestor requires a statement by anyone.
+                signed = [it for it in given if not one or signed_by(one, entry, it.signatures)]
+                if signed and spec.get("name"):
+                    scope = scope.layer({spec["name"]: signed[0].predicate})
+                problem = _attestation_problem(signed, kind, conditions, scope)
+                if problem:
+                    place = f"{path}.attestors[{number}].entries[{position}]{authority_of(one)}"
+                    problems.append(f"{place}: {problem}")
+                verified += not problem
+                if verified >= required:
+                    break
+            if verified < required:
+                raise AttestationError(
+                    f"image attestations verification failed, verifiedCount: {verified}, "
+                    f"requiredCount: {required}, error: {'; '.join(problems)}"
+                )
+    return scope
+
+
+def _attestation_problem(
+    signed: Sequence[Attestation], kind: str, conditions: Conditions | None, scope: JSONContext
+) -> str:
+    """Return what is wrong with the statements of an attestor, or ""."""
+    if not signed:
+        return "no matching attestations"
+    statements = [one for one in signed if one.type == kind]
+    if not statements:
+        return f"attestions not found for predicate type {kind}"
+    if conditions is None:
+        return ""
+    for one in statements:
+        if one.predicate.__class__ is not dict:
+            return "failed to check attestations: failed to extract predicate from statement"
+        try:
+            result = conditions(scope.layer(one.predicate))
+        except ConditionError as error:
+            return f"failed to check attestations: {error}"
+        if not result.met:
+            image = scope.root(frozenset())["image"]["reference"]
+            return f"attestation checks failed for {image} and predicate {kind}: {result.messages}"
+    return ""

@@ -8,8 +8,7 @@ from kyvsim.kubernetes.image import DEFAULT_REGISTRY
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.languages.classic.attestors import expand_keys, required_count
-from kyvsim.languages.classic.images import entries_of
+from kyvsim.languages.classic.images import entries_of, expand_keys, required_count
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.context import (
     ConversionContext,

@@ -11,9 +11,12 @@ import base64
 import binascii
 import gzip
 import io
+import re
 import tarfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import (
@@ -25,19 +28,25 @@ from kyvsim.engine.compile.compiled import (
     passed,
 )
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.go_text import to_json
+from kyvsim.kubernetes.go_text import sprint, to_json
 from kyvsim.kubernetes.objects import Json, annotations, object_key
+from kyvsim.kubernetes.package_data import read_table
 from kyvsim.kubernetes.quantities import with_floats
-from kyvsim.languages.classic.attestors import authority_of, expand_keys, required_count
-from kyvsim.languages.classic.manifest_diff import (
-    diff_text,
-    differences,
-    ignored_fields,
-)
+from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
+from kyvsim.languages.classic.images import authority_of, expand_keys, required_count
 from kyvsim.languages.classic.rule_type import NO_AUTOGEN, RuleContext, RuleType
 from kyvsim.model.result import Phase
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_all
+
+
+class _ManifestError(Exception):
+    """Something that ends the rule in an error."""
+
+
+class _UnfitError(Exception):
+    """An attestor that did not sign, or not this; the rule may pass by another one."""
+
 
 # The signed message in an object's annotations, and the manifests inside it.
 #
@@ -50,64 +59,46 @@ _GZIP = b"\x1f\x8b"
 _ENDINGS = (".yaml", ".yml", ".signed")
 
 
-class SignedMessageError(Exception):
-    """A message that is missing or holds no manifest for the object; `missing` where it is none."""
-
-    def __init__(self, message: str, *, missing: bool) -> None:
-        super().__init__(message)
-        self.missing = missing
-
-
-class SignedMessage(NamedTuple):
-    """What signatures are made over, and the signatures (base64 of DER) in order."""
-
-    content: bytes
-    signatures: tuple[str, ...]
-
-
-def read_message(annotations: Mapping[str, str], domain: str) -> SignedMessage:
-    """Return the message and signatures in annotations of a domain; raises `MessageError`."""
-    text = annotations.get(f"{domain}/message")
+def _read_message(given: Mapping[str, str], domain: str) -> tuple[bytes, list[str]]:
+    """Return what signatures in annotations of a domain are made over, and these (base64)."""
+    text = given.get(f"{domain}/message")
     if text is None:
-        raise SignedMessageError("message not found", missing=True)
+        raise _UnfitError("message not found")
     try:
         packed = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
         problem = f"failed to decode base64 message in the annotation: {error}"
-        raise SignedMessageError(problem, missing=False) from error
-    return SignedMessage(unpacked(packed), tuple(_signatures(annotations, domain)))
+        raise _ManifestError(problem) from error
+    content = _unpacked(packed)
+    signatures: list[str] = []
+    key = f"{domain}/signature"
+    while key in given:
+        signatures.append(given[key])
+        key = f"{domain}/signature_{len(signatures)}"
+    return content, signatures
 
 
-def unpacked(data: bytes) -> bytes:
-    """Return the unpacked data, or the data itself if it is not gzip; raises `MessageError`."""
+def _unpacked(data: bytes) -> bytes:
+    """Return the unpacked data, or the data itself if it is not gzip."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             found = file.read(_MOST_BYTES + 1)
     except (OSError, EOFError, zlib.error):
         return data
     if len(found) > _MOST_BYTES:
-        raise SignedMessageError("the message is too large", missing=False)
+        raise _ManifestError("the message is too large")
     return found
 
 
-def _signatures(annotations: Mapping[str, str], domain: str) -> Iterator[str]:
-    key, number = f"{domain}/signature", 0
-    while key in annotations:
-        yield annotations[key]
-        number += 1
-        key = f"{domain}/signature_{number}"
-
-
-def manifests_for(message: SignedMessage, obj: Json) -> list[Json]:
-    """Return the manifests that the object may have been made from; raises `MessageError`.
+def _manifests_for(content: bytes, obj: Json) -> list[Json]:
+    """Return the manifests in a message that the object may have been made from.
 
     That is the one with its group, kind and name; without any, all of its kind.
     """
     key = object_key(obj)
-    of_kind = [one for one in _manifests(message.content) if object_key(one).kind == key.kind]
+    of_kind = [one for one in _manifests(content) if object_key(one).kind == key.kind]
     if not of_kind:
-        problem = "failed to find a YAML manifest in the gzipped message"
-        raise SignedMessageError(problem, missing=True)
+        raise _UnfitError("failed to find a YAML manifest in the gzipped message")
     group = split_api_version(key.api_version)[0]
     named = [
         one
@@ -124,22 +115,18 @@ def _manifests(content: bytes) -> list[Json]:
     direct = list(_documents(content))
     if direct:
         return direct
+    found: list[Json] = []
     try:
         if not content.startswith(_GZIP):
             raise tarfile.ReadError("neither YAML nor gzip")
-        with tarfile.open(fileobj=io.BytesIO(unpacked(content)), mode="r:") as archive:
-            return [one for data in _files(archive) for one in _documents(data)]
+        with tarfile.open(fileobj=io.BytesIO(_unpacked(content)), mode="r:") as archive:
+            for member in sorted(archive.getmembers(), key=lambda member: member.name):
+                file = archive.extractfile(member) if member.isreg() else None
+                if file and member.name.endswith(_ENDINGS) and not member.name.startswith(".."):
+                    found += _documents(file.read())
     except (tarfile.TarError, EOFError) as error:
-        problem = f"failed to read YAMLs in the gzipped message: {error}"
-        raise SignedMessageError(problem, missing=False) from error
-
-
-def _files(archive: "tarfile.TarFile") -> Iterator[bytes]:
-    members = sorted(archive.getmembers(), key=lambda member: member.name)
-    for member in members:
-        file = archive.extractfile(member) if member.isreg() else None
-        if file and member.name.endswith(_ENDINGS) and not member.name.startswith(".."):
-            yield file.read()
+        raise _ManifestError(f"failed to read YAMLs in the gzipped message: {error}") from error
+    return found
 
 
 def _documents(content: bytes) -> Iterator[Json]:
@@ -157,42 +144,28 @@ def _documents(content: bytes) -> Iterator[Json]:
 # Source of the rules: upstream github.com/sigstore/k8s-manifest-sigstore pkg/cosign/verify.go
 
 _KEY_START = "-----BEGIN PUBLIC KEY-----"
-_BAD = "invalid signature when validating ASN.1 encoded signature"
 
 
-class KeyProblem(Exception):  # noqa: N818 — it names what cannot be used
-    """A key that cannot be used here."""
-
-
-def signature_problem(key: str, content: bytes, signature: str) -> str:
+def _signature_problem(key: str, content: bytes, signature: str) -> str:
     """Return what is wrong with a base64 signature of `content`, or "".
 
-    ECDSA and RSA (PKCS #1 v1.5) are over SHA-256, Ed25519 over the content. Raises `KeyProblem`.
+    ECDSA and RSA (PKCS #1 v1.5) are over SHA-256, Ed25519 over the content. Raises `_ManifestError`
+    for a key that cannot be used here.
     """
-    from cryptography.exceptions import (
-        InvalidSignature,
-        UnsupportedAlgorithm,
-    )
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
     from cryptography.hazmat.primitives import hashes
-    from cryptography.hazmat.primitives.asymmetric import (
-        ec,
-        ed25519,
-        padding,
-        rsa,
-    )
-    from cryptography.hazmat.primitives.serialization import (
-        load_pem_public_key,
-    )
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
     if not key.startswith(_KEY_START):
-        raise KeyProblem(
+        raise _ManifestError(
             "kyvsim only verifies with public keys in PEM format, not with KMS, Secret or PGP keys"
         )
     try:
         loaded = load_pem_public_key(key.encode())
     except (ValueError, UnsupportedAlgorithm) as error:
         text = "failed to judge signature type from public key configuration"
-        raise KeyProblem(text) from error
+        raise _ManifestError(text) from error
     try:
         given = base64.b64decode(signature, validate=True)
     except (binascii.Error, ValueError) as error:
@@ -205,21 +178,13 @@ def signature_problem(key: str, content: bytes, signature: str) -> str:
         elif isinstance(loaded, ed25519.Ed25519PublicKey):
             loaded.verify(given, content)
         else:
-            raise KeyProblem("the public key has a type that cannot verify manifests")
+            raise _ManifestError("the public key has a type that cannot verify manifests")
     except InvalidSignature:
-        return _BAD
+        return "invalid signature when validating ASN.1 encoded signature"
     return ""
 
 
 _DOMAIN = "cosign.sigstore.dev"
-
-
-class _ManifestError(Exception):
-    """Something that ends the rule in an error."""
-
-
-class _UnfitError(Exception):
-    """An attestor that did not sign, or not this; the rule may pass by another one."""
 
 
 class _Signed(NamedTuple):
@@ -230,7 +195,7 @@ class _Signed(NamedTuple):
     domain: str
 
 
-def compile_manifests(context: RuleContext) -> CompiledBody:
+def _compile(context: RuleContext) -> CompiledBody:
     """Return the body of a `validate.manifests` rule."""
     spec = context.rule.data["validate"]["manifests"]
     domain = spec.get("annotationDomain") or _DOMAIN
@@ -295,20 +260,25 @@ def _check_one(signed: _Signed, attestor: Json, place: str) -> str:
             )
     key = _public_key(signed, attestor, place)
     try:
-        message = read_message(given, signed.domain)
-        manifests = manifests_for(message, signed.object)
-    except SignedMessageError as error:
+        content, signatures = _read_message(given, signed.domain)
+        manifests = _manifests_for(content, signed.object)
+    except (_ManifestError, _UnfitError) as error:
         text = f"{place}: YAML manifest not found for this resource: {error}"
-        raise (_UnfitError if error.missing else _ManifestError)(text) from error
+        raise type(error)(text) from error
     bindings = signed.spec.get("ignoreFields") or ()
-    ignored = ignored_fields(signed.object, bindings, signed.domain)
+    ignored = _ignored_fields(signed.object, bindings, signed.domain)
     # Both are compared as JSON text has them, in which all numbers are floats.
     obj = with_floats(signed.object)
-    found = [differences(manifest, obj, ignored) for manifest in manifests]
+    found = [_differences(manifest, obj, ignored) for manifest in manifests]
     changed = found[0] if all(found) else []
-    _check_signatures(key, message, place)
+    _check_signatures(key, content, signatures, place)
     if changed:
-        raise _UnfitError(f"{place}: failed to verify signature. diff found; {diff_text(changed)}")
+        items = [
+            {"key": one.key, "values": {"after": one.after, "before": one.before}}
+            for one in changed
+        ]
+        text = f"failed to verify signature. diff found; {to_json({'items': items})}"
+        raise _UnfitError(f"{place}: {text}")
     return "singed by a valid signer: "
 
 
@@ -325,43 +295,160 @@ def _public_key(signed: _Signed, attestor: Json, place: str) -> str:
     return keys.get("publicKeys") or ""
 
 
-def _check_signatures(key: str, message: SignedMessage, place: str) -> None:
+def _check_signatures(key: str, content: bytes, signatures: list[str], place: str) -> None:
     start = f"{place}: failed to verify signature: "
-    if not message.signatures:
+    if not signatures:
         raise _UnfitError(f"{start}signature not found")
     trials = []
-    for number, signature in enumerate(message.signatures, 1):
+    for number, signature in enumerate(signatures, 1):
         try:
-            problem = signature_problem(key, message.content, signature)
-        except KeyProblem as error:
+            problem = _signature_problem(key, content, signature)
+        except _ManifestError as error:
             raise _ManifestError(f"{start}{error}") from error
         if not problem:
             return
         trials.append(
-            f"[publickey 1/1] [signature {number}/{len(message.signatures)}] error: "
+            f"[publickey 1/1] [signature {number}/{len(signatures)}] error: "
             f"cosign.VerifyBlobCmd.Exec() returned an error: {problem}"
         )
     raise _ManifestError(
-        f"{start}verification failed for {len(message.signatures)} signature. all trials: "
-        f"{to_json(trials)}"
+        f"{start}verification failed for {len(signatures)} signature. all trials: {to_json(trials)}"
     )
 
 
-def _counts(body: Json) -> bool:
-    """Return whether a body counts: upstream ignores one without attestors."""
-    return bool((body or {}).get("attestors"))
+# What differs between a manifest and the object made from it, without ignored fields.
+#
+# upstream: github.com/sigstore/k8s-manifest-sigstore pkg/util/mapnode, pkg/k8smanifest
+
+_INDEX = re.compile(r"\.\d+\.")
+_GO_TYPES = MappingProxyType({str: "string", float: "float64", int: "float64", bool: "bool"})
 
 
-def _concerns(_: RuleContext) -> Callable[[Json], bool]:
-    """Return a predicate: whether there is an object; upstream has no handler for a deletion."""
-    return lambda obj: obj is not None
+class _FieldDifference(NamedTuple):
+    """One key with two values; None where a side has none."""
+
+    key: str
+    before: Json
+    after: Json
+
+
+def _differences(
+    manifest: Json, obj: Json, ignored: Callable[[str], bool]
+) -> list[_FieldDifference]:
+    """Return what differs and counts, by key.
+
+    An element that only moved within its list is not a difference, nor an empty string instead of
+    nothing, nor an image with the registry or tag that it has anyhow.
+    """
+    before, after = dict(_leaves(manifest, "")), dict(_leaves(obj, ""))
+    typed, found = [], []
+    for key in sorted(before.keys() | after.keys()):
+        one = _FieldDifference(key, before.get(key), after.get(key))
+        if one.before is None or one.after is None or one.before.__class__ is one.after.__class__:
+            if one.before != one.after:
+                found.append(one)
+        else:
+            typed.append(_FieldDifference(key, _typed(one.before), _typed(one.after)))
+    kept = [one for one in found if not _moved(one, found) and "" not in _only_side(one)]
+    shown = sorted([*kept, *typed], key=lambda one: one.key)
+    return [one for one in shown if not _same_image(one) and not ignored(one.key)]
+
+
+def _leaves(node: Json, path: str) -> Iterator[tuple[str, Json]]:
+    if node.__class__ is dict or node.__class__ is list:
+        members = node.items() if node.__class__ is dict else enumerate(node)
+        for name, member in members:
+            yield from _leaves(member, f"{path}.{name}" if path else str(name))
+    elif node is not None:
+        yield path, node
+
+
+def _typed(value: Json) -> str:
+    kind = _GO_TYPES.get(value.__class__, "")
+    return f"(type: {kind}) {value if kind == 'string' else f'%!s({kind}={sprint(value)})'}"
+
+
+def _only_side(one: _FieldDifference) -> tuple[Json, ...]:
+    """Return the one value where the other side has none."""
+    return (one.after,) if one.before is None else (one.before,) if one.after is None else ()
+
+
+def _moved(one: _FieldDifference, found: list[_FieldDifference]) -> bool:
+    """Return whether another element of the same list has what this one lost or won."""
+    if not _only_side(one) or not _INDEX.search(one.key):
+        return False
+    place = re.compile(r"\.\d+\.".join(re.escape(part) for part in _INDEX.split(one.key)))
+    return any(
+        (other.after, other.before) == (one.before, one.after) and place.search(other.key)
+        for other in found
+    )
+
+
+def _same_image(one: _FieldDifference) -> bool:
+    if not one.key.endswith("image") or one.before.__class__ is not str:
+        return False
+    return one.after in {f"docker.io/{one.before}", f"{one.before}:latest"}
+
+
+# Fields in which an object may differ from its manifest.
+#
+# Keys are dotted paths. One counts as ignored where a pattern, with `*` for anything and one more
+# at its end, is found anywhere in it: so upstream reads them.
+#
+# Source of the rules: upstream pkg/engine/resources/default-config.yaml of Kyverno, and
+# k8s-manifest-sigstore's own.
+
+_SIGNED = ("message", "signature", "certificate", "bundle", "resourceBundleRef")
+
+
+@cache
+def _defaults() -> Mapping[str, list[str]]:
+    """Return the fields that never count, by kind; `*` for every kind."""
+    return MappingProxyType(read_table(__file__, "ignored_fields.json"))
+
+
+def _ignored_fields(obj: Json, bindings: Iterable[Json], domain: str) -> Callable[[str], bool]:
+    """Return a predicate: whether a key of the object is ignored, by default or by the rule."""
+    defaults = _defaults()
+    fields = [*defaults["*"], *defaults.get(object_key(obj).kind, ())]
+    fields += [f"metadata.annotations.{domain}/{name}*" for name in _SIGNED]
+    for binding in bindings:
+        objects = binding.get("objects") or ()
+        if not objects or any(_names(one, obj) for one in objects):
+            fields += binding.get("fields") or ()
+    tests: list[Callable[[str], bool]] = []
+    for field in fields:
+        try:
+            tests.append(partial(is_found, compile_regex(f"{field}*".replace("*", ".*"))))
+        except RegexError:
+            tests.append(field.__eq__)
+    return lambda key: any(test(key) for test in tests)
+
+
+def _names(reference: Json, obj: Json) -> bool:
+    api_version, kind, namespace, name = object_key(obj)
+    group, version = split_api_version(api_version)
+    parts = (("group", group), ("version", version), ("kind", kind), ("name", name))
+    return all(
+        _matches((reference.get(field) or "").strip(), text)
+        for field, text in (*parts, ("namespace", namespace))
+    )
+
+
+def _matches(pattern: str, text: str) -> bool:
+    if pattern in {"", "*", text} or (pattern == "-" and not text):
+        return True
+    if pattern.endswith("*"):
+        return text.startswith(pattern.rstrip("*"))
+    return "," in pattern and any(_matches(part.strip(), text) for part in pattern.split(","))
 
 
 RULE_TYPE = RuleType(
     ("validate", "manifests"),
     Phase.VALIDATE,
-    compile_manifests,
+    _compile,
     NO_AUTOGEN,
-    counts=_counts,
-    concerns=_concerns,
+    # upstream ignores a body without attestors, and has no handler for a deletion
+    counts=lambda body: bool((body or {}).get("attestors")),
+    concerns=lambda _: lambda obj: obj is not None,
 )

@@ -38,16 +38,14 @@ from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, Template, compile_template
 from kyvsim.kubernetes.objects import Json, annotations, metadata
-from kyvsim.languages.classic.attestors import (
+from kyvsim.languages.classic.images import (
     AttestationError,
-    CompiledAttestation,
+    Conditions,
+    Image,
     SignatureError,
     check_attestations,
-    check_sets,
+    check_set,
     compile_attestations,
-)
-from kyvsim.languages.classic.images import (
-    Image,
     compile_concerns,
     compile_reader,
     entries_of,
@@ -58,7 +56,6 @@ from kyvsim.languages.classic.messages import compile_denial_message
 from kyvsim.languages.classic.rule_type import (
     NO_AUTOGEN,
     Autogen,
-    PodTemplate,
     Remark,
     RuleContext,
     RuleType,
@@ -194,43 +191,33 @@ Denials: TypeAlias = Callable[[JSONContext], str | None]
 """Returns the message of the first entry that denies; raises `ConditionError`."""
 
 
-def compile_denials(entries: Iterable[Json], context: RuleContext) -> Denials | None:
+def _compile_denials(entries: Iterable[Json], context: RuleContext) -> Denials | None:
     """Return a function that finds the first entry that denies, or None if no entry can."""
+    system = context.system
     blocks = [
-        (entry["validate"], context.within(index, "validate", "deny"))
-        for index, entry in enumerate(entries)
-        if entry.get("validate")
+        (index, entry["validate"]) for index, entry in enumerate(entries) if entry.get("validate")
     ]
-    denials = [_compile_denial(*one) for one in blocks if one[0].get("deny")]
+    denials = []
+    for index, block in blocks:
+        if block.get("deny"):
+            trace = context.trace.at(index, "validate", "deny", "conditions")
+            conditions = compile_conditions(block["deny"].get("conditions"), system, trace)
+            bare = "validation error: imageVerify  failed"
+            message = compile_denial_message(system, block.get("message") or "", bare)
+            denials.append((conditions, message))
 
     def first(scope: JSONContext) -> str | None:
-        return next((text for one in denials if (text := one(scope)) is not None), None)
+        for conditions, message in denials:
+            result = conditions(scope)
+            if result.met:
+                return message(scope, result.messages)
+        return None
 
     return first if blocks else None
 
 
-def _compile_denial(block: Json, context: RuleContext) -> Denials:
-    system, trace = context.system, context.trace.at("conditions")
-    conditions = compile_conditions(block["deny"].get("conditions"), system, trace)
-    message = compile_denial_message(
-        system, block.get("message") or "", "validation error: imageVerify  failed"
-    )
-
-    def deny(scope: JSONContext) -> str | None:
-        result = conditions(scope)
-        return message(scope, result.messages) if result.met else None
-
-    return deny
-
-
-def trace_image(image: Mapping[str, Json], outcome: Outcome, trace: TraceContext) -> None:
-    """Trace the outcome of a check of an image."""
-    trace_step(trace.at("verifyImages"), _image_step(image, outcome))
-
-
 def _image_step(image: Mapping[str, Json], outcome: Outcome) -> Step:
-    pointer = image["jsonPointer"]
-    steps = pointer.split("/")[1:]
+    steps = image["jsonPointer"].split("/")[1:]
     return Step(
         StepKind.IMAGE,
         str(image["reference"]),
@@ -241,6 +228,7 @@ def _image_step(image: Mapping[str, Json], outcome: Outcome) -> Step:
     )
 
 
+_IMAGE_FIELDS = ("reference", "referenceWithTag", "registry", "path", "name", "tag", "digest")
 _VERDICTS = MappingProxyType({RuleStatus.PASS: "pass", RuleStatus.SKIP: "skip"})
 
 
@@ -250,7 +238,8 @@ class _Compiled(NamedTuple):
     context: RuleContext
     entries: Template
     """The entries without the conditions on attestations, whose variables wait for these."""
-    wanted: tuple[tuple[CompiledAttestation, ...], ...]
+    conditions: tuple[tuple[Conditions | None, ...], ...]
+    """Those on the attestations of each entry."""
     denials: Denials | None
 
 
@@ -258,7 +247,7 @@ class _ImageCheck(NamedTuple):
     """One entry on one image."""
 
     entry: Mapping[str, Json]
-    wanted: tuple[CompiledAttestation, ...]
+    conditions: tuple[Conditions | None, ...]
     image: Image
     scope: JSONContext
 
@@ -272,7 +261,7 @@ def compile_verification(context: RuleContext) -> CompiledBody:
         context,
         compile_template([_without_conditions(entry) for entry in raw], system),
         tuple(compile_attestations(one, entries.within(index)) for index, one in enumerate(raw)),
-        compile_denials(raw, entries),
+        _compile_denials(raw, entries),
     )
 
     def evaluate(evaluation: Evaluation) -> Outcome | None:
@@ -307,16 +296,17 @@ def _verify_all(
     outcomes: list[Outcome] = []
     verdicts: dict[str, str] = {}
     digests: dict[str, str] = {}
-    for entry, wanted in zip(entries, compiled.wanted, strict=True):
+    for entry, conditions in zip(entries, compiled.conditions, strict=True):
         attested = bool(entry.get("attestors") or entry.get("attestations"))
         for image in images:
             name = image["reference"]
             if known_before(evaluation.request, policy, rule, image):
                 verdicts[name] = "pass"
                 continue
-            turn = _ImageCheck(entry, wanted, image, _with_image(evaluation.scope, image))
-            verdict = verify(turn, compiled) if attested else None
-            digest, verdict, problem = _digest(turn, verdict)
+            fields = {field: image.get(field, "") for field in _IMAGE_FIELDS}
+            check = _ImageCheck(entry, conditions, image, evaluation.scope.layer({"image": fields}))
+            verdict = verify(check, compiled) if attested else None
+            digest, verdict, problem = _digest(check, verdict)
             outcomes += [one for one in (problem, verdict) if one is not None]
             if digest:
                 digests[image["jsonPointer"]] = f"{name}@{digest}"
@@ -336,24 +326,19 @@ def _verify_all(
     return first._replace(object=changed, further=tuple(others))
 
 
-def _traced_image(step: Step, outcome: Outcome, turn: _ImageCheck, _: _Compiled) -> Step:
-    return step._replace(**_image_step(turn.image, outcome)._asdict())
+def _traced_image(step: Step, outcome: Outcome, check: _ImageCheck, _: _Compiled) -> Step:
+    return step._replace(**_image_step(check.image, outcome)._asdict())
 
 
-def _with_image(scope: JSONContext, image: Image) -> JSONContext:
-    names = ("reference", "referenceWithTag", "registry", "path", "name", "tag", "digest")
-    return scope.layer({"image": {name: image.get(name, "") for name in names}})
-
-
-def _verify(turn: _ImageCheck, compiled: _Compiled) -> Outcome:
-    entry, image = turn.entry, turn.image["reference"]
+def _verify(check: _ImageCheck, compiled: _Compiled) -> Outcome:
+    entry, image = check.entry, check.image["reference"]
     if not image_fits(image, entry.get("imageReferences")) or image_fits(
         image, entry.get("skipImageReferences")
     ):
         policy, rule = compiled.context.policy.name, compiled.context.rule.name
         return skipped(f"skipping image reference image {image}, policy {policy} ruleName {rule}")
     try:
-        return _verify_signatures(turn) or _verify_attestations(turn, compiled)
+        return _verify_recorded(check, compiled)
     except NotRecordedError as error:
         return errored(f"failed to verify image {image}", error)
     except SignatureError as error:
@@ -362,26 +347,20 @@ def _verify(turn: _ImageCheck, compiled: _Compiled) -> Outcome:
         return failed(str(error))
 
 
-def _verify_signatures(turn: _ImageCheck) -> Outcome | None:
-    """Return the verdict if only signatures are required."""
-    entry, image = turn.entry, turn.image["reference"]
-    if not entry.get("attestors"):
-        return None
-    data = recorded_data(image, turn.scope.external, "signatures")
-    check_sets(entry["attestors"], entry, data.signatures or ())
-    if entry.get("attestations"):
-        return None
-    return passed(f"verified image signatures for {image}")
-
-
-def _verify_attestations(turn: _ImageCheck, compiled: _Compiled) -> Outcome:
-    image = turn.image["reference"]
-    data = recorded_data(image, turn.scope.external, "attestations")
-    given = data.attestations or ()
-    scope = check_attestations(turn.entry, turn.wanted, given, turn.scope)
+def _verify_recorded(check: _ImageCheck, compiled: _Compiled) -> Outcome:
+    """Return the verdict on signatures and attestations; raises where they do not suffice."""
+    entry, image, external = check.entry, check.image["reference"], check.scope.external
+    if entry.get("attestors"):
+        signatures = recorded_data(image, external, "signatures").signatures or ()
+        for index, attestors in enumerate(entry["attestors"]):
+            check_set(attestors, entry, signatures, f".attestors[{index}]")
+        if not entry.get("attestations"):
+            return passed(f"verified image signatures for {image}")
+    data = recorded_data(image, external, "attestations")
+    scope = check_attestations(entry, check.conditions, data.attestations or (), check.scope)
     if compiled.denials is None:
-        if data.digest and not turn.image.get("digest"):
-            image = f"{turn.image['registry']}/{turn.image['path']}@{data.digest}"
+        if data.digest and not check.image.get("digest"):
+            image = f"{check.image['registry']}/{check.image['path']}@{data.digest}"
         return passed(f"verified image attestations for {image}")
     try:
         denied = compiled.denials(scope)
@@ -393,13 +372,13 @@ def _verify_attestations(turn: _ImageCheck, compiled: _Compiled) -> Outcome:
 
 
 def _digest(
-    turn: _ImageCheck, verdict: Outcome | None
+    check: _ImageCheck, verdict: Outcome | None
 ) -> tuple[str, Outcome | None, Outcome | None]:
     """Return the digest to put in place of a tag ("" for none), the verdict, and a problem."""
-    if turn.entry.get("mutateDigest") is False or turn.image.get("digest"):
+    if check.entry.get("mutateDigest") is False or check.image.get("digest"):
         return "", verdict, None
     try:
-        data = recorded_data(turn.image["reference"], turn.scope.external, "digest")
+        data = recorded_data(check.image["reference"], check.scope.external, "digest")
     except NotRecordedError as error:
         return "", verdict, errored("failed to update digest", error)
     return data.digest, verdict or passed("mutated image digest"), None
@@ -410,17 +389,10 @@ def _digest(
 # Source of the rules: upstream pkg/engine/handlers/validation/validate_image.go.
 
 
-def _is_checked(entry: Json, name: str) -> bool:
-    # The schema fills in that both are wanted.
-    return entry.get(name) is True
-
-
 def compile_has_checks(context: RuleContext) -> Callable[[Json], bool]:
     """Return whether the rule has anything to check of an object."""
     entries = entries_of(context.rule.data)
-    if any(
-        _is_checked(entry, "verifyDigest") or _is_checked(entry, "required") for entry in entries
-    ):
+    if any(entry.get(name) is True for entry in entries for name in ("verifyDigest", "required")):
         return compile_concerns(context)
     return lambda _: False
 
@@ -455,9 +427,10 @@ def _check_all(
     )
     for entry, image in asked:
         name = image["reference"]
-        if _is_checked(entry, "verifyDigest") and not image.get("digest"):
+        # The schema fills in true for both fields.
+        if entry.get("verifyDigest") is True and not image.get("digest"):
             return _traced_failure(context.trace, image, failed(f"missing digest for {name}"))
-        if not _is_checked(entry, "required"):
+        if entry.get("required") is not True:
             continue
         try:
             verdict = _recorded_verdict(context, image, evaluation)
@@ -472,7 +445,7 @@ def _check_all(
 def _traced_failure(trace: TraceContext, image: Image, outcome: Outcome) -> Outcome:
     """Return a failure that is due to one image, and trace it."""
     if trace.tracer is not None:
-        trace_image(image, outcome, trace)
+        trace_step(trace.at("verifyImages"), _image_step(image, outcome))
     return outcome
 
 
@@ -505,21 +478,15 @@ def _no_effect(entries: Json) -> Iterator[Remark]:
 
 
 def _facts(facts: RuleFacts, rule: Mapping[str, Json], _: Mapping[str, Json]) -> RuleFacts:
-    actions = [
-        str(one["failureAction"]) for one in rule["verifyImages"] if one.get("failureAction")
-    ]
-    return facts._replace(image_actions=tuple(actions))
-
-
-def _rewritten(section: Json, _: PodTemplate) -> Json:
-    return section or None
+    actions = (one.get("failureAction") for one in rule["verifyImages"])
+    return facts._replace(image_actions=tuple(str(one) for one in actions if one))
 
 
 RULE_TYPE = RuleType(
     ("verifyImages",),
     Phase.VERIFY_IMAGES,
     compile_verification,
-    Autogen(_rewritten),
+    Autogen(lambda section, _: section or None),
     no_effect=_no_effect,
     facts=_facts,
     fields=frozenset({"imageExtractors"}),
