@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 from urllib.parse import unquote
 
 from kyvsim.cel.kubernetes import kubernetes_environment
@@ -16,7 +16,24 @@ from kyvsim.jmespath.variables import find_variables
 from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.languages.classic.pod_security.field_references import mentioned
+from kyvsim.languages.classic.pod_security.controls import (
+    ALL_CAPABILITIES,
+    APP_ARMOR_ANNOTATION,
+    APP_ARMOR_PROFILES,
+    CONTAINER_FIELDS,
+    DEFAULT_CAPABILITIES,
+    DEFAULT_PROC_MOUNT,
+    HOST_HANDLERS,
+    HOST_NAMESPACES,
+    LIFECYCLE,
+    OTHER_VOLUMES,
+    PROBES,
+    RESTRICTED_CAPABILITIES,
+    SECCOMP_PROFILES,
+    SELINUX_FIELDS,
+    ActiveCheck,
+    active_checks,
+)
 from kyvsim.languages.field_references import (
     IMAGE_PATHS,
     NOTHING,
@@ -196,6 +213,112 @@ class _QueryReader:
     )
 
 
+# The fields of Pods that a `podSecurity` block checks, and the values that decide there.
+
+_Places: TypeAlias = Mapping[str, tuple[Json, ...]]
+"""Values by fields, with `[]` behind lists. What begins with `each.` is a field of containers."""
+
+_BOTH: tuple[Json, ...] = (False, True)
+_UNCONFINED = "Unconfined"
+_EACH = "each."
+
+
+def _setting(field: str, *values: Json) -> _Places:
+    """Return a setting that a Pod and its containers have."""
+    field = f"securityContext.{field}"
+    return {f"spec.{field}": values, f"{_EACH}{field}": values}
+
+
+_HANDLERS = (*PROBES, *(f"lifecycle.{name}" for name in LIFECYCLE))
+_PLACES: Mapping[str, _Places] = MappingProxyType(
+    {
+        "allowPrivilegeEscalation": {f"{_EACH}securityContext.allowPrivilegeEscalation": _BOTH},
+        "appArmorProfile": {
+            **_setting("appArmorProfile.type", *sorted(APP_ARMOR_PROFILES), _UNCONFINED),
+            f"metadata.annotations.{APP_ARMOR_ANNOTATION}a": (
+                "runtime/default",
+                "unconfined",
+                "localhost/a",
+            ),
+        },
+        "capabilities_baseline": {
+            f"{_EACH}securityContext.capabilities.add[]": (
+                *sorted(DEFAULT_CAPABILITIES),
+                "SYS_ADMIN",
+            )
+        },
+        "capabilities_restricted": {
+            f"{_EACH}securityContext.capabilities.add[]": (
+                *sorted(RESTRICTED_CAPABILITIES),
+                "CHOWN",
+            ),
+            f"{_EACH}securityContext.capabilities.drop[]": (ALL_CAPABILITIES,),
+        },
+        "hostNamespaces": {f"spec.{field}": _BOTH for field in HOST_NAMESPACES},
+        "hostPathVolumes": {"spec.volumes[].hostPath.path": ("/a",)},
+        "hostPorts": {f"{_EACH}ports[].hostPort": (0, 80)},
+        "hostProbesAndHostLifecycle": {
+            f"{_EACH}{one}.{kind}.host": ("a",) for one in _HANDLERS for kind in HOST_HANDLERS
+        },
+        "privileged": {f"{_EACH}securityContext.privileged": _BOTH},
+        "procMount": {f"{_EACH}securityContext.procMount": (DEFAULT_PROC_MOUNT, "Unmasked")},
+        "restrictedVolumes": {
+            f"spec.volumes[].{kind}": () for kind in ("emptyDir", *OTHER_VOLUMES)
+        },
+        "runAsNonRoot": _setting("runAsNonRoot", *_BOTH),
+        "runAsUser": _setting("runAsUser", 0, 1),
+        "seccompProfile_baseline": _setting(
+            "seccompProfile.type", *sorted(SECCOMP_PROFILES), _UNCONFINED
+        ),
+        "seccompProfile_restricted": _setting("seccompProfile.type", *sorted(SECCOMP_PROFILES)),
+        "windowsHostProcess": _setting("windowsOptions.hostProcess", *_BOTH),
+    }
+)
+"""By the ids of the checks, where versions do not differ."""
+
+
+def pod_security_fields(block: Mapping[str, Json]) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
+    """Yield the fields that a block checks, with values: those of controls, then of exclusions."""
+    checks = active_checks(block.get("level") or "", block.get("version") or "") or ()
+    for check in checks:
+        yield from _paths(_places_of(check))
+    for entry in block.get("exclude") or ():
+        images = {f"{_EACH}image": tuple(entry.get("images") or ())}
+        field = (entry.get("restrictedField") or "").replace("[*]", "[]")
+        excluded = {field: tuple(entry.get("values") or ())} if field else {}
+        yield from _paths({**images, **excluded})
+
+
+def _places_of(check: ActiveCheck) -> _Places:
+    """Return what a check depends on, as it is in its version of the standards."""
+    allowed = tuple(sorted(check.variant.allowed))
+    if check.id == "sysctls":
+        return {"spec.securityContext.sysctls[].name": (*allowed, "a")}
+    if check.id == "seLinuxOptions":
+        found: dict[str, tuple[Json, ...]] = {}
+        for part in SELINUX_FIELDS:
+            found |= _setting(f"seLinuxOptions.{part}", *(allowed if part == "type" else ()), "a")
+        return found
+    windows = {"spec.os.name": ("windows",)} if check.variant.spares_windows else {}
+    return {**_PLACES[check.id], **windows}
+
+
+def _paths(places: _Places) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
+    for field, values in places.items():
+        rest = field.removeprefix(_EACH)
+        each = [f"spec.{group}[].{rest}" for group in CONTAINER_FIELDS]
+        for one in each if rest != field else [field]:
+            # Behind `annotations` all is one name.
+            start, sign, key = one.partition("metadata.annotations.")
+            steps: list[str | Segment] = []
+            for name in ("metadata", "annotations", key) if sign else start.split("."):
+                steps.append(name.removesuffix("[]"))
+                steps += (Segment.ELEMENT,) if name.endswith("[]") else ()
+            yield tuple(steps), values
+
+
+# What rules refer to: in their filters, and in all else.
+
 _FILTERS = frozenset({"match", "exclude", "name"})
 _PATH = re.compile(r"""["']?path["']?\s*:\s*["']?(/[^"'\s,]*)""")
 """The paths of a JSON patch that is written as a text."""
@@ -225,11 +348,9 @@ def exception_references(exception: PolicyException) -> Iterator[FieldReference]
 
 def _read_filter(one: Filter, notes: ReferenceCollector) -> None:
     resources = one.resources
-    for kind in map(parse_kind_selector, one.kinds):
-        group, version, name, part = kind
-        notes.note(
-            Subject.KIND, (), ("/".join((group, version, name, *((part,) if part else ()))),)
-        )
+    for group, version, name, part in map(parse_kind_selector, one.kinds):
+        parts = (group, version, name, *((part,) if part else ()))
+        notes.note(Subject.KIND, (), ("/".join(parts),))
     notes.note(Subject.OBJECT, ("metadata", "name"), one.names)
     notes.note(Subject.OBJECT, ("metadata", "namespace"), resources.get("namespaces") or ())
     notes.note(Subject.REQUEST, ("operation",), resources.get("operations") or ())
@@ -238,18 +359,13 @@ def _read_filter(one: Filter, notes: ReferenceCollector) -> None:
     read_selector(resources.get("selector"), Subject.OBJECT, notes)
     read_selector(resources.get("namespaceSelector"), Subject.NAMESPACE, notes)
     for subject in one.data.get("subjects") or ():
-        field = "groups" if subject.get("kind") == "Group" else "username"
-        notes.note(Subject.REQUEST, ("userInfo", field), (_user_name(subject),))
+        name, kind = str(subject.get("name") or ""), subject.get("kind")
+        if kind == "ServiceAccount":
+            name = f"system:serviceaccount:{subject.get('namespace') or 'default'}:{name}"
+        field = "groups" if kind == "Group" else "username"
+        notes.note(Subject.REQUEST, ("userInfo", field), (name,))
     for field in ("roles", "clusterRoles"):
         notes.note(Subject.REQUEST, ("userInfo", field), one.data.get(field) or ())
-
-
-def _user_name(subject: Json) -> str:
-    """Return what a request calls a subject."""
-    name = str(subject.get("name") or "")
-    if subject.get("kind") != "ServiceAccount":
-        return name
-    return f"system:serviceaccount:{subject.get('namespace') or 'default'}:{name}"
 
 
 class _RuleReader:
@@ -380,8 +496,8 @@ class _RuleReader:
         read_expressions(cel, kubernetes_environment(params=True), self._notes)
 
     def _pod_security(self, block: Json) -> None:
-        for way, values in mentioned(block):
-            self._notes.note(Subject.OBJECT, way, values)
+        for path, values in pod_security_fields(block):
+            self._notes.note(Subject.OBJECT, path, values)
 
     def _images(self, references: Json) -> None:
         self._notes.note(Subject.WORLD, ("images",))

@@ -3,8 +3,8 @@
 import pytest
 from ways import way_text
 
+from kyvsim.languages.classic.field_references import pod_security_fields
 from kyvsim.languages.classic.pod_security.controls import CONTROLS, active_checks
-from kyvsim.languages.classic.pod_security.field_references import mentioned
 from kyvsim.migrate.pod_security import CONTROLS as EMITTED
 from kyvsim.model.migration import ConversionOutcome
 
@@ -313,17 +313,20 @@ def test_controllers_that_are_named(denials, pods):
     assert denials({**rule("baseline"), "match": kinds}, [found]) == ["bad"]
 
 
-def test_every_control_has_an_emitter_and_is_mentioned():
+def test_every_control_has_an_emitter_and_is_pod_security_fields():
     assert list(EMITTED) == [one.id for one in CONTROLS]
     for version in ("v1.19", "latest"):
         for check in active_checks("restricted", version):
             assert check.id in EMITTED
-        ways = {way_text(way) for way, _ in mentioned({"level": "restricted", "version": version})}
+        ways = {
+            way_text(way)
+            for way, _ in pod_security_fields({"level": "restricted", "version": version})
+        }
         assert "spec.initContainers[].securityContext.capabilities.drop[]" in ways
         assert "spec.securityContext.sysctls[].name" in ways
 
 
-def test_exclusions_are_mentioned():
+def test_exclusions_are_pod_security_fields():
     exclude = [
         {
             "controlName": "Host Ports",
@@ -332,7 +335,7 @@ def test_exclusions_are_mentioned():
             "values": ["10"],
         }
     ]
-    told = list(mentioned({"level": "baseline", "version": "", "exclude": exclude}))
+    told = list(pod_security_fields({"level": "baseline", "version": "", "exclude": exclude}))
     ways = {way_text(way): values for way, values in told[-4:]}
     assert ways["spec.ephemeralContainers[].image"] == ("x/*",)
     assert ways["spec.containers[].ports[].hostPort"] == ("10",)

@@ -89,16 +89,6 @@ def settings(
             yield f"{container.path}.securityContext.{option}", found, container
 
 
-def unless_windows(check: PodCheck) -> PodCheck:
-    """Return a check that lets Pods for Windows pass."""
-
-    def on_other_systems(pod: CheckedPod) -> Violation | None:
-        windows = (pod.spec.get("os") or {}).get("name") == "windows"
-        return None if windows else check(pod)
-
-    return on_other_systems
-
-
 # AppArmor profiles: not unconfined, in fields and in annotations.
 
 APP_ARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
@@ -118,17 +108,15 @@ def app_armor(pod: CheckedPod) -> Violation | None:
     annotations = [
         ForbiddenField(f"metadata.annotations[{key}]", value)
         for key, value in sorted(pod.annotations.items())
-        if key.startswith(APP_ARMOR_ANNOTATION) and not _is_allowed_app_armor(value)
+        if key.startswith(APP_ARMOR_ANNOTATION)
+        and value not in APP_ARMOR_NAMED
+        and not value.startswith(APP_ARMOR_LOCAL)
     ]
     if not fields and not annotations:
         return None
     several = len({finding.value for finding in fields}) + len(annotations) > 1
     reason = "forbidden AppArmor profiles" if several else "forbidden AppArmor profile"
     return Violation(reason, (*fields, *annotations))
-
-
-def _is_allowed_app_armor(profile: str) -> bool:
-    return profile in APP_ARMOR_NAMED or profile.startswith(APP_ARMOR_LOCAL)
 
 
 # Linux capabilities that containers add and drop.
@@ -163,30 +151,22 @@ def capabilities_baseline(pod: CheckedPod) -> Violation | None:
 
 def capabilities_restricted(pod: CheckedPod) -> Violation | None:
     """All must be dropped, and only NET_BIND_SERVICE may be added."""
-    kept = [found for one in pod.containers if (found := _not_dropped(one)) is not None]
+    kept = []
+    for container in pod.containers:
+        dropped = _listed(container, "drop")
+        if ALL_CAPABILITIES not in dropped:
+            path, values = _path(container, "drop"), tuple(sorted(set(dropped)))
+            kept.append(ForbiddenField(path, values or "", container, required=not values))
     added = _added(pod, RESTRICTED_CAPABILITIES)
     return violation("unrestricted capabilities", [*kept, *added])
 
 
 def _added(pod: CheckedPod, allowed: frozenset[str]) -> list[ForbiddenField]:
-    findings = []
-    for container in pod.containers:
-        added = set(_listed(container, "add")) - allowed
-        if added:
-            findings.append(
-                ForbiddenField(_path(container, "add"), tuple(sorted(added)), container)
-            )
-    return findings
-
-
-def _not_dropped(container: PodContainer) -> ForbiddenField | None:
-    dropped = _listed(container, "drop")
-    if ALL_CAPABILITIES in dropped:
-        return None
-    path = _path(container, "drop")
-    if not dropped:
-        return ForbiddenField(path, container=container, required=True)
-    return ForbiddenField(path, tuple(sorted(set(dropped))), container)
+    return [
+        ForbiddenField(_path(container, "add"), tuple(sorted(added)), container)
+        for container in pod.containers
+        if (added := set(_listed(container, "add")) - allowed)
+    ]
 
 
 def _listed(container: PodContainer, action: str) -> tuple[str, ...]:
@@ -240,17 +220,14 @@ def host_ports(pod: CheckedPod) -> Violation | None:
 
 def host_probes(pod: CheckedPod) -> Violation | None:
     """Probes and lifecycle handlers name no host; the field is not reported."""
-    named = any(host for container in pod.containers for host in _probed_hosts(container))
-    return Violation("probe or lifecycle host", ()) if named else None
-
-
-def _probed_hosts(container: PodContainer) -> Iterator[str]:
-    data = container.data
-    lifecycle = data.get("lifecycle", {})
-    handlers = [data.get(name) for name in PROBES] + [lifecycle.get(name) for name in LIFECYCLE]
-    for handler in filter(None, handlers):
-        for way in HOST_HANDLERS:
-            yield handler.get(way, {}).get("host", "")
+    for container in pod.containers:
+        lifecycle = container.data.get("lifecycle", {})
+        handlers = [container.data.get(name) for name in PROBES]
+        handlers += [lifecycle.get(name) for name in LIFECYCLE]
+        for handler in filter(None, handlers):
+            if any(handler.get(kind, {}).get("host") for kind in HOST_HANDLERS):
+                return Violation("probe or lifecycle host", ())
+    return None
 
 
 # Privileges of containers: privileged mode, escalation, masks of /proc, Windows host processes.
@@ -291,16 +268,14 @@ def windows_host_process(pod: CheckedPod) -> Violation | None:
 
 def privilege_escalation(pod: CheckedPod) -> Violation | None:
     """Escalation must be ruled out in every container."""
-    findings = [found for one in pod.containers if (found := _escalation(one)) is not None]
+    findings = []
+    for container in pod.containers:
+        path = f"{container.path}.securityContext.allowPrivilegeEscalation"
+        if container.security is None:
+            findings.append(ForbiddenField(path, container=container, required=True))
+        elif allowed := container.security.get("allowPrivilegeEscalation", "nil"):
+            findings.append(ForbiddenField(path, allowed, container))
     return violation("allowPrivilegeEscalation != false", findings)
-
-
-def _escalation(container: PodContainer) -> ForbiddenField | None:
-    path = f"{container.path}.securityContext.allowPrivilegeEscalation"
-    if container.security is None:
-        return ForbiddenField(path, container=container, required=True)
-    allowed = container.security.get("allowPrivilegeEscalation", "nil")
-    return ForbiddenField(path, allowed, container) if allowed else None
 
 
 # Seccomp profiles: not unconfined.
@@ -315,15 +290,13 @@ def seccomp_annotations(pod: CheckedPod) -> Violation | None:
     """Annotations of Kubernetes before 1.19 name no other profile."""
     keys = [_OF_POD, *(_OF_CONTAINER + container.name for container in pod.containers)]
     findings = [
-        ForbiddenField(f"metadata.annotations[{key}]", pod.annotations[key])
+        ForbiddenField(f"metadata.annotations[{key}]", profile)
         for key in keys
-        if key in pod.annotations and not _is_allowed_seccomp(pod.annotations[key])
+        if (profile := pod.annotations.get(key)) is not None
+        and profile not in {"runtime/default", "docker/default"}
+        and not profile.startswith("localhost/")
     ]
     return violation(_REASON, findings)
-
-
-def _is_allowed_seccomp(profile: str) -> bool:
-    return profile in {"runtime/default", "docker/default"} or profile.startswith("localhost/")
 
 
 def seccomp_baseline(pod: CheckedPod) -> Violation | None:
@@ -333,7 +306,16 @@ def seccomp_baseline(pod: CheckedPod) -> Violation | None:
 
 def seccomp_restricted(pod: CheckedPod) -> Violation | None:
     """The Pod or all of its containers set a profile; containers without one are reported last."""
-    return violation(_REASON, _bad_profiles(pod) or _without_profile(pod))
+    findings = _bad_profiles(pod)
+    if not findings and _REASON not in pod.security:
+        findings = [
+            ForbiddenField(
+                f"{one.path}.securityContext.{_REASON}.type", container=one, required=True
+            )
+            for one in pod.containers
+            if _REASON not in (one.security or {})
+        ]
+    return violation(_REASON, findings)
 
 
 def _bad_profiles(pod: CheckedPod) -> list[ForbiddenField]:
@@ -341,16 +323,6 @@ def _bad_profiles(pod: CheckedPod) -> list[ForbiddenField]:
         ForbiddenField(f"{path}.type", profile.get("type", ""), container)
         for path, profile, container in settings(pod, _REASON)
         if profile.get("type") not in SECCOMP_PROFILES
-    ]
-
-
-def _without_profile(pod: CheckedPod) -> list[ForbiddenField]:
-    if _REASON in pod.security:
-        return []
-    return [
-        ForbiddenField(f"{one.path}.securityContext.{_REASON}.type", container=one, required=True)
-        for one in pod.containers
-        if _REASON not in (one.security or {})
     ]
 
 
@@ -412,17 +384,14 @@ def run_as_non_root(pod: CheckedPod) -> Violation | None:
 
 def run_as_user(pod: CheckedPod) -> Violation | None:
     """The user 0 may not be set."""
-    findings = _root("spec", pod.security, None)
-    for container in pod.containers:
-        findings += _root(container.path, container.security or {}, container)
+    holders = [("spec", pod.security, None)]
+    holders += [(one.path, one.security or {}, one) for one in pod.containers]
+    findings = [
+        ForbiddenField(f"{path}.securityContext.runAsUser", 0, container)
+        for path, security, container in holders
+        if security.get("runAsUser") == 0
+    ]
     return violation("runAsUser=0", findings)
-
-
-def _root(
-    path: str, security: Mapping[str, Json], container: PodContainer | None
-) -> list[ForbiddenField]:
-    is_root = security.get("runAsUser") == 0
-    return [ForbiddenField(f"{path}.securityContext.runAsUser", 0, container)] if is_root else []
 
 
 # Volumes of the kinds that a restricted Pod may have.
@@ -469,15 +438,13 @@ OTHER_VOLUMES = (
 def restricted_volumes(pod: CheckedPod) -> Violation | None:
     """No volumes of other kinds, nor of no kind."""
     findings = [
-        ForbiddenField(f"spec.volumes[{at}].{_volume_kind(volume)}")
+        ForbiddenField(
+            f"spec.volumes[{at}].{next((one for one in OTHER_VOLUMES if one in volume), 'unknown')}"
+        )
         for at, volume in enumerate(pod.spec.get("volumes", ()))
         if RESTRICTED_VOLUMES.isdisjoint(volume)
     ]
     return violation("restricted volume types", findings)
-
-
-def _volume_kind(volume: Mapping[str, Json]) -> str:
-    return next((kind for kind in OTHER_VOLUMES if kind in volume), "unknown")
 
 
 _LATEST = 1 << 62
@@ -485,6 +452,7 @@ _LATEST = 1 << 62
 _VERSION = re.compile(r"v1\.(0|[1-9][0-9]{0,17})")
 
 _SELINUX_TYPES = frozenset(("container_t", "container_init_t", "container_kvm_t"))
+_SELINUX_TYPES_31 = _SELINUX_TYPES | {"container_engine_t"}
 _SYSCTLS = frozenset(
     (
         "kernel.shm_rmid_forced",
@@ -507,9 +475,9 @@ _SYSCTLS_32 = _SYSCTLS_29 | {"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"}
 class ControlVersion(NamedTuple):
     """A check as it is from some version of Kubernetes on."""
 
-    since: int
-    """The minor version."""
     run: PodCheck
+    since: int = 0
+    """The minor version."""
     allowed: frozenset[str] = frozenset()
     """The values that are safe, where they are not the same in all versions."""
     spares_windows: bool = False
@@ -518,7 +486,11 @@ class ControlVersion(NamedTuple):
     @property
     def check(self) -> PodCheck:
         """The check."""
-        return unless_windows(self.run) if self.spares_windows else self.run
+        if not self.spares_windows:
+            return self.run
+        return lambda pod: (
+            None if (pod.spec.get("os") or {}).get("name") == "windows" else self.run(pod)
+        )
 
 
 class Control(NamedTuple):
@@ -532,79 +504,71 @@ class Control(NamedTuple):
     """In the order of versions; the first holds before its own, too."""
 
 
-def _selinux_variant(since: int, types: frozenset[str]) -> ControlVersion:
-    return ControlVersion(since, selinux(types), types)
-
-
-def _sysctls_variant(since: int, names: frozenset[str]) -> ControlVersion:
-    return ControlVersion(since, sysctls(names), names)
-
-
 CONTROLS = (
     Control(
         "allowPrivilegeEscalation",
         "restricted",
         "Privilege Escalation",
         (
-            ControlVersion(8, privilege_escalation),
-            ControlVersion(25, privilege_escalation, spares_windows=True),
+            ControlVersion(privilege_escalation, 8),
+            ControlVersion(privilege_escalation, 25, spares_windows=True),
         ),
     ),
-    Control("appArmorProfile", "baseline", "AppArmor", (ControlVersion(0, app_armor),)),
+    Control("appArmorProfile", "baseline", "AppArmor", (ControlVersion(app_armor),)),
     Control(
         "capabilities_baseline",
         "baseline",
         "Capabilities",
-        (ControlVersion(0, capabilities_baseline),),
+        (ControlVersion(capabilities_baseline),),
     ),
     Control(
         "capabilities_restricted",
         "restricted",
         "Capabilities",
         (
-            ControlVersion(22, capabilities_restricted),
-            ControlVersion(25, capabilities_restricted, spares_windows=True),
+            ControlVersion(capabilities_restricted, 22),
+            ControlVersion(capabilities_restricted, 25, spares_windows=True),
         ),
     ),
-    Control("hostNamespaces", "baseline", "Host Namespaces", (ControlVersion(0, host_namespaces),)),
+    Control("hostNamespaces", "baseline", "Host Namespaces", (ControlVersion(host_namespaces),)),
     Control(
-        "hostPathVolumes", "baseline", "HostPath Volumes", (ControlVersion(0, host_path_volumes),)
+        "hostPathVolumes", "baseline", "HostPath Volumes", (ControlVersion(host_path_volumes),)
     ),
-    Control("hostPorts", "baseline", "Host Ports", (ControlVersion(0, host_ports),)),
-    Control("hostProbesAndHostLifecycle", "baseline", "", (ControlVersion(34, host_probes),)),
-    Control("privileged", "baseline", "Privileged Containers", (ControlVersion(0, privileged),)),
-    Control("procMount", "baseline", "/proc Mount Type", (ControlVersion(0, proc_mount),)),
+    Control("hostPorts", "baseline", "Host Ports", (ControlVersion(host_ports),)),
+    Control("hostProbesAndHostLifecycle", "baseline", "", (ControlVersion(host_probes, 34),)),
+    Control("privileged", "baseline", "Privileged Containers", (ControlVersion(privileged),)),
+    Control("procMount", "baseline", "/proc Mount Type", (ControlVersion(proc_mount),)),
     Control(
-        "restrictedVolumes", "restricted", "Volume Types", (ControlVersion(0, restricted_volumes),)
-    ),
-    Control(
-        "runAsNonRoot", "restricted", "Running as Non-root", (ControlVersion(0, run_as_non_root),)
+        "restrictedVolumes", "restricted", "Volume Types", (ControlVersion(restricted_volumes),)
     ),
     Control(
-        "runAsUser", "restricted", "Running as Non-root user", (ControlVersion(23, run_as_user),)
+        "runAsNonRoot", "restricted", "Running as Non-root", (ControlVersion(run_as_non_root),)
+    ),
+    Control(
+        "runAsUser", "restricted", "Running as Non-root user", (ControlVersion(run_as_user, 23),)
     ),
     Control(
         "seLinuxOptions",
         "baseline",
         "SELinux",
         (
-            _selinux_variant(0, _SELINUX_TYPES),
-            _selinux_variant(31, _SELINUX_TYPES | {"container_engine_t"}),
+            ControlVersion(selinux(_SELINUX_TYPES), allowed=_SELINUX_TYPES),
+            ControlVersion(selinux(_SELINUX_TYPES_31), 31, _SELINUX_TYPES_31),
         ),
     ),
     Control(
         "seccompProfile_baseline",
         "baseline",
         "Seccomp",
-        (ControlVersion(0, seccomp_annotations), ControlVersion(19, seccomp_baseline)),
+        (ControlVersion(seccomp_annotations), ControlVersion(seccomp_baseline, 19)),
     ),
     Control(
         "seccompProfile_restricted",
         "restricted",
         "Seccomp",
         (
-            ControlVersion(19, seccomp_restricted),
-            ControlVersion(25, seccomp_restricted, spares_windows=True),
+            ControlVersion(seccomp_restricted, 19),
+            ControlVersion(seccomp_restricted, 25, spares_windows=True),
         ),
     ),
     Control(
@@ -612,17 +576,14 @@ CONTROLS = (
         "baseline",
         "Sysctls",
         (
-            _sysctls_variant(0, _SYSCTLS),
-            _sysctls_variant(27, _SYSCTLS_27),
-            _sysctls_variant(29, _SYSCTLS_29),
-            _sysctls_variant(32, _SYSCTLS_32),
+            ControlVersion(sysctls(_SYSCTLS), allowed=_SYSCTLS),
+            ControlVersion(sysctls(_SYSCTLS_27), 27, _SYSCTLS_27),
+            ControlVersion(sysctls(_SYSCTLS_29), 29, _SYSCTLS_29),
+            ControlVersion(sysctls(_SYSCTLS_32), 32, _SYSCTLS_32),
         ),
     ),
     Control(
-        "windowsHostProcess",
-        "baseline",
-        "HostProcess",
-        (ControlVersion(0, windows_host_process),),
+        "windowsHostProcess", "baseline", "HostProcess", (ControlVersion(windows_host_process),)
     ),
 )
 """In the order of messages."""
@@ -642,25 +603,15 @@ def active_checks(level: str, version: str) -> tuple[ActiveCheck, ...] | None:
 
     `version` is `v1.N`, `latest` or ""; None comes back where it is something else.
     """
-    minor = _minor(version)
-    if minor is None:
-        return None
-    chosen = ((one, _variant(one, minor)) for one in CONTROLS)
-    return tuple(
-        ActiveCheck(one.id, one.name, variant.check, variant)
-        for one, variant in chosen
-        if level != "baseline" or one.level == level
-    )
-
-
-def _minor(version: str) -> int | None:
-    if version in {"", "latest"}:
-        return _LATEST
     found = _VERSION.fullmatch(version)
-    return int(found[1]) if found else None
-
-
-def _variant(control: Control, minor: int) -> ControlVersion:
-    """Return the newest variant that holds; upstream takes the first where none does."""
-    holding = [one for one in control.variants if one.since <= minor]
-    return holding[-1] if holding else control.variants[0]
+    if found is None and version not in {"", "latest"}:
+        return None
+    minor = int(found[1]) if found else _LATEST
+    active = []
+    for one in CONTROLS:
+        if level != "baseline" or one.level == level:
+            # The newest variant that holds; upstream takes the first where none does.
+            holding = [variant for variant in one.variants if variant.since <= minor]
+            variant = holding[-1] if holding else one.variants[0]
+            active.append(ActiveCheck(one.id, one.name, variant.check, variant))
+    return tuple(active)
