@@ -384,8 +384,10 @@ def run_as_non_root(pod: CheckedPod) -> Violation | None:
 
 def run_as_user(pod: CheckedPod) -> Violation | None:
     """The user 0 may not be set."""
-    holders = [("spec", pod.security, None)]
-    holders += [(one.path, one.security or {}, one) for one in pod.containers]
+    holders: list[tuple[str, Mapping[str, Json], PodContainer | None]] = [
+        ("spec", pod.security, None),
+        *((one.path, one.security or {}, one) for one in pod.containers),
+    ]
     findings = [
         ForbiddenField(f"{path}.securityContext.runAsUser", 0, container)
         for path, security, container in holders

@@ -5,73 +5,42 @@ others are reported too. upstream: pkg/validation/policy/validate.go, Validate
 """
 
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
+from kyvsim.languages.classic.validation import (
+    conditions,
+    match_blocks,
+    rule_bodies,
+    rule_types,
+    variables,
+)
 from kyvsim.languages.classic.validation import policy_settings as settings
-from kyvsim.languages.classic.validation.conditions import (
-    check_conditions,
-    check_context,
-    check_image_extractors,
-)
-from kyvsim.languages.classic.validation.match_blocks import (
-    check_empty_match,
-    check_kinds_present,
-    check_match_blocks,
-    check_match_presence,
-    check_wildcard_kinds,
-)
-from kyvsim.languages.classic.validation.policy_settings import check_overrides
-from kyvsim.languages.classic.validation.rule_bodies import (
-    check_derived_bodies,
-    check_forbidden_sections,
-    check_json_patch,
-    check_metadata_text,
-    check_mutate,
-    check_operations,
-    check_patterns,
-    check_rule_names,
-    check_target_namespaces,
-    check_validate,
-)
 from kyvsim.languages.classic.validation.rule_parts import PolicyCheck, RuleCheck, each_rule
-from kyvsim.languages.classic.validation.rule_types import (
-    IsClusterWide,
-    check_generate_data,
-    check_images,
-    check_pod_security,
-    generate_check,
-    unknown_scope_check,
-)
-from kyvsim.languages.classic.validation.variables import (
-    check_elements,
-    check_update_variables,
-    check_user_variables,
-    check_variables,
-)
+from kyvsim.languages.classic.validation.rule_types import IsClusterWide
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.schema.kinds import is_cluster_scoped
 
 VARIABLE_CHECKS: tuple[PolicyCheck, ...] = (
-    check_user_variables,
-    each_rule(check_forbidden_sections, check_variables),
+    variables.check_user_variables,
+    each_rule(rule_bodies.check_forbidden_sections, variables.check_variables),
 )
-MODE_CHECKS: tuple[PolicyCheck, ...] = (check_overrides, settings.check_modes)
+MODE_CHECKS: tuple[PolicyCheck, ...] = (settings.check_overrides, settings.check_modes)
 BODY_CHECKS: tuple[RuleCheck, ...] = (
-    check_json_patch,
-    check_match_presence,
-    check_conditions,
-    check_elements,
-    check_context,
-    check_image_extractors,
-    check_kinds_present,
-    check_mutate,
-    check_validate,
-    check_patterns,
+    rule_bodies.check_json_patch,
+    match_blocks.check_match_presence,
+    conditions.check_conditions,
+    variables.check_elements,
+    conditions.check_context,
+    conditions.check_image_extractors,
+    match_blocks.check_kinds_present,
+    rule_bodies.check_mutate,
+    rule_bodies.check_validate,
+    rule_bodies.check_patterns,
 )
 LAST_CHECKS: tuple[RuleCheck, ...] = (
-    check_generate_data,
-    check_images,
-    check_metadata_text,
-    check_update_variables,
+    rule_types.check_generate_data,
+    rule_types.check_images,
+    rule_bodies.check_metadata_text,
+    variables.check_update_variables,
 )
 
 
@@ -82,14 +51,14 @@ def structure_checks(in_cluster: IsClusterWide) -> tuple[PolicyCheck, ...]:
         settings.check_deprecated_twins,
         settings.check_mutate_targets,
         settings.check_timeouts,
-        check_rule_names,
+        rule_bodies.check_rule_names,
         each_rule(
-            check_operations,
-            check_empty_match,
-            check_match_blocks,
-            check_target_namespaces,
-            check_pod_security,
-            generate_check(in_cluster),
+            rule_bodies.check_operations,
+            match_blocks.check_empty_match,
+            match_blocks.check_match_blocks,
+            rule_bodies.check_target_namespaces,
+            rule_types.check_pod_security,
+            rule_types.generate_check(in_cluster),
         ),
     )
 
@@ -100,16 +69,12 @@ def every_check(in_cluster: IsClusterWide) -> tuple[PolicyCheck, ...]:
         settings.check_match_conditions,
         *VARIABLE_CHECKS,
         *structure_checks(in_cluster),
-        each_rule(unknown_scope_check(in_cluster)),
+        each_rule(rule_types.unknown_scope_check(in_cluster)),
         *MODE_CHECKS,
-        each_rule(check_wildcard_kinds),
+        each_rule(match_blocks.check_wildcard_kinds),
         each_rule(*BODY_CHECKS, *LAST_CHECKS),
-        check_derived_bodies,
+        rule_bodies.check_derived_bodies,
     )
-
-
-_EVALUATED_IN_CLUSTERS = frozenset({settings.check_match_conditions})
-"""What commands without a cluster refuse, since they cannot evaluate it."""
 
 
 def check_policy(
@@ -121,5 +86,6 @@ def check_policy(
     what only a cluster can.
     """
     checks = every_check(lambda kind: is_cluster_scoped(kind, kinds))
-    left_out = _EVALUATED_IN_CLUSTERS if simulated else frozenset[PolicyCheck]()
-    return tuple(remark for check in checks if check not in left_out for remark in check(policy))
+    # Commands without a cluster refuse match conditions, since they cannot evaluate them.
+    left_out = settings.check_match_conditions if simulated else None
+    return tuple(found for check in checks if check is not left_out for found in check(policy))

@@ -25,13 +25,13 @@ def check_conditions(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Every condition of a rule has key, value and operator, and the operator is known."""
     data = subject.data
     for block, found, path in _condition_blocks(data):
-        for text, own in _faults(found, _condition_problem):
+        for text, own in _problems(found, _condition_problem):
             yield _refusal(subject, f"{block}{text}", (*path, *own))
     for loop, block, path in _loops(data):
         denied = loop.get("deny", {}).get("conditions")
-        for text, _ in _faults(loop.get("preconditions"), _operator_problem):
+        for text, _ in _problems(loop.get("preconditions"), _operator_problem):
             yield _refusal(subject, f"{block}.conditions{text}", path)
-        for text, _ in _faults(denied, _operator_problem):
+        for text, _ in _problems(denied, _operator_problem):
             yield _refusal(subject, f"{block}.deny.conditions{text}", path)
     for index, target in enumerate(data.get("mutate", {}).get("targets") or ()):
         problem = shape_problem(target.get("preconditions"))
@@ -71,7 +71,7 @@ def _loops(data: Json) -> Iterator[tuple[Json, str, Path]]:
                 pending.append((loop.get("foreach"), (*path, index, "foreach")))
 
 
-def _faults(
+def _problems(
     conditions: Json, problem_of: Callable[[Json], tuple[str, str]]
 ) -> Iterator[tuple[str, Path]]:
     """Yield where below the block something is wrong and what, and its path."""
@@ -124,11 +124,10 @@ def _condition_problem(condition: Json) -> tuple[str, str]:
     key, value = condition.get("key"), condition.get("value")
     if key is None or value is None or not condition.get("operator"):
         return "", _MISSING
+    found = ("", "")
     if key.__class__ is str and key.replace(" ", "") == "{{request.operation}}":
-        where, reason = _request_problem(value)
-        if reason:
-            return where, reason
-    return _operator_problem(condition)
+        found = _request_problem(value)
+    return found if found[1] else _operator_problem(condition)
 
 
 def _operator_problem(condition: Json) -> tuple[str, str]:
@@ -213,13 +212,9 @@ def check_image_extractors(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 def _name_problem(name: str) -> str:
     if not name:
         return "a name is required for context entries"
-    for reserved in _RESERVED:
-        if name == reserved or name.startswith(f"{reserved}."):
-            return (
-                f"entry name {name} is invalid as it conflicts with a pre-defined variable"
-                f" {reserved}"
-            )
-    return ""
+    taken = (one for one in _RESERVED if name == one or name.startswith(f"{one}."))
+    start = f"entry name {name} is invalid as it conflicts with a pre-defined variable"
+    return next((f"{start} {one}" for one in taken), "")
 
 
 def _source_problem(entry: Json) -> str:

@@ -119,8 +119,7 @@ def check_match_blocks(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             text = f"{subject.text_path}.{block}: Invalid value: Can't specify any and all together"
             yield subject.error("KV123", text, (block,))
         for entry in filters(subject.data, block):
-            yield from _check_subjects(subject, entry)
-            yield from _check_roles(subject, entry)
+            yield from _check_users(subject, entry)
             yield from _check_resources(subject, entry)
 
 
@@ -132,7 +131,7 @@ def user_fields(entries: Iterable[Filter]) -> Iterator[str]:
                 yield f"spec.{entry.text_path}.{field}: Forbidden: Usage of user info is forbidden"
 
 
-def _check_subjects(subject: RuleUnderCheck, entry: Filter) -> Iterator[Diagnostic]:
+def _check_users(subject: RuleUnderCheck, entry: Filter) -> Iterator[Diagnostic]:
     for index, person in enumerate(entry.data.get("subjects", ())):
         place = f"{subject.text_path}.{entry.text_path}.subjects[{index}]"
         path = (*entry.path, "subjects", index)
@@ -153,9 +152,6 @@ def _check_subjects(subject: RuleUnderCheck, entry: Filter) -> Iterator[Diagnost
                 " ServiceAccount"
             )
             yield subject.error("KV124", text, path)
-
-
-def _check_roles(subject: RuleUnderCheck, entry: Filter) -> Iterator[Diagnostic]:
     for index, role in enumerate(entry.data.get("roles", ())):
         if role.count(":") != 1:
             text = (

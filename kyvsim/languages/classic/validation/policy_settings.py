@@ -13,17 +13,9 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 
-# Checks of everything outside the rules: name, annotations, timeouts, modes.
-#
-# upstream: pkg/validation/policy/validate.go, api/kyverno/v1/spec_types.go
-
-
 _LONGEST_NAME = 63
 _AUTOGEN = "pod-policies.kyverno.io/autogen-controllers"
-_TWINS = (
-    ("webhookTimeoutSeconds", "timeoutSeconds"),
-    ("failurePolicy", "failurePolicy"),
-)
+_TWINS = (("webhookTimeoutSeconds", "timeoutSeconds"), ("failurePolicy", "failurePolicy"))
 
 
 def check_match_conditions(policy: Policy) -> Iterator[Diagnostic]:

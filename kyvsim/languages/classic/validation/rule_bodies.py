@@ -7,7 +7,7 @@ from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import compute_rules
-from kyvsim.languages.classic.rule_type import Remark, RuleType
+from kyvsim.languages.classic.rule_type import Remark, RuleType, body_at
 from kyvsim.languages.classic.rules import SECTIONS, rule_types_of
 from kyvsim.languages.classic.validation.rule_parts import (
     RuleUnderCheck,
@@ -35,36 +35,32 @@ CEL_ONLY = "celPrecondition can only be used with validate.cel"
 
 def check_mutate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """A mutate rule has one patch, or loops that have."""
-    if not has(subject.data, "mutate"):
+    rule = subject.data
+    if not has(rule, "mutate"):
         return
-    found = _mutate_problem(subject.data)
-    if found:
-        where, reason, path = found
-        text = f"path: {subject.text_path}.mutate.{where}.: {reason}"
-        yield subject.error("KV137", text, ("mutate", *path))
-
-
-def _mutate_problem(rule: Json) -> tuple[str, str, Path] | None:
-    """Return upstream's path, the reason and the path of the first problem."""
     bodies = _bodies(rule, "mutate")
     loops = any(one.field[-1] == "foreach" for one in bodies)
+    problems = ((one, *found) for one in bodies for found in one.problems(one.body(rule)))
+    where, reason = "", ""
+    path: Path = ()
     if len(bodies) > 1:
-        reason = _ONE_WITH_LOOPS if loops else _ONE_PATCH
-        return "foreach", reason, ("foreach",) if loops else ()
-    for one in bodies:
-        for place, reason in one.problems(one.body(rule)):
-            path = (*one.field[1:], *place)
-            return _text_path(path), reason, path
-    return ("", CEL_ONLY, ()) if not loops and _has_foreign_preconditions(rule) else None
-
-
-def _text_path(path: Path) -> str:
-    """Return upstream's name for the place of a loop, which counts up all loops before it."""
-    return "".join(
-        f"{name}[{number}]"
-        for name, index in zip(path[::2], path[1::2], strict=True)
-        for number in range(int(index) + 1)
-    )
+        where, reason = "foreach", _ONE_PATCH
+        if loops:
+            reason, path = _ONE_WITH_LOOPS, ("foreach",)
+    elif problem := next(problems, None):
+        one, place, reason = problem
+        path = (*one.field[1:], *place)
+        # upstream's number of a loop counts up all loops before it
+        where = "".join(
+            f"{name}[{number}]"
+            for name, index in zip(path[::2], path[1::2], strict=True)
+            for number in range(int(index) + 1)
+        )
+    elif not loops and _has_foreign_preconditions(rule):
+        reason = CEL_ONLY
+    if reason:
+        text = f"path: {subject.text_path}.mutate.{where}.: {reason}"
+        yield subject.error("KV137", text, ("mutate", *path))
 
 
 def _bodies(rule: Json, section: str) -> list[RuleType]:
@@ -81,25 +77,26 @@ def _has_foreign_preconditions(rule: Json) -> bool:
 
 def check_validate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """A validate rule has one body, and so has each of its loops."""
-    if not has(subject.data, "validate"):
+    rule = subject.data
+    if not has(rule, "validate"):
         return
-    for path, reason in _validate_problems(subject.data):
-        text = f"path: {subject.text_path}.validate..: {reason}"
-        yield subject.error("KV138", text, ("validate", *path))
-
-
-def _validate_problems(rule: Json) -> Iterator[Remark]:
+    problems: list[Remark] = []
     count = len(_bodies(rule, "validate"))
     if count == 0:
-        yield (), _NO_CHECK
+        problems.append(((), _NO_CHECK))
     if count > 1:
-        yield (), "only one of pattern, anyPattern, deny, foreach, cel can be specified"
+        problems.append(
+            ((), "only one of pattern, anyPattern, deny, foreach, cel can be specified")
+        )
     for one in rule_types_of(rule):
         if one.section == "validate":
-            for path, reason in one.problems(one.body(rule)):
-                yield (*one.field[1:], *path), reason
+            found = one.problems(one.body(rule))
+            problems += [((*one.field[1:], *path), reason) for path, reason in found]
     if _has_foreign_preconditions(rule):
-        yield (), CEL_ONLY
+        problems.append(((), CEL_ONLY))
+    for path, reason in problems:
+        text = f"path: {subject.text_path}.validate..: {reason}"
+        yield subject.error("KV138", text, ("validate", *path))
 
 
 def check_derived_bodies(policy: Policy) -> Iterator[Diagnostic]:
@@ -325,40 +322,24 @@ _TEXT_ONLY = (
     "labels and annotations supports only string values, "
     '"use double quotes around the non string values"'
 )
-_TEMPLATE = ("spec", "template", "metadata")
+_TEXT_FIELDS = (
+    ("metadata", "labels"),
+    ("metadata", "annotations"),
+    ("spec", "template", "metadata", "labels"),
+    ("spec", "template", "metadata", "annotations"),
+)
 
 
 def check_metadata_text(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Numbers, booleans and null as labels or annotations are mistakes."""
-    for pattern, path in _patterns(subject.data):
-        for block in ((("metadata",), pattern.get("metadata")), (_TEMPLATE, _template(pattern))):
-            where, metadata = block
-            for name in _not_text(metadata):
-                yield subject.error("KV141", _TEXT_ONLY, (*path, *where, *name))
-
-
-def _patterns(rule: Json) -> Iterator[tuple[Json, Path]]:
-    """Yield the patterns and patches of a rule that are mappings, with their path."""
-    for one in rule_types_of(rule):
-        for path, pattern in one.patterns(one.body(rule)):
-            if pattern.__class__ is dict:
-                yield pattern, (*one.field, *path)
-
-
-def _template(pattern: Json) -> Json:
-    found = pattern
-    for name in _TEMPLATE:
-        found = found.get(name) if found.__class__ is dict else None
-    return found
-
-
-def _not_text(metadata: Json) -> Iterator[Path]:
-    """Yield the paths of labels and annotations that are not strings."""
-    for block in ("labels", "annotations"):
-        values = metadata.get(block) if metadata.__class__ is dict else None
-        for name, value in values.items() if values.__class__ is dict else ():
-            if value.__class__ is not str:
-                yield block, name
+    for one in rule_types_of(subject.data):
+        for path, pattern in one.patterns(one.body(subject.data)):
+            for field in _TEXT_FIELDS:
+                values = body_at(field, pattern)
+                for name, value in values.items() if values.__class__ is dict else ():
+                    if value.__class__ is not str:
+                        place = (*one.field, *path, *field, name)
+                        yield subject.error("KV141", _TEXT_ONLY, place)
 
 
 # A namespaced policy mutates existing resources of its own namespace only.

@@ -8,9 +8,6 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path
 
-# What checks share: how a refusal is made, and a way through text and match blocks.
-
-
 PolicyCheck: TypeAlias = Callable[[Policy], Iterator[Diagnostic]]
 
 
@@ -79,12 +76,11 @@ def is_set(value: Json) -> bool:
     that can be left open.
     """
     if value.__class__ is dict:
-        return any(_counts(name, child) for name, child in value.items())
+        return any(
+            name in _FREE_DATA or (name in _OPEN and child is not None) or is_set(child)
+            for name, child in value.items()
+        )
     return value is not None and value is not False and value != ""
-
-
-def _counts(name: str, child: Json) -> bool:
-    return name in _FREE_DATA or (name in _OPEN and child is not None) or is_set(child)
 
 
 def has(rule: Json, operation: str) -> bool:
@@ -93,9 +89,7 @@ def has(rule: Json, operation: str) -> bool:
     upstream: api/kyverno/v1/rule_types.go
     """
     data = rule.get(operation)
-    if operation == "verifyImages":
-        return bool(data)
-    return is_set(data)
+    return bool(data) if operation == "verifyImages" else is_set(data)
 
 
 def marked_texts(data: Json, path: Path = ()) -> Iterator[tuple[Path, str]]:

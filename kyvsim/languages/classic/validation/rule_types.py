@@ -20,64 +20,65 @@ IsClusterWide: TypeAlias = Callable[[str], bool | None]
 """Returns whether a kind, as apiVersion/kind or kind, is cluster-scoped; None if unknown."""
 
 
+def unknown_scope_check(cluster_wide: IsClusterWide) -> RuleCheck:
+    """Return the check that warns where a target is refused although its scope is unknown."""
+
+    def check(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+        """KV113: a target without a namespace, of a kind whose scope is unknown."""
+        generate = subject.data.get("generate", {})
+        targets: list[tuple[Json, Path]] = [(generate, ("generate",))]
+        if "foreach" in generate:
+            loops = enumerate(generate["foreach"] or ())
+            targets = [(loop, ("generate", "foreach", index)) for index, loop in loops]
+        for target, path in targets:
+            kind = target.get("kind")
+            if not kind or target.get("namespace") or cluster_wide(_type_of(target)) is not None:
+                continue
+            text = (
+                f"the scope of {kind} ({target.get('apiVersion', '')}) is unknown, so it is treated"
+                " as namespaced: pass its CRD with --crd-path if it is cluster-scoped"
+            )
+            found = subject.error("KV113", text, (*path, "kind"))
+            yield found._replace(severity=Severity.WARNING)
+
+    return check
+
+
 def generate_check(cluster_wide: IsClusterWide) -> RuleCheck:
     """Return the check of a generate rule, for a cluster whose kinds have known scopes.
 
     A kind of unknown scope counts as namespaced, as in Kyverno's command line.
     """
-    return lambda subject: _check_generate(subject, cluster_wide)
 
-
-def unknown_scope_check(cluster_wide: IsClusterWide) -> RuleCheck:
-    """Return the check that warns where a target is refused although its scope is unknown."""
-    return lambda subject: _unknown_scopes(subject, cluster_wide)
-
-
-def _unknown_scopes(subject: RuleUnderCheck, cluster_wide: IsClusterWide) -> Iterator[Diagnostic]:
-    """KV113: a target without a namespace, of a kind whose scope is unknown."""
-    generate = subject.data.get("generate", {})
-    targets: list[tuple[Json, Path]] = [(generate, ("generate",))]
-    if "foreach" in generate:
-        loops = enumerate(generate["foreach"] or ())
-        targets = [(loop, ("generate", "foreach", index)) for index, loop in loops]
-    for target, path in targets:
-        kind = target.get("kind")
-        if not kind or target.get("namespace") or cluster_wide(_type_of(target)) is not None:
-            continue
-        shown = f"{kind} ({target.get('apiVersion', '')})"
-        text = (
-            f"the scope of {shown} is unknown, so it is treated as namespaced: pass its CRD with "
-            "--crd-path if it is cluster-scoped"
+    def check(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+        """One source, and a target with kind, name, apiVersion and namespace."""
+        if not has(subject.data, "generate"):
+            return
+        generate = subject.data["generate"]
+        sources = (
+            generate.get("data") is not None,
+            is_set(generate.get("clone")),
+            generate.get("cloneList", {}).get("kinds") is not None,
+            "foreach" in generate,
         )
-        remark = subject.error("KV113", text, (*path, "kind"))
-        yield remark._replace(severity=Severity.WARNING)
+        if sum(sources) > 1:
+            text = (
+                f"{subject.text_path}: Forbidden: only one of generate patterns(data, clone, "
+                "cloneList and foreach) can be specified"
+            )
+            yield subject.error("KV129", text, ("generate",))
+            return
+        targets: list[tuple[Json, str, Path]] = [(generate, "", ("generate",))]
+        if "foreach" in generate:
+            targets = [
+                (loop, f".foreach[{index}]", ("generate", "foreach", index))
+                for index, loop in enumerate(generate["foreach"])
+            ]
+        for target, place, path in targets:
+            for text in _problems(target, subject, cluster_wide):
+                yield subject.error("KV129", f"{subject.text_path}{place}.{text}", path)
 
-
-def _check_generate(subject: RuleUnderCheck, cluster_wide: IsClusterWide) -> Iterator[Diagnostic]:
-    """One source, and a target with kind, name, apiVersion and namespace."""
-    generate = subject.data.get("generate", {})
-    if not has(subject.data, "generate"):
-        return
-    sources = (
-        generate.get("data") is not None,
-        is_set(generate.get("clone")),
-        generate.get("cloneList", {}).get("kinds") is not None,
-        "foreach" in generate,
-    )
-    if sum(sources) > 1:
-        text = (
-            f"{subject.text_path}: Forbidden: only one of generate patterns(data, clone, cloneList"
-            " and foreach) can be specified"
-        )
-        yield subject.error("KV129", text, ("generate",))
-        return
-    if "foreach" not in generate:
-        for text in _problems(generate, subject, cluster_wide):
-            yield subject.error("KV129", f"{subject.text_path}.{text}", ("generate",))
-    for index, loop in enumerate(generate.get("foreach", ())):
-        for text in _problems(loop, subject, cluster_wide):
-            place = f"{subject.text_path}.foreach[{index}]"
-            yield subject.error("KV129", f"{place}.{text}", ("generate", "foreach", index))
+    return check
 
 
 def check_generate_data(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
@@ -219,15 +220,11 @@ def _image_problems(image: Json) -> Iterator[str]:
     for index, attestors in enumerate(image.get("attestors", ())):
         yield from _set_problems(attestors, f".attestors[{index}]")
     if image.get("type") == "Notary":
-        yield from _notary_problems(image)
-
-
-def _notary_problems(image: Json) -> Iterator[str]:
-    for attestors in image.get("attestors", ()):
-        for entry in attestors.get("entries", ()):
-            for name in sorted({"keyless", "keys"} & entry.keys()):
-                field = f"{name.title()} field"
-                yield f".attestors: Invalid value: {field} is not allowed for type notary"
+        for attestors in image.get("attestors", ()):
+            for entry in attestors.get("entries", ()):
+                for name in sorted({"keyless", "keys"} & entry.keys()):
+                    field = f"{name.title()} field"
+                    yield f".attestors: Invalid value: {field} is not allowed for type notary"
 
 
 def _set_problems(attestors: Json, place: str) -> Iterator[str]:

@@ -80,21 +80,13 @@ def _expressions(rule: Json) -> Iterator[tuple[Path, str]]:
 _COMPARISONS = (">=", "<=", ">", "<", "!")
 
 
-def broken_references(data: Json, texts: Iterable[tuple[Path, str]]) -> Iterator[tuple[str, Path]]:
-    """Yield the message for each reference in `texts` of `data` that leads nowhere, and where."""
-    for path, text in texts:
-        for found in REFERENCE.finditer(text) if "$(" in text else ():
-            problem = _reference_problem(data, remains_of(found[1]) + found[2], path)
-            if problem:
-                yield problem, path
-
-
 def pointer(path: Path) -> str:
     """Return a path as upstream writes it while it walks through data."""
     return "".join("/" + str(step).replace("/", "\\/") for step in path)
 
 
 def _reference_problem(data: Json, reference: str, path: Path) -> str:
+    """Return why a reference in the text at `path` leads nowhere in `data`, or ""."""
     place = pointer(path)
     target = reference.strip("$()")
     comparison = next((sign for sign in _COMPARISONS if target.startswith(sign)), "")
@@ -268,16 +260,13 @@ def _without_attestation_conditions(data: Json) -> Json:
     images = data.get("verifyImages")
     if not images:
         return data
-    cleaned = [
-        {
-            **image,
-            "attestations": [
-                {name: value for name, value in entry.items() if name != "conditions"}
-                for entry in image.get("attestations", ())
-            ],
-        }
-        for image in images
-    ]
+    cleaned = []
+    for image in images:
+        attestations = [
+            {name: value for name, value in entry.items() if name != "conditions"}
+            for entry in image.get("attestations", ())
+        ]
+        cleaned.append({**image, "attestations": attestations})
     return {**data, "verifyImages": cleaned}
 
 
@@ -285,18 +274,18 @@ def _names(entries: Iterable[Json]) -> tuple[str, ...]:
     found = []
     for entry in entries:
         name = entry["name"]
-        if "configMap" in entry:
-            parts = ("data", "metadata", "data.*", "metadata.*")
-            found += [f"{name}.{part}" for part in parts]
-        else:
-            found.append(f"{name}*")
+        ends = (".data", ".metadata", ".data.*", ".metadata.*") if "configMap" in entry else ("*",)
+        found += [name + end for end in ends]
     return tuple(found)
 
 
 def _problems(data: Json, allowed: _Allowed, base: Path = ()) -> Iterator[tuple[str, Path]]:
     found = tuple(marked_texts(data))
-    for message, path in broken_references(data, found):
-        yield message, (*base, *path)
+    for path, text in found:
+        for reference in REFERENCE.finditer(text) if "$(" in text else ():
+            message = _reference_problem(data, remains_of(reference[1]) + reference[2], path)
+            if message:
+                yield message, (*base, *path)
     for path, text in found:
         message = _problem(text, (*base, *path), allowed) if "{{" in text else ""
         if message:
