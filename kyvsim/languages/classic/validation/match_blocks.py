@@ -1,10 +1,10 @@
 """Match and exclude blocks: kinds, selectors and names are well formed and select something."""
 
-import re
 from collections.abc import Iterable, Iterator
 
 from kyvsim.engine.match.criteria import filters
 from kyvsim.kubernetes.go_text import quote, to_json
+from kyvsim.kubernetes.labels import selector_fault
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, has, is_set
@@ -13,95 +13,6 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Filter
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
-
-# What Kubernetes refuses in a label selector.
-#
-# upstream: k8s.io/apimachinery pkg/apis/meta/v1/helpers.go, pkg/labels/selector.go
-
-
-_LONGEST_NAME = 63
-_LONGEST_PREFIX = 253
-_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_SUBDOMAIN = "[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-_NAME_TEXT = (
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end"
-    " with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for"
-    f" validation is '{_NAME}')"
-)
-_PREFIX_TEXT = (
-    "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters,"
-    " '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex"
-    " used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
-)
-_VALUE_TEXT = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.',"
-    " and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or"
-    f" '12345', regex used for validation is '({_NAME})?')"
-)
-_WITH_VALUES = ("In", "NotIn")
-_WITHOUT_VALUES = ("Exists", "DoesNotExist")
-
-
-def selector_problem(selector: Json) -> str:
-    """Return why a rule's selector is refused, or "".
-
-    Wildcards in `matchLabels` are Kyverno's own: a selector with them is not looked at further.
-    """
-    labels = selector.get("matchLabels", {})
-    if any(has_wildcard(key) or has_wildcard(value or "") for key, value in labels.items()):
-        return ""
-    expressions = selector.get("matchExpressions", [])
-    if not labels and not expressions:
-        return "The requirements are not specified in selector"
-    for key in sorted(labels):
-        problem = _key_problem(key) or _value_problem(0, key, labels[key] or "")
-        if problem:
-            return problem
-    return next(filter(None, map(_expression_problem, expressions)), "")
-
-
-def _expression_problem(expression: Json) -> str:
-    key, operator = expression["key"], expression["operator"]
-    values = expression.get("values", [])
-    if operator not in {*_WITH_VALUES, *_WITHOUT_VALUES}:
-        return f"{quote(operator)} is not a valid label selector operator"
-    problem = _key_problem(key)
-    if problem:
-        return problem
-    if operator in _WITH_VALUES and not values:
-        return "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"
-    if operator in _WITHOUT_VALUES and values:
-        return (
-            f"values: Invalid value: {to_json(values)}: values set must be empty for exists and"
-            " does not exist"
-        )
-    return next(filter(None, (_value_problem(i, key, v) for i, v in enumerate(values))), "")
-
-
-def _key_problem(key: str) -> str:
-    prefix, slash, name = key.rpartition("/")
-    reason = ""
-    if slash and not prefix:
-        reason = "prefix part must be non-empty"
-    elif slash and not (len(prefix) <= _LONGEST_PREFIX and re.fullmatch(_SUBDOMAIN, prefix)):
-        reason = _PREFIX_TEXT
-    elif not name:
-        reason = "name part must be non-empty"
-    elif len(name) > _LONGEST_NAME:
-        reason = f"name part must be no more than {_LONGEST_NAME} bytes"
-    elif not re.fullmatch(_NAME, name):
-        reason = _NAME_TEXT
-    return f"key: Invalid value: {quote(key)}: {reason}" if reason else ""
-
-
-def _value_problem(index: int, key: str, value: str) -> str:
-    reason = ""
-    if len(value) > _LONGEST_NAME:
-        reason = f"must be no more than {_LONGEST_NAME} bytes"
-    elif value and not re.fullmatch(_NAME, value):
-        reason = _VALUE_TEXT
-    return f"values[{index}][{key}]: Invalid value: {quote(value)}: {reason}" if reason else ""
-
 
 # Match and exclude blocks: selectors, names, subjects and roles are well formed.
 #
@@ -169,9 +80,7 @@ def _check_resources(subject: RuleUnderCheck, entry: Filter) -> Iterator[Diagnos
         text = f"{place}: Invalid value: Both name and names can not be specified together"
         yield subject.error("KV123", text, path)
     selector = resources.get("selector")
-    problem = ""
-    if selector is not None:
-        problem = selector_problem(selector)
+    problem = "" if selector is None else _selector_problem(selector)
     if problem:
         text = f"{place}.selector: Invalid value: {to_json(selector)}: {problem}"
         yield subject.error("KV125", text, (*path, "selector"))
@@ -181,6 +90,19 @@ def _check_resources(subject: RuleUnderCheck, entry: Filter) -> Iterator[Diagnos
             " policies"
         )
         yield subject.error("KV123", text, (*path, "namespaces"))
+
+
+def _selector_problem(selector: Json) -> str:
+    """Return why a rule's selector is refused, or "".
+
+    Wildcards in `matchLabels` are Kyverno's own: a selector with them is not checked further.
+    """
+    labels = selector.get("matchLabels", {})
+    if any(has_wildcard(key) or has_wildcard(value or "") for key, value in labels.items()):
+        return ""
+    if not labels and not selector.get("matchExpressions"):
+        return "The requirements are not specified in selector"
+    return selector_fault({**selector, "matchLabels": dict(sorted(labels.items()))})
 
 
 # A match block selects something, in one form only.
