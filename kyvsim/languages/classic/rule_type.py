@@ -133,8 +133,6 @@ def body_at(field: tuple[str, ...], rule: Mapping[str, Json]) -> Json:
     return value
 
 
-# What rule types share: what autogen carries of a body, and bodies that are empty.
-
 # Absolute `$(…)` references in messages, moved along with the pattern they point into.
 
 
@@ -191,38 +189,11 @@ def rewrite_conditions(conditions: Json) -> Json:
     return {name: one for name, one in conditions.items() if one != [] or name not in _QUANTIFIERS}
 
 
-def rewrite_deny(deny: Json, _: PodTemplate) -> Json:
-    """Return what a rule denies, with its conditions as a derived rule has them."""
-    return _deny(deny)
-
-
-def rewrite_loops(loops: Json, _: PodTemplate) -> Json:
-    """Return loops, and those within them, with what they deny as a derived rule has it.
-
-    Their preconditions stay as they are: an empty `any` does not hold there either.
-    """
-    return _loops(loops)
-
-
-def _deny(deny: Json) -> Json:
-    return _with_rewritten(deny, conditions=rewrite_conditions)
-
-
-def _loops(loops: Json) -> Json:
-    return [_with_rewritten(loop, deny=_deny, foreach=_loops) for loop in loops]
-
-
-def _with_rewritten(part: Json, **fields: Callable[[Json], Json]) -> Json:
-    """Return a map with some of its fields changed, where it has them."""
-    return part | {name: made(part[name]) for name, made in fields.items() if part.get(name)}
-
-
-def _as_is(body: Json, _: PodTemplate) -> Json:
-    return body
-
-
 def autogen_rewrite(
-    field: str, rewrite: Callable[[Json, PodTemplate], Json] = _as_is, *, pivot: str = ""
+    field: str,
+    rewrite: Callable[[Json, PodTemplate], Json] = lambda body, _: body,
+    *,
+    pivot: str = "",
 ) -> Autogen:
     """Return how autogen rewrites a validate rule: its body, and the references in its message.
 
@@ -255,17 +226,6 @@ def empty(nothing: Json, name: str, result: str) -> Remarks:
     return remarks
 
 
-def is_empty(value: Json) -> bool:
-    """Return whether a value is a list or mapping without anything in it."""
-    return value in ([], {})
-
-
 def never_holds(conditions: Json) -> bool:
     """Return whether conditions name alternatives and list none."""
     return conditions.__class__ is dict and conditions.get("any") == []
-
-
-def never_denies(deny: Json) -> Iterator[Remark]:
-    """Yield that the conditions of a `deny` block never hold."""
-    if deny.__class__ is dict and never_holds(deny.get("conditions")):
-        yield (), "`any` of its conditions is empty, so it never denies"

@@ -5,24 +5,19 @@ A rule that was reached passes; what prevents its objects (a missing source, a v
 value) is in its note.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
 from kyvsim.engine.compile.tracing import APPLIED, Ends, traced_template
-from kyvsim.engine.conditions import ConditionError
+from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
-from kyvsim.kubernetes.labels import compile_selector
+from kyvsim.kubernetes.labels import compile_selector, is_label, is_subdomain
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.languages.classic.rule_type import Autogen, Remark, RuleContext, RuleType, empty
-from kyvsim.languages.classic.rules.loops import (
-    compile_elements,
-    compile_list,
-    compile_loop_preconditions,
-)
+from kyvsim.languages.classic.rules.loops import compile_elements, compile_list
 from kyvsim.model.policy import GeneratePattern, Generation, Policy, Rule, RuleFacts
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT, ClusterView
 from kyvsim.model.result import Phase, RuleStatus
@@ -91,40 +86,39 @@ def downstream_of(pattern: Json) -> DownstreamKey:
     return DownstreamKey(*parts)
 
 
-def data_downstreams(pattern: Json, _sources: Sources) -> Iterator[Json]:
-    """Give the object that the pattern's `data` describes, a bare one without `data`."""
-    data = pattern.get("data")
-    yield from_data({} if data is None else data, downstream_of(pattern))
+def _downstreams(pattern: Json, sources: Sources) -> Iterator[Json]:
+    """Give the objects that a pattern describes: copies of sources, else the object of `data`.
+
+    A source that would be its own copy is left out.
+    """
+    if (pattern.get("clone") or {}).get("name"):
+        target, clone = downstream_of(pattern), pattern["clone"]
+        namespace, name = clone.get("namespace") or "", clone["name"]
+        if (namespace, name) == (target.namespace, target.name):
+            return
+        source = sources.get(target.api_version, target.kind, namespace, name)
+        if source is None:
+            place = target._replace(namespace=namespace, name=name)
+            raise SourceMissingError(f"source resource {place} not found")
+        yield from_source(source, target)
+    elif (pattern.get("cloneList") or {}).get("kinds"):
+        yield from _listed_copies(pattern, sources)
+    else:
+        data = pattern.get("data")
+        yield from_data({} if data is None else data, downstream_of(pattern))
 
 
-def clone_downstreams(pattern: Json, sources: Sources) -> Iterator[Json]:
-    """Give the copy of the source that `clone` names; none where it would be its own copy."""
-    target, clone = downstream_of(pattern), pattern["clone"]
-    namespace, name = clone.get("namespace") or "", clone["name"]
-    if (namespace, name) == (target.namespace, target.name):
-        return
-    source = sources.get(target.api_version, target.kind, namespace, name)
-    if source is None:
-        place = target._replace(namespace=namespace, name=name)
-        raise SourceMissingError(f"source resource {place} not found")
-    yield from_source(source, target)
-
-
-def clone_list_downstreams(pattern: Json, sources: Sources) -> Iterator[Json]:
+def _listed_copies(pattern: Json, sources: Sources) -> Iterator[Json]:
     """Give copies of the sources that `cloneList` selects, under their own names."""
     clones, namespace = pattern["cloneList"], pattern.get("namespace") or ""
     selects = compile_selector(clones["selector"]) if clones.get("selector") else None
     for text in clones["kinds"]:
-        selector = parse_kind_selector(text)
-        group = "" if selector.group == "*" else f"{selector.group}/"
-        api_version = f"{group}{selector.version}"
-        for source in sources.list(api_version, selector.kind, clones.get("namespace") or ""):
+        group, version, kind, _ = parse_kind_selector(text)
+        api_version = version if group == "*" else f"{group}/{version}"
+        for source in sources.list(api_version, kind, clones.get("namespace") or ""):
             key = object_key(source)
-            if key.namespace == namespace or (selects and not selects(labels(source))):
-                continue
-            yield from_source(
-                source, DownstreamKey(api_version, selector.kind, namespace, key.name)
-            )
+            if key.namespace != namespace and not (selects and not selects(labels(source))):
+                yield from_source(source, DownstreamKey(api_version, kind, namespace, key.name))
 
 
 def from_data(data: Json, target: DownstreamKey) -> Json:
@@ -207,12 +201,8 @@ def with_owner_labels(downstream: Json, policy: Policy, rule: Rule, trigger: Jso
 
 # Generated objects with names that an API server rejects.
 #
-# Source of the rules: k8s.io/apimachinery pkg/api/validation (RFC 1123), k8s.io/kubernetes
-# pkg/apis/*/validation for the kinds with rules of their own.
+# Source of the rules: k8s.io/kubernetes pkg/apis/*/validation, for the kinds with their own rules.
 
-_RFC1123_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LONGEST_SUBDOMAIN = 253
 _ANY_PATH = "rbac.authorization.k8s.io"
 """The group whose names may be anything that fits into a path."""
 
@@ -228,13 +218,12 @@ def _name_problems(obj: Json) -> Iterable[str]:
     if group == _ANY_PATH:
         good, form = bool(key.name) and "/" not in key.name and "%" not in key.name, "path segment"
     elif not group and key.kind in {"Namespace", "Service"}:
-        good, form = _RFC1123_LABEL.fullmatch(key.name) is not None, "RFC 1123 label"
+        good, form = is_label(key.name), "RFC 1123 label"
     else:
-        fits = len(key.name) <= _LONGEST_SUBDOMAIN and _SUBDOMAIN.fullmatch(key.name)
-        good, form = bool(fits), "RFC 1123 name"
+        good, form = is_subdomain(key.name), "RFC 1123 name"
     if not good:
         yield f"no API server accepts {key.kind} `{key.name}`: the name is not a valid {form}"
-    if key.namespace and not _RFC1123_LABEL.fullmatch(key.namespace):
+    if key.namespace and not is_label(key.namespace):
         what = f"namespace `{key.namespace}` of {key.kind} `{key.name}`"
         yield f"no API server accepts {what}: it is not a valid RFC 1123 label"
 
@@ -248,7 +237,7 @@ class GeneratedSet(NamedTuple):
 
     objects: tuple[Json, ...] = ()
     problem: str = ""
-    """Why there is nothing to want."""
+    """Why nothing is generated."""
     place: str = ""
     """Which element of which loop had the problem, in upstream's words."""
     reason: FailureCause = FailureCause.OTHER
@@ -273,20 +262,12 @@ def _compile_pattern(context: RuleContext, spec: Json) -> _Downstreams:
         external = scope.external
         own = external.sources(context.policy.key) if external.sources else external.cluster
         found: list[Json] = []
-        for one in _source_of(filled)(filled, Sources(own, external.made)):
+        for one in _downstreams(filled, Sources(own, external.made)):
             meter.spend(STEPS_OF_AN_OBJECT)
             found.append(one)
         return found
 
     return make
-
-
-def _source_of(pattern: Json) -> Callable[[Json, Sources], Iterator[Json]]:
-    if (pattern.get("clone") or {}).get("name"):
-        return clone_downstreams
-    if (pattern.get("cloneList") or {}).get("kinds"):
-        return clone_list_downstreams
-    return data_downstreams
 
 
 def compile_generated(context: RuleContext) -> GeneratedSets:
@@ -300,7 +281,7 @@ def compile_generated(context: RuleContext) -> GeneratedSets:
         for number, loop in enumerate(spec.get("foreach") or ())
     ]
     if loops:
-        return lambda scope: (wish for loop in loops for wish in loop(scope))
+        return lambda scope: (found for loop in loops for found in loop(scope))
     make = _compile_pattern(context.within("generate"), spec)
     return lambda scope: (_generated(lambda: make(scope)),)
 
@@ -317,7 +298,9 @@ def _generated(make: Callable[[], list[Json]], place: str = "") -> GeneratedSet:
 def _compile_loop(context: RuleContext, number: int, loop: Json) -> GeneratedSets:
     list_of = compile_list(loop.get("list") or "", context.system, context.trace)
     elements_of = compile_elements(loop, 0, context.system, context.trace)
-    preconditions = compile_loop_preconditions(loop, context)
+    preconditions = compile_conditions(
+        loop.get("preconditions"), context.system, context.trace.at("preconditions")
+    )
     make = _compile_pattern(context, loop)
     start = f"failed to process {number} foreach in rule {context.rule.name}"
 
@@ -339,23 +322,22 @@ def _compile_loop(context: RuleContext, number: int, loop: Json) -> GeneratedSet
 
 
 def _compile(context: RuleContext) -> CompiledBody:
-    wishes = compile_generated(context)
+    sets_of = compile_generated(context)
     spec = context.rule.data["generate"]
     copies_all = bool(spec.get("cloneList"))
     synchronizes = bool(spec.get("synchronize"))
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         made: list[Json] = []
-        for wish in wishes(evaluation.scope):
-            if wish.problem:
-                note = f"nothing is generated: {wish.problem}"
+        for found in sets_of(evaluation.scope):
+            if found.problem:
+                note = f"nothing is generated: {found.problem}"
                 return Outcome(RuleStatus.PASS, "", note=note)
-            made += wish.objects
+            made += found.objects
         trigger = evaluation.request.subject
         if copies_all and not made:
-            return Outcome(
-                RuleStatus.PASS, "", note="nothing is generated: `cloneList` matches no objects"
-            )
+            note = "nothing is generated: `cloneList` matches no objects"
+            return Outcome(RuleStatus.PASS, "", note=note)
         kept, again = one_of_each(made, last_counts=synchronizes)
         owned = tuple(with_owner_labels(one, context.policy, context.rule, trigger) for one in kept)
         note = "; ".join((*again, *name_problems(owned)))
@@ -364,17 +346,9 @@ def _compile(context: RuleContext) -> CompiledBody:
     return evaluate
 
 
-def _autogen_blocker(section: Json) -> str:
-    return "it generates objects" if section else ""
-
-
 def _no_effect(spec: Json) -> Iterator[Remark]:
     for path, why in empty([], "foreach", "it generates nothing")(spec.get("foreach")):
         yield ("foreach", *path), why
-
-
-_SETTINGS = ("synchronize", "orphanDownstreamOnPolicyDelete")
-_OF_POLICY = "useServerSideApply"
 
 
 def _facts(facts: RuleFacts, rule: Mapping[str, Json], spec: Mapping[str, Json]) -> RuleFacts:
@@ -383,7 +357,11 @@ def _facts(facts: RuleFacts, rule: Mapping[str, Json], spec: Mapping[str, Json])
         return facts
     loops = written.get("foreach")
     asked = written.get("generateExisting")
-    said = {**{name: written.get(name) for name in _SETTINGS}, _OF_POLICY: spec.get(_OF_POLICY)}
+    said = {
+        "synchronize": written.get("synchronize"),
+        "orphanDownstreamOnPolicyDelete": written.get("orphanDownstreamOnPolicyDelete"),
+        "useServerSideApply": spec.get("useServerSideApply"),
+    }
     generation = Generation(
         whole=_pattern_facts(written),
         loops=None if loops is None else tuple(map(_pattern_facts, loops)),
@@ -414,7 +392,10 @@ RULE_TYPE = RuleType(
     ("generate",),
     Phase.GENERATE,
     _compile,
-    Autogen(lambda _section, _template: None, _autogen_blocker),
+    Autogen(
+        lambda _section, _template: None,
+        lambda section: "it generates objects" if section else "",
+    ),
     no_effect=_no_effect,
     facts=_facts,
     ends=lambda _: _MADE,

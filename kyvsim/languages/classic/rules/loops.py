@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.compile.tracing import traced_elements, traced_list
-from kyvsim.engine.conditions import ConditionsResult, compile_conditions
 from kyvsim.engine.context import JSONContext
 from kyvsim.engine.context.loaders import compile_entries
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.model.ports import FEW
 from kyvsim.model.tracing import NO_TRACE, PointKind, Seen, TraceContext
 
@@ -115,15 +113,4 @@ def compile_elements(
             }
             yield LoopElement(index, value, scope.layer(names, entries))
 
-    if trace.tracer is None:
-        return elements
-
-    return traced_elements(elements, trace)
-
-
-def compile_loop_preconditions(
-    loop: Json, context: RuleContext
-) -> Callable[[JSONContext], ConditionsResult]:
-    """Return a predicate for the elements of a loop; the context is that of the loop."""
-    trace = context.trace.at("preconditions")
-    return compile_conditions(loop.get("preconditions"), context.system, trace)
+    return elements if trace.tracer is None else traced_elements(elements, trace)

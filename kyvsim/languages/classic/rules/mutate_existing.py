@@ -34,7 +34,7 @@ from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
 # Source of the rules: upstream pkg/clients/dclient/helpers.go.
 
 
-def find_targets(wanted: Mapping[str, Json], namespace: str, cluster: ClusterView) -> list[Json]:
+def _find_targets(selector: Mapping[str, Json], namespace: str, cluster: ClusterView) -> list[Json]:
     """Return the objects that a target means; raise `LookupError` where there must be one.
 
     `namespace` replaces the one in the target. A name and a namespace without
@@ -42,8 +42,8 @@ def find_targets(wanted: Mapping[str, Json], namespace: str, cluster: ClusterVie
     selector is none.
     """
     # Of a subresource the fake API upstream gives the whole object; so it is patched here.
-    kind = (wanted.get("kind") or "").partition("/")[0]
-    api_version, name = (wanted.get(key) or "" for key in ("apiVersion", "name"))
+    kind = (selector.get("kind") or "").partition("/")[0]
+    api_version, name = (selector.get(key) or "" for key in ("apiVersion", "name"))
     given = list(dict.fromkeys(_matching_kinds(api_version, kind, cluster.kinds())))
     if name and namespace and not has_wildcard(name + namespace):
         found = [cluster.get(*pair, namespace, name) for pair in given]
@@ -54,7 +54,7 @@ def find_targets(wanted: Mapping[str, Json], namespace: str, cluster: ClusterVie
         return found
     if not given:
         raise LookupError("not found")
-    fits = compile_selector(_without_wildcards(wanted.get("selector") or {}))
+    fits = compile_selector(_without_wildcards(selector.get("selector") or {}))
     return [
         obj
         for pair in given
@@ -68,17 +68,14 @@ def _matching_kinds(
 ) -> Iterator[tuple[str, str]]:
     """Give apiVersion and kind of what a target means; objects are read in the version it names."""
     group = split_api_version(api_version)[0]
-    for known in kinds:
-        if not matches(kind, known[1]):
+    is_fixed = api_version and not has_wildcard(api_version)
+    for known_version, known_kind in kinds:
+        if not matches(kind, known_kind):
             continue
-        if matches(api_version, known[0]):
-            yield known
-        elif (
-            api_version
-            and not has_wildcard(api_version)
-            and split_api_version(known[0])[0] == group
-        ):
-            yield api_version, known[1]
+        if matches(api_version, known_version):
+            yield known_version, known_kind
+        elif is_fixed and split_api_version(known_version)[0] == group:
+            yield api_version, known_kind
 
 
 def _without_wildcards(selector: Mapping[str, Json]) -> Json:
@@ -111,24 +108,6 @@ class _CompiledTarget(NamedTuple):
     preconditions: Callable[[JSONContext], ConditionsResult] | None
 
 
-_Patch = Callable[[JSONContext, Evaluation, Json], Outcome]
-"""Patches one target in its scope."""
-
-
-def _compile_target(target: Mapping[str, Json], context: RuleContext) -> _CompiledTarget:
-    system, trace = context.system, context.trace
-    wanted = {field: target[field] for field in _SELECTING if target.get(field)}
-    conditions = target.get("preconditions")
-    return _CompiledTarget(
-        compile_template(wanted, system),
-        (target.get("kind") or "").partition("/")[2],
-        compile_entries(target.get("context") or (), system, trace.at("context")),
-        compile_conditions(conditions, system, trace.at("preconditions"))
-        if conditions is not None
-        else None,
-    )
-
-
 def _find_all(
     targets: list[_CompiledTarget], scope: JSONContext
 ) -> tuple[list[tuple[_CompiledTarget, Json]], list[str]]:
@@ -137,12 +116,11 @@ def _find_all(
     problems = []
     for index, target in enumerate(targets):
         try:
-            wanted = target.selector.render(scope)
+            selector = target.selector.render(scope)
             # A namespaced policy reaches only into its own namespace.
-            namespace = scope.policy_namespace or wanted.get("namespace") or ""
-            found += [
-                (target, obj) for obj in find_targets(wanted, namespace, scope.external.cluster)
-            ]
+            namespace = scope.policy_namespace or selector.get("namespace") or ""
+            objects = _find_targets(selector, namespace, scope.external.cluster)
+            found += [(target, obj) for obj in objects]
         except QueryError as error:
             problems.append(f"failed to substitute variables in target[{index}]: {error.message}")
         except (LookupError, SelectorError) as error:
@@ -150,7 +128,8 @@ def _find_all(
     return found, problems
 
 
-def _compile_patch(context: RuleContext) -> _Patch:
+def _compile_patch(context: RuleContext) -> Callable[[JSONContext, Evaluation, Json], Outcome]:
+    """Return what patches one target in its scope."""
     mutate = context.rule.data["mutate"]
     if mutate.get("foreach") is not None:
         run = compile_loops(context.within("mutate", "foreach"), mutate["foreach"])
@@ -167,10 +146,21 @@ def _compile_patch(context: RuleContext) -> _Patch:
 
 
 def _compile(context: RuleContext) -> CompiledBody:
-    targets = [
-        _compile_target(target, context.within("mutate", "targets", index))
-        for index, target in enumerate(context.rule.data["mutate"]["targets"])
-    ]
+    system, targets = context.system, []
+    for index, target in enumerate(context.rule.data["mutate"]["targets"]):
+        trace = context.trace.at("mutate", "targets", index)
+        selecting = {field: target[field] for field in _SELECTING if target.get(field)}
+        conditions = target.get("preconditions")
+        targets.append(
+            _CompiledTarget(
+                compile_template(selecting, system),
+                (target.get("kind") or "").partition("/")[2],
+                compile_entries(target.get("context") or (), system, trace.at("context")),
+                compile_conditions(conditions, system, trace.at("preconditions"))
+                if conditions is not None
+                else None,
+            )
+        )
     patch = _compile_patch(context)
 
     def outcomes(evaluation: Evaluation) -> Iterator[Outcome]:
@@ -183,7 +173,12 @@ def _compile(context: RuleContext) -> CompiledBody:
             seen = evaluation.scope.external.as_json(obj)
             scope = evaluation.scope.layer({"target": seen}, target.entries)
             patched = _unmet(target, scope) or patch(scope, evaluation, obj)
-            yield _on_target(patched, obj, target.subresource)
+            changes: tuple[PatchedTarget, ...] = ()
+            if patched.status is RuleStatus.PASS:
+                after, part = patched.object, target.subresource
+                changes = (PatchedTarget(after, changed=True, before=obj, subresource=part),)
+            # The trigger is left alone.
+            yield patched._replace(object=None, targets=changes)
 
     def evaluate(evaluation: Evaluation) -> Outcome | None:
         first, *further = [*outcomes(evaluation)] or (None,)
@@ -202,14 +197,6 @@ def _unmet(target: _CompiledTarget, scope: JSONContext) -> Outcome | None:
     if result.met:
         return None
     return skipped("; ".join(filter(None, ("preconditions not met", result.messages))))
-
-
-def _on_target(outcome: Outcome, before: Json, subresource: str) -> Outcome:
-    """Return the outcome of a patch as one that leaves the trigger alone."""
-    if outcome.status is not RuleStatus.PASS:
-        return outcome._replace(object=None)
-    target = PatchedTarget(outcome.object, changed=True, before=before, subresource=subresource)
-    return outcome._replace(object=None, targets=(target,))
 
 
 def _facts(facts: RuleFacts, rule: Mapping[str, Json], spec: Mapping[str, Json]) -> RuleFacts:

@@ -3,11 +3,11 @@
 Source of the rules: upstream pkg/engine/handlers/mutation/common.go.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, errored, skipped
 from kyvsim.engine.compile.tracing import traced_template
-from kyvsim.engine.conditions import ConditionError
+from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.objects import Json
@@ -21,11 +21,7 @@ from kyvsim.languages.classic.rule_type import (
     empty,
     nest_in_template,
 )
-from kyvsim.languages.classic.rules.loops import (
-    compile_elements,
-    compile_list,
-    compile_loop_preconditions,
-)
+from kyvsim.languages.classic.rules.loops import compile_elements, compile_list
 from kyvsim.languages.classic.rules.mutate_resource import (
     BY_JSON_PATCH,
     Patcher,
@@ -35,7 +31,6 @@ from kyvsim.languages.classic.rules.mutate_resource import (
     mutated,
     object_to_patch,
 )
-from kyvsim.model.policy import RuleFacts
 from kyvsim.model.ports import FEW
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.source import Path
@@ -87,7 +82,9 @@ def _compile_loop(
     context: RuleContext, loop: Json, nesting: int
 ) -> Callable[[JSONContext, Json, list[Json]], Outcome]:
     elements_of = compile_elements(loop, nesting, context.system, context.trace)
-    preconditions = compile_loop_preconditions(loop, context)
+    preconditions = compile_conditions(
+        loop.get("preconditions"), context.system, context.trace.at("preconditions")
+    )
     begin = _compile_begin(context, loop, nesting)
     # A merge puts new elements first, so going backwards keeps their order.
     default_order = "Descending" if loop.get("patchStrategicMerge") is not None else "Ascending"
@@ -108,28 +105,20 @@ def _compile_loop(
             if outcome.status is RuleStatus.ERROR:
                 return outcome
         after = patched()
-        return skipped("no patches applied") if _is_same(after, obj) else mutated(after)
+        # Given objects have floats only, and what was patched has whole numbers as ints.
+        is_same = after is obj or (after == obj and _has_same_types(after, obj))
+        return skipped("no patches applied") if is_same else mutated(after)
 
     return run
 
 
-def _is_same(patched: Json, obj: Json) -> bool:
-    """Return whether two objects are the same to Go, where an int64 is never a float64.
-
-    Given objects have floats only, and what was patched has whole numbers as ints.
-    """
-    if patched is obj or patched != obj:
-        return patched is obj
-    return _is_alike(patched, obj)
-
-
-def _is_alike(one: Json, other: Json) -> bool:
-    """Return whether equal values are of the same types as well."""
+def _has_same_types(one: Json, other: Json) -> bool:
+    """Return whether equal values are the same to Go, where an int64 is never a float64."""
     kind = one.__class__
     if kind is dict:
-        return all(_is_alike(value, other[key]) for key, value in one.items())
+        return all(_has_same_types(value, other[key]) for key, value in one.items())
     if kind is list:
-        return all(map(_is_alike, one, other))
+        return all(map(_has_same_types, one, other))
     return kind is other.__class__
 
 
@@ -156,8 +145,8 @@ def _compile_begin(context: RuleContext, loop: Json, nesting: int) -> Callable[[
             def patch(scope: JSONContext) -> Outcome:
                 def patched() -> Json:
                     block, patcher = filled(scope)
-                    wanted = block.get("patchStrategicMerge")
-                    return merged.merge(wanted, patcher, lambda: meter.spend(steps), meter.weigh)
+                    merge = block.get("patchStrategicMerge")
+                    return merged.merge(merge, patcher, lambda: meter.spend(steps), meter.weigh)
 
                 return apply_patch(patched, merged.shown)
 
@@ -232,28 +221,21 @@ def _rewritten(section: Json, template: PodTemplate) -> Json:
     return {"foreach": loops} if loops else None
 
 
-def _autogen_blocker(section: Json) -> str:
-    return BY_JSON_PATCH if any(one.get("patchesJson6902") for one in section["foreach"]) else ""
-
-
-def _problems(loops: Json) -> Iterator[Remark]:
-    found = _problem(loops, ())
-    if found:
-        yield found
-
-
-def _problem(loops: Iterable[Json], path: Path) -> Remark | None:
+def _problems(loops: Json, path: Path = ()) -> Iterator[Remark]:
+    """Yield the first problem."""
     for index, loop in enumerate(loops):
         own = (*path, index)
         inner = loop.get("foreach")
+        if inner and any(loop.get(name) not in (None, "") for name in _NESTED_ONLY):
+            yield own, "a nested foreach cannot contain other declarations"
+            return
         if inner:
-            if any(loop.get(name) not in (None, "") for name in _NESTED_ONLY):
-                return own, "a nested foreach cannot contain other declarations"
             # upstream looks no further than the first nested loop
-            return _problem(inner, (*own, "foreach"))
+            yield from _problems(inner, (*own, "foreach"))
+            return
         if (loop.get("patchStrategicMerge") is not None) == bool(loop.get("patchesJson6902")):
-            return own, "only one of `patchStrategicMerge` or `patchesJson6902` is allowed"
-    return None
+            yield own, "only one of `patchStrategicMerge` or `patchesJson6902` is allowed"
+            return
 
 
 def _patterns(loops: Json) -> Iterator[tuple[Path, Json]]:
@@ -264,18 +246,19 @@ def _patterns(loops: Json) -> Iterator[tuple[Path, Json]]:
             return
 
 
-def _facts(facts: RuleFacts, rule: Mapping[str, Json], _: Mapping[str, Json]) -> RuleFacts:
-    return facts._replace(patches_elements=bool(rule["mutate"]["foreach"]))
-
-
 RULE_TYPE = RuleType(
     ("mutate", "foreach"),
     Phase.MUTATE,
     _compile,
-    Autogen(_rewritten, _autogen_blocker),
+    Autogen(
+        _rewritten,
+        lambda section: (
+            BY_JSON_PATCH if any(one.get("patchesJson6902") for one in section["foreach"]) else ""
+        ),
+    ),
     counts=bool,
     problems=_problems,
     no_effect=empty([], "foreach", NOTHING_CHANGED),
     patterns=_patterns,
-    facts=_facts,
+    facts=lambda facts, rule, _: facts._replace(patches_elements=bool(rule["mutate"]["foreach"])),
 )

@@ -16,7 +16,6 @@ from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.classic.rule_type import (
     NOTHING_CHANGED,
     Autogen,
-    PodTemplate,
     Remark,
     RuleContext,
     RuleType,
@@ -25,7 +24,6 @@ from kyvsim.languages.classic.rule_type import (
 )
 from kyvsim.model.ports import Meter
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.model.source import Path
 from kyvsim.patch.json_patch import compile_json_patch
 from kyvsim.patch.nodes import PatchError, UnreadableObjectError, read_back
 from kyvsim.patch.strategic_merge import compile_strategic_merge
@@ -58,30 +56,26 @@ def _compiled_block(written: str, meter: Meter | None) -> Patcher:
 
 def compile_patcher(block: Json, meter: Meter | None = None) -> Patcher:
     """Return the patcher of a mutate block, or of one of its loops, whose variables are filled."""
+    merge = block.get("patchStrategicMerge")
     try:
-        patch = _compile_block(block, meter)
+        patch = (
+            compile_json_patch(block.get("patchesJson6902"), meter)
+            if merge is None
+            else compile_strategic_merge(merge, partial(_compile_condition, meter))
+        )
     except PatchError as error:
-        return _failing_patcher(error)
+        problem = error
+
+        def failing(_obj: Json) -> Json:
+            raise problem
+
+        return failing
 
     def patched(obj: Json) -> Json:
         changed = patch(obj)
         return obj if changed is obj else read_back(changed)
 
     return patched
-
-
-def _compile_block(block: Json, meter: Meter | None) -> Patcher:
-    merge = block.get("patchStrategicMerge")
-    if merge is None:
-        return compile_json_patch(block.get("patchesJson6902"), meter)
-    return compile_strategic_merge(merge, partial(_compile_condition, meter))
-
-
-def _failing_patcher(error: PatchError) -> Patcher:
-    def unreadable(_obj: Json) -> Json:
-        raise error
-
-    return unreadable
 
 
 def _compile_condition(meter: Meter | None, pattern: Json) -> Callable[[Json], bool]:
@@ -164,14 +158,6 @@ BY_JSON_PATCH = "it has a JSON patch"
 """Why autogen derives nothing: it does not change the paths of such a patch."""
 
 
-def _rewritten(section: Json, template: PodTemplate) -> Json:
-    return {"patchStrategicMerge": nest_in_template(section["patchStrategicMerge"], template)}
-
-
-def _merges(merge: Json) -> Iterator[tuple[Path, Json]]:
-    yield (), merge
-
-
 def _without_operations(patch: Json) -> Iterator[Remark]:
     if str(patch).strip() == "[]":
         yield (), f"it has no operations, so {NOTHING_CHANGED}"
@@ -181,9 +167,13 @@ STRATEGIC_MERGE = RuleType(
     ("mutate", "patchStrategicMerge"),
     Phase.MUTATE,
     _compile,
-    Autogen(_rewritten),
+    Autogen(
+        lambda section, template: {
+            "patchStrategicMerge": nest_in_template(section["patchStrategicMerge"], template)
+        }
+    ),
     no_effect=empty({}, "patchStrategicMerge", NOTHING_CHANGED),
-    patterns=_merges,
+    patterns=lambda merge: iter([((), merge)]),
 )
 JSON_PATCH = RuleType(
     ("mutate", "patchesJson6902"),

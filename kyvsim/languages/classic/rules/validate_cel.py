@@ -5,7 +5,7 @@ k8s.io/apiserver pkg/admission/plugin/policy/validating/validator.go. What canno
 evaluated fails the rule too: there is no error status here.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kyvsim.cel.kubernetes import VARIABLES_TYPE
@@ -30,7 +30,7 @@ from kyvsim.languages.cel_validator import (
     compile_validator,
     variable_value,
 )
-from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, RuleContext, RuleType
+from kyvsim.languages.classic.rule_type import Autogen, Remark, RuleContext, RuleType
 from kyvsim.languages.tracing import with_coverage
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.result import Phase
@@ -47,22 +47,16 @@ class ParamsError(Exception):
     """There are no parameters, or their place cannot be determined."""
 
 
-_FindParams = Callable[[Evaluation], Sequence[Json]]
-_SearchParams = Callable[[ClusterView, str], list[Json]]
-"""Finds parameters in a namespace, "" for all; raises `ParamsError`."""
-
-
-def compile_params(cel: Json) -> _FindParams:
+def _compile_params(cel: Json) -> Callable[[Evaluation], list[Json]]:
     """Return what finds the parameter objects for a request; that raises `ParamsError`."""
     reference = cel["paramRef"]
     api_version = cel["paramKind"].get("apiVersion") or ""
     kind = cel["paramKind"].get("kind") or ""
-    look_up = _params_by_name if reference.get("name") else _params_by_selector
-    find = look_up(reference, api_version, kind)
+    find = _compile_search(reference, api_version, kind)
     group, _ = split_api_version(api_version)
     builtin = kind_of_plural(group, plural(group, kind)) == kind
 
-    def checked(evaluation: Evaluation) -> Sequence[Json]:
+    def checked(evaluation: Evaluation) -> list[Json]:
         if api_version.count("/") > 1:
             raise ParamsError("can't parse the parameter resource group version")
         cluster = evaluation.scope.external.cluster
@@ -70,10 +64,10 @@ def compile_params(cel: Json) -> _FindParams:
             raise ParamsError("failed to check if resource is namespaced or not (not found)")
         if cluster.is_namespaced(api_version, kind):
             subject = evaluation.request.subject
-            found = reference.get("namespace") or object_key(subject).namespace
-            if not found:
+            namespace = reference.get("namespace") or object_key(subject).namespace
+            if not namespace:
                 raise ParamsError("can't use namespaced paramRef to match cluster-scoped resources")
-            return find(cluster, str(found))
+            return find(cluster, str(namespace))
         if reference.get("namespace"):
             raise ParamsError(
                 "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
@@ -83,35 +77,30 @@ def compile_params(cel: Json) -> _FindParams:
     return checked
 
 
-def _params_by_name(reference: Json, api_version: str, kind: str) -> _SearchParams:
-    name = reference["name"]
-    group, _ = split_api_version(api_version)
-    resource = f"{plural(group, kind)}.{group}" if group else plural(group, kind)
+def _compile_search(
+    reference: Json, api_version: str, kind: str
+) -> Callable[[ClusterView, str], list[Json]]:
+    """Return what finds parameters in a namespace, "" for all; that raises `ParamsError`."""
+    name, selector = reference.get("name"), reference.get("selector")
+    selects, problem = None, ""
+    if not name and selector is not None:
+        try:
+            selects = compile_selector(selector)
+        except SelectorError as error:
+            problem = str(error)
 
     def find(cluster: ClusterView, namespace: str) -> list[Json]:
-        found = cluster.get(api_version, kind, namespace, name)
-        if found is None:
-            raise ParamsError(f'{resource} "{name}" not found')
-        return [found]
-
-    return find
-
-
-def _params_by_selector(reference: Json, api_version: str, kind: str) -> _SearchParams:
-    selector = reference.get("selector")
-    try:
-        selects = compile_selector(selector) if selector is not None else None
-    except SelectorError as error:
-        problem = str(error)
-
-        def refuse(_: ClusterView, _params_namespace: str) -> list[Json]:
+        if problem:
             raise ParamsError(problem)
-
-        return refuse
-
-    def find(cluster: ClusterView, namespace: str) -> list[Json]:
-        found = cluster.list(api_version, kind, namespace) if selects is not None else ()
-        chosen = [one for one in found if selects is not None and selects(labels(one))]
+        if name:
+            found = cluster.get(api_version, kind, namespace, name)
+            if found is None:
+                group, _ = split_api_version(api_version)
+                resource = f"{plural(group, kind)}.{group}" if group else plural(group, kind)
+                raise ParamsError(f'{resource} "{name}" not found')
+            return [found]
+        listed = cluster.list(api_version, kind, namespace) if selects else ()
+        chosen = [one for one in listed if selects and selects(labels(one))]
         if not chosen and reference.get("parameterNotFoundAction") == "Deny":
             raise ParamsError("no params found")
         return chosen
@@ -126,14 +115,14 @@ _PLACE_OF_VARIABLES = 4
 """The index of `variables` among the values of an environment."""
 
 
-def compile_cel(context: RuleContext) -> CompiledBody:
+def _compile(context: RuleContext) -> CompiledBody:
     """Return the body of the rule."""
     data = context.rule.data
     cel = data["validate"]["cel"]
     rule = _with_coverage(_compile_rule(data, cel).counted(context.system.meter), context.trace)
     reads = rule.reads()
     pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
-    find_params = compile_params(cel) if _has_params(cel) else None
+    find_params = _compile_params(cel) if _has_params(cel) else None
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         if find_params is None:
@@ -148,9 +137,11 @@ def compile_cel(context: RuleContext) -> CompiledBody:
     return evaluate
 
 
-def cel_problems(data: Mapping[str, Json]) -> Iterator[tuple[Path, str]]:
-    """Yield what cannot be compiled of a rule's expressions, with its way from the rule."""
+def _broken(data: Mapping[str, Json]) -> Iterator[Remark]:
+    """Yield what cannot be compiled of a rule's expressions, with its path from the rule."""
     cel = data["validate"]["cel"]
+    if not cel:
+        return
     rule = _compile_rule(data, cel)
     tests: list[tuple[Path, Iterable[CompiledExpression]]] = [
         (("celPreconditions",), rule.conditions),
@@ -246,11 +237,6 @@ def _evaluate(rule: Validator, values: list[Any]) -> Outcome | None:
     return failed(refusal.message) if refusal else None
 
 
-def _rewritten(section: Json, _: PodTemplate) -> Json:
-    """Return the whole section, as upstream does, unless the body is empty."""
-    return section if section["cel"] else None
-
-
 def _problems(cel: Json) -> Iterator[Remark]:
     """Yield what is missing in the frame of a CEL rule; its expressions are another matter."""
     if any(not entry.get("expression") for entry in cel.get("expressions", ())):
@@ -279,10 +265,6 @@ def _parameter_problems(cel: Json) -> Iterator[Remark]:
             yield (), "cel.paramKind is required"
 
 
-def _broken(rule: Mapping[str, Json]) -> Iterator[Remark]:
-    return cel_problems(rule) if rule["validate"]["cel"] else iter(())
-
-
 def _no_effect(cel: Json) -> Iterator[Remark]:
     if not cel.get("expressions"):
         yield (), "`cel` has no expressions, so it checks nothing"
@@ -291,8 +273,11 @@ def _no_effect(cel: Json) -> Iterator[Remark]:
 RULE_TYPE = RuleType(
     ("validate", "cel"),
     Phase.VALIDATE,
-    compile_cel,
-    Autogen(_rewritten, sources=("object", "oldObject")),
+    _compile,
+    # upstream derives the whole section, unless the body is empty
+    Autogen(
+        lambda section, _: section if section["cel"] else None, sources=("object", "oldObject")
+    ),
     problems=_problems,
     broken=_broken,
     no_effect=_no_effect,

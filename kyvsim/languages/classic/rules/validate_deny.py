@@ -3,6 +3,8 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
 
+from collections.abc import Iterator
+
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, Proof, errored, failed
 from kyvsim.engine.compile.tracing import CHECKED, DENIED
 from kyvsim.engine.conditions import ConditionError, compile_conditions
@@ -16,11 +18,12 @@ from kyvsim.languages.classic.messages import (
     usual_pass,
 )
 from kyvsim.languages.classic.rule_type import (
+    Remark,
     RuleContext,
     RuleType,
     autogen_rewrite,
-    never_denies,
-    rewrite_deny,
+    never_holds,
+    rewrite_conditions,
 )
 from kyvsim.model.result import Phase
 
@@ -63,13 +66,25 @@ def _proofs(context: RuleContext) -> tuple[Proof, ...]:
     return (Proof(shape, usual_pass(context), is_all=is_all),) if shape else ()
 
 
+def never_denies(deny: Json) -> Iterator[Remark]:
+    """Yield that the conditions of a `deny` block never hold."""
+    if deny.__class__ is dict and never_holds(deny.get("conditions")):
+        yield (), "`any` of its conditions is empty, so it never denies"
+
+
+def rewrite_deny(deny: Json) -> Json:
+    """Return what a rule denies, with its conditions as a derived rule has them."""
+    conditions = deny.get("conditions")
+    return {**deny, "conditions": rewrite_conditions(conditions)} if conditions else deny
+
+
 RULE_TYPE = RuleType(
     ("validate", "deny"),
     Phase.VALIDATE,
     lambda context: compile_deny(
         context.within("validate", "deny"), context.rule.data["validate"]["deny"]
     ),
-    autogen_rewrite("deny", rewrite_deny),
+    autogen_rewrite("deny", lambda deny, _: rewrite_deny(deny)),
     no_effect=never_denies,
     # A rule that denies without conditions cannot pass.
     ends=lambda deny: CHECKED if deny.get("conditions") else DENIED,

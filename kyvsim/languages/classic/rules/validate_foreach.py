@@ -16,7 +16,7 @@ from kyvsim.engine.compile.compiled import (
     nothing_checked,
     passed,
 )
-from kyvsim.engine.conditions import ConditionError
+from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.conditions.shape import elements_shape
 from kyvsim.jmespath import QueryError
 from kyvsim.kubernetes.objects import Json
@@ -27,21 +27,15 @@ from kyvsim.languages.classic.rule_type import (
     RuleType,
     autogen_rewrite,
     empty,
-    is_empty,
-    never_denies,
     never_holds,
-    rewrite_loops,
 )
-from kyvsim.languages.classic.rules.loops import (
-    compile_elements,
-    compile_list,
-    compile_loop_preconditions,
-    is_absent,
-)
+from kyvsim.languages.classic.rules.loops import compile_elements, compile_list, is_absent
 from kyvsim.languages.classic.rules.validate_deny import (
     compile_deny,
     denial_shape,
     is_denial_seen_whole,
+    never_denies,
+    rewrite_deny,
 )
 from kyvsim.languages.classic.rules.validate_pattern import (
     compile_any_pattern_body,
@@ -97,7 +91,9 @@ def _compile_loop(
 ) -> Callable[[Evaluation, list[Json], list[str]], tuple[Outcome | None, int]]:
     """Return what checks elements until one fails; what it passes over it adds to a list."""
     elements_of = compile_elements(loop, nesting, context.system, context.trace)
-    preconditions = compile_loop_preconditions(loop, context)
+    preconditions = compile_conditions(
+        loop.get("preconditions"), context.system, context.trace.at("preconditions")
+    )
     body = _compile_body(context, loop, nesting)
     element_scope = loop.get("elementScope")
 
@@ -183,7 +179,7 @@ def _loops_without_effect(loops: Json, path: Path) -> Iterator[Remark]:
     for index, loop in enumerate(loops):
         inside = (*path, index)
         for name in ("anyPattern", "pattern"):
-            if is_empty(loop.get(name)):
+            if loop.get(name) in ([], {}):
                 yield (*inside, name), f"`{name}` is empty, so {NOTHING_CHECKED}"
         if never_holds(loop.get("preconditions")):
             yield inside, "`any` of its preconditions is empty, so it skips every element"
@@ -200,13 +196,25 @@ def _patterns(loops: Json) -> Iterator[tuple[Path, Json]]:
             return
 
 
+def _rewritten(loops: Json) -> Json:
+    """Return loops, and those within them, with what they deny as a derived rule has it.
+
+    Their preconditions stay as they are: an empty `any` does not hold there either.
+    """
+    rewrites = {"deny": rewrite_deny, "foreach": _rewritten}
+    return [
+        loop | {name: rewrite(loop[name]) for name, rewrite in rewrites.items() if loop.get(name)}
+        for loop in loops
+    ]
+
+
 RULE_TYPE = RuleType(
     ("validate", "foreach"),
     Phase.VALIDATE,
     lambda context: compile_loops(
         context.within("validate", "foreach"), context.rule.data["validate"]["foreach"]
     ),
-    autogen_rewrite("foreach", rewrite_loops, pivot="pattern"),
+    autogen_rewrite("foreach", lambda loops, _: _rewritten(loops), pivot="pattern"),
     problems=_problems,
     no_effect=_no_effect,
     patterns=_patterns,
