@@ -17,7 +17,6 @@ from kyvsim.model.policy import Policy, Rule
 # Source of the texts: upstream pkg/validation/policy/validate.go, pkg/deprecations.
 
 _ACTIONS = "Validation failure actions enforce/audit are deprecated, use Enforce/Audit instead."
-_OLD_ACTIONS = frozenset({"enforce", "audit"})
 _ON_PODS = (
     "Pods managed by workload controllers should not be directly mutated using policies. "
     "Use the autogen feature or write policies that match Pod controllers."
@@ -34,21 +33,16 @@ _EVERY_CONTROLLER = ("cronjob", "daemonset", "deployment", "job", "statefulset")
 
 def old_actions(policy: Policy) -> Iterator[str]:
     """Yield that failure actions are spelled as they were once, for each place of one."""
-    spec = policy.spec
-    overrides = spec.get("validationFailureActionOverrides")
-    if _is_old(spec.get("validationFailureAction"), overrides):
-        yield _ACTIONS
+    written = [(policy.spec, "validationFailureAction")]
     for rule in policy.rules:
         validate = rule.data.get("validate") or {}
-        if "failureAction" not in validate:
-            continue
-        if _is_old(validate["failureAction"], validate.get("failureActionOverrides")):
+        if "failureAction" in validate:
+            written.append((validate, "failureAction"))
+    for holder, field in written:
+        overrides = holder.get(f"{field}Overrides") or ()
+        actions = [holder.get(field), *(one.get("action") for one in overrides)]
+        if any(one in ("enforce", "audit") for one in actions):
             yield _ACTIONS
-
-
-def _is_old(action: Json, overrides: Json) -> bool:
-    found = [action, *(one.get("action") for one in overrides or ())]
-    return any(one in _OLD_ACTIONS for one in found)
 
 
 def clone_variable_warnings(rule: Rule, position: int) -> Iterator[str]:
@@ -101,10 +95,8 @@ def _missing_subresources(rule: Rule) -> Iterator[str]:
     ]
     validate = rule.data.get("validate") or {}
     if has(rule.data, "validate"):
-        looked_at = {**validate}
-        if validate.get("deny") is not None:
-            looked_at["deny"] = {}
-        yield from _missing_subresource(to_json(looked_at), named)
+        read = validate if validate.get("deny") is None else {**validate, "deny": {}}
+        yield from _missing_subresource(to_json(read), named)
     if has(rule.data, "mutate"):
         mutate = rule.data["mutate"]
         named += [target.get("kind", "") for target in mutate.get("targets") or ()]
@@ -156,38 +148,23 @@ _MAY_CHANGE = frozenset(
 
 def changed_generation(new: Policy, old: Policy) -> tuple[bool, str]:
     """Return whether targets may be left over, and why the change is refused ("" if it is not)."""
-    keeps_match = any(
-        rule.data["generate"].get("synchronize") is True for rule in _generate_rules(old)
+    before, after = (
+        [rule.data for rule in policy.rules if has(rule.data, "generate")] for policy in (old, new)
     )
-    targets = [
-        {
-            to_json(
-                {
-                    name: value
-                    for name, value in rule.data["generate"].items()
-                    if name not in _MAY_CHANGE
-                }
-            )
-            for rule in _generate_rules(one)
-        }
-        for one in (old, new)
-    ]
-    if not targets[0] <= targets[1]:
+
+    def targets(rules: list[Json]) -> set[str]:
+        return {to_json(_without(rule["generate"], _MAY_CHANGE)) for rule in rules}
+
+    if not targets(before) <= targets(after):
         return True, ""
-    rest = [
-        {to_json(_other_fields(rule, keeps_match=keeps_match)) for rule in _generate_rules(one)}
-        for one in (old, new)
-    ]
-    return False, "" if rest[0] <= rest[1] else _FIXED
+    keeps_match = any(rule["generate"].get("synchronize") is True for rule in before)
+    free = frozenset({"generate"} if keeps_match else {"generate", "match"})
+    rest = {to_json(_without(rule, free)) for rule in after}
+    return False, "" if all(to_json(_without(rule, free)) in rest for rule in before) else _FIXED
 
 
-def _generate_rules(policy: Policy) -> Iterator[Rule]:
-    return (rule for rule in policy.rules if has(rule.data, "generate"))
-
-
-def _other_fields(rule: Rule, *, keeps_match: bool) -> Json:
-    left_out = {"generate"} if keeps_match else {"generate", "match"}
-    return {name: value for name, value in rule.data.items() if name not in left_out}
+def _without(data: Mapping[str, Json], names: frozenset[str]) -> dict[str, Json]:
+    return {name: value for name, value in data.items() if name not in names}
 
 
 def cel_preconditions_problem(rule: Rule, position: int) -> str:
@@ -218,25 +195,21 @@ def written_rule(rule: Mapping[str, Json]) -> Json:
     """Return a rule with the empty fields that its type always writes."""
     written = dict(rule)
     for name in ("match", "exclude"):
-        if rule.get(name) is not None:
-            written[name] = _status_match(rule[name])
+        block = rule.get(name)
+        if block is not None:
+            groups = {
+                group: [{"resources": {}, **one} for one in block[group]]
+                for group in ("any", "all")
+                if block.get(group)
+            }
+            written[name] = {"resources": {}, **block, **groups}
     if rule.get("context"):
-        written["context"] = [_status_entry(one) for one in rule["context"]]
+        written["context"] = [
+            entry
+            if entry.get("apiCall") is None
+            else {**entry, "apiCall": {"urlPath": "", **entry["apiCall"]}}
+            for entry in rule["context"]
+        ]
     if rule.get("verifyImages"):
         written["verifyImages"] = [{"validate": {}, **one} for one in rule["verifyImages"]]
     return written
-
-
-def _status_match(block: Mapping[str, Json]) -> Json:
-    filters = {
-        name: [{"resources": {}, **one} for one in block[name]]
-        for name in ("any", "all")
-        if block.get(name)
-    }
-    return {"resources": {}, **block, **filters}
-
-
-def _status_entry(entry: Mapping[str, Json]) -> Json:
-    if entry.get("apiCall") is None:
-        return entry
-    return {**entry, "apiCall": {"urlPath": "", **entry["apiCall"]}}

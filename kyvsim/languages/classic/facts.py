@@ -57,14 +57,14 @@ def policy_facts(spec: Mapping[str, Json], rules: tuple[RuleFacts, ...]) -> Poli
 
 def failure_action(written: Mapping[str, Json], field: str) -> FailureAction:
     """Return the action of `field` and its overrides, `failureAction` or its older name."""
-    overrides = written.get(f"{field}Overrides") or ()
-    return FailureAction(str(written.get(field) or ""), tuple(map(_override, overrides)))
-
-
-def _override(written: Json) -> Override:
-    namespaces = written.get("namespaces")
-    return Override(
-        str(written.get("action") or ""),
-        None if namespaces is None else tuple(map(str, namespaces)),
-        written.get("namespaceSelector"),
-    )
+    overrides = []
+    for one in written.get(f"{field}Overrides") or ():
+        namespaces = one.get("namespaces")
+        overrides.append(
+            Override(
+                str(one.get("action") or ""),
+                None if namespaces is None else tuple(map(str, namespaces)),
+                one.get("namespaceSelector"),
+            )
+        )
+    return FailureAction(str(written.get(field) or ""), tuple(overrides))

@@ -378,9 +378,8 @@ class _RuleReader:
         self._root = FieldValues((("object",),))
 
     def read(self) -> None:
-        """Note what the rule mentions besides its filters."""
-        parts = {name: one for name, one in self._data.items() if name not in _FILTERS}
-        self._value(parts)
+        """Note what the rule refers to besides its filters."""
+        self._value({name: one for name, one in self._data.items() if name not in _FILTERS})
 
     def _value(self, value: Json) -> None:
         if value.__class__ is str:
@@ -448,14 +447,11 @@ class _RuleReader:
         for loop in loops:
             source = self._queries.query(loop.get("list") or "")
             self._notes.read(source)
-            before, named = self._root, dict(self._queries.named)
-            element = source.elements
-            self._queries.named.update({"element": element})
-            self._root = element
+            before, named = self._root, self._queries.named
+            self._root = source.elements
+            self._queries.named = {**named, "element": self._root}
             self._value({name: one for name, one in loop.items() if name != "list"})
-            self._root = before
-            self._queries.named.clear()
-            self._queries.named.update(named)
+            self._root, self._queries.named = before, named
 
     def _pattern(self, pattern: Json) -> None:
         for way in self._root.ways:
@@ -464,9 +460,6 @@ class _RuleReader:
     def _patterns(self, patterns: Json) -> None:
         for one in patterns or ():
             self._pattern(one)
-
-    def _patch(self, patch: Json) -> None:
-        self._node(patch, ("object",))
 
     def _node(self, node: Json, way: FieldPath) -> None:
         """Record a node of a pattern or patch for a field path."""
@@ -488,7 +481,12 @@ class _RuleReader:
     def _json_patch(self, patch: Json) -> None:
         text = patch if patch.__class__ is str else json.dumps(patch)
         for path in _PATH.findall(text):
-            steps = [_patch_step(one) for one in path.split("/")[1:]]
+            steps = [
+                Segment.ELEMENT
+                if one == "-" or one.isdecimal() or "{{" in one
+                else one.replace("~1", "/").replace("~0", "~")
+                for one in path.split("/")[1:]
+            ]
             self._notes.read(FieldValues((("object", *steps),)))
         self._value(patch)
 
@@ -510,7 +508,7 @@ class _RuleReader:
             "foreach": _loops,
             "pattern": _pattern,
             "anyPattern": _patterns,
-            "patchStrategicMerge": _patch,
+            "patchStrategicMerge": lambda self, patch: self._node(patch, ("object",)),
             "patchesJson6902": _json_patch,
             "cel": _cel,
             "podSecurity": _pod_security,
@@ -518,11 +516,6 @@ class _RuleReader:
             "skipImageReferences": _images,
         }
     )
-
-
-def _patch_step(text: str) -> str | Segment:
-    is_index = text == "-" or text.isdecimal() or "{{" in text
-    return Segment.ELEMENT if is_index else text.replace("~1", "/").replace("~0", "~")
 
 
 # What expressions of rules read, as far as their source shows.

@@ -35,7 +35,7 @@ def native_twin(policy: Policy, exceptions: Iterable[PolicyException]) -> Native
     """Return what the admission policy for a policy with one rule in CEL is made of."""
     (rule,) = policy.rules
     cel = rule.data["validate"]["cel"]
-    excepted = (one for exception in exceptions for one in _let_off(exception))
+    excepted = (one for exception in exceptions for one in _exempted(exception))
     action = rule.facts.action.own or policy.facts.action.own or "Audit"
     return NativeTwin(
         match=_in_order(rule, "match"),
@@ -107,12 +107,8 @@ def _of_overrides(action: FailureAction) -> str:
 def _of_block(rule: Rule, block: str) -> str:
     legacy, some, every = _parts(rule, block)
     matching = block == "match"
-    if legacy and (problem := _of_filter(legacy[0], matching=matching)):
-        return problem
-    problem = _of_filters(some, matching=matching)
-    if not problem and len(every) > 1:
-        return f"{_SKIPPED}: multiple 'all' in the {block} block is not applicable."
-    return problem or _of_filters(every, matching=matching)
+    problem = _of_filter(legacy[0], matching=matching) if legacy else ""
+    return problem or _of_groups(some, every, f"the {block} block", matching=matching)
 
 
 def _of_exception(exception: PolicyException) -> str:
@@ -121,20 +117,22 @@ def _of_exception(exception: PolicyException) -> str:
     if exception.conditions is not None:
         return f"{_SKIPPED}: Conditions in PolicyException is not applicable."
     some, every = (
-        [one for one in _let_off(exception) if one.path[1] == group] for group in ("any", "all")
+        [one for one in _exempted(exception) if one.path[1] == group] for group in ("any", "all")
     )
-    problem = _of_filters(some, matching=False)
+    return _of_groups(some, every, "the PolicyException's match block", matching=False)
+
+
+def _of_groups(some: list[Filter], every: list[Filter], where: str, *, matching: bool) -> str:
+    problem = _of_filters(some, matching=matching)
     if not problem and len(every) > 1:
-        where = "the PolicyException's match block"
         return f"{_SKIPPED}: multiple 'all' in {where} is not applicable."
-    return problem or _of_filters(every, matching=False)
+    return problem or _of_filters(every, matching=matching)
 
 
 def _of_filters(found: Sequence[Filter], *, matching: bool) -> str:
-    for one in found:
-        problem = _of_filter(one, matching=matching)
-        if problem:
-            return problem
+    problems = (_of_filter(one, matching=matching) for one in found)
+    if problem := next(filter(None, problems), ""):
+        return problem
     selects = any(
         one.resources.get(name) is not None
         for one in found
@@ -182,6 +180,6 @@ def _names_users(one: Filter) -> bool:
     return any(one.data.get(name) for name in _USERS)
 
 
-def _let_off(exception: PolicyException) -> tuple[Filter, ...]:
+def _exempted(exception: PolicyException) -> tuple[Filter, ...]:
     """Return the filters of an exception, but for a legacy form, which it cannot have."""
     return tuple(one for one in filters({"match": exception.match}, "match") if one.path[1:])

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TypeAlias
 
-from kyvsim.languages.classic.rule_type import Remark, never_holds
+from kyvsim.languages.classic.rule_type import never_holds
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy
 
 
 def broken_cel(policy: Policy) -> Iterator[Diagnostic]:
@@ -35,18 +35,18 @@ def broken_cel(policy: Policy) -> Iterator[Diagnostic]:
 def empty_rules(policy: Policy) -> Iterator[Diagnostic]:
     """KV210: a rule that never has an effect."""
     for rule in policy.rules:
-        for path, why in _empty(rule):
+        found = [
+            ((*one.field, *path), why)
+            for one in rule_types_of(rule.data)
+            for path, why in one.no_effect(one.body(rule.data))
+        ]
+        if never_holds(rule.data.get("preconditions")):
+            why = "`any` of its preconditions is empty, so it is always skipped"
+            found.append((("preconditions",), why))
+        for path, why in found:
             place = policy.document.locate((*rule.path, *path))
             text = f"rule `{rule.name}` has the same result for every object: {why}"
             yield Diagnostic("KV210", Severity.WARNING, text, place)
-
-
-def _empty(rule: Rule) -> Iterator[Remark]:
-    for one in rule_types_of(rule.data):
-        for path, why in one.no_effect(one.body(rule.data)):
-            yield (*one.field, *path), why
-    if never_holds(rule.data.get("preconditions")):
-        yield ("preconditions",), "`any` of its preconditions is empty, so it is always skipped"
 
 
 def unread_preconditions(policy: Policy) -> Iterator[Diagnostic]:

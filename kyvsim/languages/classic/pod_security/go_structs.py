@@ -107,15 +107,14 @@ def fields_of(name: str) -> Mapping[str, GoField]:
     """Return the JSON fields of a struct."""
     table = _known(name)
     assert isinstance(table, dict)  # noqa: S101 — only called for structs
-    return {field: _field(field, text) for field, text in table.items()}
-
-
-def _field(name: str, text: str) -> GoField:
-    *embedded, written = text.split()
-    found = go_type(written)
-    nullable = written.startswith("*") or bool(found.item) or found.reads_itself
-    plain = found.scalar if isinstance(found.scalar, type) else None
-    return GoField(found, (*embedded, name), nullable, plain)
+    found = {}
+    for field, text in table.items():
+        *embedded, written = text.split()
+        shape = go_type(written)
+        nullable = written.startswith("*") or bool(shape.item) or shape.reads_itself
+        plain = shape.scalar if isinstance(shape.scalar, type) else None
+        found[field] = GoField(shape, (*embedded, field), nullable, plain)
+    return found
 
 
 @lru_cache(maxsize=512)
@@ -162,20 +161,16 @@ def read_itself(value: Json, name: str) -> None:
         if value.__class__ is not str:
             raise OwnReaderError(wanted="[]uint8")
     elif name in {"v1.Time", "v1.MicroTime"}:
-        _time(value, name)
+        if value.__class__ is not str:
+            raise OwnReaderError(wanted="string")
+        problem = _time_problem(value, name)
+        if problem:
+            raise OwnReaderError(message=problem)
 
 
 def is_whole(number: float, span: range) -> bool:
     """Return whether a number is whole and in a range (`in` would try every number of it)."""
     return span.start <= number < span.stop and number % 1 == 0
-
-
-def _time(value: Json, name: str) -> None:
-    if value.__class__ is not str:
-        raise OwnReaderError(wanted="string")
-    problem = _time_problem(value, name)
-    if problem:
-        raise OwnReaderError(message=problem)
 
 
 @lru_cache(maxsize=1024)
@@ -205,7 +200,12 @@ def read_object(value: Json, root: str) -> Json:
     try:
         return _read(value, kind)
     except _DoesNotFitError:
-        raise MisfitError(_explanation(value, kind)) from None
+        first = ""
+        for ends, text in _problems(value, kind, ("", ())):
+            if ends:  # a type that reads itself ends the reading, else the first misfit is reported
+                raise MisfitError(text) from None
+            first = first or text
+        raise MisfitError(first) from None
 
 
 def _read(value: Json, kind: GoType) -> Json:
@@ -300,16 +300,6 @@ def _zero(kind: GoType) -> Json:
     return kind.scalar() if isinstance(kind.scalar, type) else None
 
 
-def _explanation(value: Json, kind: GoType) -> str:
-    """Return Go's message: the first misfit, unless one of a type that reads itself ends it."""
-    first = ""
-    for ends, text in _problems(value, kind, ("", ())):
-        if ends:
-            return text
-        first = first or text
-    return first
-
-
 def _problems(
     value: Json, kind: GoType, place: tuple[str, tuple[str, ...]]
 ) -> Iterator[tuple[bool, str]]:
@@ -323,8 +313,9 @@ def _problems(
             yield True, error.message or _misfit(value, error.type, place)
     elif kind.struct and value.__class__ is dict:
         struct = kind.name.rpartition(".")[2]
+        fields, folded = fields_of(kind.name), folded_fields(kind.name)
         for key in sorted(value):
-            field = _field_of(kind.name, key)
+            field = fields.get(key) or fields.get(folded.get(fold(key), ""))
             if field is not None:
                 yield from _problems(value[key], field.shape, (struct, (*place[1], *field.path)))
     elif kind.item and value.__class__ is (list if kind.is_list else dict):
@@ -335,17 +326,9 @@ def _problems(
         yield False, _misfit(value, kind.name, place)
 
 
-def _field_of(struct: str, key: str) -> GoField | None:
-    fields = fields_of(struct)
-    return fields.get(key) or fields.get(folded_fields(struct).get(fold(key), ""))
-
-
 def _misfit(value: Json, wanted: str, place: tuple[str, tuple[str, ...]]) -> str:
     struct, path = place
     where = f"struct field {struct}.{'.'.join(path)}" if struct else "value"
-    return f"json: cannot unmarshal {_described(value, wanted)} into Go {where} of type {wanted}"
-
-
-def _described(value: Json, wanted: str) -> str:
     kind = json_kind(value)
-    return f"number {to_json(value)}" if kind == "number" and wanted.startswith("int") else kind
+    shown = f"number {to_json(value)}" if kind == "number" and wanted.startswith("int") else kind
+    return f"json: cannot unmarshal {shown} into Go {where} of type {wanted}"
