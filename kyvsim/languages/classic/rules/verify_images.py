@@ -77,14 +77,14 @@ _SCOPED = "kyverno.io/verify-images-scoped"
 _GOOD = frozenset({"pass", "skip"})
 
 
-class MetadataError(Exception):
+class _MetadataError(Exception):
     """An annotation that is not a record of verdicts."""
 
 
-def verdict_of(obj: Json, policy: Policy, rule: str, image: str) -> str:
+def _verdict_of(obj: Json, policy: Policy, rule: str, image: str) -> str:
     """Return `pass`, `skip` or `fail`: the verdict on an image in the object's record.
 
-    Raises `MetadataError` if the record cannot be read.
+    Raises `_MetadataError` if the record cannot be read.
     """
     kept = annotations(obj).get(_SCOPED)
     if kept is None:
@@ -92,13 +92,13 @@ def verdict_of(obj: Json, policy: Policy, rule: str, image: str) -> str:
     try:
         found: Json = json.loads(kept)
     except ValueError as error:
-        raise MetadataError(f"failed to parse scoped image metadata: {error}") from error
+        raise _MetadataError(f"failed to parse scoped image metadata: {error}") from error
     for step in ("policies", _policy_key(policy), rule, image):
         found = found.get(step) if found.__class__ is dict else None
     return found if found.__class__ is str else "fail"
 
 
-def known_before(
+def _known_before(
     request: AdmissionRequest, policy: Policy, rule: str, image: Mapping[str, Json]
 ) -> bool:
     """Return whether an UPDATE leaves in place an image that the old object's record passes."""
@@ -108,12 +108,12 @@ def known_before(
     if _at(request.old_object, pointer) != _at(request.object, pointer):
         return False
     try:
-        return verdict_of(request.old_object, policy, rule, image["reference"]) in _GOOD
-    except MetadataError:
+        return _verdict_of(request.old_object, policy, rule, image["reference"]) in _GOOD
+    except _MetadataError:
         return False
 
 
-def with_verdicts(obj: Json, policy: Policy, rule: str, verdicts: Mapping[str, str]) -> Json:
+def _with_verdicts(obj: Json, policy: Policy, rule: str, verdicts: Mapping[str, str]) -> Json:
     """Return the object with a rule's verdicts put into its record.
 
     Those of other policies stay, as the admission controller leaves them.
@@ -123,20 +123,19 @@ def with_verdicts(obj: Json, policy: Policy, rule: str, verdicts: Mapping[str, s
     rules = dict(_mapping(policies.get(_policy_key(policy))))
     rules[rule] = {**_mapping(rules.get(rule)), **verdicts}
     policies[_policy_key(policy)] = rules
-    plain = {**_read_verdicts(given.get(_PLAIN)), **verdicts}
+    records = {
+        _PLAIN: {**_read_verdicts(given.get(_PLAIN)), **verdicts},
+        _SCOPED: {"version": 1, "policies": policies},
+    }
     kept = {
-        _PLAIN: _compact_json(plain),
-        _SCOPED: _compact_json({"version": 1, "policies": policies}),
+        name: json.dumps(record, separators=(",", ":"), sort_keys=True)
+        for name, record in records.items()
     }
     return {**obj, "metadata": {**metadata(obj), "annotations": {**given, **kept}}}
 
 
 def _policy_key(policy: Policy) -> str:
     return f"{policy.namespace}/{policy.name}"
-
-
-def _compact_json(value: Json) -> str:
-    return json.dumps(value, separators=(",", ":"), sort_keys=True)
 
 
 def _read_verdicts(text: str | None) -> Mapping[str, Json]:
@@ -162,21 +161,21 @@ def _at(node: Json, pointer: str) -> Json:
 # Image data of the values file; missing data is an error that names it.
 
 
-class NotRecordedError(Exception):
+class _NotRecordedError(Exception):
     """Something about an image that only a registry knows."""
 
 
-def recorded_data(image: str, external: ExternalData, *parts: str) -> ImageData:
+def _recorded_data(image: str, external: ExternalData, *parts: str) -> ImageData:
     """Return what is recorded of an image, `parts` of it at least.
 
-    Raises `NotRecordedError`, with the section of a values file to write, where one is missing.
+    Raises `_NotRecordedError`, with the section of a values file to write, where one is missing.
     """
     found = external.mocks.images.get(image)
     if found is not None and all(getattr(found, part) not in (None, "") for part in parts):
         return found
     example: dict[str, Json] = {"digest": "sha256:…", "signatures": [], "attestations": []}
     wanted = {part: example[part] for part in parts}
-    raise NotRecordedError(
+    raise _NotRecordedError(
         "kyvsim is offline: add image metadata under `images:` in the values file, for example "
         f"images: {json.dumps({image: wanted}, ensure_ascii=False)}"
     )
@@ -252,7 +251,7 @@ class _ImageCheck(NamedTuple):
     scope: JSONContext
 
 
-def compile_verification(context: RuleContext) -> CompiledBody:
+def _compile_verification(context: RuleContext) -> CompiledBody:
     """Return the body that a `verifyImages` rule has in its own phase."""
     system, raw = context.system, entries_of(context.rule.data)
     read = compile_reader(context.rule.data, system)
@@ -300,7 +299,7 @@ def _verify_all(
         attested = bool(entry.get("attestors") or entry.get("attestations"))
         for image in images:
             name = image["reference"]
-            if known_before(evaluation.request, policy, rule, image):
+            if _known_before(evaluation.request, policy, rule, image):
                 verdicts[name] = "pass"
                 continue
             fields = {field: image.get(field, "") for field in _IMAGE_FIELDS}
@@ -320,7 +319,7 @@ def _verify_all(
     ]
     obj = apply_json_patch(evaluation.object, operations)
     if verdicts:
-        obj = with_verdicts(obj, policy, rule, verdicts)
+        obj = _with_verdicts(obj, policy, rule, verdicts)
     first, *others = outcomes
     changed = obj if digests or verdicts else None
     return first._replace(object=changed, further=tuple(others))
@@ -339,7 +338,7 @@ def _verify(check: _ImageCheck, compiled: _Compiled) -> Outcome:
         return skipped(f"skipping image reference image {image}, policy {policy} ruleName {rule}")
     try:
         return _verify_recorded(check, compiled)
-    except NotRecordedError as error:
+    except _NotRecordedError as error:
         return errored(f"failed to verify image {image}", error)
     except SignatureError as error:
         return failed(f"failed to verify image {image}: {error}")
@@ -351,12 +350,12 @@ def _verify_recorded(check: _ImageCheck, compiled: _Compiled) -> Outcome:
     """Return the verdict on signatures and attestations; raises where they do not suffice."""
     entry, image, external = check.entry, check.image["reference"], check.scope.external
     if entry.get("attestors"):
-        signatures = recorded_data(image, external, "signatures").signatures or ()
+        signatures = _recorded_data(image, external, "signatures").signatures or ()
         for index, attestors in enumerate(entry["attestors"]):
             check_set(attestors, entry, signatures, f".attestors[{index}]")
         if not entry.get("attestations"):
             return passed(f"verified image signatures for {image}")
-    data = recorded_data(image, external, "attestations")
+    data = _recorded_data(image, external, "attestations")
     scope = check_attestations(entry, check.conditions, data.attestations or (), check.scope)
     if compiled.denials is None:
         if data.digest and not check.image.get("digest"):
@@ -378,8 +377,8 @@ def _digest(
     if check.entry.get("mutateDigest") is False or check.image.get("digest"):
         return "", verdict, None
     try:
-        data = recorded_data(check.image["reference"], check.scope.external, "digest")
-    except NotRecordedError as error:
+        data = _recorded_data(check.image["reference"], check.scope.external, "digest")
+    except _NotRecordedError as error:
         return "", verdict, errored("failed to update digest", error)
     return data.digest, verdict or passed("mutated image digest"), None
 
@@ -389,7 +388,7 @@ def _digest(
 # Source of the rules: upstream pkg/engine/handlers/validation/validate_image.go.
 
 
-def compile_has_checks(context: RuleContext) -> Callable[[Json], bool]:
+def _compile_has_checks(context: RuleContext) -> Callable[[Json], bool]:
     """Return whether the rule has anything to check of an object."""
     entries = entries_of(context.rule.data)
     if any(entry.get(name) is True for entry in entries for name in ("verifyDigest", "required")):
@@ -397,7 +396,7 @@ def compile_has_checks(context: RuleContext) -> Callable[[Json], bool]:
     return lambda _: False
 
 
-def compile_checks(context: RuleContext) -> CompiledBody:
+def _compile_checks(context: RuleContext) -> CompiledBody:
     """Return the body that a `verifyImages` rule has in the validate phase."""
     entries = entries_of(context.rule.data)
     read = compile_reader(context.rule.data, context.system)
@@ -433,9 +432,13 @@ def _check_all(
         if entry.get("required") is not True:
             continue
         try:
-            verdict = _recorded_verdict(context, image, evaluation)
-        except MetadataError as error:
+            verdict = _verdict_of(evaluation.object, context.policy, context.rule.name, name)
+        except _MetadataError as error:
             return failed(str(error))
+        if verdict == "fail" and _known_before(
+            evaluation.request, context.policy, context.rule.name, image
+        ):
+            verdict = "pass"
         if verdict == "fail":
             return _traced_failure(context.trace, image, failed(f"unverified image {name}"))
         verdicts.append((verdict, name))
@@ -447,14 +450,6 @@ def _traced_failure(trace: TraceContext, image: Image, outcome: Outcome) -> Outc
     if trace.tracer is not None:
         trace_step(trace.at("verifyImages"), _image_step(image, outcome))
     return outcome
-
-
-def _recorded_verdict(context: RuleContext, image: Image, evaluation: Evaluation) -> str:
-    policy, rule = context.policy, context.rule.name
-    found = verdict_of(evaluation.object, policy, rule, image["reference"])
-    if found == "fail" and known_before(evaluation.request, policy, rule, image):
-        return "pass"
-    return found
 
 
 def _summary(verdicts: list[tuple[str, str]]) -> Outcome:
@@ -485,13 +480,13 @@ def _facts(facts: RuleFacts, rule: Mapping[str, Json], _: Mapping[str, Json]) ->
 RULE_TYPE = RuleType(
     ("verifyImages",),
     Phase.VERIFY_IMAGES,
-    compile_verification,
+    _compile_verification,
     Autogen(lambda section, _: section or None),
     no_effect=_no_effect,
     facts=_facts,
     fields=frozenset({"imageExtractors"}),
     concerns=compile_concerns,
     then=RuleType(
-        ("verifyImages",), Phase.VALIDATE, compile_checks, NO_AUTOGEN, concerns=compile_has_checks
+        ("verifyImages",), Phase.VALIDATE, _compile_checks, NO_AUTOGEN, concerns=_compile_has_checks
     ),
 )
