@@ -1,8 +1,8 @@
 """ClusterPolicy and Policy of `kyverno.io`: rules with match blocks, patterns and JMESPath.
 
-One file for each rule type in `rules/`; `images/`, `manifests/` and `pod_security/` are what single
-rule types consist of. `validation/` is what upstream refuses, `suspicious.py` what every command
-warns of.
+One file for each rule type in `rules/`, or for two that share much; `images.py` and `pod_security/`
+are what single types consist of. `validation/` is what upstream refuses, `suspicious.py` what every
+command warns of.
 """
 
 from kyvsim.languages.classic.autogen import compute_rules

@@ -28,7 +28,7 @@ _EXCLUDED = (
     "for details."
 )
 _AUTOGEN = "pod-policies.kyverno.io/autogen-controllers"
-_EVERY_CONTROLLER = ("cronjob", "daemonset", "deployment", "job", "statefulset")
+_EVERY_CONTROLLER = ["cronjob", "daemonset", "deployment", "job", "statefulset"]
 
 
 def old_actions(policy: Policy) -> Iterator[str]:
@@ -72,43 +72,32 @@ def warnings_after_permissions(policy: Policy, rule: Rule) -> Iterator[str]:
     """Yield the warnings about a rule that come after the check of permissions."""
     entries = list(filters(rule.data, "match"))
     kinds = {parse_kind_selector(kind).kind for entry in entries for kind in entry.kinds}
-    if kinds == {"Pod"} and _leaves_out_controllers(policy):
+    controllers = policy.annotations.get(_AUTOGEN, "none")
+    listed = sorted(str(controllers).lower().split(","))
+    if kinds == {"Pod"} and controllers != "none" and listed != _EVERY_CONTROLLER:
         yield _EXCLUDED
     yield from _missing_subresources(rule)
     yield from _deprecated_operators(rule)
 
 
-def _leaves_out_controllers(policy: Policy) -> bool:
-    found = policy.annotations.get(_AUTOGEN)
-    if found is None or found == "none":
-        return False
-    return tuple(sorted(str(found).lower().split(","))) != _EVERY_CONTROLLER
-
-
 def _missing_subresources(rule: Rule) -> Iterator[str]:
-    """Yield that a rule looks at what only subresources change, but does not match those."""
-    named = [
-        kind
-        for block in ("match", "exclude")
-        for one in filters(rule.data, block)
-        for kind in one.kinds
-    ]
-    validate = rule.data.get("validate") or {}
-    if has(rule.data, "validate"):
-        read = validate if validate.get("deny") is None else {**validate, "deny": {}}
-        yield from _missing_subresource(to_json(read), named)
-    if has(rule.data, "mutate"):
-        mutate = rule.data["mutate"]
-        named += [target.get("kind", "") for target in mutate.get("targets") or ()]
-        yield from _missing_subresource(to_json(mutate), named)
-
-
-def _missing_subresource(text: str, kinds: list[str]) -> Iterator[str]:
-    whole = " ".join(kinds).lower()
-    if "replicas" in text and "scale" not in whole:
-        yield "You are matching on replicas but not including the scale subresource in the policy."
-    if (".status" in text or '"status":' in text) and "status" not in whole:
-        yield "You are matching on status but not including the status subresource in the policy."
+    """Yield that a rule reads what only subresources change, but does not match those."""
+    blocks = (one for block in ("match", "exclude") for one in filters(rule.data, block))
+    named = [kind for one in blocks for kind in one.kinds]
+    for section in ("validate", "mutate"):
+        if not has(rule.data, section):
+            continue
+        body = rule.data[section]
+        if section == "validate" and body.get("deny") is not None:
+            body = {**body, "deny": {}}
+        if section == "mutate":
+            named += [target.get("kind", "") for target in body.get("targets") or ()]
+        text, kinds = to_json(body), " ".join(named).lower()
+        warning = "You are matching on {0} but not including the {1} subresource in the policy."
+        if "replicas" in text and "scale" not in kinds:
+            yield warning.format("replicas", "scale")
+        if (".status" in text or '"status":' in text) and "status" not in kinds:
+            yield warning.format("status", "status")
 
 
 def _deprecated_operators(rule: Rule) -> Iterator[str]:

@@ -201,22 +201,15 @@ def _with_matches(
     data: Mapping[str, Json], selectors: list[str], with_kinds: Callable[[Json], Json]
 ) -> dict[str, Json]:
     changed = dict(data)
-    changed["match"] = _with_kinds(data.get("match") or {}, selectors, with_kinds, always=True)
-    if exclude := data.get("exclude"):
-        changed["exclude"] = _with_kinds(exclude, selectors, with_kinds, always=False)
+    for name in ("match", "exclude"):
+        block = data.get(name) or {}
+        resources = block.get("resources") or {}
+        quantifier = next((one for one in ("any", "all") if block.get(one)), None)
+        if quantifier is not None:
+            changed[name] = {**block, quantifier: [with_kinds(one) for one in block[quantifier]]}
+        elif name == "match" or resources.get("kinds"):
+            changed[name] = {**block, "resources": {**resources, "kinds": selectors}}
     return changed
-
-
-def _with_kinds(
-    block: Json, selectors: list[str], with_kinds: Callable[[Json], Json], *, always: bool
-) -> Json:
-    for quantifier in ("any", "all"):
-        if block.get(quantifier):
-            return {**block, quantifier: [with_kinds(one) for one in block[quantifier]]}
-    resources = block.get("resources") or {}
-    if not always and not resources.get("kinds"):
-        return block
-    return {**block, "resources": {**resources, "kinds": selectors}}
 
 
 _KEPT = (

@@ -4,7 +4,6 @@ Source of the wording: upstream pkg/engine/handlers/validation/validate_resource
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import Outcome, passed
 from kyvsim.engine.context import JSONContext
@@ -14,14 +13,6 @@ from kyvsim.languages.classic.rule_type import RuleContext
 
 MessageRenderer = Callable[[str, JSONContext], Json]
 """Fills the variables of a text; raises `QueryError` where one cannot be resolved."""
-
-
-class FailureMessage(NamedTuple):
-    """The message of a failure."""
-
-    text: str
-    own: str
-    """The part that is the rule's own message."""
 
 
 _NO_TEXT = "the produced message didn't resolve to a string, check your policy definition."
@@ -79,20 +70,23 @@ def compile_denial_message(
 
 def compile_failure_message(
     context: RuleContext,
-) -> Callable[[JSONContext, str, str], FailureMessage]:
-    """Return a function: the rule's own message before `end`, or `cause` without a value."""
+) -> Callable[[JSONContext, str, str], tuple[str, str]]:
+    """Return a function: the rule's own message before `end`, or `cause` without a value.
+
+    That returns the whole text, and the part of it that is the rule's own message.
+    """
     own, name = own_message(context), context.rule.name
     render = compile_messages(context.system, own)
 
-    def message(scope: JSONContext, end: str, cause: str) -> FailureMessage:
+    def message(scope: JSONContext, end: str, cause: str) -> tuple[str, str]:
         if not own:
-            return FailureMessage(f"validation error: {end}", "")
+            return f"validation error: {end}", ""
         try:
             rendered = str(render(own, scope))
         except QueryError:
             failed = f"variables substitution error in rule {name} execution error: {cause}"
-            return FailureMessage(f"validation error: {failed}", "")
+            return f"validation error: {failed}", ""
         sentence = rendered if rendered.endswith(".") else f"{rendered}."
-        return FailureMessage(f"validation error: {sentence} {end}", rendered)
+        return f"validation error: {sentence} {end}", rendered
 
     return message

@@ -506,87 +506,71 @@ class Control(NamedTuple):
     """In the order of versions; the first holds before its own, too."""
 
 
+def _control(key: str, level: str, name: str, *variants: ControlVersion | PodCheck) -> Control:
+    """Return a control; one that is a check only is the same in all versions."""
+    every = (one if isinstance(one, ControlVersion) else ControlVersion(one) for one in variants)
+    return Control(key, level, name, tuple(every))
+
+
 CONTROLS = (
-    Control(
+    _control(
         "allowPrivilegeEscalation",
         "restricted",
         "Privilege Escalation",
-        (
-            ControlVersion(privilege_escalation, 8),
-            ControlVersion(privilege_escalation, 25, spares_windows=True),
-        ),
+        ControlVersion(privilege_escalation, 8),
+        ControlVersion(privilege_escalation, 25, spares_windows=True),
     ),
-    Control("appArmorProfile", "baseline", "AppArmor", (ControlVersion(app_armor),)),
-    Control(
-        "capabilities_baseline",
-        "baseline",
-        "Capabilities",
-        (ControlVersion(capabilities_baseline),),
-    ),
-    Control(
+    _control("appArmorProfile", "baseline", "AppArmor", app_armor),
+    _control("capabilities_baseline", "baseline", "Capabilities", capabilities_baseline),
+    _control(
         "capabilities_restricted",
         "restricted",
         "Capabilities",
-        (
-            ControlVersion(capabilities_restricted, 22),
-            ControlVersion(capabilities_restricted, 25, spares_windows=True),
-        ),
+        ControlVersion(capabilities_restricted, 22),
+        ControlVersion(capabilities_restricted, 25, spares_windows=True),
     ),
-    Control("hostNamespaces", "baseline", "Host Namespaces", (ControlVersion(host_namespaces),)),
-    Control(
-        "hostPathVolumes", "baseline", "HostPath Volumes", (ControlVersion(host_path_volumes),)
+    _control("hostNamespaces", "baseline", "Host Namespaces", host_namespaces),
+    _control("hostPathVolumes", "baseline", "HostPath Volumes", host_path_volumes),
+    _control("hostPorts", "baseline", "Host Ports", host_ports),
+    _control("hostProbesAndHostLifecycle", "baseline", "", ControlVersion(host_probes, 34)),
+    _control("privileged", "baseline", "Privileged Containers", privileged),
+    _control("procMount", "baseline", "/proc Mount Type", proc_mount),
+    _control("restrictedVolumes", "restricted", "Volume Types", restricted_volumes),
+    _control("runAsNonRoot", "restricted", "Running as Non-root", run_as_non_root),
+    _control(
+        "runAsUser", "restricted", "Running as Non-root user", ControlVersion(run_as_user, 23)
     ),
-    Control("hostPorts", "baseline", "Host Ports", (ControlVersion(host_ports),)),
-    Control("hostProbesAndHostLifecycle", "baseline", "", (ControlVersion(host_probes, 34),)),
-    Control("privileged", "baseline", "Privileged Containers", (ControlVersion(privileged),)),
-    Control("procMount", "baseline", "/proc Mount Type", (ControlVersion(proc_mount),)),
-    Control(
-        "restrictedVolumes", "restricted", "Volume Types", (ControlVersion(restricted_volumes),)
-    ),
-    Control(
-        "runAsNonRoot", "restricted", "Running as Non-root", (ControlVersion(run_as_non_root),)
-    ),
-    Control(
-        "runAsUser", "restricted", "Running as Non-root user", (ControlVersion(run_as_user, 23),)
-    ),
-    Control(
+    _control(
         "seLinuxOptions",
         "baseline",
         "SELinux",
-        (
-            ControlVersion(selinux(_SELINUX_TYPES), allowed=_SELINUX_TYPES),
-            ControlVersion(selinux(_SELINUX_TYPES_31), 31, _SELINUX_TYPES_31),
-        ),
+        ControlVersion(selinux(_SELINUX_TYPES), allowed=_SELINUX_TYPES),
+        ControlVersion(selinux(_SELINUX_TYPES_31), 31, _SELINUX_TYPES_31),
     ),
-    Control(
+    _control(
         "seccompProfile_baseline",
         "baseline",
         "Seccomp",
-        (ControlVersion(seccomp_annotations), ControlVersion(seccomp_baseline, 19)),
+        seccomp_annotations,
+        ControlVersion(seccomp_baseline, 19),
     ),
-    Control(
+    _control(
         "seccompProfile_restricted",
         "restricted",
         "Seccomp",
-        (
-            ControlVersion(seccomp_restricted, 19),
-            ControlVersion(seccomp_restricted, 25, spares_windows=True),
-        ),
+        ControlVersion(seccomp_restricted, 19),
+        ControlVersion(seccomp_restricted, 25, spares_windows=True),
     ),
-    Control(
+    _control(
         "sysctls",
         "baseline",
         "Sysctls",
-        (
-            ControlVersion(sysctls(_SYSCTLS), allowed=_SYSCTLS),
-            ControlVersion(sysctls(_SYSCTLS_27), 27, _SYSCTLS_27),
-            ControlVersion(sysctls(_SYSCTLS_29), 29, _SYSCTLS_29),
-            ControlVersion(sysctls(_SYSCTLS_32), 32, _SYSCTLS_32),
-        ),
+        ControlVersion(sysctls(_SYSCTLS), allowed=_SYSCTLS),
+        ControlVersion(sysctls(_SYSCTLS_27), 27, _SYSCTLS_27),
+        ControlVersion(sysctls(_SYSCTLS_29), 29, _SYSCTLS_29),
+        ControlVersion(sysctls(_SYSCTLS_32), 32, _SYSCTLS_32),
     ),
-    Control(
-        "windowsHostProcess", "baseline", "HostProcess", (ControlVersion(windows_host_process),)
-    ),
+    _control("windowsHostProcess", "baseline", "HostProcess", windows_host_process),
 )
 """In the order of messages."""
 

@@ -12,7 +12,7 @@ from kyvsim.engine.context.loaders import compile_entries
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.ports import FEW
-from kyvsim.model.tracing import NO_TRACE, PointKind, Seen, TraceContext
+from kyvsim.model.tracing import NO_TRACE, PointKind, TraceContext
 
 _STEPS = 10
 """What an element costs: a scope, a template, a check."""
@@ -39,18 +39,11 @@ def compile_list(expression: str, system: System, trace: TraceContext = NO_TRACE
     if trace.tracer is not None:
         list_of = traced_list(list_of, expression, trace)
     seen = trace.point(PointKind.FOREACH, "no element", "one element", "several elements")
-    return _with_coverage(list_of, seen) if seen else list_of
-
-
-def is_absent(error: QueryError) -> bool:
-    """Return whether a list does not exist; upstream goes by the message."""
-    return "Unknown key" in error.message
-
-
-def _with_coverage(list_of: ListOf, seen: Seen) -> ListOf:
-    """Return what counts elements for coverage; a list that does not exist has none."""
+    if not seen:
+        return list_of
 
     def covered(scope: JSONContext) -> list[Json]:
+        """Count elements for coverage; a list that does not exist has none."""
         try:
             found = list_of(scope)
         except QueryError as error:
@@ -63,15 +56,23 @@ def _with_coverage(list_of: ListOf, seen: Seen) -> ListOf:
     return covered
 
 
+def is_absent(error: QueryError) -> bool:
+    """Return whether a list does not exist; upstream goes by the message."""
+    return "Unknown key" in error.message
+
+
 def _compile_list(expression: str, system: System) -> ListOf:
-    if not expression:
-        return _unreadable(QueryError("invalid query (nil): invalid query (nil)"))
+    problem = QueryError("invalid query (nil): invalid query (nil)")
+    query = None
     try:
-        query = compile_query(expression.strip(), system)
+        query = compile_query(expression.strip(), system) if expression else None
     except QuerySyntaxError as error:
-        return _unreadable(QueryError(f"incorrect query {expression.strip()}: {error.message}"))
+        problem = QueryError(f"incorrect query {expression.strip()}: {error.message}")
 
     def evaluate(scope: JSONContext) -> list[Json]:
+        if query is None:
+            # upstream does not look at lists when it checks a policy, so the rule finds out.
+            raise problem
         root = scope.root(query.names)
         try:
             found = query.evaluate(root)
@@ -82,14 +83,6 @@ def _compile_list(expression: str, system: System) -> ListOf:
         if len(found) > FEW:
             system.meter.spend(len(found) * _STEPS)
         return found
-
-    return evaluate
-
-
-def _unreadable(error: QueryError) -> ListOf:
-    # upstream does not look at lists when it checks a policy, so the rule finds out.
-    def evaluate(_scope: JSONContext) -> list[Json]:
-        raise error
 
     return evaluate
 

@@ -54,12 +54,14 @@ def _find_targets(selector: Mapping[str, Json], namespace: str, cluster: Cluster
         return found
     if not given:
         raise LookupError("not found")
-    fits = compile_selector(_without_wildcards(selector.get("selector") or {}))
+    selects = compile_selector(_without_wildcards(selector.get("selector") or {}))
     return [
         obj
         for pair in given
         for obj in cluster.list(*pair, "")
-        if _is_named(obj, namespace, name) and fits(labels(obj))
+        if (not namespace or matches(namespace, object_key(obj).namespace))
+        and (not name or matches(name, object_key(obj).name))
+        and selects(labels(obj))
     ]
 
 
@@ -85,13 +87,6 @@ def _without_wildcards(selector: Mapping[str, Json]) -> Json:
         for key, value in (selector.get("matchLabels") or {}).items()
     ]
     return {"matchExpressions": [*equal, *(selector.get("matchExpressions") or ())]}
-
-
-def _is_named(obj: Json, namespace: str, name: str) -> bool:
-    key = object_key(obj)
-    return (not namespace or matches(namespace, key.namespace)) and (
-        not name or matches(name, key.name)
-    )
 
 
 _SELECTING = ("apiVersion", "kind", "namespace", "name", "selector")

@@ -5,7 +5,7 @@ Source of the rules: upstream pkg/engine/handlers/mutation/common.go.
 
 from collections.abc import Callable, Iterator
 
-from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, errored, skipped
+from kyvsim.engine.compile.compiled import CompiledBody, Outcome, errored, skipped
 from kyvsim.engine.compile.tracing import traced_template
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.context import JSONContext
@@ -152,20 +152,17 @@ def _compile_begin(context: RuleContext, loop: Json, nesting: int) -> Callable[[
 
             return patch, lambda: merged.result
         meter.spend(count * (size // _PATCHED_AT_ONCE))  # each time all of the object is patched
-        return _one_by_one(body, obj)
+
+        def patch_all(scope: JSONContext) -> Outcome:
+            nonlocal obj
+            outcome = body(scope, obj)
+            if outcome.status is RuleStatus.PASS:
+                obj = outcome.object
+            return outcome
+
+        return patch_all, lambda: obj
 
     return begin
-
-
-def _one_by_one(body: _Body, obj: Json) -> _Begun:
-    def patch(scope: JSONContext) -> Outcome:
-        nonlocal obj
-        outcome = body(scope, obj)
-        if outcome.status is RuleStatus.PASS:
-            obj = outcome.object
-        return outcome
-
-    return patch, lambda: obj
 
 
 def _patching(filled: _Filled | None) -> _Body:
@@ -201,10 +198,7 @@ def _compile_filled(context: RuleContext, loop: Json) -> _Filled | None:
 def _compile(context: RuleContext) -> CompiledBody:
     run = compile_loops(context.within("mutate", "foreach"), context.rule.data["mutate"]["foreach"])
 
-    def evaluate(evaluation: Evaluation) -> Outcome:
-        return run(evaluation.scope, object_to_patch(evaluation))
-
-    return evaluate
+    return lambda evaluation: run(evaluation.scope, object_to_patch(evaluation))
 
 
 _KEPT = ("list", "context", "preconditions")

@@ -9,7 +9,6 @@ from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, Pr
 from kyvsim.engine.compile.tracing import CHECKED, DENIED
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.conditions.shape import is_seen_whole, refuting_shape
-from kyvsim.engine.prefilter import Shape
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.messages import (
     compile_denial_message,
@@ -49,19 +48,14 @@ def compile_deny(context: RuleContext, deny: Json) -> CompiledBody:
     return evaluate
 
 
-def denial_shape(deny: Json, *start: str) -> Shape | None:
-    """Return the shape of what is under `start` for which a `deny` block certainly passes."""
-    return refuting_shape(deny.get("conditions"), start)
-
-
 def is_denial_seen_whole(context: RuleContext, deny: Json) -> bool:
-    """Return whether a `deny` block looks at nothing but what that shape looks at."""
+    """Return whether a `deny` block depends on nothing but what its refuting shape shows."""
     return is_seen_whole(deny.get("conditions")) and has_fixed_message(context)
 
 
 def _proofs(context: RuleContext) -> tuple[Proof, ...]:
     deny = context.rule.data["validate"]["deny"]
-    shape = denial_shape(deny, "request", "object")
+    shape = refuting_shape(deny.get("conditions"), ("request", "object"))
     is_all = is_denial_seen_whole(context, deny)
     return (Proof(shape, usual_pass(context), is_all=is_all),) if shape else ()
 

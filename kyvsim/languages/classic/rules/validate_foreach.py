@@ -17,7 +17,7 @@ from kyvsim.engine.compile.compiled import (
     passed,
 )
 from kyvsim.engine.conditions import ConditionError, compile_conditions
-from kyvsim.engine.conditions.shape import elements_shape
+from kyvsim.engine.conditions.shape import elements_shape, refuting_shape
 from kyvsim.jmespath import QueryError
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import (
@@ -32,7 +32,6 @@ from kyvsim.languages.classic.rule_type import (
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list, is_absent
 from kyvsim.languages.classic.rules.validate_deny import (
     compile_deny,
-    denial_shape,
     is_denial_seen_whole,
     never_denies,
     rewrite_deny,
@@ -148,7 +147,7 @@ def _proofs(context: RuleContext) -> tuple[Proof, ...]:
     loop, *others = context.rule.data["validate"]["foreach"]
     if others or set(loop) != {"list", "deny"}:
         return ()
-    refuted = denial_shape(loop["deny"], "element")
+    refuted = refuting_shape(loop["deny"].get("conditions"), ("element",))
     shape = refuted and elements_shape(loop.get("list") or "", refuted, "request", "object")
     is_all = is_denial_seen_whole(context, loop["deny"])
     return (Proof(shape, _PASSED, is_all=is_all),) if shape else ()
@@ -169,13 +168,9 @@ def _problems(loops: Json) -> Iterator[Remark]:
             yield (index,), f"{start} of pattern, anyPattern, deny, or a nested foreach {end}"
 
 
-def _no_effect(loops: Json) -> Iterator[Remark]:
-    yield from empty([], "foreach", NOTHING_CHECKED)(loops)
-    yield from _loops_without_effect(loops, ())
-
-
-def _loops_without_effect(loops: Json, path: Path) -> Iterator[Remark]:
+def _no_effect(loops: Json, path: Path = ()) -> Iterator[Remark]:
     """Yield loops that check nothing of their elements, and conditions that never deny."""
+    yield from empty([], "foreach", NOTHING_CHECKED)(loops)
     for index, loop in enumerate(loops):
         inside = (*path, index)
         for name in ("anyPattern", "pattern"):
@@ -185,7 +180,7 @@ def _loops_without_effect(loops: Json, path: Path) -> Iterator[Remark]:
             yield inside, "`any` of its preconditions is empty, so it skips every element"
         for place, why in never_denies(loop.get("deny")):
             yield (*inside, "deny", *place), why
-        yield from _loops_without_effect(loop.get("foreach") or (), (*inside, "foreach"))
+        yield from _no_effect(loop.get("foreach") or (), (*inside, "foreach"))
 
 
 def _patterns(loops: Json) -> Iterator[tuple[Path, Json]]:

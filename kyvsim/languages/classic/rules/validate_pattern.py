@@ -94,7 +94,7 @@ def compile_pattern_body(context: RuleContext, pattern: Json) -> CompiledBody:
             return skipped(failure.message)
         if failure.kind is FailureKind.ERROR or not failure.path:
             end = f"rule {name} execution error: {failure.message}"
-            return errored(message(scope, end, failure.message).text)
+            return errored(message(scope, end, failure.message)[0])
         end = f"rule {name} failed at path {failure.path}"
         text, own = message(scope, end, failure.message)
         return failed(text, failure.path, own)

@@ -7,12 +7,10 @@ from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.labels import selector_fault
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, has, is_set
+from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, has, is_set, patch_paths
 from kyvsim.languages.classic.validation.variables import PLAIN_VARIABLE
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Filter
-from kyvsim.yaml.document import YamlError
-from kyvsim.yaml.text import load_one
 
 # Match and exclude blocks: selectors, names, subjects and roles are well formed.
 #
@@ -150,40 +148,42 @@ def _covers(match: Json, exclude: Json) -> bool:
     Criteria under `any` are not checked, so legacy criteria beside an `any` of the exclude
     block are refused unless they have a selector or annotations, as upstream does.
     """
-    wanted, removed = match.get("resources", {}), exclude.get("resources", {})
-    for name in ("roles", "clusterRoles", "subjects"):
-        if not _contains_all(exclude.get(name), match.get(name)):
-            return False
+    selected, removed = match.get("resources", {}), exclude.get("resources", {})
+    users = ("roles", "clusterRoles", "subjects")
+    if not all(_contains_all(exclude.get(name), match.get(name)) for name in users):
+        return False
     name = removed.get("name")
-    if name and not matches(name, wanted.get("name", "")):
+    if name and not matches(name, selected.get("name", "")):
         return False
     if removed.get("names"):
-        return any(matches(out, own) for out in removed["names"] for own in wanted.get("names", ()))
+        return any(
+            matches(out, own) for out in removed["names"] for own in selected.get("names", ())
+        )
     return (
-        _contains_all(removed.get("namespaces"), wanted.get("namespaces"))
-        and _contains_all(removed.get("kinds"), wanted.get("kinds"))
-        and _selects_all(wanted.get("selector"), removed.get("selector"))
-        and _selects_all(wanted.get("namespaceSelector"), removed.get("namespaceSelector"))
-        and wanted.get("annotations") == removed.get("annotations")
+        _contains_all(removed.get("namespaces"), selected.get("namespaces"))
+        and _contains_all(removed.get("kinds"), selected.get("kinds"))
+        and _selects_all(selected.get("selector"), removed.get("selector"))
+        and _selects_all(selected.get("namespaceSelector"), removed.get("namespaceSelector"))
+        and selected.get("annotations") == removed.get("annotations")
     )
 
 
-def _contains_all(removed: list[Json] | None, wanted: list[Json] | None) -> bool:
+def _contains_all(removed: list[Json] | None, selected: list[Json] | None) -> bool:
     """Return whether a criterion of the exclude block lets nothing of the match block go."""
     if not removed:
         return True
-    return bool(wanted) and all(entry in removed for entry in wanted or ())
+    return bool(selected) and all(entry in removed for entry in selected or ())
 
 
-def _selects_all(wanted: Json, removed: Json) -> bool:
-    if wanted is None or removed is None:
-        return wanted is removed
-    if not _contains_all(removed.get("matchExpressions"), wanted.get("matchExpressions")):
+def _selects_all(selected: Json, removed: Json) -> bool:
+    if selected is None or removed is None:
+        return selected is removed
+    if not _contains_all(removed.get("matchExpressions"), selected.get("matchExpressions")):
         return False
     labels = removed.get("matchLabels")
     if not labels:
         return True
-    own = wanted.get("matchLabels")
+    own = selected.get("matchLabels")
     return bool(own) and all(labels.get(name) == value for name, value in own.items())
 
 
@@ -265,18 +265,7 @@ def _touches_only_metadata(data: Json) -> bool:
     for pattern in patterns:
         if pattern.__class__ is dict and any(key != "metadata" for key in pattern):
             return False
-    return all(path.startswith("/metadata") for path in _json_patch_paths(mutate))
-
-
-def _json_patch_paths(mutate: Json) -> Iterator[str]:
-    """Yield the paths of a patch written as JSON; upstream does not look into YAML here."""
     patch = mutate.get("patchesJson6902", "")
-    if not patch.lstrip().startswith("["):
-        return
-    try:
-        operations = load_one(patch)
-    except YamlError:
-        return
-    for operation in operations if operations.__class__ is list else ():
-        path = operation.get("path") if operation.__class__ is dict else None
-        yield path if path.__class__ is str else ""
+    # upstream does not read YAML here
+    paths = patch_paths(patch) if patch.lstrip().startswith("[") else []
+    return all(path.startswith("/metadata") for path in paths)

@@ -13,6 +13,7 @@ from kyvsim.languages.classic.validation.rule_parts import (
     RuleUnderCheck,
     has,
     marked_texts,
+    patch_paths,
     validation_error,
 )
 from kyvsim.languages.classic.validation.variables import PLAIN_VARIABLE, mask_variables
@@ -283,7 +284,7 @@ def check_forbidden_sections(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     data = subject.data
     name = subject.rule.name
     patch = data.get("mutate", {}).get("patchesJson6902", "")
-    if _patch_path_varies(patch):
+    if "{{" in patch and any(map(VARIABLE.search, patch_paths(patch))):
         text = f'rule "{name}" should not have variables in patchesJSON6902 path section'
         yield subject.error("KV111", _INVALID + text, ("mutate", "patchesJson6902"))
     for block in ("exclude", "match"):
@@ -297,20 +298,6 @@ def check_forbidden_sections(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         if any("{{" in value and VARIABLE.search(value) for value in images):
             text = f'rule "{name}" should not have variables in image reference section'
             yield subject.error("KV111", _INVALID + text, ("verifyImages", index))
-
-
-def _patch_path_varies(patch: str) -> bool:
-    """Return whether a path in the patch holds a variable; a broken patch is another check's."""
-    if "{{" not in patch:
-        return False
-    try:
-        operations: Json = load_one(patch)
-    except YamlError:
-        return False
-    if operations.__class__ is not list:
-        return False
-    paths = [entry.get("path") for entry in operations if entry.__class__ is dict]
-    return any(path.__class__ is str and VARIABLE.search(path) for path in paths)
 
 
 # Labels and annotations in patterns and patches are text.

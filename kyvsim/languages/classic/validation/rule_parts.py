@@ -7,6 +7,8 @@ from kyvsim.kubernetes.objects import Json, contains_text
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path
+from kyvsim.yaml.document import YamlError
+from kyvsim.yaml.text import load_one
 
 PolicyCheck: TypeAlias = Callable[[Policy], Iterator[Diagnostic]]
 
@@ -199,13 +201,17 @@ def conditions_of(data: Json, path: Path) -> Iterator[tuple[Path, Json]]:
 
 def is_open(data: Json) -> bool:
     """Return whether there are variables or references in data."""
-    pending = [data]
-    while pending:
-        one = pending.pop()
-        if one.__class__ is dict:
-            pending += [*one, *one.values()]
-        elif one.__class__ is list:
-            pending += one
-        elif one.__class__ is str and ("{{" in one or "$(" in one):
-            return True
-    return False
+    return contains_text(data, *_MARKS)
+
+
+def patch_paths(patch: str) -> list[str]:
+    """Return the path of each operation of a JSON patch, "" without one; a broken one has none."""
+    try:
+        operations: Json = load_one(patch)
+    except YamlError:
+        return []
+    found = [
+        operation.get("path") if operation.__class__ is dict else None
+        for operation in (operations if operations.__class__ is list else ())
+    ]
+    return [path if path.__class__ is str else "" for path in found]

@@ -55,21 +55,15 @@ def mask_variables(text: str, replacement: str) -> str:
 
 def impossible_calls_in(data: Json) -> Iterator[tuple[str, Path]]:
     """Yield what is wrong with calls in a part of a document, and where their texts are."""
-    for path, expression in _expressions(data):
-        for problem in impossible_calls(expression):
-            yield problem, path
-
-
-def _expressions(rule: Json) -> Iterator[tuple[Path, str]]:
-    """Yield the fixed expressions of a rule that hold a call, with their paths."""
-    for path, text in texts(rule):
+    for path, text in texts(data):
         if "(" not in text or "cel" in path:
             continue
+        expressions = [text] if is_query(path) else []
         if "{{" in text:
-            for _, variable in VARIABLE.findall(text):
-                yield path, expression_of(variable)
-        elif is_query(path):
-            yield path, text
+            expressions = [expression_of(variable) for _, variable in VARIABLE.findall(text)]
+        for expression in expressions:
+            for problem in impossible_calls(expression):
+                yield problem, path
 
 
 # Every `$( )` reference in a rule leads to a text of the same rule.
@@ -152,21 +146,21 @@ _MOST_ROUNDS = 64
 class _Allowed(NamedTuple):
     """What variables may name: an expression found anywhere in them, or patterns for the whole."""
 
-    expression: str
+    form: re.Pattern[str]
     patterns: tuple[str, ...]
 
 
 @cache
-def _expression(background: bool, target: bool) -> str:
+def _form(background: bool, target: bool) -> re.Pattern[str]:
     """Return what upstream lets pass; without background and target its reserved keys."""
     if not background and not target:
-        return (
-            "request|serviceAccountName|serviceAccountNamespace"
-            rf"|element|elementIndex|@|images|image|{_CALL}"
-        )
+        keys = "request|serviceAccountName|serviceAccountNamespace"
+        return re.compile(rf"{keys}|element|elementIndex|@|images|image|{_CALL}")
     user = "" if background else "|serviceAccountName|serviceAccountNamespace"
     own = r"|target\." if target else ""
-    return rf"request\.{user}|element|elementIndex|@|images|images\.|image\.{own}|{_CALL}"
+    return re.compile(
+        rf"request\.{user}|element|elementIndex|@|images|images\.|image\.{own}|{_CALL}"
+    )
 
 
 @lru_cache(maxsize=8)
@@ -197,7 +191,7 @@ def invalid_variables(subject: RuleUnderCheck, *, background: bool) -> Iterator[
     targets = data.get("mutate", {}).get("targets")
     if targets is not None:
         outer = {name: data[name] for name in ("context", "preconditions") if name in data}
-        allowed = _Allowed(_expression(background, False), _names(outer.get("context", ())))
+        allowed = _Allowed(_form(background, False), _names(outer.get("context", ())))
         for index, target in enumerate(targets):
             own = {name: target.get(name) for name in _TARGET_FIELDS}
             place = ("mutate", "targets", index)
@@ -214,12 +208,12 @@ def invalid_variables(subject: RuleUnderCheck, *, background: bool) -> Iterator[
         found += [
             f"{entry.get('name', '')}*" for image in images for entry in image["attestations"]
         ]
-    allowed = _Allowed(_expression(background, targets is not None), tuple(found))
+    allowed = _Allowed(_form(background, targets is not None), tuple(found))
     for message, path in _problems(data, allowed):
         yield f"variable substitution failed for rule {subject.rule.name}: {message}", path
 
 
-_OF_CLEANUP = _Allowed(rf"([a-z_0-9]+)|(target\.|images\.|{_CALL})", ())
+_OF_CLEANUP = _Allowed(re.compile(rf"([a-z_0-9]+)|(target\.|images\.|{_CALL})"), ())
 """upstream: pkg/validation/cleanuppolicy/validate.go"""
 
 
@@ -311,11 +305,6 @@ def _problem(text: str, path: Path, allowed: _Allowed) -> str:
     return ""
 
 
-@lru_cache(maxsize=64)
-def _form(text: str) -> re.Pattern[str]:
-    return re.compile(text)
-
-
 def _query_problem(expression: str, allowed: _Allowed, path: Path) -> str:
     """Return why an expression may not be a variable, or ""."""
     if expression == "@":
@@ -327,14 +316,15 @@ def _query_problem(expression: str, allowed: _Allowed, path: Path) -> str:
     if syntax:
         return f"{place}invalid JMESPath query {expression}: {syntax}"
     bare = expression.replace('"', "")
-    if any(word in bare for word in _words_in(allowed.expression)):
-        return ""
-    if _form(allowed.expression).search(bare):
-        return ""
-    if any(matches(pattern, bare) for pattern in allowed.patterns):
+    form = allowed.form.pattern
+    if (
+        any(word in bare for word in _words_in(form))
+        or allowed.form.search(bare)
+        or any(matches(pattern, bare) for pattern in allowed.patterns)
+    ):
         return ""
     listed = " ".join(allowed.patterns)
-    return f'variable {bare} must match regex "{allowed.expression}" or patterns [{listed}]'
+    return f'variable {bare} must match regex "{form}" or patterns [{listed}]'
 
 
 @lru_cache(maxsize=1024)
