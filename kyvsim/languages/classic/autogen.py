@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -129,10 +130,16 @@ def autogen_blocker(rule: Rule) -> str:
 
 
 def _blocks(rule: Mapping[str, Json]) -> Iterator[Json]:
-    for block in (rule.get("match") or {}, rule.get("exclude") or {}):
-        yield block.get("resources") or {}
-        for one in (*(block.get("any") or ()), *(block.get("all") or ())):
-            yield one.get("resources") or {}
+    return chain.from_iterable(_resources(rule.get(name) or {}) for name in ("match", "exclude"))
+
+
+def _resources(block: Json) -> Iterator[Json]:
+    for one in (block, *(block.get("any") or ()), *(block.get("all") or ())):
+        yield one.get("resources") or {}
+
+
+def _kinds_of(block: Json) -> list[str]:
+    return [kind for one in _resources(block) for kind in one.get("kinds") or ()]
 
 
 def _contains_pod(kinds: Iterable[str]) -> bool:
@@ -190,11 +197,6 @@ def _for_controllers(rule: Rule, wanted: list[str]) -> Rule:
         return {**block, "resources": {**resources, "kinds": selectors}}
 
     return _wrap(rule, _with_matches(rule.data, selectors, with_kinds), "autogen", _TEMPLATE)
-
-
-def _kinds_of(block: Json) -> list[str]:
-    filters = (block, *(block.get("all") or ()), *(block.get("any") or ()))
-    return [kind for one in filters for kind in (one.get("resources") or {}).get("kinds") or ()]
 
 
 def _with_matches(

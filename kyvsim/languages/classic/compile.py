@@ -128,8 +128,6 @@ def _with_exception_coverage(conditions: CompiledConditions, seen: Seen) -> Comp
 # What shows how a rule ends without evaluating it: the proofs of its body, and when they count.
 
 
-_OBJECT = ("request", "object")
-_OPERATION = ("request", "operation")
 _MORE = ("exclude", "context", "celPreconditions", "reportProperties")
 """Fields of a rule that may make a difference that no shape shows."""
 
@@ -151,9 +149,9 @@ def _compile_proofs(
 
 def _proofs(rule_type: RuleType, context: RuleContext) -> Proofs:
     preconditions = context.rule.data.get("preconditions")
-    if preconditions is None or reads_only(preconditions, *_OPERATION):
+    if preconditions is None or reads_only(preconditions, "request", "operation"):
         return Proofs(rule_type.proofs(context), after_preconditions=preconditions is not None)
-    shape = confirming_shape(preconditions, _OBJECT)
+    shape = confirming_shape(preconditions, ("request", "object"))
     if shape is None:
         return Proofs((), after_preconditions=False)
     joined = (

@@ -333,7 +333,7 @@ def classic_references(policy: Policy, _: System) -> Iterator[FieldReference]:
     for rule in policy.rules:
         for one in (*rule.facts.match, *rule.facts.exclude):
             _read_filter(one, notes)
-        _RuleReader(rule.data, notes).read()
+        _RuleReader(notes).read(rule.data)
     yield from notes.mentions()
 
 
@@ -342,7 +342,7 @@ def exception_references(exception: PolicyException) -> Iterator[FieldReference]
     notes = ReferenceCollector()
     for one in filters({"match": exception.match}, "match"):
         _read_filter(one, notes)
-    _RuleReader({"conditions": exception.conditions or {}}, notes).read()
+    _RuleReader(notes).read({"conditions": exception.conditions or {}})
     yield from notes.mentions()
 
 
@@ -371,15 +371,14 @@ def _read_filter(one: Filter, notes: ReferenceCollector) -> None:
 class _RuleReader:
     """Reads a rule, or an exception from rules, but for its filters."""
 
-    def __init__(self, data: Mapping[str, Json], notes: ReferenceCollector) -> None:
-        self._data = data
+    def __init__(self, notes: ReferenceCollector) -> None:
         self._notes = notes
         self._queries = _QueryReader(notes)
         self._root = FieldValues((("object",),))
 
-    def read(self) -> None:
+    def read(self, data: Mapping[str, Json]) -> None:
         """Note what the rule refers to besides its filters."""
-        self._value({name: one for name, one in self._data.items() if name not in _FILTERS})
+        self._value({name: one for name, one in data.items() if name not in _FILTERS})
 
     def _value(self, value: Json) -> None:
         if value.__class__ is str:
@@ -393,7 +392,7 @@ class _RuleReader:
 
     def _map(self, value: Mapping[str, Json]) -> None:
         if "key" in value and "operator" in value:
-            self._condition(value)
+            self._notes.compare(self._side(value["key"]), self._side(value.get("value")))
             return
         # Entries come first: other fields may name them.
         for field in sorted(value, key=lambda name: name != "context"):
@@ -402,9 +401,6 @@ class _RuleReader:
                 self._value(value[field])
             else:
                 reader(self, value[field])
-
-    def _condition(self, condition: Mapping[str, Json]) -> None:
-        self._notes.compare(self._side(condition["key"]), self._side(condition.get("value")))
 
     def _side(self, side: Json) -> FieldValues:
         if side.__class__ is str:

@@ -154,14 +154,13 @@ def _image(node: Json, way: str, extractor: _Extractor) -> Iterator[tuple[str, d
 Image: TypeAlias = Mapping[str, Json]
 
 
-def matching(entries: Iterable[Json], images: Images) -> list[Image]:
+def matching(entries: list[Json], images: Images) -> list[Image]:
     """Return the images that entries name, one that several of them name several times."""
-    every = tuple(entries)
     return [
         image
         for group in images.values()
         for image in group.values()
-        for entry in every
+        for entry in entries
         if image_fits(image["reference"], entry.get("imageReferences"))
     ]
 

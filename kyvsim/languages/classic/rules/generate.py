@@ -41,18 +41,6 @@ class SourceMissingError(GenerateError):
     """A copy of an object that is not there."""
 
 
-class DownstreamKey(NamedTuple):
-    """The identity that a generate rule gives its downstream."""
-
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.api_version}/{self.kind}/{self.namespace}/{self.name}"
-
-
 class Sources(NamedTuple):
     """The objects that a rule may copy."""
 
@@ -76,14 +64,14 @@ class Sources(NamedTuple):
                 yield one
 
 
-def downstream_of(pattern: Json) -> DownstreamKey:
+def downstream_of(pattern: Json) -> ObjectKey:
     """Return the target that a pattern with its variables filled names."""
     parts = [pattern.get(field) or "" for field in ("apiVersion", "kind", "namespace", "name")]
     if any(part.__class__ is not str for part in parts):
         raise GenerateError(
             "apiVersion, kind, namespace and name of a generated object must be strings"
         )
-    return DownstreamKey(*parts)
+    return ObjectKey(*parts)
 
 
 def _downstreams(pattern: Json, sources: Sources) -> Iterator[Json]:
@@ -99,7 +87,7 @@ def _downstreams(pattern: Json, sources: Sources) -> Iterator[Json]:
         source = sources.get(target.api_version, target.kind, namespace, name)
         if source is None:
             place = target._replace(namespace=namespace, name=name)
-            raise SourceMissingError(f"source resource {place} not found")
+            raise SourceMissingError(f"source resource {'/'.join(place)} not found")
         yield from_source(source, target)
     elif (pattern.get("cloneList") or {}).get("kinds"):
         yield from _listed_copies(pattern, sources)
@@ -118,17 +106,17 @@ def _listed_copies(pattern: Json, sources: Sources) -> Iterator[Json]:
         for source in sources.list(api_version, kind, clones.get("namespace") or ""):
             key = object_key(source)
             if key.namespace != namespace and not (selects and not selects(labels(source))):
-                yield from_source(source, DownstreamKey(api_version, kind, namespace, key.name))
+                yield from_source(source, ObjectKey(api_version, kind, namespace, key.name))
 
 
-def from_data(data: Json, target: DownstreamKey) -> Json:
+def from_data(data: Json, target: ObjectKey) -> Json:
     """Return the object that `data` describes, named as the target is."""
     if data.__class__ is not dict:
-        raise GenerateError(f"data of {target} is not a mapping")
+        raise GenerateError(f"data of {'/'.join(target)} is not a mapping")
     return _named(data, target)
 
 
-def from_source(source: Json, target: DownstreamKey) -> Json:
+def from_source(source: Json, target: ObjectKey) -> Json:
     """Return a copy of `source` named as the target is, marked with where it came from."""
     key = object_key(source)
     group, version = split_api_version(key.api_version)
@@ -148,7 +136,7 @@ def from_source(source: Json, target: DownstreamKey) -> Json:
     return _named({**source, "metadata": meta}, target)
 
 
-def _named(data: Json, target: DownstreamKey) -> Json:
+def _named(data: Json, target: ObjectKey) -> Json:
     meta = dict(metadata(data))
     for field, value in (("name", target.name), ("namespace", target.namespace)):
         if value:

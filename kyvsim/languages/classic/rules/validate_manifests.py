@@ -99,12 +99,11 @@ def _manifests_for(content: bytes, obj: Json) -> list[Json]:
     of_kind = [one for one in _manifests(content) if object_key(one).kind == key.kind]
     if not of_kind:
         raise _UnfitError("failed to find a YAML manifest in the gzipped message")
-    group = split_api_version(key.api_version)[0]
+    identity = (key.name, split_api_version(key.api_version)[0])
     named = [
         one
         for one in of_kind
-        if object_key(one).name == key.name
-        and split_api_version(object_key(one).api_version)[0] == group
+        if (object_key(one).name, split_api_version(object_key(one).api_version)[0]) == identity
     ]
     placed = [one for one in named if object_key(one).namespace == key.namespace]
     best = placed if len(named) > 1 and placed else named
@@ -237,15 +236,15 @@ def _check_set(signed: _Signed, attestors: Json, path: str) -> str:
         except _UnfitError as error:
             bad.append(str(error))
         if len(good) >= required:
-            return _count("succeeded", (len(good), required), good)
+            return _summary("succeeded", len(good), required, good)
     if problems:
         raise _ManifestError("; ".join(problems))
-    raise _UnfitError(_count("failed", (len(good), required), bad))
+    raise _UnfitError(_summary("failed", len(good), required, bad))
 
 
-def _count(ending: str, counts: tuple[int, int], messages: Iterable[str]) -> str:
+def _summary(ending: str, verified: int, required: int, messages: Iterable[str]) -> str:
     return (
-        f"manifest verification {ending}; verifiedCount {counts[0]}; requiredCount {counts[1]}; "
+        f"manifest verification {ending}; verifiedCount {verified}; requiredCount {required}; "
         f"message {','.join(messages)}"
     )
 

@@ -27,12 +27,11 @@ def check_conditions(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     for block, found, path in _condition_blocks(data):
         for text, own in _problems(found, _condition_problem):
             yield _refusal(subject, f"{block}{text}", (*path, *own))
-    for loop, block, path in _loops(data):
+    for loop, path in _loops(data):
         denied = loop.get("deny", {}).get("conditions")
-        for text, _ in _problems(loop.get("preconditions"), _operator_problem):
-            yield _refusal(subject, f"{block}.conditions{text}", path)
-        for text, _ in _problems(denied, _operator_problem):
-            yield _refusal(subject, f"{block}.deny.conditions{text}", path)
+        for name, found in (("conditions", loop.get("preconditions")), ("deny.conditions", denied)):
+            for text, _ in _problems(found, _operator_problem):
+                yield _refusal(subject, f"{path[0]}.foreach.{name}{text}", path)
     for index, target in enumerate(data.get("mutate", {}).get("targets") or ()):
         problem = shape_problem(target.get("preconditions"))
         if problem:
@@ -59,15 +58,15 @@ def _condition_blocks(data: Json) -> Iterator[tuple[str, Json, Path]]:
                 yield "verifyImages.attestations.conditions", entry, path
 
 
-def _loops(data: Json) -> Iterator[tuple[Json, str, Path]]:
-    """Yield the loops of a rule, nested ones too, with upstream's name for the place."""
+def _loops(data: Json) -> Iterator[tuple[Json, Path]]:
+    """Yield the loops of a rule, nested ones too, with their path."""
     for name in ("validate", "mutate"):
         path: Path = (name, "foreach")
         pending = [(data.get(name, {}).get("foreach"), path)]
         while pending:
             loops, path = pending.pop()
             for index, loop in enumerate(loops if loops.__class__ is list else ()):
-                yield loop, f"{name}.foreach", (*path, index)
+                yield loop, (*path, index)
                 pending.append((loop.get("foreach"), (*path, index, "foreach")))
 
 
@@ -79,10 +78,15 @@ def _problems(
     if problem:
         yield f": {problem}", ()
         return
-    for text_path, condition, own in _each(conditions):
-        where, reason = problem_of(condition)
-        if reason:
-            yield f"{text_path}.{where}: {reason}", own
+    groups: list[tuple[str, Path, Json]] = [("", (), conditions)]
+    if conditions.__class__ is not list:
+        named = conditions or {}
+        groups = [(f".{name}", (name,), named.get(name)) for name in ("any", "all")]
+    for place, path, group in groups:
+        for index, condition in enumerate(group or ()):
+            where, reason = problem_of(condition)
+            if reason:
+                yield f"{place}[{index}].{where}: {reason}", (*path, index)
 
 
 def shape_problem(conditions: Json) -> str:
@@ -108,17 +112,6 @@ def shape_problem(conditions: Json) -> str:
     return ""
 
 
-def _each(conditions: Json) -> Iterator[tuple[str, Json, Path]]:
-    """Yield upstream's path below the block, a condition, and its path."""
-    if conditions.__class__ is list:
-        for index, condition in enumerate(conditions):
-            yield f"[{index}]", condition, (index,)
-    elif conditions is not None:
-        for group in ("any", "all"):
-            for index, condition in enumerate(conditions.get(group) or ()):
-                yield f".{group}[{index}]", condition, (group, index)
-
-
 def _condition_problem(condition: Json) -> tuple[str, str]:
     """Return upstream's path below a condition and what is wrong with it; "" twice if nothing."""
     key, value = condition.get("key"), condition.get("value")
@@ -139,29 +132,26 @@ def _operator_problem(condition: Json) -> tuple[str, str]:
 
 def _request_problem(value: Json) -> tuple[str, str]:
     """Return where and why a value is not an operation of a request."""
-    if value.__class__ is str:
-        if value in _REQUESTS or (value.startswith("{{") and value.endswith("}}")):
-            return "", ""
-        return f"value: {value}", _unknown_request(value)
-    if value.__class__ is not list:
+    entries: list[tuple[str, Json]] = []
+    if value.__class__ is list:
+        entries = [(f"value[{index}]", entry) for index, entry in enumerate(value)]
+    elif value.__class__ is not str:
         text = (
             "'value' field is expected to be either in the form of a string or list, to compare it"
             " with the operation"
         )
         return "value", text
-    for index, entry in enumerate(value):
+    elif not (value.startswith("{{") and value.endswith("}}")):
+        entries = [(f"value: {value}", value)]
+    for where, entry in entries:
         if entry.__class__ is not str:
-            return f"value[{index}]", f"'value[{index}]' is expected to be a string"
+            return where, f"'{where}' is expected to be a string"
         if entry not in _REQUESTS:
-            return f"value[{index}]", _unknown_request(entry)
+            return where, (
+                f"unknown value '{entry}' found under the 'value' field. Only the following values"
+                " are allowed: [CREATE, UPDATE, DELETE, CONNECT]"
+            )
     return "", ""
-
-
-def _unknown_request(value: str) -> str:
-    return (
-        f"unknown value '{value}' found under the 'value' field. Only the following values are"
-        " allowed: [CREATE, UPDATE, DELETE, CONNECT]"
-    )
 
 
 # Context entries have a free name and a source that is complete.

@@ -42,29 +42,21 @@ def check_identity(policy: Policy) -> Iterator[Diagnostic]:
 def check_deprecated_twins(policy: Policy) -> Iterator[Diagnostic]:
     """A deprecated field and what replaced it are not both set."""
     webhook = policy.spec.get("webhookConfiguration", {})
-    for old, new in _TWINS:
-        if old in policy.spec and new in webhook:
-            text = (
-                f"spec.{old}: Forbidden: remove the deprecated field and use"
-                f" spec.webhookConfiguration.{new} instead"
-            )
+    successors = {old: f"webhookConfiguration.{new}" for old, new in _TWINS if new in webhook}
+    successors["generateExistingOnPolicyUpdate"] = "generate[*].generateExisting"
+    for old, new in successors.items():
+        if old in policy.spec:
+            text = f"spec.{old}: Forbidden: remove the deprecated field and use spec.{new} instead"
             yield validation_error(policy, "KV105", text, ("spec", old))
-    if "generateExistingOnPolicyUpdate" in policy.spec:
-        text = (
-            "spec.generateExistingOnPolicyUpdate: Forbidden: remove the deprecated field and use"
-            " spec.generate[*].generateExisting instead"
-        )
-        yield validation_error(policy, "KV105", text, ("spec", "generateExistingOnPolicyUpdate"))
 
 
 def check_mutate_targets(policy: Policy) -> Iterator[Diagnostic]:
     """Mutating existing resources on a policy's update needs targets."""
     for index, rule in enumerate(policy.spec.get("rules", ())):
         mutate = rule.get("mutate", {})
-        wanted = policy.spec.get("mutateExistingOnPolicyUpdate") or mutate.get(
-            "mutateExistingOnPolicyUpdate"
-        )
-        if has(rule, "mutate") and wanted and not mutate.get("targets"):
+        name = "mutateExistingOnPolicyUpdate"
+        on_update = policy.spec.get(name) or mutate.get(name)
+        if has(rule, "mutate") and on_update and not mutate.get("targets"):
             text = (
                 f"spec.mutateExistingOnPolicyUpdate: Forbidden: rules[{index}].mutate.targets has"
                 " to be specified when mutateExistingOnPolicyUpdate is set"
