@@ -94,64 +94,64 @@ def to_boolean(text: str) -> bool:
 FUNCTIONS = (
     function(
         "compare(string, string) number",
-        "-1, 0 or 1 by alphabetical order; the result is no float, so `==` with a number is false",
+        "-1, 0 or 1 in lexical order; the result is not a float, so `==` with a number is false",
         lambda left, right: (left > right) - (left < right),
         ("compare('a', 'b')", -1),
         ("compare('a', 'a')", 0),
     ),
     function(
         "equal_fold(string, string) boolean",
-        "whether two texts are the same but for upper and lower case",
+        "whether two strings are equal, ignoring case",
         equal_fold,
         ("equal_fold('Go', 'GO')", True),
     ),
     function(
         "replace(string, string, string, number) string",
-        "puts the third text in place of the second, so many times (negative: always)",
+        "replaces the second string with the third, the given number of times (negative: always)",
         replace,
         ("replace('a.b.c', '.', '-', `1`)", "a-b.c"),
         needs_system=True,
     ),
     function(
         "replace_all(string, string, string) string",
-        "puts the third text in every place of the second",
+        "replaces every occurrence of the second string with the third",
         replace_all,
         ("replace_all('a.b.c', '.', '-')", "a-b-c"),
         needs_system=True,
     ),
     function(
-        "to_upper(string) string", "the text in upper case", upper, ("to_upper('abc')", "ABC")
+        "to_upper(string) string", "the string in upper case", upper, ("to_upper('abc')", "ABC")
     ),
     function(
-        "to_lower(string) string", "the text in lower case", lower, ("to_lower('ABC')", "abc")
+        "to_lower(string) string", "the string in lower case", lower, ("to_lower('ABC')", "abc")
     ),
     function(
         "trim(string, string) string",
-        "the text without any of the second text's characters at both ends",
+        "the string without the given characters at both ends",
         str.strip,
         ("trim('--ab-', '-')", "ab"),
     ),
     function(
         "trim_prefix(string, string) string",
-        "the text without the second text in front",
+        "the string without a prefix",
         str.removeprefix,
         ("trim_prefix('v1.2', 'v')", "1.2"),
     ),
     function(
         "split(string, string) array[string]",
-        "the parts of a text between separators",
+        "the parts of a string between separators",
         lambda text, separator: text.split(separator) if separator else list(text),
         ("split('a,b', ',')", ["a", "b"]),
     ),
     function(
         "truncate(string, number) string",
-        "the first characters of a text; the length is a number in backticks",
+        "the first characters of a string; the length is a number in backticks",
         lambda text, length: text[: max(to_int64(length), 0)],
         ("truncate('abcdef', `3`)", "abc"),
     ),
     function(
         "to_boolean(string) boolean",
-        "true or false from its name in any case; other texts are an error",
+        "true or false from its name, ignoring case; other strings are an error",
         to_boolean,
         ("to_boolean('True')", True),
     ),
@@ -261,27 +261,27 @@ def _group(match: Any, name: str) -> bytes:
 REGEXES = (
     function(
         "regex_replace_all(string, string|number, string|number) string",
-        "puts the third text in place of every match; `$1` and `${name}` stand for groups",
+        "replaces every match with the third string, in which `$1` and `${name}` stand for groups",
         regex_replace_all,
         ("regex_replace_all('a(b+)', 'xabbx', '[$1]')", "x[bb]x"),
         needs_system=True,
     ),
     function(
         "regex_replace_all_literal(string, string|number, string|number) string",
-        "puts the third text in place of every match, as it stands",
+        "replaces every match with the third string, taken literally",
         regex_replace_all_literal,
         ("regex_replace_all_literal('b+', 'abba', '$1')", "a$1a"),
         needs_system=True,
     ),
     function(
         "regex_match(string, string|number) boolean",
-        "whether the RE2 expression fits somewhere in a text or number",
+        "whether an RE2 expression matches part of a string or number",
         regex_match,
         ("regex_match('^v[0-9]+$', 'v12')", True),
     ),
     function(
         "pattern_match(string, string|number) boolean",
-        "whether a whole text or number fits a pattern: `*` any run, `?` one character",
+        "whether a pattern matches a whole string or number: `*` any characters, `?` one character",
         lambda pattern, source: matches(pattern, as_text(source)),
         ("pattern_match('nginx:*', 'nginx:1.25')", True),
     ),
@@ -325,25 +325,25 @@ def parse_yaml(text: str) -> Json:
 ENCODING = (
     function(
         "base64_decode(string) string",
-        "the text that a base64 text holds; the alphabet is the standard one, with padding",
+        "decodes base64 in the standard alphabet, with padding",
         base64_decode,
         ("base64_decode('aGk=')", "hi"),
     ),
     function(
         "base64_encode(string) string",
-        "the base64 form of a text",
+        "encodes a string as base64",
         lambda text: base64.b64encode(as_bytes(text)).decode(),
         ("base64_encode('hi')", "aGk="),
     ),
     function(
         "parse_json(string) any",
-        "the value that a JSON text holds",
+        "parses a JSON string",
         parse_json,
         ("""parse_json('{"a": [1]}')""", {"a": [1.0]}),
     ),
     function(
         "parse_yaml(string) any",
-        "the value that the first document of a YAML text holds",
+        "parses the first document of a YAML string",
         parse_yaml,
         ("parse_yaml('a: yes')", {"a": True}),
     ),
@@ -362,19 +362,19 @@ def _digest(algorithm: Callable[..., Any]) -> Callable[[str], str]:
 HASHES = (
     function(
         "sha256(string) string",
-        "the SHA-256 hash of a text, e.g. for unique names of bounded length",
+        "the SHA-256 hash of a string, for example for unique names of limited length",
         _digest(hashlib.sha256),
         ("sha256('a')", "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"),
     ),
     function(
         "sha1(string) string",
-        "the SHA-1 hash of a text",
+        "the SHA-1 hash of a string",
         _digest(hashlib.sha1),
         ("sha1('a')", "86f7e437faa5a7fce15d1ddcb9eaeaea377667b8"),
     ),
     function(
         "md5(string) string",
-        "the MD5 hash of a text",
+        "the MD5 hash of a string",
         _digest(hashlib.md5),
         ("md5('a')", "0cc175b9c0f1b6a831c399e269772661"),
     ),
@@ -399,7 +399,8 @@ def random(system: System, pattern: str) -> str:
 RANDOMNESS = (
     function(
         "random(string) string",
-        "a random text that fits a regular expression without Perl syntax, such as `[0-9a-z]{8}`",
+        "a random string that matches a regular expression without Perl syntax, "
+        "such as `[0-9a-z]{8}`",
         random,
         ("random('[a]{5}')", "aaaaa"),
         needs_system=True,
@@ -425,7 +426,7 @@ def x509_decode(text: str) -> Json:
 CERTIFICATES = (
     function(
         "x509_decode(string) object",
-        "the fields of a certificate or signing request in PEM form; its key must be an RSA key",
+        "the fields of a PEM-encoded certificate or signing request; its key must be an RSA key",
         x509_decode,
     ),
 )
