@@ -44,8 +44,10 @@ def is_manifest_name(name: str) -> bool:
 
 def too_much(path: str, walking: Walking) -> Diagnostic:
     """Return the remark on a path at which more is found than may be."""
-    text = f"more than {walking.most:,} files and folders: pass fewer, or raise the limit "
-    "(--max-files N)"
+    text = (
+        f"more than {walking.most:,} files and folders: pass fewer, or raise the limit "
+        "(--max-files N)"
+    )
     return Diagnostic(TOO_MUCH, Severity.ERROR, text, Location(path))
 
 
