@@ -9,7 +9,7 @@ from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.validation.rule_bodies import CEL_ONLY
-from kyvsim.languages.classic.validation.rule_parts import has
+from kyvsim.languages.classic.validation.rule_parts import conditions_of, has
 from kyvsim.model.policy import Policy, Rule
 
 # Warnings about policies that are admitted.
@@ -106,22 +106,14 @@ def _deprecated_operators(rule: Rule) -> Iterator[str]:
     for loop in validate.get("foreach") or ():
         blocks += [loop.get("preconditions"), (loop.get("deny") or {}).get("conditions")]
     for block in blocks:
-        for condition in _conditions(block):
-            operator = operators.get(condition.get("operator", ""))
+        for _, condition in conditions_of(block, ()):
+            operator = operators.get(condition["operator"])
             if operator is not None and operator.warned:
                 instead = " ".join(quote(one) for one in sorted(operator.successors))
                 yield (
                     f"Operator {operator.name} has been deprecated and will be removed soon. Use"
                     f" these instead: [{instead}]"
                 )
-
-
-def _conditions(block: Json) -> list[Json]:
-    if block.__class__ is list:
-        return [one for one in block if one.__class__ is dict]
-    if block.__class__ is not dict:
-        return []
-    return [one for name in ("any", "all") for one in block.get(name) or ()]
 
 
 # Which changes of a generate rule are allowed, so that generated objects are not orphaned.

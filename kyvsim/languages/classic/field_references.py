@@ -59,6 +59,8 @@ from kyvsim.model.ports import System
 
 # What queries in JMESPath mention: the fields that they read, the constants beside them.
 
+_ROOT = FieldValues(((),))
+"""All that a rule knows."""
 _WORD = "x"
 _ACCOUNT = frozenset({"serviceAccountName", "serviceAccountNamespace"})
 """What rules know of who sends a request, where that is a ServiceAccount."""
@@ -98,12 +100,11 @@ class _QueryReader:
                 text = text.replace(f"`{one.text}`", f'`"{word}"`').replace(one.text, word)
         return text
 
-    def query(self, expression: str) -> FieldValues:
-        """Read a query; NOTHING for one that cannot be parsed, as others inside it make it."""
-        return self.query_of(expression, FieldValues(((),)))
+    def query(self, expression: str, here: FieldValues = _ROOT) -> FieldValues:
+        """Read a query; NOTHING for one that cannot be parsed, as others inside it make it.
 
-    def query_of(self, expression: str, here: FieldValues) -> FieldValues:
-        """Read a query of something that is not all that the rule knows."""
+        `here` is what it is a query of, if not all that the rule knows.
+        """
         try:
             tree = parse(self._with_words(expression, []))
         except QuerySyntaxError:
@@ -434,7 +435,7 @@ class _RuleReader:
             labels = found.below("items").elements.below("metadata").below("labels")
             self._notes.hold(labels.below(key), (value,))
         query = str(spec.get("jmesPath") or "")
-        return self._notes.read(self._queries.query_of(query, found) if query else found)
+        return self._notes.read(self._queries.query(query, found) if query else found)
 
     def _loops(self, loops: Json) -> None:
         if loops.__class__ is not list:

@@ -5,7 +5,6 @@ Kyverno's. What only `lint` reports is in `kyvsim.lint`.
 """
 
 from collections.abc import Callable, Iterator
-from itertools import chain
 from typing import TypeAlias
 
 from kyvsim.languages.classic.rule_type import never_holds
@@ -21,8 +20,8 @@ def broken_cel(policy: Policy) -> Iterator[Diagnostic]:
     the policy and reports it when the rule runs.
     """
     for rule in policy.rules:
-        broken = (one.broken(rule.data) for one in rule_types_of(rule.data))
-        for path, problem in chain.from_iterable(broken):
+        broken = (found for one in rule_types_of(rule.data) for found in one.broken(rule.data))
+        for path, problem in broken:
             place = policy.document.locate((*rule.path, *path))
             if path[-1] == "messageExpression":
                 text = f"rule `{rule.name}` never shows this message: {problem}"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
 from kyvsim.engine.compile.tracing import APPLIED, Ends, traced_template
-from kyvsim.engine.conditions import ConditionError, compile_conditions
+from kyvsim.engine.conditions import ConditionError, ConditionsResult, compile_conditions
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
@@ -216,10 +216,6 @@ def _name_problems(obj: Json) -> Iterable[str]:
         yield f"no API server accepts {what}: it is not a valid RFC 1123 label"
 
 
-_Downstreams = Callable[[JSONContext], list[Json]]
-"""Makes the objects of a pattern; raises `QueryError` or `GenerateError`."""
-
-
 class GeneratedSet(NamedTuple):
     """The objects that a rule, or one element of its loops, generates, without labels of owners."""
 
@@ -237,23 +233,33 @@ GeneratedSets = Callable[[JSONContext], Iterable[GeneratedSet]]
 _FIELDS = ("apiVersion", "kind", "namespace", "name", "data", "clone", "cloneList")
 
 
-def _compile_pattern(context: RuleContext, spec: Json) -> _Downstreams:
+def _compile_set(
+    context: RuleContext,
+    spec: Json,
+    preconditions: Callable[[JSONContext], ConditionsResult] | None = None,
+) -> Callable[[JSONContext, str], GeneratedSet]:
+    """Return what makes the objects of a pattern, given upstream's words for its place."""
     pattern = {field: spec[field] for field in _FIELDS if spec.get(field) is not None}
     template = compile_template(pattern, context.system)
     if context.trace.tracer is not None:
         template = traced_template(template, "the object to generate", context.trace)
-
     meter = context.system.meter
 
-    def make(scope: JSONContext) -> list[Json]:
-        filled = template.value if template.constant else template.render(scope)
-        external = scope.external
-        own = external.sources(context.policy.key) if external.sources else external.cluster
-        found: list[Json] = []
-        for one in _downstreams(filled, Sources(own, external.made)):
-            meter.spend(STEPS_OF_AN_OBJECT)
-            found.append(one)
-        return found
+    def make(scope: JSONContext, place: str) -> GeneratedSet:
+        external, found = scope.external, []
+        try:
+            if preconditions is not None and not preconditions(scope).met:
+                return GeneratedSet()
+            filled = template.value if template.constant else template.render(scope)
+            own = external.sources(context.policy.key) if external.sources else external.cluster
+            for one in _downstreams(filled, Sources(own, external.made)):
+                meter.spend(STEPS_OF_AN_OBJECT)
+                found.append(one)
+        except SourceMissingError as error:
+            return GeneratedSet(problem=str(error), place=place, reason=FailureCause.SOURCE_MISSING)
+        except (ConditionError, GenerateError, QueryError) as error:
+            return GeneratedSet(problem=str(error), place=place, reason=FailureCause.NO_VALUE)
+        return GeneratedSet(tuple(found))
 
     return make
 
@@ -270,17 +276,8 @@ def compile_generated(context: RuleContext) -> GeneratedSets:
     ]
     if loops:
         return lambda scope: (found for loop in loops for found in loop(scope))
-    make = _compile_pattern(context.within("generate"), spec)
-    return lambda scope: (_generated(lambda: make(scope)),)
-
-
-def _generated(make: Callable[[], list[Json]], place: str = "") -> GeneratedSet:
-    try:
-        return GeneratedSet(tuple(make()))
-    except SourceMissingError as error:
-        return GeneratedSet(problem=str(error), place=place, reason=FailureCause.SOURCE_MISSING)
-    except (ConditionError, GenerateError, QueryError) as error:
-        return GeneratedSet(problem=str(error), place=place, reason=FailureCause.NO_VALUE)
+    make = _compile_set(context.within("generate"), spec)
+    return lambda scope: (make(scope, ""),)
 
 
 def _compile_loop(context: RuleContext, number: int, loop: Json) -> GeneratedSets:
@@ -289,7 +286,7 @@ def _compile_loop(context: RuleContext, number: int, loop: Json) -> GeneratedSet
     preconditions = compile_conditions(
         loop.get("preconditions"), context.system, context.trace.at("preconditions")
     )
-    make = _compile_pattern(context, loop)
+    make = _compile_set(context, loop, preconditions)
     start = f"failed to process {number} foreach in rule {context.rule.name}"
 
     def make_each(scope: JSONContext) -> Iterator[GeneratedSet]:
@@ -300,11 +297,8 @@ def _compile_loop(context: RuleContext, number: int, loop: Json) -> GeneratedSet
             yield GeneratedSet(problem=str(error), place=place, reason=FailureCause.LIST_FAILED)
             return
         for element in elements_of(scope, enumerate(values)):
-            inside = element.scope
-            yield _generated(
-                lambda inside=inside: make(inside) if preconditions(inside).met else [],  # type: ignore[misc]
-                f"{start}: failed to process {element.number} element",
-            )
+            place = f"{start}: failed to process {element.number} element"
+            yield make(element.scope, place)
 
     return make_each
 

@@ -10,19 +10,17 @@ from kyvsim.engine.compile.tracing import CHECKED, DENIED
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.conditions.shape import is_seen_whole, refuting_shape
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.messages import (
-    compile_denial_message,
-    has_fixed_message,
-    own_message,
-    usual_pass,
-)
 from kyvsim.languages.classic.rule_type import (
     Remark,
     RuleContext,
     RuleType,
     autogen_rewrite,
+    compile_denial_message,
+    has_fixed_message,
     never_holds,
+    own_message,
     rewrite_conditions,
+    usual_pass,
 )
 from kyvsim.model.result import Phase
 

@@ -23,20 +23,18 @@ from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.jmespath.variables import RuleScope
 from kyvsim.kubernetes.go_text import json_kind
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.messages import (
-    compile_failure_message,
-    has_fixed_message,
-    own_message,
-    usual_pass,
-)
 from kyvsim.languages.classic.rule_type import (
     NOTHING_CHECKED,
     PodTemplate,
     RuleContext,
     RuleType,
     autogen_rewrite,
+    compile_failure_message,
     empty,
+    has_fixed_message,
     nest_in_template,
+    own_message,
+    usual_pass,
 )
 from kyvsim.model.policy import RuleFacts
 from kyvsim.model.request import Operation

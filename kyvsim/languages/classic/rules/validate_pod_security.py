@@ -38,6 +38,7 @@ from kyvsim.languages.classic.rule_type import (
     RuleContext,
     RuleType,
     autogen_rewrite,
+    body_at,
     empty,
 )
 from kyvsim.model.explanation import Step, StepKind, Value
@@ -290,15 +291,8 @@ def _pod(obj: Json, kind: str) -> CheckedPod:
     if path is None:
         raise MisfitError("could not find correct resource type")
     read = read_object(obj, _ROOTS.get(kind, "v1.Deployment"))
-    metadata = _at(read, _METADATA.get(kind, _TEMPLATE_METADATA))
-    return read_pod(metadata.get("annotations", {}), _at(read, path))
-
-
-def _at(read: Json, path: tuple[str, ...]) -> Mapping[str, Json]:
-    for field in path:
-        read = read.get(field, {})
-    found: Mapping[str, Json] = read
-    return found
+    metadata = body_at(_METADATA.get(kind, _TEMPLATE_METADATA), read) or {}
+    return read_pod(metadata.get("annotations", {}), body_at(path, read) or {})
 
 
 def _violation_text(violation: Violation, kind: str) -> str:

@@ -52,13 +52,13 @@ from kyvsim.languages.classic.images import (
     image_fits,
     matching,
 )
-from kyvsim.languages.classic.messages import compile_denial_message
 from kyvsim.languages.classic.rule_type import (
     NO_AUTOGEN,
     Autogen,
     Remark,
     RuleContext,
     RuleType,
+    compile_denial_message,
 )
 from kyvsim.model.explanation import Step, StepKind
 from kyvsim.model.policy import Policy, RuleFacts

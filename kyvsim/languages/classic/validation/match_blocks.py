@@ -41,31 +41,27 @@ def user_fields(entries: Iterable[Filter]) -> Iterator[str]:
 
 
 def _check_users(subject: RuleUnderCheck, entry: Filter) -> Iterator[Diagnostic]:
+    place = f"{subject.text_path}.{entry.text_path}"
     for index, person in enumerate(entry.data.get("subjects", ())):
-        place = f"{subject.text_path}.{entry.text_path}.subjects[{index}]"
-        path = (*entry.path, "subjects", index)
-        kind = person.get("kind", "")
+        kind, problems = person.get("kind", ""), []
         if not kind:
-            yield subject.error("KV124", f"{place}.kind: Required value", path)
+            problems.append("kind: Required value")
         elif kind not in _SUBJECT_KINDS:
-            text = (
-                f"{place}.kind: Invalid value: {quote(kind)}: kind must be 'User', 'Group', or"
-                " 'ServiceAccount'"
-            )
-            yield subject.error("KV124", text, path)
+            expected = "kind must be 'User', 'Group', or 'ServiceAccount'"
+            problems.append(f"kind: Invalid value: {quote(kind)}: {expected}")
         if not person.get("name"):
-            yield subject.error("KV124", f"{place}.name: Required value", path)
+            problems.append("name: Required value")
         if kind == "ServiceAccount" and not person.get("namespace"):
-            text = (
-                f"{place}.namespace: Required value: namespace is required when Kind is"
-                " ServiceAccount"
-            )
-            yield subject.error("KV124", text, path)
+            reason = "namespace is required when Kind is ServiceAccount"
+            problems.append(f"namespace: Required value: {reason}")
+        for text in problems:
+            path = (*entry.path, "subjects", index)
+            yield subject.error("KV124", f"{place}.subjects[{index}].{text}", path)
     for index, role in enumerate(entry.data.get("roles", ())):
         if role.count(":") != 1:
             text = (
-                f"{subject.text_path}.{entry.text_path}.roles[{index}]: Invalid value:"
-                f" {quote(role)}: Role is expected to be in namespace:name format"
+                f"{place}.roles[{index}]: Invalid value: {quote(role)}: Role is expected to be in"
+                " namespace:name format"
             )
             yield subject.error("KV124", text, (*entry.path, "roles", index))
 

@@ -171,22 +171,22 @@ def check_patterns(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Anchors in `pattern` and `anyPattern` are what they can be."""
     validate = subject.data.get("validate", {})
     place = f"path: {subject.text_path}.validate."
-    found = unsupported_anchor(validate.get("pattern"), _IN_VALIDATE)
-    if found:
-        text = f"{place}pattern.{found[0]}.: {found[1]}"
-        yield subject.error("KV131", text, ("validate", "pattern", *found[2]))
+    named: list[tuple[str, Path, Json]] = [("pattern", ("pattern",), validate.get("pattern"))]
     patterns = validate.get("anyPattern")
-    if patterns is None:
-        return
-    if patterns.__class__ is not list:
-        text = f"{place}anyPattern.: failed to deserialize anyPattern, expect array"
-        yield subject.error("KV131", text, ("validate", "anyPattern"))
-        return
-    for index, pattern in enumerate(patterns):
+    if patterns.__class__ is list:
+        named += [
+            (f"anyPattern[{index}]", ("anyPattern", index), pattern)
+            for index, pattern in enumerate(patterns)
+        ]
+    for name, path, pattern in named:
         found = unsupported_anchor(pattern, _IN_VALIDATE)
         if found:
-            text = f"{place}anyPattern[{index}].{found[0]}.: {found[1]}"
-            yield subject.error("KV131", text, ("validate", "anyPattern", index, *found[2]))
+            text_path, reason, inside = found
+            text = f"{place}{name}.{text_path}.: {reason}"
+            yield subject.error("KV131", text, ("validate", *path, *inside))
+    if patterns is not None and patterns.__class__ is not list:
+        text = f"{place}anyPattern.: failed to deserialize anyPattern, expect array"
+        yield subject.error("KV131", text, ("validate", "anyPattern"))
 
 
 def unsupported_anchor(pattern: Json, signs: frozenset[str]) -> tuple[str, str, Path] | None:
@@ -208,9 +208,7 @@ def unsupported_anchor(pattern: Json, signs: frozenset[str]) -> tuple[str, str, 
 
 
 def _anchor_problem(key: str, value: Json, signs: frozenset[str]) -> str:
-    if "(" not in key:
-        return ""
-    anchor = parse_anchor(key)
+    anchor = parse_anchor(key) if "(" in key else None
     if anchor is None:
         return ""
     if anchor.sign not in signs:

@@ -395,9 +395,8 @@ def user_dependencies(policy: Policy) -> Iterator[tuple[str, Path]]:
     """
     for subject in rules_under_check(policy):
         for entry in (*filters(subject.data, "match"), *filters(subject.data, "exclude")):
-            field = next(
-                (name for name in ("roles", "clusterRoles", "subjects") if entry.data.get(name)), ""
-            )
+            fields = ("roles", "clusterRoles", "subjects")
+            field = next((name for name in fields if entry.data.get(name)), "")
             if field:
                 place = f"{subject.text_path}.{entry.text_path}.{field}".replace(".", "/")
                 text = f"invalid variable used at path: {place}"
