@@ -9,7 +9,7 @@ from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.validation.rule_bodies import CEL_ONLY
-from kyvsim.languages.classic.validation.rule_parts import conditions_of, has
+from kyvsim.languages.classic.validation.rule_parts import has
 from kyvsim.model.policy import Policy, Rule
 
 # Warnings about policies that are admitted.
@@ -106,8 +106,11 @@ def _deprecated_operators(rule: Rule) -> Iterator[str]:
     for loop in validate.get("foreach") or ():
         blocks += [loop.get("preconditions"), (loop.get("deny") or {}).get("conditions")]
     for block in blocks:
-        for _, condition in conditions_of(block, ()):
-            operator = operators.get(condition["operator"])
+        groups: list[Json] = [block] if block.__class__ is list else []
+        if block.__class__ is dict:
+            groups = [block.get("any") or (), block.get("all") or ()]
+        for condition in (one for group in groups for one in group if one.__class__ is dict):
+            operator = operators.get(condition.get("operator", ""))
             if operator is not None and operator.warned:
                 instead = " ".join(quote(one) for one in sorted(operator.successors))
                 yield (

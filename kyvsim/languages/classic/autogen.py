@@ -99,18 +99,18 @@ class ComputedRules(NamedTuple):
 def compute_rules(policy: Policy) -> ComputedRules:
     """Return the policy's rules with those derived for its controllers."""
     annotation = policy.annotations.get(ANNOTATION)
-    wanted = [CRON_JOB, *_CONTROLLERS] if annotation is None else str(annotation).split(",")
-    if wanted == ["none"] or any(map(autogen_blocker, policy.rules)):
+    names = [CRON_JOB, *_CONTROLLERS] if annotation is None else str(annotation).split(",")
+    if names == ["none"] or any(map(autogen_blocker, policy.rules)):
         return ComputedRules(policy.rules)
     blocks = (block for rule in policy.rules for block in _blocks(rule.data))
     if all(_POD_KINDS.isdisjoint(block.get("kinds") or ()) for block in blocks):
         return ComputedRules(policy.rules)
 
-    def derive(names: list[str]) -> tuple[DerivedRule, ...]:
-        return tuple(one for rule in policy.rules for one in _derive(rule, policy.spec, names))
+    def derive(kinds: list[str]) -> tuple[DerivedRule, ...]:
+        return tuple(one for rule in policy.rules for one in _derive(rule, policy.spec, kinds))
 
-    others = {name: derive([name]) for name in wanted if name not in POD_CONTROLLERS}
-    return ComputedRules(policy.rules, derive(wanted), frozenset(wanted), others)
+    others = {name: derive([name]) for name in names if name not in POD_CONTROLLERS}
+    return ComputedRules(policy.rules, derive(names), frozenset(names), others)
 
 
 def autogen_blocker(rule: Rule) -> str:
@@ -146,7 +146,7 @@ def _contains_pod(kinds: Iterable[str]) -> bool:
     return any(parse_kind_selector(text).kind == "Pod" for text in kinds)
 
 
-def _derive(rule: Rule, spec: Mapping[str, Json], wanted: list[str]) -> Iterator[DerivedRule]:
+def _derive(rule: Rule, spec: Mapping[str, Json], names: list[str]) -> Iterator[DerivedRule]:
     """Yield what is derived of a rule: for controllers, then for CronJobs.
 
     Their number is known at once. They are made on first use: in most runs no object
@@ -161,18 +161,18 @@ def _derive(rule: Rule, spec: Mapping[str, Json], wanted: list[str]) -> Iterator
         or next(_rewritten_sections(rule.data, _TEMPLATE), None) is None
     ):
         return
-    others = [kind for kind in wanted if kind != CRON_JOB]
+    others = [kind for kind in names if kind != CRON_JOB]
     for_controllers = cache(lambda: _for_controllers(rule, others))
     # An empty annotation gives a list with an empty name, which is not a controller.
     if any(others):
         made = cache(lambda: with_facts(_rewrite(for_controllers(), "spec.template"), spec))
         yield DerivedRule(made, rule, for_cron_jobs=False)
     # upstream looks for both words anywhere in the joined names
-    if not any(word in name for name in wanted for word in (CRON_JOB, "all")):
+    if not any(word in name for name in names for word in (CRON_JOB, "all")):
         return
     # If a controller is named, other names make no difference.
     are_alike = not _CONTROLLERS.keys().isdisjoint(others)
-    inner = for_controllers if are_alike else cache(lambda: _for_controllers(rule, wanted))
+    inner = for_controllers if are_alike else cache(lambda: _for_controllers(rule, names))
 
     def with_cron_job(block: Json) -> Json:
         resources = {**(block.get("resources") or {}), "kinds": [_CRON_JOB_SELECTOR]}
@@ -186,8 +186,8 @@ def _derive(rule: Rule, spec: Mapping[str, Json], wanted: list[str]) -> Iterator
     yield DerivedRule(cache(make), rule, for_cron_jobs=True)
 
 
-def _for_controllers(rule: Rule, wanted: list[str]) -> Rule:
-    kinds = sorted(kind for kind in wanted if kind in _CONTROLLERS) or sorted(wanted)
+def _for_controllers(rule: Rule, names: list[str]) -> Rule:
+    kinds = sorted(kind for kind in names if kind in _CONTROLLERS) or sorted(names)
     selectors = [_SELECTORS.get(kind, kind) for kind in kinds]
 
     def with_kinds(block: Json) -> Json:
@@ -249,14 +249,14 @@ def _rewritten_sections(
             yield {one.section: rewritten}
 
 
-def _rewrite(rule: Rule, way: str) -> Rule:
+def _rewrite(rule: Rule, path: str) -> Rule:
     """Return the rule with expressions that read the Pod changed to read the template.
 
     upstream replaces text in the rule's JSON form, without a look at word boundaries.
     """
     sources = next(rule_types_of(rule.data)).autogen.sources
     replacements = tuple(
-        (f"{source}.{part}", f"{source}.{way}.{part}")
+        (f"{source}.{part}", f"{source}.{path}.{part}")
         for part in ("spec", "metadata")
         for source in sources
     )

@@ -339,10 +339,7 @@ class RuleBudgetError(BudgetError):
 
 
 def exhausted(policy: Policy, rule: Rule, why: str) -> Diagnostic:
-    """Return that a rule cannot be compiled within the budget, at the rule.
-
-    KV190: an expression or another text of the policy cannot be read.
-    """
+    """Return that a rule cannot be compiled within the budget, at the rule (KV190)."""
     message = f"rule `{rule.name}` cannot be compiled: {why}"
     return validation_error(policy, "KV190", message, rule.path)
 

@@ -185,8 +185,8 @@ class _QueryReader:
         whole = either(map(endings, given) if tree["value"] == "ends_with" else given)
         self.notes.read(whole)
         if tree["value"] == "keys":
-            for way in whole.ways:
-                self.notes.read(FieldValues(((*way, Segment.KEY),)))
+            for path in whole.ways:
+                self.notes.read(FieldValues(((*path, Segment.KEY),)))
         for one in tree["children"]:
             if one["type"] == "expref":
                 whole = either((whole, self._every(one, whole.elements)))
@@ -451,27 +451,27 @@ class _RuleReader:
             self._root, self._queries.named = before, named
 
     def _pattern(self, pattern: Json) -> None:
-        for way in self._root.ways:
-            self._node(pattern, way)
+        for path in self._root.ways:
+            self._node(pattern, path)
 
     def _patterns(self, patterns: Json) -> None:
         for one in patterns or ():
             self._pattern(one)
 
-    def _node(self, node: Json, way: FieldPath) -> None:
+    def _node(self, node: Json, path: FieldPath) -> None:
         """Record a node of a pattern or patch for a field path."""
         if node.__class__ is dict:
             for text, inner in node.items():
                 anchor = parse_anchor(text)
                 key = anchor.key if anchor else text
-                self._node(inner, (*way, Segment.KEY if has_wildcard(key) else key))
+                self._node(inner, (*path, Segment.KEY if has_wildcard(key) else key))
                 if has_wildcard(key):
-                    self._node(inner, (*way, key.replace("*", "x").replace("?", "x")))
+                    self._node(inner, (*path, key.replace("*", "x").replace("?", "x")))
         elif node.__class__ is list:
             for one in node:
-                self._node(one, (*way, Segment.ELEMENT))
+                self._node(one, (*path, Segment.ELEMENT))
         else:
-            place = FieldValues((way,))
+            place = FieldValues((path,))
             self._notes.read(place)
             self._notes.compare(place, self._side(node))
 
@@ -496,8 +496,8 @@ class _RuleReader:
 
     def _images(self, references: Json) -> None:
         self._notes.note(Subject.WORLD, ("images",))
-        for way in IMAGE_PATHS:
-            self._notes.note(Subject.OBJECT, way, references or ())
+        for path in IMAGE_PATHS:
+            self._notes.note(Subject.OBJECT, path, references or ())
 
     _FIELDS: ClassVar[Mapping[str, Callable[["_RuleReader", Json], None]]] = MappingProxyType(
         {

@@ -108,7 +108,7 @@ def compile_reader(rule: Mapping[str, Json], system: System) -> ImageReader:
 
 
 def _extracted(
-    node: Json, fields: tuple[str, ...], way: str, extractor: _Extractor
+    node: Json, fields: tuple[str, ...], path: str, extractor: _Extractor
 ) -> Iterator[tuple[str, dict[str, Json]]]:
     if node is None:
         return
@@ -117,19 +117,19 @@ def _extracted(
             raise QueryError("failed to extract images: invalid type")
         members = node.items() if node.__class__ is dict else enumerate(node)
         for name, member in members:
-            yield from _extracted(member, fields[1:], f"{way}/{name}", extractor)
+            yield from _extracted(member, fields[1:], f"{path}/{name}", extractor)
         return
     if node.__class__ is not dict:
         raise QueryError("failed to extract images: invalid image config")
     if fields:
-        below = f"{way}/{fields[0]}"
+        below = f"{path}/{fields[0]}"
         yield from _extracted(node.get(fields[0]), fields[1:], below, extractor)
     else:
-        yield from _image(node, way, extractor)
+        yield from _image(node, path, extractor)
 
 
-def _image(node: Json, way: str, extractor: _Extractor) -> Iterator[tuple[str, dict[str, Json]]]:
-    pointer = f"{way}/{extractor.value}"
+def _image(node: Json, path: str, extractor: _Extractor) -> Iterator[tuple[str, dict[str, Json]]]:
+    pointer = f"{path}/{extractor.value}"
     key = node.get(extractor.key) if extractor.key else pointer
     if key.__class__ is not str:
         raise QueryError("failed to extract images: invalid key")

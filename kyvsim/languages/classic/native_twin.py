@@ -13,7 +13,6 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.policy import FailureAction, Filter, Policy, PolicyException, Rule
 
 _SKIPPED = "skip generating ValidatingAdmissionPolicy"
-_NOT_CEL = f"{_SKIPPED} for non CEL rules."
 _ACTIONS = MappingProxyType({"enforce": ("Deny",), "audit": ("Audit", "Warn")})
 _USERS = ("roles", "clusterRoles", "subjects")
 
@@ -85,7 +84,7 @@ def _of_policy(policy: Policy) -> str:
     (rule,) = policy.rules
     cel = (rule.data.get("validate") or {}).get("cel")
     if cel is None:
-        return _NOT_CEL
+        return f"{_SKIPPED} for non CEL rules."
     if cel.get("generate") is not True:
         return f"{_SKIPPED}: validate.cel.generate is not set to true."
     return (

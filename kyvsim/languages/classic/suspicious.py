@@ -4,8 +4,8 @@ Such a policy passes all objects, or none. Every command reports these warnings;
 Kyverno's. What only `lint` reports is in `kyvsim.lint`.
 """
 
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from collections.abc import Iterator
+from typing import Final
 
 from kyvsim.languages.classic.rule_type import never_holds
 from kyvsim.languages.classic.rules import rule_types_of
@@ -66,9 +66,7 @@ def unread_preconditions(policy: Policy) -> Iterator[Diagnostic]:
         yield Diagnostic("KV211", Severity.WARNING, text, place)
 
 
-_Check: TypeAlias = Callable[[Policy], Iterator[Diagnostic]]
-
-SUSPICIOUS: tuple[_Check, ...] = (broken_cel, empty_rules, unread_preconditions)
+SUSPICIOUS: Final = (broken_cel, empty_rules, unread_preconditions)
 
 
 def suspicious_parts(policy: Policy) -> tuple[Diagnostic, ...]:

@@ -18,11 +18,12 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.package_data import read_table
 from kyvsim.kubernetes.quantities import parse_quantity, quantity_problem
 
+_INT32 = range(-(2**31), 2**31)
 _SCALARS: Mapping[str, type | range] = MappingProxyType(
     {
         "string": str,
         "bool": bool,
-        "int32": range(-(2**31), 2**31),
+        "int32": _INT32,
         "int64": range(-(2**63), 2**63),
         "float64": float,
     }
@@ -56,7 +57,7 @@ class GoField(NamedTuple):
 
     shape: GoType
     path: tuple[str, ...]
-    """The embedded structs on the way to it, and its JSON name."""
+    """The embedded structs that lead to it, and its JSON name."""
     nullable: bool
     """Whether null empties it; else null leaves it as it was."""
     plain: type | None
@@ -134,17 +135,16 @@ def fold(key: str) -> str:
 # Source of the rules: upstream k8s.io/apimachinery pkg/api/resource, pkg/apis/meta/v1,
 # pkg/util/intstr.
 
-_INT32 = range(-(2**31), 2**31)
 _MICRO = "2006-01-02T15:04:05.000000Z07:00"
 
 
 class OwnReaderError(Exception):
     """A value is not of a type; `type` is in Go's usual message if there is no other."""
 
-    def __init__(self, *, message: str = "", wanted: str = "") -> None:
-        super().__init__(message or wanted)
+    def __init__(self, *, message: str = "", expected: str = "") -> None:
+        super().__init__(message or expected)
         self.message = message
-        self.type = wanted
+        self.type = expected
 
 
 def read_itself(value: Json, name: str) -> None:
@@ -156,13 +156,13 @@ def read_itself(value: Json, name: str) -> None:
     elif name == "intstr.IntOrString":
         is_number = value.__class__ in {int, float} and is_whole(value, _INT32)
         if value.__class__ is not str and not is_number:
-            raise OwnReaderError(wanted="int32")
+            raise OwnReaderError(expected="int32")
     elif name == "[]byte":
         if value.__class__ is not str:
-            raise OwnReaderError(wanted="[]uint8")
+            raise OwnReaderError(expected="[]uint8")
     elif name in {"v1.Time", "v1.MicroTime"}:
         if value.__class__ is not str:
-            raise OwnReaderError(wanted="string")
+            raise OwnReaderError(expected="string")
         problem = _time_problem(value, name)
         if problem:
             raise OwnReaderError(message=problem)
@@ -229,9 +229,7 @@ def _is_scalar(value: Json, scalar: type | range) -> bool:
     kind = value.__class__
     if isinstance(scalar, range):
         return kind in {int, float} and is_whole(value, scalar)
-    if scalar is float:
-        return kind in {int, float}
-    return kind is scalar
+    return kind in {int, float} if scalar is float else kind is scalar
 
 
 def _read_struct(value: Json, kind: GoType) -> Json:
@@ -326,9 +324,9 @@ def _problems(
         yield False, _misfit(value, kind.name, place)
 
 
-def _misfit(value: Json, wanted: str, place: tuple[str, tuple[str, ...]]) -> str:
+def _misfit(value: Json, expected: str, place: tuple[str, tuple[str, ...]]) -> str:
     struct, path = place
     where = f"struct field {struct}.{'.'.join(path)}" if struct else "value"
     kind = json_kind(value)
-    shown = f"number {to_json(value)}" if kind == "number" and wanted.startswith("int") else kind
-    return f"json: cannot unmarshal {shown} into Go {where} of type {wanted}"
+    shown = f"number {to_json(value)}" if kind == "number" and expected.startswith("int") else kind
+    return f"json: cannot unmarshal {shown} into Go {where} of type {expected}"

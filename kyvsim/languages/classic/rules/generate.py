@@ -191,19 +191,12 @@ def with_owner_labels(downstream: Json, policy: Policy, rule: Rule, trigger: Jso
 #
 # Source of the rules: k8s.io/kubernetes pkg/apis/*/validation, for the kinds with their own rules.
 
-_ANY_PATH = "rbac.authorization.k8s.io"
-"""The group whose names may be anything that fits into a path."""
 
-
-def name_problems(generated: Iterable[Json]) -> list[str]:
-    """Return what is wrong with names and namespaces of objects, a sentence each."""
-    return [text for obj in generated for text in _name_problems(obj)]
-
-
-def _name_problems(obj: Json) -> Iterable[str]:
+def name_problems(obj: Json) -> Iterator[str]:
+    """Yield what is wrong with the name and the namespace of an object, a sentence each."""
     key = object_key(obj)
     group = split_api_version(key.api_version)[0]
-    if group == _ANY_PATH:
+    if group == "rbac.authorization.k8s.io":  # anything that fits into a path
         good, form = bool(key.name) and "/" not in key.name and "%" not in key.name, "path segment"
     elif not group and key.kind in {"Namespace", "Service"}:
         good, form = is_label(key.name), "RFC 1123 label"
@@ -322,7 +315,7 @@ def _compile(context: RuleContext) -> CompiledBody:
             return Outcome(RuleStatus.PASS, "", note=note)
         kept, again = one_of_each(made, last_counts=synchronizes)
         owned = tuple(with_owner_labels(one, context.policy, context.rule, trigger) for one in kept)
-        note = "; ".join((*again, *name_problems(owned)))
+        note = "; ".join((*again, *(text for one in owned for text in name_problems(one))))
         return Outcome(RuleStatus.PASS, "", generated=owned, note=note)
 
     return evaluate

@@ -87,14 +87,14 @@ def _compile_condition(meter: Meter | None, pattern: Json) -> Callable[[Json], b
 
 @lru_cache(maxsize=1024)
 def _compiled_text(pattern: str) -> Callable[[Json], bool]:
-    """Return whether a value fits a text, without the reason why it does not.
+    """Return whether a value matches a text, without the reason why it does not.
 
     A loop compares each element with each item of a list: most do not fit.
     """
-    fits = compile_scalar(pattern)
+    matches = compile_scalar(pattern)
 
     def check(value: Json) -> bool:
-        return all(map(fits, value)) if value.__class__ is list else bool(fits(value))
+        return all(map(matches, value)) if value.__class__ is list else bool(matches(value))
 
     return check
 

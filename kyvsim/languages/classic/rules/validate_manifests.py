@@ -350,7 +350,7 @@ def _differences(
             typed.append(_FieldDifference(key, _typed(one.before), _typed(one.after)))
     kept = [one for one in found if not _moved(one, found) and "" not in _only_side(one)]
     shown = sorted([*kept, *typed], key=lambda one: one.key)
-    return [one for one in shown if not _same_image(one) and not ignored(one.key)]
+    return [one for one in shown if not (_is_same_image(one) or ignored(one.key))]
 
 
 def _leaves(node: Json, path: str) -> Iterator[tuple[str, Json]]:
@@ -383,10 +383,9 @@ def _moved(one: _FieldDifference, found: list[_FieldDifference]) -> bool:
     )
 
 
-def _same_image(one: _FieldDifference) -> bool:
-    if not one.key.endswith("image") or one.before.__class__ is not str:
-        return False
-    return one.after in {f"docker.io/{one.before}", f"{one.before}:latest"}
+def _is_same_image(one: _FieldDifference) -> bool:
+    forms = {f"docker.io/{one.before}", f"{one.before}:latest"}
+    return one.key.endswith("image") and one.before.__class__ is str and one.after in forms
 
 
 # Fields in which an object may differ from its manifest.

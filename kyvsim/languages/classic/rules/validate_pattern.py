@@ -191,7 +191,7 @@ def _facts(facts: RuleFacts, rule: Mapping[str, Json], _: Mapping[str, Json]) ->
 
 
 def _alternative_proofs(context: RuleContext) -> tuple[Proof, ...]:
-    """Return what shows that an alternative fits: the first, or one behind those that are exact."""
+    """Return what shows that one of the patterns matches: the first, or one after exact ones."""
     template = compile_template(context.rule.data["validate"]["anyPattern"], context.system)
     if not template.constant or template.value.__class__ is not list:
         return ()
@@ -208,10 +208,9 @@ def _alternative_proofs(context: RuleContext) -> tuple[Proof, ...]:
 
 
 def _rewritten(patterns: Json, template: PodTemplate) -> Json:
-    """Return the patterns for a controller; what is not a list stays, and a check refuses it."""
-    if patterns.__class__ is not list:
-        return patterns
-    return [nest_in_template(pattern, template) for pattern in patterns]
+    # What is not a list stays, and a check refuses it.
+    is_list = patterns.__class__ is list
+    return [nest_in_template(one, template) for one in patterns] if is_list else patterns
 
 
 def _each_pattern(patterns: Json) -> Iterator[tuple[Path, Json]]:

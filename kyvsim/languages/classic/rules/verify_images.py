@@ -6,7 +6,7 @@ values file, by the reference of the image with its registry and its tag, or its
 
     images:
       ghcr.io/acme/app:1.0:
-        digest: sha256:…                 # what the tag stands for
+        digest: sha256:…                 # the digest of the tag
         signatures:                      # the valid ones; [] for an image without signatures
         - key: …                         # PEM, KMS URI or k8s://NAMESPACE/NAME
         - {issuer: …, subject: …}        # keyless
@@ -174,10 +174,10 @@ def _recorded_data(image: str, external: ExternalData, *parts: str) -> ImageData
     if found is not None and all(getattr(found, part) not in (None, "") for part in parts):
         return found
     example: dict[str, Json] = {"digest": "sha256:…", "signatures": [], "attestations": []}
-    wanted = {part: example[part] for part in parts}
+    missing = {part: example[part] for part in parts}
     raise _NotRecordedError(
         "kyvsim is offline: add image metadata under `images:` in the values file, for example "
-        f"images: {json.dumps({image: wanted}, ensure_ascii=False)}"
+        f"images: {json.dumps({image: missing}, ensure_ascii=False)}"
     )
 
 
