@@ -61,9 +61,6 @@ def image_fits(image: str, patterns: Iterable[str] | None) -> bool:
 Images: TypeAlias = dict[str, dict[str, Json]]
 """By group and name: registry, path, tag, digest, reference and jsonPointer."""
 
-ImageReader: TypeAlias = Callable[[Json], Images]
-"""Finds the images of an object; raises `QueryError` where one cannot be read."""
-
 
 class _Extractor(NamedTuple):
     fields: tuple[str, ...]
@@ -72,8 +69,8 @@ class _Extractor(NamedTuple):
     query: Query | None
 
 
-def compile_reader(rule: Mapping[str, Json], system: System) -> ImageReader:
-    """Return what finds the images that a rule checks."""
+def compile_reader(rule: Mapping[str, Json], system: System) -> Callable[[Json], Images]:
+    """Return what finds the images that a rule checks; that raises `QueryError` if it fails."""
     configured = rule.get("imageExtractors")
     by_kind: dict[str, list[tuple[str, _Extractor]]] = {}
     for kind, listed in (configured or {}).items():
@@ -115,15 +112,12 @@ def _extracted(
     if fields and fields[0] == "*":
         if node.__class__ not in {list, dict}:
             raise QueryError("failed to extract images: invalid type")
-        members = node.items() if node.__class__ is dict else enumerate(node)
-        for name, member in members:
+        for name, member in node.items() if node.__class__ is dict else enumerate(node):
             yield from _extracted(member, fields[1:], f"{path}/{name}", extractor)
-        return
-    if node.__class__ is not dict:
+    elif node.__class__ is not dict:
         raise QueryError("failed to extract images: invalid image config")
-    if fields:
-        below = f"{path}/{fields[0]}"
-        yield from _extracted(node.get(fields[0]), fields[1:], below, extractor)
+    elif fields:
+        yield from _extracted(node.get(fields[0]), fields[1:], f"{path}/{fields[0]}", extractor)
     else:
         yield from _image(node, path, extractor)
 

@@ -247,10 +247,7 @@ def _compile(context: RuleContext) -> CompiledBody:
     trace = context.trace.at("validate", "podSecurity")
     pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
     own = f'It violates PodSecurity "{level}:{version}".'
-    start = (
-        f"Validation rule '{context.rule.name}' failed."
-        f' It violates PodSecurity "{level}:{version}": '
-    )
+    start = f"Validation rule '{context.rule.name}' failed. {own.removesuffix('.')}: "
 
     def evaluate(evaluation: Evaluation) -> Outcome | None:
         if evaluation.object is None:  # a deletion, which comes before exceptions

@@ -138,18 +138,15 @@ def check_operations(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """A rule mutates, validates, generates or verifies images."""
     name = subject.rule.name
     count = sum(has(subject.data, section) for section in SECTIONS)
-    if count == 0:
-        text = (
-            f"{subject.text_path}: Invalid value: No operation defined in the rule '{name}'."
-            "(supported operations: mutate,validate,generate,verifyImages)"
+    kinds = "mutate,validate,generate,verifyImages"
+    if count != 1:
+        problem = (
+            f"Multiple operations defined in the rule '{name}', only one operation ({kinds}) is "
+            "allowed per rule"
+            if count
+            else f"No operation defined in the rule '{name}'.(supported operations: {kinds})"
         )
-        yield subject.error("KV121", text)
-    elif count > 1:
-        text = (
-            f"{subject.text_path}: Invalid value: Multiple operations defined in the rule '{name}',"
-            " only one operation (mutate,validate,generate,verifyImages) is allowed per rule"
-        )
-        yield subject.error("KV121", text)
+        yield subject.error("KV121", f"{subject.text_path}: Invalid value: {problem}")
     if "imageExtractors" in subject.data and not has(subject.data, "verifyImages"):
         text = (
             f"{subject.text_path}.imageExtractors: Invalid value: Invalid rule spec for rule"

@@ -139,16 +139,18 @@ def _mismatch(target: Json, subject: RuleUnderCheck, cluster_kind: str) -> str:
     if cluster_kind:
         return f"the target must be a namespaced resource: {cluster_kind}"
     clone = target.get("clone", {})
-    for verb, given, reaches in (
-        ("generate resources in", target.get("namespace", ""), True),
-        ("clone resources from", clone.get("namespace", ""), bool(clone.get("name"))),
-    ):
-        if reaches and given != policy.namespace:
-            return (
-                f"a namespaced policy cannot {verb} other namespaces, expected:"
-                f" {policy.namespace}, received: {given}"
-            )
-    return ""
+    reached = [("generate resources in", target.get("namespace", ""))]
+    if clone.get("name"):
+        reached.append(("clone resources from", clone.get("namespace", "")))
+    return next(
+        (
+            f"a namespaced policy cannot {verb} other namespaces, expected: {policy.namespace}, "
+            f"received: {namespace}"
+            for verb, namespace in reached
+            if namespace != policy.namespace
+        ),
+        "",
+    )
 
 
 def _source_problems(
