@@ -236,7 +236,7 @@ def _wrap(rule: Rule, data: Mapping[str, Json], prefix: str, template: PodTempla
         rule,
         name=name,
         data={"name": name, **kept, **body},
-        autogen_prefix=tuple(template.way.split("/")),
+        autogen_prefix=tuple(template.path.split("/")),
     )
 
 

@@ -45,10 +45,10 @@ Remarks: TypeAlias = Callable[[Json], Iterator[Remark]]
 
 
 class PodTemplate(NamedTuple):
-    """Where a controller keeps its Pod: the field under `spec`, and the way for references."""
+    """Where a controller keeps its Pod: the field under `spec`, and the path for references."""
 
     field: str
-    way: str
+    path: str
 
 
 class Autogen(NamedTuple):
@@ -82,7 +82,7 @@ class RuleType(NamedTuple):
     """What upstream refuses in the frame of a body, each with upstream's reason."""
     broken: Callable[[Mapping[str, Json]], Iterator[Remark]] = lambda _: iter(())
     """Yields the expressions of a rule that cannot be compiled and make it fail when it runs, with
-    their ways from the rule."""
+    their paths from the rule."""
     no_effect: Remarks = lambda _: iter(())
     """Yields why a body has the same result for every object."""
     patterns: Callable[[Json], Iterator[tuple[Path, Json]]] = lambda _: iter(())
@@ -144,8 +144,8 @@ upstream: pkg/engine/variables/re.compile, RegexReferences.
 """
 
 
-def rewrite_references(message: str, way: str, pivot: str) -> str:
-    """Return `message` with `way` put behind `pivot` in every reference.
+def rewrite_references(message: str, path: str, pivot: str) -> str:
+    """Return `message` with `path` put behind `pivot` in every reference.
 
     `pivot` is the name of the rule's body; for `anyPattern` the index that follows stays with it.
     """
@@ -158,7 +158,7 @@ def rewrite_references(message: str, way: str, pivot: str) -> str:
         if pivot == "anyPattern" and pivot in reference:
             index = reference.partition(pivot)[2][1:].split("/")[0]
             anchor = f"{pivot}/{index}"
-        return before + reference.replace(anchor, f"{anchor}/{way}")
+        return before + reference.replace(anchor, f"{anchor}/{path}")
 
     return REFERENCE.sub(shifted, message)
 
@@ -204,7 +204,7 @@ def autogen_rewrite(
     def rewrite_section(section: Json, template: PodTemplate) -> Json:
         kept = {name: section[name] for name in _KEPT if name in section}
         if message := section.get("message"):
-            kept["message"] = rewrite_references(message, template.way, pivot or field)
+            kept["message"] = rewrite_references(message, template.path, pivot or field)
         return {**kept, field: rewrite(section[field], template)}
 
     return Autogen(rewrite_section)
