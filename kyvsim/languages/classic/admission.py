@@ -28,7 +28,7 @@ _EXCLUDED = (
     "for details."
 )
 _AUTOGEN = "pod-policies.kyverno.io/autogen-controllers"
-_EVERY_CONTROLLER = ["cronjob", "daemonset", "deployment", "job", "statefulset"]
+_EVERY_CONTROLLER = ("cronjob", "daemonset", "deployment", "job", "statefulset")
 
 
 def old_actions(policy: Policy) -> Iterator[str]:
@@ -74,7 +74,7 @@ def warnings_after_permissions(policy: Policy, rule: Rule) -> Iterator[str]:
     kinds = {parse_kind_selector(kind).kind for entry in entries for kind in entry.kinds}
     controllers = policy.annotations.get(_AUTOGEN, "none")
     listed = sorted(str(controllers).lower().split(","))
-    if kinds == {"Pod"} and controllers != "none" and listed != _EVERY_CONTROLLER:
+    if kinds == {"Pod"} and controllers != "none" and listed != [*_EVERY_CONTROLLER]:
         yield _EXCLUDED
     yield from _missing_subresources(rule)
     yield from _deprecated_operators(rule)

@@ -360,7 +360,7 @@ def test_test_that_is_to_be_skipped_is_no_pass(run):
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ("cluster: far", "the cluster `far`, which is another one"),
+        ("cluster: far", "the cluster `far`, which is not the test's own"),
         ("compiler: cel", "expressions of the language `cel`"),
         ("bindings: [{name: a, value: b, compiler: cel}]", "expressions in the language `cel`"),
     ],

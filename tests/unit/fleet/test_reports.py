@@ -114,7 +114,7 @@ def test_remarks_stand_where_one_process_has_them():
     assert [(one.message[:8], one.location.line) for one in found] == [
         ("x", 1),
         ("y", 5),
-        ("there is", 0),
+        ("this fil", 0),
         ("p", 1),
     ]
 
