@@ -129,7 +129,7 @@ _CONVERSIONS: Mapping[type, Callable[[Any], Json]] = MappingProxyType(
         Optional: _present,
         CelType: _refuse("type conversion not supported for 'type'"),
         LazyVariables: _no_variables,
-        ObjectValue: _refuse("an object of a named type stands inside a list or map"),
+        ObjectValue: _refuse("an object of a named type inside a list or map is not supported"),
     }
 )
 _GO_NAMES = MappingProxyType({"NamedFormat": "Format", "image": "Image"})

@@ -210,12 +210,12 @@ def test_what_is_left_out_or_unknown_is_no_fault(obj):
         (
             pod(containers=[{"name": "c", "image": "x"}] * 2),
             "spec/containers/1/name",
-            'is there twice: "c"',
+            'is a duplicate: "c"',
         ),
         (
             pod(initContainers=[{"name": "c", "image": "x"}]),
             "spec/containers/0/name",
-            'is there twice: "c"',
+            'is a duplicate: "c"',
         ),
         (
             pod(container={"volumeMounts": [MOUNT]}),

@@ -517,7 +517,7 @@ def raising(error):
             "internal error in kyvsim, please report it: KeyError: 'oops'",
         ),
         (RecursionError(), "it is nested too deeply (more than 200 deep is not read)"),
-        (MemoryError(), "it takes more memory than there is"),
+        (MemoryError(), "out of memory"),
     ],
 )
 def test_a_fault_of_evaluation_is_an_error_of_the_rule(
