@@ -272,7 +272,7 @@ def test_a_policy_that_let_nothing_pass_is_not_covered():
     rule = {**RULE, "validate": {"message": "no", "pattern": nobody}}
     found = evidence(rules(rule), rules(rule))
     assert found.answer is Answer.NOT_COVERED
-    assert any("was allowed (old)" in one for one in found.reasons)
+    assert any("was admitted (old)" in one for one in found.reasons)
 
 
 def test_a_rule_that_nothing_reaches_is_not_covered():
@@ -690,7 +690,7 @@ def test_a_global_context_entry_that_nobody_gives_is_not_covered(query):
 
     found = evidence(rules(denying("a")), rules(denying("b")))
     assert found.answer is Answer.NOT_COVERED
-    assert found.reasons[-1] == ("policies look up data that was not given (globalReference)")
+    assert found.reasons[-1] == "the policies look up data that was not given (globalReference)"
 
 
 def test_several_fields_of_one_element_are_met_together():
