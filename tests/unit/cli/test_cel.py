@@ -59,7 +59,7 @@ class TestObject:
         ("name", "message"),
         [
             ("c", "no object is named `c`: there is `Pod/shop/a`, `Pod/shop/b`, `Service/shop/b`"),
-            ("b", "several objects are called `b`: there is `Pod/shop/b`, `Service/shop/b`"),
+            ("b", "several objects are named `b`: there is `Pod/shop/b`, `Service/shop/b`"),
         ],
     )
     def test_a_name_of_none_or_several_is_an_error(self, kyvsim, name, message):
