@@ -239,6 +239,24 @@ def test_a_sound_policy_passes():
             ),
         ),
         (
+            # Recorded from Kyverno 1.19.0: all mistakes of a requirement, not the first.
+            matching(selector={"matchLabels": {"bad key!": "bad value!"}}),
+            {},
+            "KV125",
+            "spec/rules/0/match/any/0/resources/selector",
+            (
+                'spec.rules[0].match.any[0].selector: Invalid value: {"matchLabels":{"bad key!":'
+                '"bad value!"}}: [key: Invalid value: "bad key!": name part must consist of'
+                " alphanumeric characters, '-', '_' or '.', and must start and end with an"
+                " alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used"
+                " for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'), values[0][bad"
+                ' key!]: Invalid value: "bad value!": a valid label must be an empty string or'
+                " consist of alphanumeric characters, '-', '_' or '.', and must start and end with"
+                " an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex"
+                " used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')]"
+            ),
+        ),
+        (
             rule(match={"any": [{"resources": {"kinds": ["*"]}}]}),
             {},
             "KV126",
