@@ -298,7 +298,7 @@ class PatchOperation(NamedTuple):
     source: Pointer | None
     value: Json
     has_value: bool = True
-    """Whether a value is given; otherwise it is a null."""
+    """Whether a value is given; if not, it is null."""
 
 
 def read_patch_text(text: str) -> Json:

@@ -39,7 +39,7 @@ def not_done(obj: Json) -> Iterator[str]:
     if is_cel_policy(object_key(obj)):
         mode = ((obj.get("spec") or {}).get("evaluation") or {}).get("mode") or "Kubernetes"
         if mode != "Kubernetes":
-            yield f"its mode {mode}"
+            yield f"mode {mode}"
 
 
 # Whether the API server called the webhook of a policy in CEL, for the tracer.

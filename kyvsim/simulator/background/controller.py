@@ -288,8 +288,8 @@ def _verdicts(
             continue
         if from_background(request) and not rule.rule.facts.sees_background:
             why = (
-                "the background controller made the request, and `skipBackgroundRequests` is not "
-                "off"
+                "the background controller sent the request, and `skipBackgroundRequests` is not "
+                "false"
             )
             kyverno.admission.skip(policy.policy, [rule], request, why)
             continue

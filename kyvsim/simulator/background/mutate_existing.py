@@ -283,7 +283,7 @@ class _Attempt:
                 text = f"{named} is left unchanged: {outcome.message}"
                 self.notes.append(FailureReason(FailureCause.RULE_FAILED, text, key))
         if again:
-            text = f"{named} is changed again as {' and '.join(again)} are"
+            text = f"{named} is also changed by the variant for {' and '.join(again)}"
             self.notes.append(FailureReason(FailureCause.CHANGED_AGAIN, text, key))
         if obj is None:
             return

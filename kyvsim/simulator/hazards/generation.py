@@ -196,7 +196,7 @@ def missing_source(facts: Facts) -> Iterator[Hazard]:
     for event, failure, rules in facts.failures(FailureCause.SOURCE_MISSING):
         yield facts.hazard(
             "KH005",
-            f"nothing was cloned: {failure.message}; a source that comes later changes "
+            f"nothing was cloned: {failure.message}; creating the source later has no "
             "effect until the trigger changes",
             policies=rules,
             events=[event.number],

@@ -84,13 +84,13 @@ def _unstable(facts: Facts, admissions: list[Admission]) -> Iterator[tuple[tuple
             if other is None:
                 continue
             text = (
-                f"set the same field: the value of {_named(change.rules)} is lost, since it comes "
-                "first"
+                f"set the same field: the value of {_named(change.rules)} is lost, because it is "
+                "evaluated first"
             )
             if change.asked_by == other.asked_by:
                 text = (
-                    "overwrite each other: which one wins depends on their order, and that is "
-                    "chance in Kyverno"
+                    "overwrite each other: which one wins depends on their order, which is random "
+                    "in Kyverno"
                 )
             yield (*change.rules, *other.rules), text
 
@@ -199,10 +199,10 @@ def mutation_loop(facts: Facts) -> Iterator[Hazard]:
         names = " and ".join(f"`{rule}`" for rule in rules)
         yield facts.hazard(
             "KH022",
-            f"{names} set {'itself' if len(rules) == 1 else 'each other'} off for ever: what one "
-            "writes is a trigger of the next, since `skipBackgroundRequests: false` lets rules see "
-            "what Kyverno writes itself; leave that away, or add a precondition that holds only "
-            "before the change",
+            f"{names} trigger {'itself' if len(rules) == 1 else 'each other'} endlessly: each "
+            "write triggers the next one, because `skipBackgroundRequests: false` lets rules see "
+            "Kyverno's own changes; remove it, or add a precondition that is only true before the "
+            "change",
             objects=dict.fromkeys(each.object for each in chain),
             policies=rules,
             events=[each.number for each in chain],
@@ -263,7 +263,7 @@ def repeated_mutation(facts: Facts) -> Iterator[Hazard]:
         reported.add(policies)
         yield facts.hazard(
             "KH029",
-            f"the policy changes existing objects more than once: {failure.message}; what "
+            f"the policy changes existing objects more than once: {failure.message}; the "
             "variants for Pod controllers run on every target, whatever its kind; disable them "
             "with `autogen: {podControllers: {controllers: []}}`",
             objects=[failure.object],

@@ -139,8 +139,8 @@ def unenforced_kinds(facts: Facts) -> Iterator[Hazard]:
                 reported.add((event.object, part))
                 yield facts.hazard(
                     "KH016",
-                    f"of the {event.object.kind} {part} is not simulated: it would count in a "
-                    "in a cluster that is not simulated",
+                    f"{part} of the {event.object.kind} is not simulated: it would have an effect "
+                    "in a cluster",
                     level=HazardLevel.WARNING,
                     objects=[event.object],
                     events=[event.number],
@@ -186,7 +186,7 @@ def failing_rule(facts: Facts) -> Iterator[Hazard]:
         hint = _WITH_RULES if in_cel.isdisjoint(rules) else _IN_CEL
         yield facts.hazard(
             "KH025",
-            f"the rule does nothing: {failure.message}; {end}; {hint}",
+            f"the rule has no effect: {failure.message}; {end}; {hint}",
             policies=rules,
             events=[event.number],
         )
@@ -240,7 +240,7 @@ def underived_twin(facts: Facts) -> Iterator[Hazard]:
             yield facts.hazard(
                 "KH030",
                 f"the API server evaluates `{policy.key}` as a native admission policy, which "
-                f"what autogen derives for {', '.join(names)} counts for nothing",
+                f"only matches Pods: its autogen rules for {', '.join(names)} have no effect",
                 level=HazardLevel.WARNING,
                 policies=(policy.key,),
             )
@@ -269,7 +269,7 @@ def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:
                 by = ", ".join(f"`{one}`" for one in failure.rules) or "another webhook"
                 why = (
                     f"{by} denies the deletion; exclude the subject `kyverno-cleanup-controller` "
-                    "there"
+                    "in that policy"
                 )
             elif failure.reason is FailureCause.NO_RIGHT:
                 why = f"the cleanup controller lacks a permission: {failure.message}; {_ROLE}"
@@ -305,8 +305,8 @@ def lasting_lifetime(facts: Facts) -> Iterator[Hazard]:
         if verbs:
             yield facts.hazard(
                 "KH024",
-                f"the label `{TTL_LABEL}` does nothing here: the cleanup controller lacks the "
-                f"right to {verbs} {kind} of {api_version}, and says so only in its log; {_ROLE}",
+                f"the label `{TTL_LABEL}` has no effect: the cleanup controller lacks the "
+                f"permission to {verbs} {kind} of {api_version}, and only logs that; {_ROLE}",
                 objects=keys,
                 events=sorted(numbers)[:1],
             )

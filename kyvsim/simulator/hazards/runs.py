@@ -133,7 +133,7 @@ def given_up(facts: Facts) -> Iterator[Hazard]:
             text = _without_trigger(facts, event, failure)
         elif event.given_up:
             level = HazardLevel.ERROR
-            text = f"an UpdateRequest was given up after five attempts: {failure.message}"
+            text = f"an UpdateRequest was dropped after five attempts: {failure.message}"
         if text:
             objects, events = [failure.object], [event.number]
             yield facts.hazard(
