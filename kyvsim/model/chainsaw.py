@@ -93,7 +93,6 @@ class ChainsawConfiguration(NamedTuple):
     test_file: str = ""
     """What test files are called, "" for their usual name."""
     foreign: str = ""
-    """What it wants that no simulated cluster has."""
 
 
 WITHOUT_CONFIGURATION = ChainsawConfiguration(template=None)
@@ -105,7 +104,6 @@ class ChainsawTest(NamedTuple):
 
     name: str
     folder: str
-    """Where its relative paths begin."""
     namespace: str
     """The namespace that it wants, "" for one of its own."""
     template: bool | None
@@ -141,7 +139,6 @@ class ChainsawOutcome(NamedTuple):
     duration_ms: int = 0
     """Wall time that it took, in milliseconds."""
     notes: tuple[str, ...] = ()
-    """What went wrong while cleaning up."""
     events: tuple[TimelineEvent, ...] = ()
     """The timeline, where it is wanted."""
     skipped: bool = False

@@ -42,9 +42,7 @@ class NoResultReason(StrEnum):
     """Why a set says nothing of a resource by a rule that the other set says something by."""
 
     POLICY = "policy"
-    """It has no such policy."""
     RULE = "rule"
-    """Its policy has no such rule."""
     MATCH = "match"
     """The rule is there and had nothing to say of this resource."""
 
@@ -59,7 +57,6 @@ class VerdictDifference(NamedTuple):
     old: ComparedResult | None
     new: ComparedResult | None
     missing: NoResultReason | None = None
-    """Why one of them is None."""
 
     @property
     def results(self) -> tuple[str, str]:
@@ -132,8 +129,6 @@ class UncomparedRule(NamedTuple):
     old: Location | None
     new: Location | None
 
-
-# What shows what rules do, that two sets of policies do the same, or where they do not.
 
 # What shows that two sets of policies do the same, or where they do not.
 
@@ -228,9 +223,7 @@ class Account(NamedTuple):
     later: tuple[str, ...] = ()
     """What is to come: when and how the object goes, how what was made is kept."""
     decided: str = ""
-    """What decided, in words."""
     place: Location | None = None
-    """Where that stands in the policy."""
 
 
 class Counterexample(NamedTuple):
@@ -251,14 +244,12 @@ class Counterexample(NamedTuple):
     given: bool
     """Whether the object is one that was given, before it was made small."""
     limit: Limit | None = None
-    """Why it does not count."""
 
 
 class SideReached(NamedTuple):
     """What the cases reached of one set of policies."""
 
     policies: tuple[str, ...]
-    """Kinds and names."""
     acted: int
     """In how many cases it did anything: denied, changed, created, deleted."""
     ratio: Ratio
@@ -296,13 +287,11 @@ class RuleAction(NamedTuple):
     """What a rule does to an object."""
 
     policy: str
-    """The policy's key."""
     rule: str
     """"" for a policy without rules of its own."""
     outcome: str
     """`passed`, `failed`, or `applied` for rules that cannot fail."""
     location: Location
-    """Where the rule stands."""
 
 
 class MissingExample(NamedTuple):
@@ -310,7 +299,6 @@ class MissingExample(NamedTuple):
 
     doing: RuleAction
     reason: str
-    """Why there is no example."""
 
 
 class ExampleObject(NamedTuple):

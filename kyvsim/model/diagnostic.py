@@ -20,11 +20,9 @@ class ChangeKind(StrEnum):
     VALUE = "value"
     """Gives an entry of a map another scalar as its value; quotes stay."""
     KEY = "key"
-    """Gives an entry another key."""
     ENTRY = "entry"
     """Puts a text in place of an entry, key and value."""
     REMOVE = "remove"
-    """Removes an entry with its lines."""
     ADD = "add"
     """Puts a text before the first entry of the map that is the value of an entry."""
     ITEM = "item"
@@ -36,7 +34,6 @@ class TextChange(NamedTuple):
 
     way: ChangeKind
     place: Location
-    """Where the key of the entry stands."""
     key: str
     """The key; "" for the root of a document, whose place is that of its first key."""
     text: str = ""
@@ -131,20 +128,16 @@ def without_left_out(
     aside: list[Diagnostic] = []
     for one in said:
         (aside if one.code == _LEFT_OUT else kept).append(one)
-    return _folded(kept), tuple(aside)
-
-
-def _folded(said: list[Diagnostic]) -> tuple[Diagnostic, ...]:
-    numbers = Counter((one.code, one.folded) for one in said if one.folded)
+    numbers = Counter((one.code, one.folded) for one in kept if one.folded)
     found: list[Diagnostic] = []
-    for one in said:
+    for one in kept:
         number = numbers.pop((one.code, one.folded), 0) if one.folded else 1
         if number > 1:
             more = f"{number - 1} more {one.folded}{'s' if number > 2 else ''}"
             found.append(one._replace(message=f"{one.message} (and {more})"))
         elif number:
             found.append(one)
-    return tuple(found)
+    return tuple(found), tuple(aside)
 
 
 # How remarks write lists of names, and names that are not there.

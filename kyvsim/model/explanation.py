@@ -90,7 +90,6 @@ class Step(NamedTuple):
     seen_at: Location | None = None
     """Where that stands in the manifest, or the nearest thing around it that does."""
     steps: tuple["Step", ...] = ()
-    """What was asked for it, in that order."""
 
 
 class RuleRun(NamedTuple):
@@ -120,7 +119,6 @@ class RuleExplanation(NamedTuple):
     """What it said; () where it does not concern the object, or has nothing to say."""
     steps: tuple[Step, ...]
     place: Location
-    """Where the rule stands."""
     before: tuple[Step, ...] = ()
     """The same steps on the object as it was before an update, where that was asked."""
 

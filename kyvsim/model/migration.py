@@ -24,9 +24,7 @@ class ConversionCondition(NamedTuple):
     """What has to hold for a converted rule to mean the same."""
 
     name: str
-    """A short stable name."""
     text: str
-    """What holds, or what differs."""
 
 
 class ConversionNote(NamedTuple):
@@ -46,9 +44,7 @@ class RuleOutcome(NamedTuple):
     path: str
     """The way to that in the policy."""
     reason: str = ""
-    """Why it cannot be converted."""
     advice: str = ""
-    """What to do about it."""
     notes: tuple[ConversionNote, ...] = ()
 
 
@@ -95,7 +91,6 @@ class Migration(NamedTuple):
     """For each of them the policies that take its place, as YAML."""
     diagnostics: tuple[Diagnostic, ...] = ()
     left_out: tuple[Diagnostic, ...] = ()
-    """What in folders was left out."""
     evidence: tuple[Evidence | None, ...] = ()
     """For each policy what comparing both showed, if that was asked for."""
 

@@ -46,13 +46,11 @@ class ReportRow(NamedTuple):
     type: str
     """The phase, as reports name it."""
     place: tuple[str, int, int]
-    """File, line and column of the rule."""
     result: str
     """The status; `none` where a rule has no result, because it could look at nothing."""
     message: str
     note: str = ""
     path: str = ""
-    """Where in the object a check failed."""
     severity: str = ""
     category: str = ""
     title: str = ""
@@ -83,7 +81,6 @@ class Head(NamedTuple):
     """Line ends in the piece."""
     resources: int = 0
     unmatched: int = 0
-    """Resources that no rule matched."""
     unchecked: int = 0
     """How often a rule could not look at all of an object."""
     counts: tuple[Count, ...] = ()
@@ -92,7 +89,6 @@ class Head(NamedTuple):
     remarks: tuple[Diagnostic, ...] = ()
     """On documents; those on objects come after those of all pieces."""
     problems: tuple[Diagnostic, ...] = ()
-    """On objects."""
     asked: bool = False
     """Whether rules looked at other objects of the cluster."""
     ended: bool = False

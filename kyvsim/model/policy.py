@@ -91,11 +91,8 @@ class GeneratePattern(NamedTuple):
     has_data: bool
     """Whether it writes data, and copies nothing."""
     clone: Json
-    """The source that is copied, or None."""
     clone_list: Json
-    """Which sources are copied, or None."""
     list: str = ""
-    """The expression of its loop."""
 
     @property
     def clone_kinds(self) -> tuple[str, ...]:
@@ -286,15 +283,11 @@ class Schedule(NamedTuple):
     """The schedule of a policy that deletes, and when it is due next."""
 
     kind: str
-    """The policy's kind."""
     policy: str
-    """The policy's key."""
     text: str
-    """The schedule as written."""
     due: tuple[datetime, ...] = ()
     """The next times in UTC, soonest first."""
     problem: str = ""
-    """Why there are none."""
 
 
 # Bindings of Kubernetes' admission policies: where a policy counts, and its parameters.
@@ -306,7 +299,6 @@ class Binding(NamedTuple):
     kind: str
     name: str
     policy: str
-    """The name of the policy that it binds."""
     match: Json
     """Its `matchResources`; None where it narrows nothing."""
     parameters: Json
@@ -442,9 +434,7 @@ class Exceptions(NamedTuple):
     """Exceptions of both sorts, each in the order in which they were given."""
 
     rules: tuple[PolicyException, ...] = ()
-    """Those for rules of the older kinds."""
     policies: tuple[CelException, ...] = ()
-    """Those for policies in CEL."""
 
     @property
     def total(self) -> int:

@@ -208,7 +208,6 @@ class ContextData(NamedTuple):
 
     resources: tuple[Json, ...] = ()
     images: Mapping[str, Json] = MappingProxyType({})
-    """By their references."""
 
 
 class ExternalData(NamedTuple):
@@ -222,9 +221,7 @@ class ExternalData(NamedTuple):
     context: ClusterView | None = None
     """The objects of a context file, which CEL expressions find before those of `cluster`."""
     images: Mapping[str, Json] = MappingProxyType({})
-    """Image data of a context file, by references."""
     namespaces: Mapping[str, Json] = MappingProxyType({})
-    """The Namespaces that a values file gives, by name."""
     targets: Sequence[Json] = ()
     """The objects given as existing ones that policies in CEL may change for a trigger."""
     spares_triggers: bool = False

@@ -8,8 +8,6 @@ from typing import NamedTuple
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.source import Document, Path
 
-# What a request brings to policies: admission requests, and payloads that are no objects.
-
 # Admission requests: what the API server would ask about one object.
 
 
@@ -83,8 +81,6 @@ class Payload(NamedTuple):
         return self.document.data
 
 
-# Values given for variables, namespaces and subresources: what a cluster would have known.
-
 # What registries and signatures would have said about images, recorded.
 
 
@@ -132,7 +128,6 @@ class CallAnswer(NamedTuple):
     """What an API call is answered with."""
 
     status: int
-    """The HTTP status."""
     body: Json
 
     @property
@@ -198,7 +193,6 @@ class ValuesEntry(NamedTuple):
     kind: str
     """`policy`, `rule` or `resource`."""
     policy: str
-    """The policy that it stands under."""
     name: str
     path: Path
 
@@ -212,13 +206,10 @@ class Values(NamedTuple):
     rule_values: Mapping[tuple[str, str], Mapping[str, Json]] = _NOTHING_BY_PAIR
     """Variables by name of policy and rule; derived rules have entries of their own."""
     namespaces: Mapping[str, Mapping[str, Json]] = MappingProxyType({})
-    """Namespace objects by name."""
     subresources: tuple[Subresource, ...] = ()
     mocks: Mocks = NO_MOCKS
     entries: tuple[ValuesEntry, ...] = ()
-    """What the file names."""
     document: Document | None = None
-    """The file."""
     overrides: Mapping[str, str] = MappingProxyType({})
     """What `--set` options say; they win over the file's global and resource values."""
 

@@ -164,9 +164,7 @@ class EngineResponse(NamedTuple):
     """The object as all mutate rules left it."""
     answers: tuple[PolicyResponse | PassingPolicies, ...]
     document: Document | None = None
-    """Where the trigger was read from."""
     namespace_labels: Mapping[str, Json] | None = None
-    """The labels known for the trigger's namespace."""
     repeated: tuple[PolicyResponse, ...] = ()
     """What changes the object again when all mutate rules run a second time, if that is asked, or
     ends in an error that the first time had not."""
@@ -339,7 +337,6 @@ class Fact(NamedTuple):
     text: str
     """What the closing line says of it; "" where it says nothing."""
     verdict: RunVerdict = RunVerdict.PASSED
-    """What it alone makes of the run."""
 
 
 class RunEnding(NamedTuple):

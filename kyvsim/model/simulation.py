@@ -13,8 +13,6 @@ from kyvsim.model.ports import SIMULATED, Budget
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Document, Location
 
-# Scenarios: how Kyverno is installed, what is done to a cluster, and what is expected of it.
-
 # How Kyverno is installed in a simulated cluster: as its Helm chart installs it, with values.
 
 
@@ -157,16 +155,12 @@ class ScenarioStep(NamedTuple):
     location: Location
     name: str = ""
     objects: tuple[Document, ...] = ()
-    """What is created, applied, updated or deleted, in this order."""
     target: ObjectKey | None = None
-    """What is patched."""
     patch: Patch | None = None
     user: UserInfo | None = None
     """Who does it; None for the administrator."""
     seconds: float = 0.0
-    """How long is waited."""
     controller: str = ""
-    """What is restarted."""
     expected: tuple[Expected, ...] = ()
     lenient: bool = False
     """Whether a denial by a policy is nothing to complain of."""
@@ -194,7 +188,6 @@ class ScenarioSettings(NamedTuple):
     max_events: int = 50_000
     """How many events a run may have. With so many it takes some minutes and some 400 MB."""
     budget: Budget = SIMULATED
-    """What policies may take whenever they are asked."""
 
 
 class Scenario(NamedTuple):
@@ -213,8 +206,6 @@ class Scenario(NamedTuple):
     fail_on: str = ""
     """The least level of a hazard that counts as a failure; "" where the file does not say."""
 
-
-# What a simulation reports: its timeline, its hazards, its evaluations, the objects at its end.
 
 # When policies were to be asked about an object in a simulation, and what they answered.
 
@@ -246,13 +237,11 @@ class FailureCause(StrEnum):
 
     OTHER = "other"
     NO_RIGHT = "no right"
-    """Roles do not permit it."""
     DENIED = "denied"
     """A webhook, as a policy has one, says no."""
     INVALID = "invalid"
     NOT_FOUND = "not found"
     NO_NAMESPACE = "no namespace"
-    """The namespace that an object is to be in is not there."""
     NAMESPACE_GOES = "namespace goes"
     """The namespace that an object is to be in is being deleted."""
     NO_KIND = "no kind"
@@ -265,11 +254,8 @@ class FailureCause(StrEnum):
     TRIGGER_DIFFERS = "trigger differs"
     """The request was about another object than the trigger that was found."""
     SOURCE_MISSING = "source missing"
-    """What is to be copied is not there."""
     LIST_FAILED = "list failed"
-    """The list of a loop has no value."""
     NO_VALUE = "no value"
-    """An expression of the rule has no value."""
     USER_UNKNOWN = "user unknown"
     """The rule asks who made a request, and the work was made by none."""
     NOT_MET = "not met"
@@ -286,7 +272,6 @@ class FailureReason(NamedTuple):
     reason: FailureCause
     message: str
     object: ObjectKey | None = None
-    """What could not be read, written or found, where that is known."""
     uid: str = ""
     """The uid by which it was looked for."""
     rules: tuple[str, ...] = ()
@@ -304,7 +289,6 @@ class Unevaluated(NamedTuple):
     rule: str
     """As `policy/rule`, or `policy`."""
     message: str
-    """Why it could not be evaluated."""
 
 
 class TimelineEvent(NamedTuple):
@@ -364,9 +348,7 @@ class Hazard(NamedTuple):
     objects: tuple[ObjectKey, ...] = ()
     policies: tuple[str, ...] = ()
     events: tuple[int, ...] = ()
-    """The numbers of the events that show it."""
     location: Location | None = None
-    """Where in a policy it comes from."""
     manifests: tuple[Json, ...] = ()
     """Objects that would help, as they can be applied."""
 
@@ -388,7 +370,6 @@ class Cut(NamedTuple):
     reason: str
     """What it reached: `10 events`, `30 days`."""
     steps: tuple[Location, ...] = ()
-    """The steps that were not played to their end."""
     by_events: bool = True
     """Whether more events let it go on."""
 
@@ -416,7 +397,6 @@ class Simulation(NamedTuple):
     cut: Cut | None = None
     """None where it came to its end."""
     compared: "Simulation | None" = None
-    """Another run that it is shown beside."""
     explained: str = ""
     """The name of the object whose evaluations are explained, "" for none."""
     inquiries: tuple[EvaluationRecord, ...] = ()
@@ -424,7 +404,6 @@ class Simulation(NamedTuple):
     results: int = 0
     """How many results of rules there were, without the skipped ones."""
     skipped: int = 0
-    """How many results of rules were skipped."""
 
     @property
     def is_checked(self) -> bool:
@@ -446,7 +425,6 @@ class ScenarioEnding(NamedTuple):
     changes: int
     """How often an actor was let go in it before the one that was due first."""
     runs: int
-    """How many runs end so."""
 
 
 class Interleavings(NamedTuple):

@@ -18,9 +18,7 @@ class SurvivingMutant(NamedTuple):
     """A change of a policy that no test notices."""
 
     policy: str
-    """The policy's key."""
     kind: str
-    """What is changed, in words."""
     was: str
     now: str
     """What stands there then; "" where it is left out."""
@@ -38,7 +36,6 @@ class Mutants(NamedTuple):
     """What came of changing policies."""
 
     noticed: int
-    """How many mutants made a row fail."""
     holes: tuple[SurvivingMutant, ...]
     same: int
     """How many do what the policy does, as far as cases show."""
@@ -83,7 +80,6 @@ class ExpectedRow(NamedTuple):
     clone_source: str
     fails_on_missing: bool
     path: Path
-    """Where the entry stands in the manifest."""
     flags: tuple[str, ...] = ()
     """Fields such as `isValidatingPolicy`, which say of which kind the policy is."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
-from kyvsim.model.explanation import RuleRun, Step
+from kyvsim.model.explanation import RuleRun, Step, Value
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Document, Location, Path, place_in_text
 
@@ -56,9 +56,7 @@ class Point(NamedTuple):
     rule: str
     """The rule as written; for an exception the patterns for names of rules."""
     document: int
-    """The number of its document in the file."""
     path: Path
-    """Where it stands in the document."""
     inside: Path
     """The same, from the rule on."""
     location: Location
@@ -280,17 +278,24 @@ def traced(
             found = run(*given, **named)
             step = complete(placed(), found, *given, **named)
         finally:
-            tracer.end(mark, step or failed_step(placed()))
+            if step is None:
+                error: Any = sys.exception()
+                text = getattr(error, "message", "") or str(error)
+                step = placed()._replace(answer=RuleStatus.ERROR, note=text)
+            tracer.end(mark, step)
         return found
 
     return wrapper
 
 
-def failed_step(begun: Step) -> Step:
-    """Return a step that ended in the error which is being raised."""
-    error: Any = sys.exception()
-    text = getattr(error, "message", "") or str(error)
-    return begun._replace(answer=RuleStatus.ERROR, note=text)
+def with_answer(step: Step, found: Any, *_: Any) -> Step:
+    """Return a step whose answer is what was found."""
+    return step._replace(answer=found)
+
+
+def with_found(step: Step, found: Any, *_: Any) -> Step:
+    """Return a step with what was found, which is not an answer."""
+    return step._replace(found=Value(found))
 
 
 def trace_step(trace: TraceContext, step: Step) -> None:
