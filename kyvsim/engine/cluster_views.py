@@ -49,7 +49,6 @@ class GivenObjects:
         return found
 
     def _by_name(self, group: str, kind: str) -> Mapping[tuple[str, str], Json]:
-        """Return the objects of a kind by namespace and name; rules ask for few kinds."""
         found = self._named.get((group, kind))
         if found is None:
             if kind not in self._of_kind:
@@ -171,11 +170,14 @@ _KIND_NAMES: Final = "*"
 class DelegatingView:
     """A `ClusterView` that answers as another one does: what overlays and recorders have in common.
 
-    The protocol has eight methods, of which each of them changes two or three.
+    The protocol has eight methods, of which an overlay changes two or three.
     """
 
     def __init__(self, view: ClusterView) -> None:
         self._view = view
+
+    def _record(self, api_version: str, kind: str) -> None:
+        """Take notice that an answer depends on the objects of a kind, or on ALL_KINDS."""
 
     @property
     def has_ints(self) -> bool:
@@ -184,34 +186,42 @@ class DelegatingView:
 
     def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
         """Return the object, or None."""
+        self._record(api_version, kind)
         return self._view.get(api_version, kind, namespace, name)
 
     def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
         """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
+        self._record(api_version, kind)
         return self._view.list(api_version, kind, namespace)
 
     def kind_of(self, api_version: str, name: str) -> str:
         """Return the kind that paths call `name`, "" if there can be none."""
+        self._record("", ALL_KINDS)
         return self._view.kind_of(api_version, name)
 
     def plural_of(self, api_version: str, kind: str) -> str:
         """Return the name by which paths call a kind, "" if it is not served."""
+        self._record("", _KIND_NAMES)
         return self._view.plural_of(api_version, kind)
 
     def guesses(self, api_version: str, name: str) -> bool:
         """Return whether a kind that paths call `name` is unknown, but may exist."""
+        self._record("", ALL_KINDS)
         return self._view.guesses(api_version, name)
 
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         """Return whether objects of a kind have a namespace."""
+        self._record("", _KIND_NAMES)
         return self._view.is_namespaced(api_version, kind)
 
     def kinds(self) -> Iterable[tuple[str, str]]:
         """Return apiVersion and kind of everything that there is."""
+        self._record("", ALL_KINDS)
         return self._view.kinds()
 
     def namespace_labels(self, namespace: str) -> dict[str, Json]:
         """Return the labels of a Namespace, or an empty dict."""
+        self._record("", "Namespace")
         return self._view.namespace_labels(namespace)
 
 
@@ -279,46 +289,6 @@ class RecordingView(DelegatingView):
     def _record(self, api_version: str, kind: str) -> None:
         if not self._is_complete(split_api_version(api_version)[0], kind):
             self.queried.add(kind)
-
-    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
-        """Return the object, or None."""
-        self._record(api_version, kind)
-        return self._view.get(api_version, kind, namespace, name)
-
-    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
-        """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
-        self._record(api_version, kind)
-        return self._view.list(api_version, kind, namespace)
-
-    def kind_of(self, api_version: str, name: str) -> str:
-        """Return the kind that paths call `name`, "" if there can be none."""
-        self._record("", ALL_KINDS)
-        return self._view.kind_of(api_version, name)
-
-    def plural_of(self, api_version: str, kind: str) -> str:
-        """Return the name by which paths call a kind, "" if it is not served."""
-        self._record("", _KIND_NAMES)
-        return self._view.plural_of(api_version, kind)
-
-    def guesses(self, api_version: str, name: str) -> bool:
-        """Return whether a kind that paths call `name` is unknown, but may exist."""
-        self._record("", ALL_KINDS)
-        return self._view.guesses(api_version, name)
-
-    def is_namespaced(self, api_version: str, kind: str) -> bool:
-        """Return whether objects of a kind have a namespace."""
-        self._record("", _KIND_NAMES)
-        return self._view.is_namespaced(api_version, kind)
-
-    def kinds(self) -> Iterable[tuple[str, str]]:
-        """Return apiVersion and kind of everything that there is."""
-        self._record("", ALL_KINDS)
-        return self._view.kinds()
-
-    def namespace_labels(self, namespace: str) -> dict[str, Json]:
-        """Return the labels of a Namespace, or an empty dict."""
-        self._record("", "Namespace")
-        return self._view.namespace_labels(namespace)
 
 
 def view_of_part(

@@ -133,7 +133,6 @@ def fast_results(
 
 
 def _known(prospect: FastResult, phase: Phase, obj: Json) -> Known | UnresolvedRules | None:
-    """Return what is known of rules; None where they have no result."""
     if isinstance(prospect, UnresolvedRules):
         return prospect
     if isinstance(prospect, CachedResult):
@@ -180,7 +179,6 @@ def passing(
 
 
 def _is_plain(request: AdmissionRequest) -> bool:
-    """Return whether a request creates an object, and has nothing else that rules can read."""
     return (
         request.operation is Operation.CREATE
         and request.object.__class__ is dict
@@ -206,7 +204,9 @@ def evaluate(
     policies.begin_resource()
     answers: list[PolicyResponse | PassingPolicies] = []
     current = request
-    of_kind = policies.of_kind(_kind_of(request))
+    of_kind = policies.of_kind(
+        request.parent_kind[2] if request.parent_kind else text_field(request.subject, "kind")
+    )
     for stage in filter(of_kind.stages.__contains__, stages):
         source, given = (request, None) if stage.phase is Phase.DELETE else (current, given)
         begun = source
@@ -214,7 +214,13 @@ def evaluate(
             if not isinstance(prospect, UnresolvedRules):
                 answers.append(prospect)
                 continue
-            given = _opened(given, source, world, prospect.policy_rules)
+            # Given values differ from policy to policy; without them one opening serves all, until
+            # the object is another one.
+            given = (
+                open_for(prospect.policy_rules.policy.policy, source, world)
+                if given is None or world.values
+                else (given if given.request is source else reopened(given, source, world))
+            )
             if given is None:
                 continue
             seen = given
@@ -243,10 +249,6 @@ def _evaluated(
     return response
 
 
-def _kind_of(request: AdmissionRequest) -> str:
-    return request.parent_kind[2] if request.parent_kind else text_field(request.subject, "kind")
-
-
 def _with_targets_after(world: World, response: PolicyResponse) -> World:
     """Return a world whose targets are as a policy left them: the next one changes them further."""
     after = {
@@ -256,19 +258,6 @@ def _with_targets_after(world: World, response: PolicyResponse) -> World:
         if one.changed
     }
     return world._replace(targets=[after.get(object_key(one), one) for one in world.targets])
-
-
-def _opened(
-    given: RuleInput | None, request: AdmissionRequest, world: World, policy_rules: PolicyRules
-) -> RuleInput | None:
-    """Return what the rules of a policy are evaluated on; None where no object is left.
-
-    Given values differ from policy to policy; without them one opening serves all, until the object
-    is another one.
-    """
-    if given is None or world.values:
-        return open_for(policy_rules.policy.policy, request, world)
-    return given if given.request is request else reopened(given, request, world)
 
 
 # A payload through the policies of its mode: nothing is matched, and nothing changes it.

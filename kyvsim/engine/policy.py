@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from kyvsim.engine.compile import CompiledRule, PolicyRules, Properties
+from kyvsim.engine.compile import CompiledRule, PolicyRules
 from kyvsim.engine.compile.compiled import Evaluation, MatchedException, Outcome, errored, skipped
 from kyvsim.engine.conditions import ConditionError
 from kyvsim.engine.context import JSONContext, request_context, with_variables
@@ -76,31 +76,22 @@ def _evaluate(rule: CompiledRule, given: RuleInput) -> Outcome | None:
         unmet = _unmet(rule, given)
         if unmet is not None:
             return unmet
-    outcome = _judged(rule, given)
+    evaluation = Evaluation(given.scope, given.request, given.object)
+    outcome = None
+    if rule.exceptions and rule.weighs_exceptions:
+        evaluation = evaluation._replace(exceptions=_matched(rule, given))
+    elif rule.exceptions and rule.phase is not Phase.GENERATE:
+        outcome = _excepted(rule, given)
+    if outcome is None:
+        outcome = rule.body(evaluation)
     if outcome is None or rule.properties is None:
         return outcome
-    written = _rendered(rule.properties, given.scope)
-    return outcome._replace(properties={**written, **outcome.properties})
-
-
-def _rendered(properties: Properties, scope: JSONContext) -> Mapping[str, str]:
-    """Return the report properties of a rule; as written where that fails."""
     try:
-        found: Mapping[str, Json] = properties.template.render(scope)
+        found: Mapping[str, Json] = rule.properties.template.render(given.scope)
     except (SubstitutionError, QueryError):
-        found = properties.written
-    return {name: str(value) for name, value in found.items()}
-
-
-def _judged(rule: CompiledRule, given: RuleInput) -> Outcome | None:
-    evaluation = Evaluation(given.scope, given.request, given.object)
-    if rule.exceptions and rule.weighs_exceptions:
-        return rule.body(evaluation._replace(exceptions=_matched(rule, given)))
-    if rule.exceptions and rule.phase is not Phase.GENERATE:
-        excepted = _excepted(rule, given)
-        if excepted is not None:
-            return excepted
-    return rule.body(evaluation)
+        found = rule.properties.written
+    written = {name: str(value) for name, value in found.items()}
+    return outcome._replace(properties={**written, **outcome.properties})
 
 
 def _unmet(rule: CompiledRule, given: RuleInput) -> Outcome | None:
@@ -145,16 +136,6 @@ def _holds(conditions: object, scope: JSONContext) -> bool:
         return False
 
 
-def keeps_old_violation(rule: CompiledRule, given: RuleInput, outcome: Outcome) -> bool:
-    """Return whether a failure may stay because it is one an UPDATE could have found already."""
-    return (
-        outcome.status is RuleStatus.FAIL
-        and rule.tolerates_violations
-        and rule.phase is Phase.VALIDATE
-        and given.request.operation is Operation.UPDATE
-    )
-
-
 # Requests changed by the values that are given for their variables.
 #
 # Source of the rules: upstream cmd/cli/kubectl-kyverno/processor/policy_processor.go, where the
@@ -162,15 +143,6 @@ def keeps_old_violation(rule: CompiledRule, given: RuleInput, outcome: Outcome) 
 
 
 _OPERATION = "request.operation"
-
-
-def with_own_operation(
-    request: AdmissionRequest, variables: Mapping[str, Json]
-) -> Mapping[str, Json]:
-    """Return the variables with the operation of a request that is known to be no creation."""
-    if request.operation is Operation.CREATE:
-        return variables
-    return {**variables, _OPERATION: request.operation.value}
 
 
 def with_given_operation(
@@ -266,7 +238,9 @@ def run_policy_rules(
             subject = outcome.object
         results.append(result_of(rule, outcome, given.request.subject, results))
         if outcome.generated:
-            given = _after_making(given, outcome.generated)
+            external = given.scope.external
+            external = external._replace(made=(*external.made, *outcome.generated))
+            given = given._replace(scope=given.scope.asking(external))
         for further in outcome.further:
             results.append(result_of(rule, further, given.request.subject, results))
         if policy.applies_one_rule and any(
@@ -302,19 +276,17 @@ def _after_change(given: RuleInput, subject: Json) -> RuleInput:
     )
 
 
-def _after_making(given: RuleInput, made: tuple[Json, ...]) -> RuleInput:
-    external = given.scope.external
-    external = external._replace(made=(*external.made, *made))
-    return given._replace(scope=given.scope.asking(external))
-
-
 def result_of(
     rule: CompiledRule, outcome: Outcome, subject: Json, earlier: list[RuleResult]
 ) -> RuleResult:
     """Return the result of a rule on an object, after those `earlier` of the same policy."""
     generated, note = outcome.generated, outcome.note
     if outcome.unchecked:
-        note = "; ".join(filter(None, (note, _passed_over(outcome.unchecked))))
+        first, *others = outcome.unchecked
+        more = f" (and {len(others)} more)" if others else ""
+        note = "; ".join(
+            filter(None, (note, f"not checked, and not reported by Kyverno: {first}{more}"))
+        )
     if generated:
         generated, overlaps = split_known(generated, subject, earlier)
         note = "; ".join(filter(None, (note, *overlaps)))
@@ -339,12 +311,6 @@ def result_of(
     )
 
 
-def _passed_over(unchecked: tuple[str, ...]) -> str:
-    first, *others = unchecked
-    more = f" (and {len(others)} more)" if others else ""
-    return f"not checked, and not reported by Kyverno: {first}{more}"
-
-
 def open_for(policy: Policy, request: AdmissionRequest, world: World) -> RuleInput | None:
     """Return the request as a policy sees it, or None where no object is left."""
     if world.values and not policy.facts.has_rules:
@@ -357,7 +323,9 @@ def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleIn
     key, old = object_key(request.subject), request.old_object
     variables: Mapping[str, Json] = {}
     if world.values:
-        variables = with_own_operation(request, world.values.for_resource(policy, key.name))
+        variables = world.values.for_resource(policy, key.name)
+        if request.operation is not Operation.CREATE:
+            variables = {**variables, _OPERATION: request.operation.value}
         request = with_given_operation(request, variables)
     external = world.outside_before(_stored(request, variables, world, old))
     scope = request_context(request, external, variables)
@@ -447,7 +415,12 @@ def _run_rule(
     outcome = evaluate_rule(rule, given, settled=settled)
     if outcome is None:
         return None
-    if keeps_old_violation(rule, given, outcome) and _failed_before(rule, given, world, policy):
+    if (
+        outcome.status is RuleStatus.FAIL
+        and rule.tolerates_violations
+        and rule.phase is Phase.VALIDATE
+        and given.request.operation is Operation.UPDATE
+    ) and _failed_before(rule, given, world, policy):
         outcome = _TOLERATED
     if not hints:
         return outcome
@@ -455,28 +428,20 @@ def _run_rule(
 
 
 def _failed_before(rule: CompiledRule, given: RuleInput, world: World, policy: str) -> bool:
-    """Return whether the old object, created without a user, would fail too."""
-    before = _as_created(given.request)
+    before = given.request._replace(
+        operation=Operation.CREATE, object=given.request.old_object, old_object=None
+    )
     # The object is there, old as it is.
     old = open_request(before, world._replace(values=None, arriving=None), policy)
-    earlier = evaluate_rule(rule, _by_nobody(old)) if old else None
+    if old is None:
+        return False
+    # Match blocks see it whole, and by a user of its own, as upstream's matchResource in
+    # pkg/engine/handlers/validation/utils.go has it.
+    facts = _of_kind(old.facts, old.object)._replace(subresource="", user=_NOBODY)
+    earlier = evaluate_rule(rule, old._replace(facts=facts))
     return earlier is not None and earlier.status is RuleStatus.FAIL
 
 
-def _by_nobody(old: RuleInput) -> RuleInput:
-    """Return the old object's creation as match blocks see it: whole, and by a user of its own.
-
-    upstream: pkg/engine/handlers/validation/utils.go (matchResource)
-    """
-    facts = _of_kind(old.facts, old.object)
-    return old._replace(facts=facts._replace(subresource="", user=_NOBODY))
-
-
 def _of_kind(facts: MatchFacts, obj: Json) -> MatchFacts:
-    """Return the facts with the kind of an object, as which a request brought it."""
     group, version = split_api_version(text_field(obj, "apiVersion"))
     return facts._replace(group=group, version=version, kind=text_field(obj, "kind"))
-
-
-def _as_created(request: AdmissionRequest) -> AdmissionRequest:
-    return request._replace(operation=Operation.CREATE, object=request.old_object, old_object=None)

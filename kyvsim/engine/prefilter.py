@@ -131,8 +131,6 @@ class Walk(NamedTuple):
 
 
 class _MarkBuilder:
-    """What becomes the mark of a shape while the walk is made."""
-
     __slots__ = ("_bits", "_lacking", "_unsure", "counted", "places")
 
     def __init__(self, bits: Iterator[int]) -> None:
@@ -157,8 +155,6 @@ class _MarkBuilder:
 
 
 class _Claim(NamedTuple):
-    """A shape that some value has to have, for the sake of a whole one."""
-
     builder: _MarkBuilder
     shape: Shape
 
@@ -181,7 +177,6 @@ def compile_walk(shapes: Sequence[Shape]) -> Walk:
 
 
 def _merged(claims: Iterable[_Claim], bits: Iterator[int]) -> _Walk:
-    """Return the walk over one value of which several things are claimed."""
     parts = list(_parts([single for claim in claims for single in _singles(claim)], bits))
     if len(parts) == 1:
         return parts[0]
@@ -249,7 +244,6 @@ def _map_walk(claims: list[tuple[_MarkBuilder, MapShape]], bits: Iterator[int]) 
 
 
 def _present_walk(forbidden: int, claims: Sequence[_Claim], bits: Iterator[int]) -> _Walk:
-    """Return the walk over the value of a key that some forbid."""
     if not claims:
         return lambda _value, _found: forbidden
     walk = _merged(claims, bits)
@@ -317,7 +311,6 @@ def _key_walk(claims: list[tuple[_MarkBuilder, Callable[[str], bool | None]]]) -
 def _all_of(
     claims: list[tuple[_MarkBuilder, Callable[[Json], bool | None]]],
 ) -> Callable[[Json], int]:
-    """Return a function that evaluates all predicates."""
     rows = [(builder.lack(), builder.unsure, fits) for builder, fits in claims]
 
     def test_all(value: Json) -> int:

@@ -32,9 +32,7 @@ class World(NamedTuple):
     """The objects that generate rules of a policy, by its key, may copy; None for those of
     `cluster`."""
     context: ClusterView | None = None
-    """The objects of a context file."""
     images: Mapping[str, Json] = MappingProxyType({})
-    """Image data of a context file, by references."""
     arriving: Json | None = None
     """The object of `cluster` that the request brings; None where no such object is there yet."""
     account: UserInfo | None = None
@@ -108,8 +106,15 @@ def reviewed(created: AdmissionRequest, review: Json) -> AdmissionRequest:
     request = request_of(created, Operation(review["operation"]), review.get("oldObject"))
     details = {name: review[name] for name in _DETAILS if name in review}
     subresource = text_field(review, "subResource")
+    info = review.get("userInfo")
+    sender = None
+    if info is not None:
+        groups = tuple(info.get("groups") or ())
+        sender = UserInfo(
+            text_field(info, "username"), text_field(info, "uid"), groups, info.get("extra")
+        )
     return request._replace(
-        user=created.user or _sender(review.get("userInfo")),
+        user=created.user or sender,
         namespace=text_field(review, "namespace") or request.namespace,
         subresource=subresource or request.subresource,
         parent_kind=_parent(review) if subresource else request.parent_kind,
@@ -118,22 +123,10 @@ def reviewed(created: AdmissionRequest, review: Json) -> AdmissionRequest:
 
 
 def _parent(review: Json) -> tuple[str, str, str] | None:
-    """Return group, version and kind of what a request to a subresource names."""
     resource = review.get("resource") or {}
     group, name = text_field(resource, "group"), text_field(resource, "resource")
     kind = kind_of_plural(group, name) or guessed_kind(name)
     return (group, text_field(resource, "version"), kind) if kind else None
-
-
-def _sender(info: Json) -> UserInfo | None:
-    if info is None:
-        return None
-    return UserInfo(
-        text_field(info, "username"),
-        text_field(info, "uid"),
-        tuple(info.get("groups") or ()),
-        info.get("extra"),
-    )
 
 
 def creation_of(obj: Json, user: UserInfo | None, values: Values | None) -> AdmissionRequest:

@@ -21,8 +21,6 @@ from kyvsim.model.result import NO_PROPERTIES, PatchedTarget, Phase, RuleStatus,
 from kyvsim.model.source import Document, Path
 from kyvsim.model.tracing import NO_TRACE, CoverageSink, PolicyPlace, TraceContext, Tracer
 
-# What compiling depends on besides the policies, and how diagnostics about them are made.
-
 # What compiling depends on besides the policies.
 
 
@@ -94,8 +92,6 @@ def uncompiled(policy: Policy, error: Exception | str) -> Diagnostic:
     message = f"policy `{policy.key}` cannot be compiled: {error}"
     return Diagnostic("KV190", Severity.ERROR, message, policy.document.locate(("spec",)))
 
-
-# Policies as the engine runs them: closures in place of expressions, and how a body ends.
 
 # What the body of a compiled rule is evaluated on, and how it ends, in whatever language it is.
 
@@ -257,15 +253,15 @@ class CompiledRule(NamedTuple):
     matches: Predicate
     kinds: KindIndexEntry
     """The kinds it can match at all; None where a wildcard keeps it open."""
-    entries: tuple[tuple[str, EntryLoader], ...]
-    preconditions: CompiledConditions | None
-    exceptions: tuple[CompiledException, ...]
-    weighs_exceptions: bool
-    """Whether the body itself says what the exceptions that match change."""
-    concerns: Callable[[Json], bool] | None
-    """Whether an object has any field that the rule reads; None if every object has."""
     body: CompiledBody
-    tolerates_violations: bool
+    entries: tuple[tuple[str, EntryLoader], ...] = ()
+    preconditions: CompiledConditions | None = None
+    exceptions: tuple[CompiledException, ...] = ()
+    weighs_exceptions: bool = False
+    """Whether the body itself says what the exceptions that match change."""
+    concerns: Callable[[Json], bool] | None = None
+    """Whether an object has any field that the rule reads; None if every object has."""
+    tolerates_violations: bool = False
     """Whether an UPDATE may keep a violation that the old object had already."""
     properties: Properties | None = None
     """The properties in reports, besides the message, where the rule has some."""
@@ -324,7 +320,6 @@ class Derivation(NamedTuple):
     retained: tuple[CompiledRule, ...]
     """The written rules next to them, in all phases; each autogen rule comes from one of these."""
     derived_count: int
-    """How many there are."""
     forms: Callable[[], DerivedForms]
     """Returns the rules, always the same: they are made when something of them is asked for."""
 

@@ -108,8 +108,6 @@ _REMEMBERED: Final = 1024
 
 
 class _PossibleOutcome(NamedTuple):
-    """One way in which a rule may be shown to end."""
-
     mark: BitMask
     """What shows it."""
     result: RuleResult
@@ -135,20 +133,15 @@ class RulePlan(NamedTuple):
             return None if found & self.single else self.likely
         shown: list[RuleResult] = []
         for chances in self.chances:
-            result = _end(chances, found)
-            if result is None:
+            for mark, result, exact in chances:
+                if mark.is_shown(found):
+                    shown.append(result)
+                    break
+                if not exact:
+                    return None
+            else:
                 return None
-            shown.append(result)
         return PolicyPasses(self.likely.policy, tuple(shown)) if shown else None
-
-
-def _end(chances: tuple[_PossibleOutcome, ...], found: int) -> RuleResult | None:
-    for mark, result, exact in chances:
-        if mark.is_shown(found):
-            return result
-        if not exact:
-            return None
-    return None
 
 
 class StagePlan:
@@ -195,7 +188,6 @@ def _cached(opened: UnresolvedRules, obj: Json, trace: Trace) -> CachedResult | 
 def _fast_results(
     plans: Iterable[RulePlan], found: int
 ) -> tuple[tuple[PolicyPasses, ...] | UnresolvedRules, ...]:
-    """Return the fast results where such bits were found."""
     fast_results: list[tuple[PolicyPasses, ...] | UnresolvedRules] = []
     shown: list[PolicyPasses] = []
     for plan in plans:
@@ -211,8 +203,6 @@ def _fast_results(
 
 
 class _ProvenRules(NamedTuple):
-    """The rules of a policy, with what may show how they end."""
-
     policy_rules: PolicyRules
     settled: bool
     proofs: tuple[tuple[Proof, ...], ...] = ()
@@ -224,9 +214,9 @@ def _proven_rules(policy_rules: PolicyRules, facts: MatchFacts, scope: JSONConte
         rule for rule in policy_rules.rules if not _is_simple(rule) or rule.matches(facts)
     )
     policy_rules = policy_rules._replace(rules=rules)
-    found = [_known_of(rule, scope) if _is_simple(rule) else None for rule in rules]
-    settled = all(one is not None and one.applies for one in found)
-    every = tuple(one.proofs for one in found if one is not None and one.proofs)
+    found = [_known_of(rule, scope) if _is_simple(rule) else (False, ()) for rule in rules]
+    settled = all(applies for applies, _ in found)
+    every = tuple(proofs for _, proofs in found if proofs)
     is_first_last = policy_rules.policy.policy.applies_one_rule and len(rules) > 1
     if len(every) < len(rules) or is_first_last:
         return _ProvenRules(policy_rules, settled)
@@ -234,7 +224,6 @@ def _proven_rules(policy_rules: PolicyRules, facts: MatchFacts, scope: JSONConte
 
 
 def _rule_plan(shown: _ProvenRules, marks: Iterator[BitMask]) -> RulePlan:
-    """Return the plan of a policy's rules, whose proofs have the next of the marks."""
     policy_rules, settled, proofs = shown
     chances = tuple(
         tuple(_possible_outcome(rule, proof, next(marks)) for proof in of_rule)
@@ -264,29 +253,19 @@ def _possible_outcome(rule: CompiledRule, proof: Proof, mark: BitMask) -> _Possi
     return _PossibleOutcome(mark, result, proof.exact)
 
 
-class _Known(NamedTuple):
-    """What is known of a rule that matches such objects."""
-
-    applies: bool
-    """Whether it applies to each of them."""
-    proofs: tuple[Proof, ...]
-
-
 def _is_simple(rule: CompiledRule) -> bool:
     """Return whether nothing but kind, preconditions and body make a difference."""
     return not (rule.proofs is None or rule.exceptions or rule.concerns or rule.unmatched)
 
 
-def _known_of(rule: CompiledRule, scope: JSONContext) -> _Known:
+def _known_of(rule: CompiledRule, scope: JSONContext) -> tuple[bool, tuple[Proof, ...]]:
+    """Return whether a rule applies to each such object, and the proofs that are of use."""
     proofs, after_preconditions = rule.proofs() if rule.proofs else Proofs((), False)
     if after_preconditions and not (rule.preconditions and rule.preconditions(scope).met):
-        return _Known(False, ())
+        return False, ()
     applies = after_preconditions or rule.preconditions is None
-    return _Known(applies, proofs if all(map(_is_pass, proofs)) else ())
-
-
-def _is_pass(proof: Proof) -> bool:
-    return proof.outcome.status is RuleStatus.PASS
+    all_pass = all(proof.outcome.status is RuleStatus.PASS for proof in proofs)
+    return applies, proofs if all_pass else ()
 
 
 # The index: which rules can an object of this kind touch at all?

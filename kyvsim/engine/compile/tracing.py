@@ -12,7 +12,15 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import RuleRun, Step, StepKind, Value
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleStatus
-from kyvsim.model.tracing import PointKind, TraceContext, Tracer, trace_step, traced
+from kyvsim.model.tracing import (
+    PointKind,
+    TraceContext,
+    Tracer,
+    trace_step,
+    traced,
+    with_answer,
+    with_found,
+)
 
 # Rules and loops that report each step of their evaluation to a tracer.
 
@@ -53,13 +61,18 @@ def traced_rule(
     concerns = compiled.concerns
     if concerns is not None:
         asked = Step(StepKind.CONCERN, "any field that the rule reads")
-        concerns = traced(trace.at(*field), concerns, asked, _answered)
+        concerns = traced(trace.at(*field), concerns, asked, with_answer)
     exceptions = tuple(
         one._replace(matches=_resuming(one.matches, run, tracer)) for one in compiled.exceptions
     )
+
+    def wrapper(facts: MatchFacts) -> bool:
+        tracer.evaluate(run._replace(subject=facts.key))
+        return compiled.matches(facts)
+
     return compiled._replace(
         exceptions=exceptions,
-        matches=_evaluating(compiled.matches, run, tracer),
+        matches=wrapper,
         concerns=concerns,
         body=body,
         payloads=payloads,
@@ -69,9 +82,7 @@ def traced_rule(
 def traced_exception(covers: Predicate, key: str, trace: TraceContext) -> Predicate:
     """Return the match of an exception as one that reports whether it covers an object."""
     asked = Step(StepKind.EXCEPTION, key)
-    return traced(
-        trace.at("match"), covers, asked, lambda step, found, _: step._replace(answer=found)
-    )
+    return traced(trace.at("match"), covers, asked, with_answer)
 
 
 def traced_body(body: CompiledBody, trace: TraceContext, name: str) -> CompiledBody:
@@ -93,14 +104,6 @@ def traced_body(body: CompiledBody, trace: TraceContext, name: str) -> CompiledB
         return outcome
 
     return traced(trace, run, Step(StepKind.BODY, name, path=()), _ended)
-
-
-def _evaluating(matches: Predicate, run: RuleRun, tracer: Tracer) -> Predicate:
-    def wrapper(facts: MatchFacts) -> bool:
-        tracer.evaluate(run._replace(subject=facts.key))
-        return matches(facts)
-
-    return wrapper
 
 
 def _resuming(covers: Predicate, run: RuleRun, tracer: Tracer) -> Predicate:
@@ -131,10 +134,6 @@ def _ended(step: Step, outcome: Outcome | None, evaluation: Evaluation) -> Step:
     return step._replace(answer=outcome.status, note=note)
 
 
-def _answered(step: Step, found: bool, _: Json) -> Step:
-    return step._replace(answer=found)
-
-
 def traced_template(template: Template, name: str, trace: TraceContext, *way: str) -> Template:
     """Return a template that is rendered each time, and reports what is at `way` then."""
 
@@ -151,12 +150,8 @@ def traced_list(
     list_of: Callable[[JSONContext], list[Json]], expression: str, trace: TraceContext
 ) -> Callable[[JSONContext], list[Json]]:
     """Return the list of a loop as one that reports its elements."""
-
-    def complete(step: Step, found: list[Json], _: JSONContext) -> Step:
-        return step._replace(found=Value(found))
-
     asked = Step(StepKind.LOOP, trace.name, expression)
-    return traced(trace.at("list"), list_of, asked, complete)
+    return traced(trace.at("list"), list_of, asked, with_found)
 
 
 def traced_elements(

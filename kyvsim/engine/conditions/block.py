@@ -6,7 +6,7 @@ upstream: pkg/engine/variables/evaluate.go and, for exceptions, pkg/utils/condit
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from kyvsim.engine.conditions.operators import Operator, operators
 from kyvsim.jmespath import RuleScope, SubstitutionError, System, Template, compile_template
@@ -25,26 +25,15 @@ from kyvsim.model.tracing import (
     TraceContext,
     trace_step,
     traced,
+    with_answer,
+    with_found,
 )
 
 # Conditions that report the values of both of their sides.
 
 
-_Result = TypeVar("_Result")
-
 _STARTS = ((("request", "object"), True), (("target",), True), (("element",), False))
 """What leads to an object, and whether it is the whole one."""
-
-
-def traced_block(
-    evaluate: Callable[[RuleScope], _Result], trace: TraceContext, is_met: Callable[[_Result], bool]
-) -> Callable[[RuleScope], _Result]:
-    """Return a block of conditions that reports whether it holds."""
-
-    def complete(step: Step, found: _Result, _: RuleScope) -> Step:
-        return step._replace(answer=is_met(found))
-
-    return traced(trace, evaluate, Step(StepKind.CONDITIONS, trace.name), complete)
 
 
 def traced_side(written: Json, side: str, system: System, trace: TraceContext) -> Template:
@@ -60,10 +49,7 @@ def traced_side(written: Json, side: str, system: System, trace: TraceContext) -
     template = compile_template(written, system, on_node)
     asked = Step(StepKind.SIDE, side, wanted=Value(written), path=path, rooted=is_whole)
 
-    def complete(step: Step, found: Json, _: RuleScope) -> Step:
-        return step._replace(found=Value(found))
-
-    return template._replace(render=traced(place, template.render, asked, complete))
+    return template._replace(render=traced(place, template.render, asked, with_found))
 
 
 def _is_bare(written: Json) -> bool:
@@ -72,7 +58,6 @@ def _is_bare(written: Json) -> bool:
 
 
 def _hook_in(place: TraceContext, text: str, variable: Variable) -> NodeHook:
-    """Return the hook for the parts of a variable in the text at a place."""
     expression = variable.expression
     start = variable.start + variable.text.index(expression)
 
@@ -138,10 +123,7 @@ def traced_condition(
             _trace_fixed(value, "value", trace)
         return found
 
-    def complete(step: Step, found: bool, _: RuleScope) -> Step:
-        return step._replace(answer=found)
-
-    return traced(trace, run, asked, complete)
+    return traced(trace, run, asked, with_answer)
 
 
 def _trace_fixed(template: Template, side: str, trace: TraceContext) -> None:
@@ -195,17 +177,31 @@ def compile_conditions(data: Json, system: System, trace: TraceContext = NO_TRAC
 def _compile_block(data: Json, system: System, trace: TraceContext) -> Evaluate:
     if data.__class__ is list:
         if any("any" in item or "all" in item for item in data):
-            return _every(
-                [_compile_any_all(one, system, trace.at(n)) for n, one in enumerate(data)]
-            )
-        return _compile_plain_list(data, system, trace)
+            blocks = [_compile_any_all(one, system, trace.at(n)) for n, one in enumerate(data)]
+
+            def evaluate(scope: RuleScope) -> ConditionsResult:
+                texts = []
+                for block in blocks:
+                    result = block(scope)
+                    if not result.met:
+                        return result
+                    texts.append(result.messages)
+                return ConditionsResult(True, _joined(texts, ";"))
+
+            return evaluate
+        conditions = _compile_list(data, system, trace)
+        every = _all_of(conditions)
+        met = ConditionsResult(True, _joined([each.message for each in conditions], ";"))
+        return lambda scope: met if (found := every(scope)).met else found
     return _compile_any_all(data or {}, system, trace)
 
 
 def _traced_block(evaluate: Evaluate, trace: TraceContext) -> Evaluate:
+    """Return a block of conditions that reports whether it holds, if there is a tracer."""
     if trace.tracer is None:
         return evaluate
-    return traced_block(evaluate, trace, lambda found: found.met)
+    asked = Step(StepKind.CONDITIONS, trace.name)
+    return traced(trace, evaluate, asked, lambda step, found, _: step._replace(answer=found.met))
 
 
 def compile_exception_conditions(
@@ -300,29 +296,6 @@ def _single(condition: _CompiledCondition) -> Evaluate:
     return lambda scope: MET if holds(scope) else UNMET
 
 
-def _every(blocks: Sequence[Evaluate]) -> Evaluate:
-    """Return the evaluation of a list of maps, all of which must hold."""
-
-    def evaluate(scope: RuleScope) -> ConditionsResult:
-        texts = []
-        for block in blocks:
-            result = block(scope)
-            if not result.met:
-                return result
-            texts.append(result.messages)
-        return ConditionsResult(True, _joined(texts, ";"))
-
-    return evaluate
-
-
-def _compile_plain_list(data: Sequence[Json], system: System, trace: TraceContext) -> Evaluate:
-    """Return the evaluation of a list without `any` and `all`: every condition must hold."""
-    conditions = _compile_list(data, system, trace)
-    evaluate = _all_of(conditions)
-    met = ConditionsResult(True, _joined([each.message for each in conditions], ";"))
-    return lambda scope: met if (result := evaluate(scope)).met else result
-
-
 def _joined(texts: Sequence[str], separator: str) -> str:
     return separator.join(text for text in texts if text)
 
@@ -374,7 +347,6 @@ def _compile_condition(
 def _compile_sides(
     data: Mapping[str, Json], key: Template, value: Template, meter: Meter
 ) -> _CompiledCondition:
-    """Return one condition; a fixed value is prepared, two fixed sides are compared at once."""
     name = data.get("operator") or ""
     message = data.get("message") or ""
     operator = operators.get(name)
@@ -385,50 +357,20 @@ def _compile_sides(
         if key.constant:
             outcome = test(key.value)
             return _CompiledCondition(lambda _: outcome, message, outcome)
-        return _CompiledCondition(_with_fixed_value(key, test), message, None)
-    return _CompiledCondition(_with_both(key, value, operator, meter), message, None)
+        render = key.render
 
+        def holds(scope: RuleScope) -> bool:
+            try:
+                found = render(scope)
+            except SubstitutionError as error:
+                raise _key_error(error) from error
+            return test(found)
 
-def _compared(data: Json) -> Json:
-    """Return a key or value as it is compared: a number that stands alone is a float."""
-    return float(data) if data.__class__ is int else data
-
-
-def _unknown_operator(_: RuleScope) -> bool:
-    raise ConditionError("failed to create handler for condition operator: %!w(<nil>)")
-
-
-def _with_fixed_value(key: Template, test: Callable[[Json], bool]) -> Holds:
-    render = key.render
-
-    def holds(scope: RuleScope) -> bool:
-        try:
-            found = render(scope)
-        except SubstitutionError as error:
-            raise _key_error(error) from error
-        return test(found)
-
-    return holds
-
-
-def _counting(operator: Operator, value: Json, meter: Meter) -> Callable[[Json], bool]:
-    """Return the test of keys against a fixed value."""
-    test, pairs = operator.test(value), operator.pairs
-    if pairs is None or not isinstance(value, _MANIFOLD) or len(value) <= FEW:
-        return test
-
-    def counted(key: Json) -> bool:
-        meter.spend(pairs(key, value) // _PAIRS)
-        return test(key)
-
-    return counted
-
-
-def _with_both(key: Template, value: Template, operator: Operator, meter: Meter) -> Holds:
+        return _CompiledCondition(holds, message, None)
     compare, pairs = operator.holds, operator.pairs
     render_key, render_value = key.render, value.render
 
-    def holds(scope: RuleScope) -> bool:
+    def compare_both(scope: RuleScope) -> bool:
         try:
             left = render_key(scope)
         except SubstitutionError as error:
@@ -442,7 +384,28 @@ def _with_both(key: Template, value: Template, operator: Operator, meter: Meter)
             meter.spend(pairs(left, right) // _PAIRS)
         return compare(left, right)
 
-    return holds
+    return _CompiledCondition(compare_both, message, None)
+
+
+def _compared(data: Json) -> Json:
+    """Return a key or value as it is compared: a number that stands alone is a float."""
+    return float(data) if data.__class__ is int else data
+
+
+def _unknown_operator(_: RuleScope) -> bool:
+    raise ConditionError("failed to create handler for condition operator: %!w(<nil>)")
+
+
+def _counting(operator: Operator, value: Json, meter: Meter) -> Callable[[Json], bool]:
+    test, pairs = operator.test(value), operator.pairs
+    if pairs is None or not isinstance(value, _MANIFOLD) or len(value) <= FEW:
+        return test
+
+    def counted(key: Json) -> bool:
+        meter.spend(pairs(key, value) // _PAIRS)
+        return test(key)
+
+    return counted
 
 
 def _key_error(error: SubstitutionError) -> ConditionError:

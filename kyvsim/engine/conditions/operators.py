@@ -83,7 +83,13 @@ def equals(key: Json, value: Json) -> bool:
     """Return whether key and value are equal; a null key equals nothing."""
     kind = key.__class__
     if kind is str:
-        return _text_equals(key, value)
+        pair = duration_pair(key, value)
+        if pair is not None:
+            return in_seconds(pair[0]) == in_seconds(pair[1])
+        if value.__class__ is not str:
+            return False
+        quantity = parse_quantity(key)
+        return matches(value, key) if quantity is None else quantity == parse_quantity(value)
     if kind is bool:
         return key is value
     if kind is float:
@@ -133,16 +139,6 @@ def _text_test(value: Json) -> Callable[[str], bool] | None:
         match = compile_wildcard(value)
         return lambda key: match(key) and parse_quantity(key) is None
     return value.__eq__
-
-
-def _text_equals(key: str, value: Json) -> bool:
-    pair = duration_pair(key, value)
-    if pair is not None:
-        return in_seconds(pair[0]) == in_seconds(pair[1])
-    if value.__class__ is not str:
-        return False
-    quantity = parse_quantity(key)
-    return matches(value, key) if quantity is None else quantity == parse_quantity(value)
 
 
 # GreaterThan, LessThan and their kin, and the older Duration operators.
@@ -227,12 +223,10 @@ def _text_in_order(key: str, value: Json, order: Order) -> bool:
     number = parse_float(key)
     if number is not None:
         return _number_in_order(number, value, order)
-    return value.__class__ is str and _versions_in_order(key, value, order)
-
-
-def _versions_in_order(key: str, value: str, order: Order) -> bool:
-    left, right = parse_version(key), parse_version(value)
-    return left is not None and right is not None and order(left, right)
+    if value.__class__ is not str:
+        return False
+    older, newer = parse_version(key), parse_version(value)
+    return older is not None and newer is not None and order(older, newer)
 
 
 def _durations_in_order(key: Json, value: Json, order: Order) -> bool:
@@ -335,8 +329,6 @@ def _all_not_in(key: Json, choice: Membership) -> bool:
 
 
 def _with_one_value(decide: Callable[[Json, Membership], bool]) -> Callable[[Json], Test]:
-    """Return what makes tests of keys: a value is read once and its patterns are compiled."""
-
     def test_for(value: Json) -> Test:
         choice = _read(value)
         return lambda key: decide(key, choice)
@@ -369,13 +361,21 @@ def _texts(values: Sequence[Json]) -> list[str]:
 
 
 def _read(value: Json) -> Membership:
-    """Return a value as a choice."""
     kind = value.__class__
     if kind is list:
         holds = _among(_texts(value))
         return Membership(holds, holds)
     if kind is str:
-        return _read_text(value)
+        if is_range(value):
+            holds = compile_text_pattern(value)
+            lacks = compile_text_pattern(value.replace("-", "!-", 1))
+            return Membership(holds, holds, lacks, text=value)
+        elements = _listed(value)
+        if elements is None:
+            return Membership(lambda key: True if matches(value, key) else None, text=value)
+        return Membership(
+            lambda key: matches(value, key) or key in elements, _among(elements), text=value
+        )
     if value is None or kind is dict:
         return Membership(_no_choice)
     return Membership(_no_choice, _among([sprint(value)]), is_single=True)
@@ -383,19 +383,6 @@ def _read(value: Json) -> Membership:
 
 def _no_choice(_: str) -> None:
     return None
-
-
-def _read_text(value: str) -> Membership:
-    if is_range(value):
-        holds = compile_text_pattern(value)
-        lacks = compile_text_pattern(value.replace("-", "!-", 1))
-        return Membership(holds, holds, lacks, text=value)
-    elements = _listed(value)
-    if elements is None:
-        return Membership(lambda key: True if matches(value, key) else None, text=value)
-    return Membership(
-        lambda key: matches(value, key) or key in elements, _among(elements), text=value
-    )
 
 
 def _listed(value: str) -> list[str] | None:
@@ -430,7 +417,6 @@ _read_json: Final = json.JSONDecoder(parse_int=len, parse_float=len, parse_const
 
 
 def _among(texts: list[str]) -> _TextTest:
-    """Return the test for fitting one of `texts`, with wildcards on either side."""
     plain = frozenset(texts)
     patterns = tuple(compile_wildcard(text) for text in texts if has_wildcard(text))
 
@@ -511,7 +497,6 @@ def _list_is(key: Sequence[Json], value: Json, *, wanted: bool) -> bool:
 
 
 def _json_texts(value: str) -> list[str] | None:
-    """Return the texts of a JSON list of texts, or None for any other text."""
     try:
         return _as_texts(_read_json(value))
     except (ValueError, RecursionError):

@@ -82,7 +82,6 @@ def _ends(side: Json, way: tuple[str, ...]) -> bool:
 
 
 def _lists(data: Json) -> tuple[Json, Json]:
-    """Return the conditions of a block under `any` and `all`."""
     return (data.get("any"), data.get("all")) if data.__class__ is dict else (None, None)
 
 
@@ -106,11 +105,24 @@ def _condition_shape(
         return None
     if _is_fixed(value):
         way = _way(key, start)
-        fixed = _as_compared(value)
+        fixed = float(value) if value.__class__ is int else value
         if way is None:
             return None
         if not way.is_many:
-            return _single(way, operator.test(fixed), wanted=wanted)
+            test = operator.test(fixed)
+            default = test(way.default[0]) is wanted if way.default else None
+
+            def fits(value: Json) -> bool | None:
+                if not is_scalar(value):
+                    return None
+                if default is not None and not value and value.__class__ is not float:
+                    return default
+                # The value of a text with variables is unknown.
+                return test(value) is wanted or (
+                    None if value.__class__ is str and "{{" in value else False
+                )
+
+            return _led(way, ValueShape(fits), absent=default is True)
         if name in _SPREADING and not wanted and fixed.__class__ is list:
             return _spread(way, operator.test(fixed))
         return None
@@ -134,34 +146,10 @@ def _is_fixed(value: Json) -> bool:
     return value.__class__ is not dict
 
 
-def _as_compared(value: Json) -> Json:
-    return float(value) if value.__class__ is int else value
-
-
 # ---------------------------------------------------------------------------- ways
 
 
-def _single(way: AccessPath, test: Test, *, wanted: bool) -> Shape | None:
-    """Return the shape of an object in which one scalar passes the test, or not, as wanted."""
-    default = test(way.default[0]) is wanted if way.default else None
-
-    def fits(value: Json) -> bool | None:
-        if not is_scalar(value):
-            return None
-        if default is not None and not value and value.__class__ is not float:
-            return default
-        return test(value) is wanted or _unless_variable(value)
-
-    return _led(way, ValueShape(fits), absent=default is True)
-
-
-def _unless_variable(value: Json) -> bool | None:
-    """Return False, but None for a text with variables, whose value is unknown."""
-    return None if value.__class__ is str and "{{" in value else False
-
-
 def _spread(way: AccessPath, test: Test) -> Shape | None:
-    """Return the shape of an object all of whose values of a kind fail the test."""
     empty = way.default or (None,)
     if test(empty[0]) or test([]):
         return None

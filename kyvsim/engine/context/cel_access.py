@@ -14,8 +14,8 @@ from kyvsim.cel.kyverno.encodings import JsonCodec, YamlCodec
 from kyvsim.cel.kyverno.images import ImageDataAccess
 from kyvsim.cel.kyverno.lookups import GlobalContextAccess, HttpAccess, ResourceAccess
 from kyvsim.engine.context.cluster_api import allows, blocked
-from kyvsim.engine.context.global_data import given_data, global_data
 from kyvsim.engine.context.json_context import SKIPPED
+from kyvsim.engine.context.loaders.global_reference import given_data, global_data
 from kyvsim.jmespath import QueryError, System
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, labels

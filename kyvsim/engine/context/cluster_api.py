@@ -26,8 +26,6 @@ _MASTERS = "system:masters"
 
 
 class _Access(NamedTuple):
-    """Who wants to do what."""
-
     user: str
     groups: tuple[str, ...]
     attributes: Mapping[str, Json]
@@ -129,7 +127,6 @@ def roles_given(
 
 
 def _reason(access: _Access, cluster: ClusterView, bound: Bound | None = None) -> str | None:
-    """Return why the access is allowed, or None where it is not."""
     if _MASTERS in access.groups:
         return ""
     for subject, binding in _bindings(access, bound or partial(bound_to, cluster)):
@@ -152,7 +149,6 @@ def _bindings(access: _Access, bound: Bound) -> Iterator[tuple[str, Json]]:
 
 
 def _bound(binding: Json, user: str, groups: tuple[str, ...]) -> str:
-    """Return the subject of a binding that a user is or has, "" where there is none."""
     for subject in filter(_is_map, binding.get("subjects") or ()):
         kind, name = text_field(subject, "kind"), text_field(subject, "name")
         if kind == "ServiceAccount":
@@ -193,7 +189,6 @@ def _allows(rule: Mapping[str, Json], access: _Access) -> bool:
 
 
 def _concerns(rule: Mapping[str, Json], access: _Access) -> bool:
-    """Return whether a rule lets someone do something to some resources of a kind."""
     wanted = access.attributes
     return (
         _names(rule.get("verbs"), text_field(wanted, "verb"))
@@ -402,10 +397,8 @@ class ApiPath(NamedTuple):
     api_version: str
     namespace: str
     resource: str
-    """The plural name of a kind."""
     name: str
     part: str
-    """The subresource."""
 
 
 def parse_path(path: str) -> ApiPath | None:
@@ -443,27 +436,23 @@ def answer_get(url: str, cluster: ClusterView, account: UserInfo | None = None) 
     if wanted is None:
         raise CallError(f"failed to parse path: {path.removeprefix('/')}")
     if account is not None:
-        require_right(wanted, "get" if wanted.name else "list", cluster, account)
+        verb = "get" if wanted.name else "list"
+        attributes = {
+            "verb": verb,
+            "group": split_api_version(wanted.api_version)[0],
+            "resource": wanted.resource,
+            "subresource": wanted.part,
+            "namespace": wanted.namespace,
+            "name": wanted.name,
+        }
+        if not allows(attributes, account, cluster):
+            group = attributes["group"]
+            resource = f"{wanted.resource}.{group}" if group else wanted.resource
+            raise NoRightError(f"`{account.username}` has no right to {verb} {resource}")
     kind = cluster.kind_of(wanted.api_version, wanted.resource)
     if not kind:
         raise CallError("the server could not find the requested resource")
     return _get(wanted, kind, cluster) if wanted.name else _list(wanted, kind, query, cluster)
-
-
-def require_right(wanted: ApiPath, verb: str, cluster: ClusterView, account: UserInfo) -> None:
-    """Raise `NoRightError` where an account may not do something to what a path names."""
-    attributes = {
-        "verb": verb,
-        "group": split_api_version(wanted.api_version)[0],
-        "resource": wanted.resource,
-        "subresource": wanted.part,
-        "namespace": wanted.namespace,
-        "name": wanted.name,
-    }
-    if not allows(attributes, account, cluster):
-        group = attributes["group"]
-        resource = f"{wanted.resource}.{group}" if group else wanted.resource
-        raise NoRightError(f"`{account.username}` has no right to {verb} {resource}")
 
 
 def _get(wanted: ApiPath, kind: str, cluster: ClusterView) -> Json:

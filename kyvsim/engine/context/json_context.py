@@ -12,7 +12,7 @@ from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import ExternalData
-from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
+from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.tracing import TraceContext, traced
 
 # Variables given by dotted names, put into the data that expressions see.
@@ -97,8 +97,6 @@ Raises `QueryError` where the value cannot be computed.
 
 
 class _LazyEntry:
-    """A named value that is computed once, when an expression first reads it."""
-
     __slots__ = ("_load", "_value", "name")
 
     def __init__(self, name: str, load: EntryLoader) -> None:
@@ -175,23 +173,20 @@ class JSONContext:
                 continue
             # Marked first: an entry that reads its own name finds nothing there.
             self._settled.add(entry)
-            value = entry.value(self._until(position))
+            earlier = JSONContext(
+                self._data, self.external, deleting=self.deleting, valued=self._valued
+            )
+            earlier.hints = self.hints
+            earlier.policy_namespace = self.policy_namespace
+            earlier._hold(self._entries[:position])
+            earlier._settled = self._settled
+            value = entry.value(earlier)
             if value is not SKIPPED:
                 self._data[entry.name] = value
 
     def _hold(self, entries: tuple[_LazyEntry, ...]) -> None:
         self._entries = entries
         self._entry_names = frozenset([entry.name for entry in entries])
-
-    def _until(self, position: int) -> "JSONContext":
-        earlier = JSONContext(
-            self._data, self.external, deleting=self.deleting, valued=self._valued
-        )
-        earlier.hints = self.hints
-        earlier.policy_namespace = self.policy_namespace
-        earlier._hold(self._entries[:position])
-        earlier._settled = self._settled
-        return earlier
 
     def layer(
         self,
@@ -272,8 +267,6 @@ class ContextLoader(NamedTuple):
     compile: Callable[[str, Json, System], EntryLoader]
     """Takes the entry's name and the content of its field."""
 
-
-# The context that a request opens with, and the variable `images`.
 
 # The `images` variable: references of the containers of a Pod or of a controller's template.
 #
@@ -366,12 +359,8 @@ def request_context(
         external,
         deleting=deleting,
         valued=top_names(variables) if variables else frozenset(),
-        loaders=(("images", lambda _: _images_of(subject)),) if subject else (),
+        loaders=(("images", lambda _: load_images(subject)),) if subject else (),
     )
-
-
-def _images_of(subject: Json) -> Json:
-    return load_images(subject)
 
 
 def _request_data(request: AdmissionRequest, external: ExternalData) -> dict[str, Json]:
@@ -385,29 +374,21 @@ def _request_data(request: AdmissionRequest, external: ExternalData) -> dict[str
         fields["oldObject"] = external.as_json(request.old_object)
     if request.details:
         fields |= request.details
-    if request.user is None:
+    user = request.user
+    if user is None:
         return {"request": fields}
-    fields |= _user_fields(request.user)
-    return {"request": fields, **_service_account(request.user.username)}
-
-
-def _user_fields(user: UserInfo) -> dict[str, Json]:
     info: dict[str, Json] = {
         "username": user.username,
         "uid": user.uid,
         "groups": list(user.groups),
         "extra": user.extra,
     }
-    fields: dict[str, Json] = {"userInfo": {name: value for name, value in info.items() if value}}
+    fields["userInfo"] = {name: value for name, value in info.items() if value}
     if user.roles:
         fields["roles"] = list(user.roles)
     if user.cluster_roles:
         fields["clusterRoles"] = list(user.cluster_roles)
-    return fields
-
-
-def _service_account(username: str) -> dict[str, Json]:
     # upstream cuts off the prefix by its length, without a look at what it cuts.
-    parts = username[len(_SERVICE_ACCOUNT) :].split(":")
+    parts = user.username[len(_SERVICE_ACCOUNT) :].split(":")
     namespace, name = (parts[0], parts[1]) if len(parts) > 1 else ("", "")
-    return {"serviceAccountName": name, "serviceAccountNamespace": namespace}
+    return {"request": fields, "serviceAccountName": name, "serviceAccountNamespace": namespace}

@@ -17,88 +17,36 @@ from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import Meter
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Path
-from kyvsim.model.tracing import NO_TRACE, PointKind, TraceContext, trace_step, traced
+from kyvsim.model.tracing import NO_TRACE, PointKind, TraceContext, trace_step, traced, with_answer
 
 # Match and exclude blocks that report the answer of each of their parts.
 
 
-_Predicate: TypeAlias = Callable[[MatchFacts], bool]
-_Blocks: TypeAlias = tuple[_Predicate | None, _Predicate, _Predicate | None]
+Predicate: TypeAlias = Callable[[MatchFacts], bool]
 
 _NOBODY = UserInfo()
 
 
-def traced_blocks(blocks: _Blocks, policy_namespace: str, trace: TraceContext) -> _Blocks:
-    """Return the traced parts of a rule's match: its namespace, match and exclude."""
-    confined, matches, excludes = blocks
-    if confined is not None:
-        asked = Step(
-            StepKind.MATCH,
-            "namespace of the policy",
-            wanted=Value(policy_namespace),
-            path=("metadata", "namespace"),
-            rooted=True,
-        )
-        confined = traced(trace, confined, asked, _in_namespace)
-    matches = traced_block(matches, StepKind.MATCH, trace.at("match"))
-    if excludes is not None:
-        excludes = traced_block(excludes, StepKind.EXCLUDE, trace.at("exclude"))
-    return confined, matches, excludes
-
-
-def traced_block(matches: _Predicate, kind: str, trace: TraceContext) -> _Predicate:
+def traced_block(matches: Predicate, kind: str, trace: TraceContext) -> Predicate:
     """Return a whole block, `match` or `exclude`, that reports whether it matched."""
-    return traced(trace, matches, Step(StepKind(kind), kind), _answered)
+    return traced(trace, matches, Step(StepKind(kind), kind), with_answer)
 
 
-def traced_filter(matches: _Predicate, trace: TraceContext) -> _Predicate:
-    """Return a filter that reports whether it matched; a block that is its own filter, too."""
-    if not trace.name.endswith("]"):
-        return matches
-    return traced(trace, matches, Step(StepKind.FILTER, trace.name), _answered)
+def traced_filter(matches: Predicate, trace: TraceContext) -> Predicate:
+    """Return a filter that reports whether it matched, if there is a tracer.
 
-
-def traced_criteria(
-    block: Json, resources: list[_Predicate], user: list[_Predicate], trace: TraceContext
-) -> tuple[list[_Predicate], list[_Predicate]]:
-    """Return the traced criteria of a filter: on the object, and on the user."""
-    written = block.get("resources") or {}
-    on_object = zip(resource_fields(written), resources, strict=True)
-    on_user = zip(user_fields(block), user, strict=True)
-    return (
-        [
-            _traced_criterion(one, name, written, trace.at("resources", name))
-            for name, one in on_object
-        ],
-        [_traced_criterion(one, name, block, trace.at(name)) for name, one in on_user],
-    )
-
-
-def traced_user(
-    matches: _Predicate, block: Json, trace: TraceContext, *, absent: bool
-) -> _Predicate:
-    """Return a filter that reports its criteria on the user where none is given.
-
-    `absent` says that they count as absent then; else the filter matches nothing.
+    A block that is its own filter reports itself.
     """
-
-    def wrapper(facts: MatchFacts) -> bool:
-        found = matches(facts)
-        if facts.user is None:
-            for name in user_fields(block):
-                note = _without_user(name, facts)
-                asked = Step(StepKind.CRITERION, name, wanted=Value(block[name]), note=note)
-                trace_step(trace.at(name), asked._replace(answer=None if absent else False))
-        return found
-
-    return wrapper
+    if trace.tracer is None or not trace.name.endswith("]"):
+        return matches
+    return traced(trace, matches, Step(StepKind.FILTER, trace.name), with_answer)
 
 
 def _without_user(name: str, facts: MatchFacts) -> str:
     return _GIVES_USER[name] if facts.operation else "there is no request, so there is no user"
 
 
-def _traced_criterion(holds: _Predicate, name: str, block: Json, trace: TraceContext) -> _Predicate:
+def _traced_criterion(holds: Predicate, name: str, block: Json, trace: TraceContext) -> Predicate:
     look, path = _LOOKED_AT[name]
     asked = Step(
         StepKind.CRITERION, name, wanted=Value(block[name]), path=path, rooted=path is not None
@@ -110,10 +58,6 @@ def _traced_criterion(holds: _Predicate, name: str, block: Json, trace: TraceCon
         return step._replace(answer=found, found=Value(look(facts)))
 
     return traced(trace, holds, asked, answered)
-
-
-def _answered(step: Step, found: bool, _: MatchFacts) -> Step:
-    return step._replace(answer=found)
 
 
 def _in_namespace(step: Step, found: bool, facts: MatchFacts) -> Step:
@@ -159,7 +103,6 @@ _LOOKED_AT: Mapping[str, tuple[Callable[[MatchFacts], Json], Path | None]] = Map
 """The value that each criterion reads, and its path in the object, if it is in the object."""
 
 
-Predicate = Callable[[MatchFacts], bool]
 _CompileFilter = Callable[[Json, TraceContext, Meter | None], Predicate]
 
 _OF_KIND: Final = frozenset({"kinds", "operations"})
@@ -181,11 +124,20 @@ def compile_rule_match(
     matches = compile_match(match or {}, trace.at("match"), meter)
     left_out = trace.at("exclude")
     excludes = _compile_block(exclude, _probed_exclude_filter, left_out, meter) if exclude else None
-    confined = _inside(policy_namespace) if policy_namespace else None
+    confined = (lambda facts: policy_namespace == facts.namespace) if policy_namespace else None
     if trace.tracer is not None:
-        confined, matches, excludes = traced_blocks(
-            (confined, matches, excludes), policy_namespace, trace
-        )
+        matches = traced_block(matches, StepKind.MATCH, trace.at("match"))
+        if confined is not None:
+            asked = Step(
+                StepKind.MATCH,
+                "namespace of the policy",
+                wanted=Value(policy_namespace),
+                path=("metadata", "namespace"),
+                rooted=True,
+            )
+            confined = traced(trace, confined, asked, _in_namespace)
+        if excludes is not None:
+            excludes = traced_block(excludes, StepKind.EXCLUDE, left_out)
 
     def applies(facts: MatchFacts) -> bool:
         if confined and not confined(facts):
@@ -193,10 +145,6 @@ def compile_rule_match(
         return matches(facts) and not (excludes and excludes(facts))
 
     return applies
-
-
-def _inside(namespace: str) -> Predicate:
-    return lambda facts: namespace == facts.namespace
 
 
 def matches_by_kind(match: Json) -> bool:
@@ -255,7 +203,7 @@ def _probed_exclude_filter(block: Json, trace: TraceContext, meter: Meter | None
 def _match_filter(block: Json, trace: TraceContext, meter: Meter | None) -> Predicate:
     resources, user = _criteria(block, trace, meter)
     if not resources and not user:
-        return _followed(lambda _: False, trace)
+        return traced_filter(lambda _: False, trace)
     holds_for_object, holds_for_user = _all_of(resources), _all_of(user)
 
     def matches(facts: MatchFacts) -> bool:
@@ -266,8 +214,20 @@ def _match_filter(block: Json, trace: TraceContext, meter: Meter | None) -> Pred
         return holds_for_object(facts) and holds_for_user(facts)
 
     if trace.tracer is None or not user:
-        return _followed(matches, trace)
-    return _followed(traced_user(matches, block, trace, absent=bool(resources)), trace)
+        return traced_filter(matches, trace)
+    # Without a user, criteria on the user count as absent beside others; else nothing matches.
+    absent = bool(resources)
+
+    def wrapper(facts: MatchFacts) -> bool:
+        found = matches(facts)
+        if facts.user is None:
+            for name in user_fields(block):
+                note = _without_user(name, facts)
+                asked = Step(StepKind.CRITERION, name, wanted=Value(block[name]), note=note)
+                trace_step(trace.at(name), asked._replace(answer=None if absent else False))
+        return found
+
+    return traced_filter(wrapper, trace)
 
 
 def _exclude_filter(block: Json, trace: TraceContext, meter: Meter | None) -> Predicate:
@@ -275,25 +235,26 @@ def _exclude_filter(block: Json, trace: TraceContext, meter: Meter | None) -> Pr
     criteria = resources + user
     # upstream takes an empty list of users for something that is asked, and fulfilled.
     asks = bool(criteria) or names_users(block)
-    return _followed(_all_of(criteria) if asks else lambda _: False, trace)
+    return traced_filter(_all_of(criteria) if asks else lambda _: False, trace)
 
 
 def _criteria(
     block: Json, trace: TraceContext, meter: Meter | None
 ) -> tuple[list[Predicate], list[Predicate]]:
-    """Return the criteria of a filter: on the object, and on the user."""
     resources = resource_criteria(block.get("resources") or {}, meter)
     user = user_criteria(block)
     if trace.tracer is None:
         return resources, user
-    return traced_criteria(block, resources, user, trace)
-
-
-def _followed(matches: Predicate, trace: TraceContext) -> Predicate:
-    """Return a filter that reports whether it matched, if there is a tracer."""
-    if trace.tracer is None:
-        return matches
-    return traced_filter(matches, trace)
+    written = block.get("resources") or {}
+    on_object = zip(resource_fields(written), resources, strict=True)
+    on_user = zip(user_fields(block), user, strict=True)
+    return (
+        [
+            _traced_criterion(one, name, written, trace.at("resources", name))
+            for name, one in on_object
+        ],
+        [_traced_criterion(one, name, block, trace.at(name)) for name, one in on_user],
+    )
 
 
 def _exception_filter(block: Json, trace: TraceContext, meter: Meter | None) -> Predicate:

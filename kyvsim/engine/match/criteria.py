@@ -98,8 +98,6 @@ def facts_after_change(facts: MatchFacts, subject: Json) -> MatchFacts:
     )
 
 
-# Criteria of match and exclude blocks: kinds, the other fields of `resources`, and users.
-
 # The filters of match and exclude blocks, each with its place.
 
 
@@ -187,7 +185,6 @@ def resource_criteria(block: Json, meter: Meter | None = None) -> list[Criterion
 
 
 def _metered(criterion: Criterion, field: str, value: Json, meter: Meter | None) -> Criterion:
-    """Return a criterion that counts its steps where wildcards are compared with every label."""
     if meter is None or field not in _LABELS:
         return criterion
     keys = value if field == "annotations" else value.get("matchLabels") or ()
@@ -217,10 +214,6 @@ def resource_fields(block: Json) -> list[str]:
 def _operations(operations: Iterable[str]) -> Criterion:
     wanted = frozenset(operations)
     return lambda facts: facts.operation in wanted
-
-
-def _name(pattern: str) -> Criterion:
-    return _names([pattern])
 
 
 def _names(patterns: Iterable[str]) -> Criterion:
@@ -288,7 +281,7 @@ _RESOURCE_FIELDS: Mapping[str, Callable[[Json], Criterion]] = MappingProxyType(
     {
         "operations": _operations,
         "kinds": compile_kinds,
-        "name": _name,
+        "name": lambda pattern: _names([pattern]),
         "names": _names,
         "namespaces": _namespaces,
         "annotations": _annotations,

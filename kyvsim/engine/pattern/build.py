@@ -28,7 +28,7 @@ from kyvsim.engine.pattern.checks import (
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
-from kyvsim.model.explanation import Answer, Step, StepKind, Value
+from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import FEW, Meter
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.tracing import NO_TRACE, TraceContext, trace_step, traced, untraced
@@ -48,12 +48,6 @@ def traced_pattern(
         traced(trace, check, asked, _completed),
         lambda value: untraced(trace, lambda: lacks_anchor_key(value)),
     )
-
-
-def traced_member(compiled: Member, text: str, pattern: Json, trace: TraceContext) -> Member:
-    """Return the traced check of a key; `text` is the key as it is written."""
-    asked = Step(StepKind.PATTERN, text, wanted=Value(pattern), path=(compiled.key,))
-    return compiled._replace(check=traced(trace.at(text), compiled.check, asked, _completed))
 
 
 def traced_absences(
@@ -118,13 +112,10 @@ def traced_list(
 
 
 def _completed(step: Step, mismatch: Mismatch | None, value: Json, _: Notes | None) -> Step:
-    return step._replace(answer=_answer(mismatch), found=Value(value))
-
-
-def _answer(mismatch: Mismatch | None) -> Answer:
-    if mismatch is None:
-        return True
-    return RuleStatus.SKIP if mismatch.weight is Weight.SKIP else False
+    return step._replace(
+        answer=mismatch is None or (RuleStatus.SKIP if mismatch.weight is Weight.SKIP else False),
+        found=Value(value),
+    )
 
 
 # Patterns to checks: decides what each part of a pattern is and compiles it.
@@ -215,26 +206,23 @@ def _compile(pattern: Json, spot: PatternPlace) -> Check:
     if pattern.__class__ is dict:
         return _compile_map(pattern, spot, _member_value)
     if pattern.__class__ is list:
-        return _compile_list(pattern, spot)
+        place = spot.place
+        if not pattern:
+            return checks.failing_list_check(place, "pattern Array empty")
+        first = pattern[0]
+        if first.__class__ is dict:
+            return _compile_elements(
+                pattern[:1], spot, lambda one: checks.each_check(one[0], place)
+            )
+        if first.__class__ is not list:
+            return checks.scalar_list_check(scalar_check(first, place), place)
+        return _compile_elements(pattern, spot, lambda all_of: checks.paired_check(all_of, place))
     return scalar_check(pattern, spot.place)
-
-
-def _compile_list(pattern: list[Json], spot: PatternPlace) -> Check:
-    place = spot.place
-    if not pattern:
-        return checks.failing_list_check(place, "pattern Array empty")
-    first = pattern[0]
-    if first.__class__ is dict:
-        return _compile_elements(pattern[:1], spot, lambda one: checks.each_check(one[0], place))
-    if first.__class__ is not list:
-        return checks.scalar_list_check(scalar_check(first, place), place)
-    return _compile_elements(pattern, spot, lambda all_of: checks.paired_check(all_of, place))
 
 
 def _compile_elements(
     patterns: list[Json], spot: PatternPlace, make: Callable[[tuple[Check, ...]], Check]
 ) -> Check:
-    """Return the check of a list that is made from the checks of its patterns."""
     checks = tuple(_compile(one, spot.inside(index)) for index, one in enumerate(patterns))
     if spot.trace.tracer is None:
         return make(checks)
@@ -248,7 +236,6 @@ def _compile_elements(
 def _compile_map(
     pattern: Mapping[str, Json], spot: PatternPlace, compile_value: _ValueCompiler
 ) -> Check:
-    """Return the check of a map; `compile_value` compiles what stands under a bare key."""
     phases = anchors.checking_order(pattern)
     first, second = (
         tuple(_traced_member(key, pattern[key], spot, compile_value) for key in keys)
@@ -271,7 +258,8 @@ def _traced_member(
     if spot.trace.tracer is None:
         return member
 
-    return traced_member(member, text, pattern, spot.trace)
+    asked = Step(StepKind.PATTERN, text, wanted=Value(pattern), path=(member.key,))
+    return member._replace(check=traced(spot.trace.at(text), member.check, asked, _completed))
 
 
 def _compile_member(

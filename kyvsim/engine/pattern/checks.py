@@ -212,37 +212,6 @@ def plain_mismatch(place: Place, form: str) -> Mismatch:
 def scalar_check(pattern: Json, place: Place) -> Check:
     """Return the check of a scalar; of a list as value every element must fit."""
     fits = compile_scalar(pattern)
-    mismatch = _scalar_mismatch(pattern, place)
-    if pattern.__class__ is str:
-        return _text_check(pattern, fits, mismatch)
-
-    def check(value: Json, _: Notes | None) -> Mismatch | None:
-        return None if _all_fit(fits, value) else mismatch(value)
-
-    return check
-
-
-def _all_fit(fits: Predicate, value: Json) -> bool:
-    return all(map(fits, value)) if value.__class__ is list else fits(value)
-
-
-def _text_check(pattern: str, fits: Predicate, mismatch: Callable[[Json], Mismatch]) -> Check:
-    """Return the check of a text, with a short way for the value it mostly meets."""
-    plain = plain_alternatives(pattern)
-    truth = pattern == "true"
-
-    def check_truth(value: Json, _: Notes | None) -> Mismatch | None:
-        return None if value is truth or _all_fit(fits, value) else mismatch(value)
-
-    def check(value: Json, _: Notes | None) -> Mismatch | None:
-        if value.__class__ is str and value in plain:
-            return None
-        return None if _all_fit(fits, value) else mismatch(value)
-
-    return check_truth if truth or pattern == "false" else check
-
-
-def _scalar_mismatch(pattern: Json, place: Place) -> Callable[[Json], Mismatch]:
     wanted = sprint(pattern)
     fixed = wanted + "".join(place)
     usual = weigh(fixed)
@@ -257,7 +226,28 @@ def _scalar_mismatch(pattern: Json, place: Place) -> Callable[[Json], Mismatch]:
         is_wordy = kind is str or kind is list or kind is dict
         return Mismatch(weigh(fixed + sprint(value)) if is_wordy else usual, place, text)
 
-    return mismatch
+    if pattern.__class__ is str:
+        plain = plain_alternatives(pattern)
+        truth = pattern == "true"
+
+        def check_truth(value: Json, _: Notes | None) -> Mismatch | None:
+            return None if value is truth or _all_fit(fits, value) else mismatch(value)
+
+        def check_text(value: Json, _: Notes | None) -> Mismatch | None:
+            if value.__class__ is str and value in plain:
+                return None
+            return None if _all_fit(fits, value) else mismatch(value)
+
+        return check_truth if truth or pattern == "false" else check_text
+
+    def check(value: Json, _: Notes | None) -> Mismatch | None:
+        return None if _all_fit(fits, value) else mismatch(value)
+
+    return check
+
+
+def _all_fit(fits: Predicate, value: Json) -> bool:
+    return all(map(fits, value)) if value.__class__ is list else fits(value)
 
 
 def present_check(key: str, place: Place) -> Check:
@@ -329,7 +319,11 @@ def paired_check(elements: tuple[Check, ...], place: Place) -> Check:
         if value.__class__ is not list:
             return wrong_type
         if len(value) < len(elements):
-            return _length_mismatch(len(value), len(elements))
+            text = (
+                "validate Array failed, array length mismatch, "
+                f"resource Array len is {len(value)} and pattern Array len is {len(elements)}"
+            )
+            return Mismatch(Weight.PLAIN, None, lambda _: text)
         skips = []
         for index, element in enumerate(elements):
             mismatch = element(value[index], notes)
@@ -341,14 +335,6 @@ def paired_check(elements: tuple[Check, ...], place: Place) -> Check:
         return collect(skips, place) if len(skips) == len(elements) else None
 
     return check
-
-
-def _length_mismatch(found: int, wanted: int) -> Mismatch:
-    text = (
-        "validate Array failed, array length mismatch, "
-        f"resource Array len is {found} and pattern Array len is {wanted}"
-    )
-    return Mismatch(Weight.PLAIN, None, lambda _: text)
 
 
 def existence_check(elements: tuple[Check, ...], place: Place) -> Check:
@@ -456,7 +442,6 @@ def plain_map_check(members: tuple[Member, ...], place: Place) -> Check:
 
 
 def _single_map_check(member: Member, place: Place) -> Check:
-    """Return the check of a map with one member, which most maps of patterns are."""
     key, member_check, as_null, _ = member
     no_map = structure_mismatch(place)
 
@@ -471,7 +456,6 @@ def _single_map_check(member: Member, place: Place) -> Check:
 
 
 def _optional_map_check(members: tuple[tuple[str, Check], ...], place: Place) -> Check:
-    """Return the check of a map whose members only count where the object has their keys."""
     no_map = structure_mismatch(place)
 
     def check(value: Json, notes: Notes | None) -> Mismatch | None:

@@ -97,7 +97,7 @@ def _entry(text: str, pattern: Json, *, in_metadata: bool) -> FieldShape:
     anchor = parse_anchor(text)
     if anchor is None or anchor.sign == anchors.ADDITION:
         if pattern == "*":
-            return FieldShape(text, ValueShape(_is_there), absent=False)
+            return FieldShape(text, ValueShape(lambda value: value is not None), absent=False)
         shape = _member_shape(text, pattern, in_metadata=in_metadata)
         return FieldShape(text, shape, fits_null(shape))
     if anchor.sign == anchors.NEGATION:
@@ -108,29 +108,18 @@ def _entry(text: str, pattern: Json, *, in_metadata: bool) -> FieldShape:
     raise _NoShapeError
 
 
-def _is_there(value: Json) -> bool:
-    return value is not None
-
-
 def _member_shape(key: str, pattern: Json, *, in_metadata: bool) -> Shape:
     if pattern.__class__ is not dict:
         return _shape(pattern)
     if in_metadata and key in _TAGS:
-        return _tags_shape(pattern)
+        # Other values than strings are not checked.
+        texts = {key: value for key, value in pattern.items() if value.__class__ is str}
+        wild = [key for key in texts if has_wildcard(key)]
+        plain = _map_shape(
+            {key: value for key, value in texts.items() if key not in wild}, in_metadata=False
+        )
+        return together([plain, *(KeysShape(_other_than(key)) for key in wild)])
     return _map_shape(pattern, in_metadata=key == "metadata")
-
-
-def _tags_shape(pattern: Mapping[str, Json]) -> Shape:
-    """Return the shape of labels or annotations: none of them fits a key that is a wildcard.
-
-    Other values than strings are not checked.
-    """
-    texts = {key: value for key, value in pattern.items() if value.__class__ is str}
-    wild = [key for key in texts if has_wildcard(key)]
-    plain = _map_shape(
-        {key: value for key, value in texts.items() if key not in wild}, in_metadata=False
-    )
-    return together([plain, *(KeysShape(_other_than(key)) for key in wild)])
 
 
 def _other_than(text: str) -> Callable[[str], bool]:

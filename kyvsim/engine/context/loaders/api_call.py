@@ -27,7 +27,7 @@ from kyvsim.jmespath import (
     compile_query,
     compile_template,
 )
-from kyvsim.kubernetes.objects import Json, ObjectKey
+from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.model.ports import ClusterView, ExternalData
 from kyvsim.model.request import CallAnswer
@@ -42,8 +42,6 @@ _REVIEWS = frozenset(
 
 
 class _Call(NamedTuple):
-    """A call whose variables are filled in."""
-
     path: str
     """The URL path of a call of the API, "" for one of a service."""
     url: str
@@ -61,8 +59,6 @@ class _Call(NamedTuple):
 
 
 class _ApiCallEntry(NamedTuple):
-    """What a loader knows of its entry."""
-
     name: str
     default: Json
     query_of: Callable[[Mapping[str, Json]], Query | None]
@@ -89,7 +85,11 @@ def _compile(name: str, spec: Json, system: System) -> EntryLoader:
                 "failed to fetch data for APICall: failed to substitute variables in context entry "
                 f"{name} {shown}: {error.message}"
             ) from error
-        call = _call_of(filled)
+        path = filled.get("urlPath") or ""
+        service = (filled.get("service") or {}).get("url") or ""
+        data = {item["key"]: item.get("value") for item in filled.get("data") or ()}
+        # A mock is looked for under the service's URL first, a call goes to the path first.
+        call = _Call(path, service or path, filled.get("method") or "GET", data)
         mock = scope.external.mocks.answer(call.method, call.url) if call.url else None
         if mock is not None:
             return _mocked(mock, entry, filled)
@@ -125,14 +125,6 @@ def _compile_query(
     return query_of
 
 
-def _call_of(filled: Mapping[str, Json]) -> _Call:
-    path = filled.get("urlPath") or ""
-    service = (filled.get("service") or {}).get("url") or ""
-    data = {item["key"]: item.get("value") for item in filled.get("data") or ()}
-    # A mock is looked for under the service's URL first, a call goes to the path first.
-    return _Call(path, service or path, filled.get("method") or "GET", data)
-
-
 def _mocked(mock: CallAnswer, entry: _ApiCallEntry, filled: Mapping[str, Json]) -> Json:
     if not mock.good:
         raise QueryError(
@@ -154,7 +146,6 @@ def _mocked(mock: CallAnswer, entry: _ApiCallEntry, filled: Mapping[str, Json]) 
 def _from_cluster(
     call: _Call, entry: _ApiCallEntry, filled: Mapping[str, Json], scope: JSONContext
 ) -> Json:
-    """Return what the objects given answer, where the user gave no value."""
     _check_namespace(call.path, scope.policy_namespace)
     if scope.holds(entry.name):
         return SKIPPED
@@ -166,22 +157,27 @@ def _from_cluster(
                 scope.hints.append(f"context entry `{entry.name}` uses its default: {error}")
             return entry.default
         if isinstance(error, NotThereError):
-            scope.hints.append(_missing(entry.name, error.missing, call))
+            missing = error.missing
+            namespace = f', namespace: "{missing.namespace}"' if missing.namespace else ""
+            scope.hints.append(
+                f"{missing.kind} {missing.name} of context entry `{entry.name}` is not among the "
+                f"resources: add it: {{apiVersion: {missing.api_version}, kind: {missing.kind}, "
+                f'metadata: {{name: "{missing.name}"{namespace}}}}}; or {call.mock()}'
+            )
         raise QueryError(f"failed to fetch data for APICall: {error}") from error
     if _is_empty(body) and _is_guessed(call, scope.external.cluster):
-        scope.hints.append(_of_unknown_kind(entry.name, call))
+        scope.hints.append(
+            f"the kind behind {call.path} is unknown, so context entry `{entry.name}` is empty: "
+            f"pass its CRD with --crd-path; or {call.mock()}"
+        )
     seen = scope.external.as_json(body)
     if entry.default is not None and seen == entry.default:
         return seen
-    return _queried(seen, entry, filled)
-
-
-def _queried(body: Json, entry: _ApiCallEntry, filled: Mapping[str, Json]) -> Json:
     query = entry.query_of(filled)
     if query is None:
-        return body
+        return seen
     try:
-        return query.evaluate(body)
+        return query.evaluate(seen)
     except QueryError as error:
         raise QueryError(
             "failed to store data for APICall: failed to apply JMESPath "
@@ -190,7 +186,6 @@ def _queried(body: Json, entry: _ApiCallEntry, filled: Mapping[str, Json]) -> Js
 
 
 def _check_namespace(path: str, namespace: str) -> None:
-    """Raise `QueryError` where a namespaced policy looks outside its namespace."""
     if not namespace:
         return
     clean = normpath(path) if path else "."
@@ -249,22 +244,6 @@ def _is_empty(body: Json) -> bool:
 def _is_guessed(call: _Call, cluster: ClusterView) -> bool:
     wanted = parse_path(call.path.partition("?")[0])
     return wanted is not None and cluster.guesses(wanted.api_version, wanted.resource)
-
-
-def _of_unknown_kind(entry: str, call: _Call) -> str:
-    return (
-        f"the kind behind {call.path} is unknown, so context entry `{entry}` is empty: pass its "
-        f"CRD with --crd-path; or {call.mock()}"
-    )
-
-
-def _missing(entry: str, missing: ObjectKey, call: _Call) -> str:
-    namespace = f', namespace: "{missing.namespace}"' if missing.namespace else ""
-    return (
-        f"{missing.kind} {missing.name} of context entry `{entry}` is not among the resources: "
-        f"add it: {{apiVersion: {missing.api_version}, kind: {missing.kind}, "
-        f'metadata: {{name: "{missing.name}"{namespace}}}}}; or {call.mock()}'
-    )
 
 
 LOADER = ContextLoader("apiCall", _compile)

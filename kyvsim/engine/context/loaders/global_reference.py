@@ -1,15 +1,18 @@
-"""`globalReference` entries: data that a GlobalContextEntry keeps for all policies.
+"""`globalReference` entries: data that GlobalContextEntries keep, or that is given for them.
 
-Source of the rules: upstream pkg/engine/context/loaders/globalcontext.go,
+Source of the rules: upstream pkg/globalcontext, pkg/engine/context/loaders/globalcontext.go,
 cmd/cli/kubectl-kyverno/commands/apply/global_context.go and, for data that is given,
 cmd/cli/kubectl-kyverno/store (gctx_resolve.go, mock.go).
 """
 
-from kyvsim.engine.context.global_data import KEPT, global_data, search
+from contextlib import suppress
+
+from kyvsim.engine.context.cluster_api import CallError, answer_get, list_of
 from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
-from kyvsim.jmespath import QueryError, System, compile_template
-from kyvsim.kubernetes.objects import Json
+from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query, compile_template
+from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.ports import ExternalData
+from kyvsim.model.request import GlobalData
 
 
 def _compile(name: str, spec: Json, system: System) -> EntryLoader:
@@ -27,12 +30,13 @@ def _compile(name: str, spec: Json, system: System) -> EntryLoader:
             return SKIPPED
         try:
             filled = template.render(scope)
-            if scope.holds(name) and _key(filled["name"]) not in external.mocks.global_data:
+            key, _, rest = filled["name"].partition(".")
+            if scope.holds(name) and key not in external.mocks.global_data:
                 return SKIPPED
-            found = _found(filled["name"], external, system)
+            found = global_data(key, rest.split(".")[0], external, system)
             if found is SKIPPED:
                 scope.hints.append(_missing(name, filled["name"]))
-            return _queried(_present(found, filled["name"]), filled["jmesPath"], name, system)
+            return _queried(found, key, filled["jmesPath"], name, system)
         except QueryError as error:
             raise QueryError(
                 f"failed to marshal APICall data for context entry {name}: {error.message}"
@@ -41,26 +45,19 @@ def _compile(name: str, spec: Json, system: System) -> EntryLoader:
     return load
 
 
-def _key(name: str) -> str:
-    return name.partition(".")[0]
-
-
 def _missing(entry: str, name: str) -> str:
+    key = name.partition(".")[0]
     return (
-        f"no data is given for the GlobalContextEntry {_key(name)} of context entry `{entry}`: "
+        f"no data is given for the GlobalContextEntry {key} of context entry `{entry}`: "
         "add it and its objects to the resources, or only the objects to the values file (use "
         "data: {} instead of resources: [] if it is not a list): "
-        f'globalContextEntries: [{{name: "{_key(name)}", resources: []}}]'
+        f'globalContextEntries: [{{name: "{key}", resources: []}}]'
     )
 
 
-def _present(found: Json, name: str) -> Json:
-    if found is SKIPPED:
-        raise QueryError(f"failed to fetch entry key={_key(name)}")
-    return found
-
-
-def _queried(data: Json, path: str, name: str, system: System) -> Json:
+def _queried(data: Json, key: str, path: str, name: str, system: System) -> Json:
+    if data is SKIPPED:
+        raise QueryError(f"failed to fetch entry key={key}")
     if not path:
         return data
     try:
@@ -71,10 +68,107 @@ def _queried(data: Json, path: str, name: str, system: System) -> Json:
         ) from error
 
 
-def _found(name: str, external: ExternalData, system: System) -> Json:
-    """Return the data that a name such as `entry` or `entry.projection` stands for, or SKIPPED."""
-    key, _, rest = name.partition(".")
-    return global_data(key, rest.split(".")[0], external, system)
-
-
 LOADER = ContextLoader("globalReference", _compile)
+
+
+KEPT = ("kyverno.io/v2", "GlobalContextEntry", "")
+"""Where a cluster has the entries: apiVersion, kind, and no namespace."""
+
+
+def global_data(key: str, projection: str, external: ExternalData, system: System) -> Json:
+    """Return the data of an entry, or of a projection ("" for none); SKIPPED where none is known.
+
+    Raises QueryError where a known entry cannot answer.
+    """
+    mock = external.mocks.global_data.get(key)
+    if mock is not None:
+        return _projection_of_mock(given_data(key, mock, system), projection)
+    kept = [one for one in external.cluster.list(*KEPT) if object_key(one).name == key]
+    spec = kept[0].get("spec") or {} if kept else {}
+    paths = {one.get("name"): one.get("jmesPath") or "" for one in spec.get("projections") or ()}
+    if spec.get("kubernetesResource") is not None:
+        # An entry for a kind that is not served is never stored, nor is a projection that cannot be
+        # computed: pkg/globalcontext/k8sresource/entry.go upstream.
+        wanted = spec["kubernetesResource"]
+        group, version, resource, namespace = (
+            wanted.get(field) or "" for field in ("group", "version", "resource", "namespace")
+        )
+        api_version = f"{group}/{version}" if group else version
+        if not external.cluster.kind_of(api_version, resource):
+            return SKIPPED
+        data = external.as_json(list_of(api_version, resource, namespace, external.cluster))
+        if not projection:
+            return data
+        with suppress(KeyError, QueryError):
+            return search(paths[projection], data, system)
+        raise QueryError(f'projection "{projection}" not found')
+    # One projection that cannot be computed spoils the entry: its error is all that it gives, see
+    # pkg/globalcontext/externalapi/entry.go upstream.
+    call = spec.get("apiCall")
+    if call is None:
+        return SKIPPED
+    body = _called(call, external)
+    found = {"": body, **{name: search(path, body, system) for name, path in paths.items()}}
+    if found.get(projection) is None:
+        raise QueryError("no data available")
+    return found[projection]
+
+
+def _projection_of_mock(root: Json, projection: str) -> Json:
+    if not projection:
+        return root
+    problem = "not found"
+    if root.__class__ is not dict:
+        problem = "requested but value is not an object"
+    elif projection in root:
+        return root[projection]
+    raise QueryError(f'global context mock: projection "{projection}" {problem}')
+
+
+def _called(call: Json, external: ExternalData) -> Json:
+    path, service = call.get("urlPath") or "", (call.get("service") or {}).get("url") or ""
+    method = call.get("method") or "GET"
+    mock = external.mocks.answer(method, service or path)
+    if mock is not None:
+        if mock.good:
+            return mock.body
+        raise QueryError(f"HTTP {mock.status}")
+    if not path:
+        raise QueryError(
+            f"failed to execute HTTP request for APICall globalcontext: {method} {service}: "
+            "kyvsim is offline: add the response to the values file: apiCallResponses: "
+            f'[{{url: "{service}", method: {method}, response: {{body: {{}}}}}}]'
+        )
+    try:
+        return external.as_json(answer_get(path, external.cluster, external.account))
+    except CallError as error:
+        raise QueryError(f"failed to {method} resource with raw url: {path}: {error}") from error
+
+
+def given_data(key: str, mock: GlobalData, system: System) -> Json:
+    """Return what is given for an entry: all of it, or the projections by name."""
+    about = f'globalContextEntries "{key}"'
+    root = mock.data
+    if mock.field_path:
+        root = _in_mock(f"{about} fieldPath", mock.field_path, root, system)
+    if mock.projections:
+        root = {
+            name: _in_mock(f'{about} projection "{name}" path "{path}"', path, root, system)
+            for name, path in mock.projections
+        }
+    return root
+
+
+def _in_mock(about: str, path: str, data: Json, system: System) -> Json:
+    try:
+        return search(path, data, system)
+    except QueryError as error:
+        raise QueryError(f"{about}: {error.message}") from error
+
+
+def search(path: str, data: Json, system: System) -> Json:
+    """Return what a JMESPath expression finds; raises QueryError."""
+    try:
+        return compile_query(path, system).evaluate(data)
+    except QuerySyntaxError as error:
+        raise QueryError(str(error)) from error

@@ -13,7 +13,6 @@ from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query,
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import with_floats
-from kyvsim.model.request import ImageData
 
 
 def _compile(name: str, spec: Json, system: System) -> EntryLoader:
@@ -33,19 +32,15 @@ def _compile(name: str, spec: Json, system: System) -> EntryLoader:
             ) from error
         data = with_floats(_recorded(name, str(filled["reference"]), scope))
         path = filled["jmesPath"]
-        return _queried(data, path, name, system) if path else data
+        try:
+            return compile_query(path.strip(), system).evaluate(data) if path else data
+        except (QueryError, QuerySyntaxError) as error:
+            raise QueryError(
+                f"failed to apply JMESPath ({path}) results to context entry {name}, "
+                f"error: {error.message}"
+            ) from error
 
     return load
-
-
-def _queried(data: Json, path: str, name: str, system: System) -> Json:
-    try:
-        return compile_query(path.strip(), system).evaluate(data)
-    except (QueryError, QuerySyntaxError) as error:
-        raise QueryError(
-            f"failed to apply JMESPath ({path}) results to context entry {name}, "
-            f"error: {error.message}"
-        ) from error
 
 
 def _recorded(name: str, text: str, scope: JSONContext) -> Json:
@@ -62,7 +57,11 @@ def _recorded(name: str, text: str, scope: JSONContext) -> Json:
             f'images: {{"{image.reference}": '
             "{digest: sha256:…, manifest: {}, configData: {}}}"
         )
-    documents = _documents(found)
+    documents = {
+        "manifest": found.manifest,
+        "manifestList": found.manifest_list,
+        "configData": found.config,
+    }
     lacking = [field for field in _ALWAYS if documents[field] is None]
     if lacking:
         fields = " and no ".join(f"`{field}`" for field in lacking)
@@ -81,14 +80,6 @@ def _recorded(name: str, text: str, scope: JSONContext) -> Json:
 
 _ALWAYS: Final = ("manifest", "configData")
 """What a registry returns for every image."""
-
-
-def _documents(found: ImageData) -> dict[str, Json]:
-    return {
-        "manifest": found.manifest,
-        "manifestList": found.manifest_list,
-        "configData": found.config,
-    }
 
 
 LOADER = ContextLoader("imageRegistry", _compile)
