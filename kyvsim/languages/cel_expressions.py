@@ -32,7 +32,6 @@ class ExpressionProblem(NamedTuple):
     """An expression that cannot be compiled."""
 
     path: Path
-    """Its way from the policy's document."""
     text: str
     message: str
     """Upstream's, with the lines that mark the place inside the expression."""

@@ -68,7 +68,6 @@ class Declared(NamedTuple):
     params: bool
     authorizer: bool = True
     variables: tuple[tuple[str, CelType], ...] = ()
-    """The variables declared above it, with their types."""
 
     def with_variable(self, name: str, program: Program | None) -> "Declared":
         """Return what is declared with one variable more; without program its type is open."""

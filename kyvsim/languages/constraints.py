@@ -4,7 +4,7 @@ Source of the rules: upstream pkg/cel/matching/matcher.go over k8s.io/apiserver
 pkg/admission/plugin/webhook/predicates. Equivalent versions are not looked for.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate
@@ -49,7 +49,7 @@ def compile_constraints(
     that of the constraints.
     """
     if written is None and not everything:
-        return Constraints(_followed(lambda _: False, trace), frozenset())
+        return Constraints(traced_constraints(lambda _: False, trace), frozenset())
     written = written or {}
     rules, excluded = (
         [
@@ -82,20 +82,19 @@ def compile_constraints(
     if rules:
         only = rules[0] if len(rules) == 1 else lambda facts: any(rule(facts) for rule in rules)
         parts.append(("resourceRules", only))
-    matches = _followed(_all_hold(parts, written, trace), trace)
+    matches = traced_constraints(_all_hold(parts, written, trace), trace)
     fault = namespace_fault or object_fault
-    return Constraints(matches, _kinds(written.get("resourceRules") or (), kinds), fault)
-
-
-def _followed(matches: Predicate, trace: TraceContext) -> Predicate:
-    if trace.tracer is None:
-        return matches
-
-    return traced_constraints(matches, trace)
+    named = [
+        kind_of_plural(group, resource.partition("/")[0], kinds)
+        for rule in written.get("resourceRules") or ()
+        for group in rule.get("apiGroups") or ()
+        for resource in rule.get("resources") or ()
+    ]
+    # A name without a kind is a wildcard, or one that only its objects make known.
+    return Constraints(matches, frozenset(named) if named and all(named) else None, fault)
 
 
 def _all_hold(parts: _Parts, written: Mapping[str, Json], trace: TraceContext) -> Predicate:
-    """Return whether all parts hold, evaluated in this order."""
     if trace.tracer is not None:
         parts = traced_parts(parts, written, trace)
     tests = tuple(test for _, test in parts)
@@ -152,16 +151,23 @@ def _compile_rule(rule: Json, kinds: KindTable, trace: TraceContext) -> Predicat
         _allowed_values(rule.get("apiVersions")),
     )
     operations = _allowed_values(rule.get("operations"))
-    resources = tuple(_resource_and_part(one) for one in rule.get("resources") or ())
+    resources = [one.partition("/")[::2] for one in rule.get("resources") or ()]
     names, scope = rule.get("resourceNames") or (), rule.get("scope") or "*"
 
     def names_object(facts: MatchFacts) -> bool:
-        return facts.name in names or _will_have_one_of(names, facts)
+        begins = facts.name_to_come
+        return facts.name in names or (bool(begins) and any(map(begins.startswith, names)))
 
-    parts: _Parts = []
+    def names_resource(facts: MatchFacts) -> bool:
+        own, asked = plural(facts.group, facts.kind, kinds), facts.subresource
+        for resource, part in resources:  # noqa: SIM110 — a generator takes as long as two
+            if resource in {"*", own} and part in {"*", asked}:
+                return True
+        return False
+
+    parts: _Parts = [("resources", names_resource)]
     if groups is not None:
-        parts.append(("apiGroups", lambda facts: facts.group in groups))
-    parts.append(("resources", _names_resource(resources, kinds)))
+        parts.insert(0, ("apiGroups", lambda facts: facts.group in groups))
     if operations is not None:
         parts.append(("operations", lambda facts: facts.operation in operations))
     if versions is not None:
@@ -174,46 +180,11 @@ def _compile_rule(rule: Json, kinds: KindTable, trace: TraceContext) -> Predicat
     if names:
         parts.append(("resourceNames", names_object))
     fits = _all_hold(parts, rule, trace)
-    if trace.tracer is None:
-        return fits
-
     return traced_filter(fits, trace)
 
 
-def _names_resource(resources: Sequence[tuple[str, str]], kinds: KindTable) -> Predicate:
-    def names_resource(facts: MatchFacts) -> bool:
-        own, asked = plural(facts.group, facts.kind, kinds), facts.subresource
-        for resource, part in resources:  # noqa: SIM110 — a generator takes as long as two
-            if resource in {"*", own} and part in {"*", asked}:
-                return True
-        return False
-
-    return names_resource
-
-
-def _will_have_one_of(names: Iterable[str], facts: MatchFacts) -> bool:
-    return bool(facts.name_to_come) and any(map(facts.name_to_come.startswith, names))
-
-
 def _allowed_values(written: Sequence[str] | None) -> frozenset[str] | None:
-    """Return what a list takes; None where it takes everything."""
     return None if written and "*" in written else frozenset(written or ())
-
-
-def _resource_and_part(written: str) -> tuple[str, str]:
-    resource, _, part = written.partition("/")
-    return resource, part
-
-
-def _kinds(rules: Iterable[Json], kinds: KindTable) -> KindIndexEntry:
-    named = [
-        kind_of_plural(group, resource.partition("/")[0], kinds)
-        for rule in rules
-        for group in rule.get("apiGroups") or ()
-        for resource in rule.get("resources") or ()
-    ]
-    # A name without a kind is a wildcard, or one that only its objects make known.
-    return frozenset(named) if named and all(named) else None
 
 
 # KV161: label selectors of policies, and of bindings, that Kubernetes cannot read.

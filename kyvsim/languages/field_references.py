@@ -124,18 +124,15 @@ class ReferenceCollector:
     def mentions(self) -> Iterator[FieldReference]:
         """Yield what was taken, in that order; ways that only lead on to others need no mention."""
         for one, other in self._alike:
-            self._share(one, other)
+            places = [place for place in map(_subject_of, (one, other)) if place in self._values]
+            if len(places) == 2:
+                whole = {**self._values[places[0]], **self._values[places[1]]}
+                self._values.update(dict.fromkeys(places, whole))
         inner = {(about, way[:end]) for about, way in self._values for end in range(len(way))}
         for (about, way), values in self._values.items():
             sizes = tuple(self._sizes.get((about, way), ()))
             if values or sizes or (about, way) not in inner:
                 yield FieldReference(about, way, tuple(values.values()), sizes)
-
-    def _share(self, one: FieldPath, other: FieldPath) -> None:
-        places = [place for place in map(_subject_of, (one, other)) if place in self._values]
-        if len(places) == 2:
-            whole = {**self._values[places[0]], **self._values[places[1]]}
-            self._values.update(dict.fromkeys(places, whole))
 
 
 def endings(reading: FieldValues) -> FieldValues:
@@ -236,8 +233,6 @@ def _expression_texts(value: Json, inside: str = "") -> Iterator[tuple[str, str]
 
 
 class _ExpressionReader:
-    """Reads the tree of one expression."""
-
     def __init__(self, notes: ReferenceCollector, variables: Mapping[str, FieldValues]) -> None:
         self._notes = notes
         self._variables = variables
@@ -275,7 +270,8 @@ class _ExpressionReader:
     def _call(self, node: Call) -> FieldValues:
         name, parts = node.function, node.arguments
         if isinstance(node.target, Ident) and node.target.name in _ASKED:
-            return self._looked_up(node.target.name, node)
+            self._every(node)
+            return external_values(node.target.name)
         if name in _INDEX:
             return self._index(parts[0], parts[1])
         if name == "_?_:_":
@@ -294,13 +290,9 @@ class _ExpressionReader:
                 self._notes.read(one)
             self._notes.compare(*every)
             return NOTHING
-        whole = self._notes.read(either(map(_MEANT.get(name, _as_it_is), every)))
+        whole = self._notes.read(either(map(_MEANT.get(name, lambda reading: reading), every)))
         # A logical operator gives true or false; whatever else is called may hand something on.
         return NOTHING if name in _LOGICAL else whole._replace(counts=name == "size")
-
-    def _looked_up(self, source: str, node: Node) -> FieldValues:
-        self._every(node)
-        return external_values(source)
 
     def _index(self, operand: Node, key: Node) -> FieldValues:
         found = self.read(operand)
@@ -342,9 +334,6 @@ class _ExpressionReader:
         self._bound = before
         return found
 
-    def _list(self, node: ListLiteral) -> FieldValues:
-        return either(map(self.read, node.elements))
-
     _READERS: ClassVar[Mapping[type, Callable[..., FieldValues]]] = MappingProxyType(
         {
             Literal: _literal,
@@ -353,18 +342,13 @@ class _ExpressionReader:
             Call: _call,
             Loop: _loop,
             Bind: _bind,
-            ListLiteral: _list,
+            ListLiteral: lambda self, node: either(map(self.read, node.elements)),
         }
     )
 
 
 def _beginnings(reading: FieldValues) -> FieldValues:
-    """Return values without `[` and `{`, with which lists and maps begin in JSON."""
     return reading._replace(values=tuple(one for one in reading.values if one not in {"[", "{"}))
-
-
-def _as_it_is(reading: FieldValues) -> FieldValues:
-    return reading
 
 
 _MEANT: Mapping[str, Callable[[FieldValues], FieldValues]] = MappingProxyType(

@@ -119,7 +119,6 @@ def _field(value: Any) -> Json:
 
 
 def _element(value: Any) -> Json:
-    """Return what a list or map that was made by an expression holds."""
     kind = value.__class__
     if isinstance(value, ObjectValue):
         return _fields(value)
@@ -164,7 +163,6 @@ def _literal(value: Any) -> str:
 
 
 def _operation(written: JsonPatchOperation) -> PatchOperation:
-    """Return an operation as patches take it; raises MutationError."""
     source, name = written["from"], _readable(written["op"])
     return PatchOperation(
         name="unknown" if name is None else name,

@@ -1,6 +1,6 @@
 """Policies of all languages → what the engine runs."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib import import_module
 from types import MappingProxyType
@@ -133,8 +133,13 @@ def compile_policies(
     For policies that compile, warnings about suspicious parts are included, unless a cluster has
     admitted them.
     """
-    for language in _languages_with_exceptions(options):
-        language.declare(options)
+    # Exceptions are declared for coverage whether or not their policies are given.
+    for kinds, given in (
+        (CLASSIC_POLICIES, options.exceptions),
+        (CEL_POLICIES, options.cel_exceptions),
+    ):
+        if given:
+            language_at(kinds.language).declare(options)
     compiled: list[CompiledPolicy] = []
     diagnostics: list[Diagnostic] = []
     for policy in policies:
@@ -145,18 +150,9 @@ def compile_policies(
     return index_policies(compiled, options.system.meter), tuple(diagnostics)
 
 
-def _languages_with_exceptions(options: CompileOptions) -> Iterator[Language]:
-    """Yield the languages for whose policies exceptions are given, whether or not there are any."""
-    if options.exceptions:
-        yield language_at(CLASSIC_POLICIES.language)
-    if options.cel_exceptions:
-        yield language_at(CEL_POLICIES.language)
-
-
 def _compile(
     language: Language, policy: Policy, options: CompileOptions
 ) -> tuple[CompiledPolicy | None, Diagnostics]:
-    """Return a policy compiled, or None, with its errors and warnings."""
     options.system.meter.begin_resource()
     try:
         problems = () if options.admitted else language.validate(policy, options)

@@ -36,20 +36,13 @@ def traced_program(program: Program, trace: TraceContext) -> Program:
         )
 
     observed = program.with_hook(on_node) if len(program.text) <= LONGEST_TRACED else program
-    name, kind = _expression_name(trace)
-    step = Step(kind, name, program.text.strip())
-    return observed._replace(run=traced(trace, observed.run, step, _with_value))
-
-
-def _expression_name(trace: TraceContext) -> tuple[str, StepKind]:
-    """Return what an expression is called by its place, and whether it is a variable's."""
     inside = trace.place.inside if trace.place else ()
     kind = StepKind.VARIABLE if "variables" in inside else StepKind.EXPRESSION
-    outer, last = inside[:-1], inside[-1:] or ("",)
-    shown = ""
-    for step in (*outer, *(() if last == (_OWN,) else last)):
-        shown += f"[{step}]" if isinstance(step, int) else f".{step}" if shown else step
-    return shown, kind
+    name = ""
+    for part in inside[:-1] if inside[-1:] == (_OWN,) else inside:
+        name += f"[{part}]" if isinstance(part, int) else f".{part}" if name else part
+    step = Step(kind, name, program.text.strip())
+    return observed._replace(run=traced(trace, observed.run, step, _with_value))
 
 
 def _with_value(step: Step, found: Any, _: list[Any]) -> Step:
@@ -90,7 +83,9 @@ def with_coverage(program: Program, trace: TraceContext, *, decides: bool = True
 
 
 def traced_constraints(matches: Predicate, trace: TraceContext) -> Predicate:
-    """Return constraints that trace whether they matched as a whole."""
+    """Return constraints that trace whether they matched as a whole, if there is a tracer."""
+    if trace.tracer is None:
+        return matches
     return traced_block(matches, StepKind.MATCH.value, trace)
 
 

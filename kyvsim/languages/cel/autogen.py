@@ -55,7 +55,9 @@ def variants(spec: Mapping[str, Json], rewrite: Rewrite = rewrite_texts) -> Iter
     if not is_about_pods(constraints):
         return
     rule = constraints["resourceRules"][0]
-    wanted = _controllers(spec)
+    controllers = ((spec.get("autogen") or {}).get("podControllers") or {}).get("controllers")
+    names = _GROUPS if controllers is None else controllers
+    wanted = sorted(one for one in names if one in _GROUPS)
     for name, template in _TEMPLATES.items():
         resources = [one for one in wanted if (one == "cronjobs") is (name == "cronjobs")]
         if not resources or not rule.get("operations"):
@@ -76,13 +78,6 @@ def variants(spec: Mapping[str, Json], rewrite: Rewrite = rewrite_texts) -> Iter
         yield PolicyVariant(name, {**rewrite(spec, template), "matchConstraints": matching})
 
 
-def _controllers(spec: Mapping[str, Json]) -> list[str]:
-    """Return the controllers that a policy is derived for: all of them by default."""
-    controllers = ((spec.get("autogen") or {}).get("podControllers") or {}).get("controllers")
-    names = _GROUPS if controllers is None else controllers
-    return sorted(one for one in names if one in _GROUPS)
-
-
 def is_about_pods(constraints: Json) -> bool:
     """Return whether constraints are of the one form from which variants are derived."""
     rules: list[Json] = constraints.get("resourceRules") or []
@@ -95,7 +90,6 @@ def is_about_pods(constraints: Json) -> bool:
 
 
 def _replaced(value: Json, template: str) -> Json:
-    """Return a value with every text in it changed."""
     if value.__class__ is str:
         return _OF_PODS.sub(rf"\1.{template}.\2", value)
     if value.__class__ is list:
@@ -140,7 +134,14 @@ def _for_template(expression: str, template: str) -> str:
     if not brace or head.rstrip(" \t\r\n") != "Object":
         return expression
     end = _closing_brace(rest)
-    return f"{_wrapped(rest[:end], template)}{rest[end + 1 :]}" if end > 0 else expression
+    if not end:
+        return expression
+    # The fields move into objects that lead to the template.
+    steps = template.split(".")
+    opened = "Object{"
+    for count, step in enumerate(steps, 1):
+        opened += f"{step}: Object.{'.'.join(steps[:count])}{{"
+    return f"{opened}{rest[:end]}{'}' * (len(steps) + 1)}{rest[end + 1 :]}"
 
 
 def _closing_brace(text: str) -> int:
@@ -151,12 +152,3 @@ def _closing_brace(text: str) -> int:
         if not depth:
             return at
     return 0
-
-
-def _wrapped(inner: str, template: str) -> str:
-    """Return the fields of an object inside objects that lead to the template."""
-    steps = template.split(".")
-    opened = "Object{"
-    for count, step in enumerate(steps, 1):
-        opened += f"{step}: Object.{'.'.join(steps[:count])}{{"
-    return opened + inner + "}" * (len(steps) + 1)

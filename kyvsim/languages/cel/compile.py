@@ -94,14 +94,29 @@ def _lowered(
 ) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
     decided = policy.facts.judges
     if decided is not None:
-        return _lower_authorization(policy, options, decided)
+        kind = _BY_NAME[policy.kind]
+        trace = options.trace_of(policy, policy.rules[0])
+        compiler = authorization_compiler(decided, options.system, trace)
+        body = compile_authorization(PolicyPart(policy, policy.spec, compiler, options), decided)
+        rule = CompiledRule(
+            rule=replace(policy.rules[0], name=policy.name),
+            stage=kind.stage,
+            matches=lambda _: False,
+            kinds=frozenset(),
+            body=body,
+            meter=options.system.meter,
+            payloads={decided: body},
+        )
+        if options.tracer is not None:
+            rule = traced_rule(rule, policy, trace)
+        rules = _with_coverage_of(kind, policy, [rule], options)
+        return CompiledPolicy(policy, rules), tuple(compiler.problems)
     return _lower(policy, options)
 
 
 def _lower(
     policy: Policy, options: CompileOptions, kind: CelKind | None = None
 ) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
-    """Return the policy and its variants as closures, and what is wrong with its expressions."""
     kind = kind or _BY_NAME[policy.kind]
     rule, problems = _lower_part(kind, policy, PolicyVariant("", policy.spec), options)
     rules, found = [rule], [*problems]
@@ -116,7 +131,6 @@ def _lower(
 def _with_coverage_of(
     kind: CelKind, policy: Policy, rules: list[CompiledRule], options: CompileOptions
 ) -> tuple[CompiledRule, ...]:
-    """Return rules that report their outcome and variant for coverage."""
     if options.coverage_sink is None:
         return tuple(rules)
     trace = options.trace_of(policy, policy.rules[0])
@@ -125,35 +139,6 @@ def _with_coverage_of(
         with_coverage(one, compile_counter(kind.ends, trace, number, forms))
         for number, one in enumerate(rules)
     )
-
-
-def _lower_authorization(
-    policy: Policy, options: CompileOptions, mode: PayloadMode
-) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
-    """Return a policy that judges payloads of a mode and no objects."""
-    kind = _BY_NAME[policy.kind]
-    trace = options.trace_of(policy, policy.rules[0])
-    compiler = authorization_compiler(mode, options.system, trace)
-    body = compile_authorization(PolicyPart(policy, policy.spec, compiler, options), mode)
-    rule = CompiledRule(
-        rule=replace(policy.rules[0], name=policy.name),
-        stage=kind.stage,
-        matches=lambda _: False,
-        kinds=frozenset(),
-        entries=(),
-        preconditions=None,
-        exceptions=(),
-        weighs_exceptions=False,
-        concerns=None,
-        body=body,
-        tolerates_violations=False,
-        meter=options.system.meter,
-        payloads={mode: body},
-    )
-    if options.tracer is not None:
-        rule = traced_rule(rule, policy, trace)
-    rules = _with_coverage_of(kind, policy, [rule], options)
-    return CompiledPolicy(policy, rules), tuple(compiler.problems)
 
 
 def _lower_part(
@@ -187,13 +172,7 @@ def _lower_part(
         stage=kind.stage,
         matches=constraints.matches,
         kinds=None if kind.unmatched else constraints.kinds,
-        entries=(),
-        preconditions=None,
-        exceptions=(),
-        weighs_exceptions=False,
-        concerns=None,
         body=_cannot_match(kind, constraints.fault) if constraints.fault else body,
-        tolerates_violations=False,
         meter=options.system.meter,
         later=kind.later,
         unmatched=failed(kind.unmatched) if kind.unmatched else None,
@@ -207,7 +186,6 @@ def _lower_part(
 
 
 def _compiler(policy: Policy, options: CompileOptions) -> Compiler:
-    """Return what compiles the expressions of one variant of a policy."""
     system = options.system
     env = kyverno_environment(policy.kind, system.clock, system.entropy, mode_of(policy))
     return Compiler(env, options.trace_of(policy, policy.rules[0]), system.meter)
@@ -230,8 +208,6 @@ def unused_parts(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def _as_payload(body: CompiledBody) -> CompiledBody:
-    """Return what judges an object as if it were a payload."""
-
     def run(evaluation: Evaluation) -> Outcome | None:
         request = evaluation.request
         given = evaluation.object if evaluation.object is not None else request.subject
@@ -242,7 +218,6 @@ def _as_payload(body: CompiledBody) -> CompiledBody:
 
 
 def _for_any_operation(spec: Mapping[str, Json]) -> Json:
-    """Return constraints whose rules match whatever is done with an object."""
     written = spec.get("matchConstraints")
     if not written or not written.get("resourceRules"):
         return written

@@ -8,12 +8,10 @@ cmd/cli/kubectl-kyverno/commands/apply/command.go for the results.
 """
 
 from types import MappingProxyType
-from typing import NamedTuple
 
-from kyvsim.cel import Program
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, failed, passed
 from kyvsim.kubernetes.objects import Json, labels, object_key
-from kyvsim.languages.cel.exceptions import CompiledExceptions, compile_exceptions, noted
+from kyvsim.languages.cel.exceptions import Matched, compile_exceptions, noted
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues, namespace_object
 from kyvsim.languages.cel_expressions import EvaluationError, all_hold
 from kyvsim.model.request import Operation
@@ -28,33 +26,32 @@ _ANSWERS = MappingProxyType(
 """The outcomes for objects and payloads that would be deleted, and that would not."""
 
 
-class DeletingPolicy(NamedTuple):
-    """A policy as programs."""
+def _compile(part: PolicyPart) -> CompiledBody:
+    spec, compiler = part.spec, part.compiler
+    variables = compiler.variables(spec)
+    conditions = compiler.conditions(spec, "conditions")
+    exceptions = compile_exceptions(part, ignorable=False, variables=variables)
+    request_values = RequestValues(part, variables)
 
-    values: RequestValues
-    conditions: tuple[Program, ...]
-    exceptions: CompiledExceptions | None
-
-    def judge(self, evaluation: Evaluation) -> Outcome:
-        """Return whether the object would be deleted."""
+    def judge(evaluation: Evaluation) -> Outcome:
         evaluation = _at_rest(evaluation)
         goes, stays = _ANSWERS["json" if evaluation.request.is_payload else "resource"]
-        values = self.values.of(evaluation, **_own(evaluation))
+        values = request_values.of(evaluation, **_own(evaluation))
         try:
-            if self.exceptions is not None:
-                matched = self.exceptions.matching(evaluation)
-                if matched.counting:
-                    keys = tuple(one.key for one in matched.counting)
-                    kept = f"kept because of the policy exception {', '.join(keys)}"
-                    return stays._replace(note="; ".join(filter(None, (kept, matched.note))))
-            outcome = goes if all_hold(self.conditions, values) else stays
+            matched = exceptions.matching(evaluation) if exceptions else Matched()
+            if matched.counting:
+                keys = tuple(one.key for one in matched.counting)
+                kept = f"kept because of the policy exception {', '.join(keys)}"
+                return stays._replace(note="; ".join(filter(None, (kept, matched.note))))
+            outcome = goes if all_hold(conditions, values) else stays
         except EvaluationError as error:
             return Outcome(RuleStatus.ERROR, str(error))
-        return outcome if self.exceptions is None else noted(outcome, matched) or outcome
+        return noted(outcome, matched) or outcome
+
+    return judge
 
 
 def _at_rest(evaluation: Evaluation) -> Evaluation:
-    """Return the evaluation of an object that is there, whatever request brought it."""
     request = evaluation.request
     if request.is_payload:
         return evaluation
@@ -72,14 +69,6 @@ def _own(evaluation: Evaluation) -> dict[str, Json]:
     known = namespace_object(evaluation, key.name)
     alone = {"metadata": {"name": key.name, "labels": labels(subject)}, "spec": {}, "status": {}}
     return {"namespaceObject": known or alone}
-
-
-def _compile(part: PolicyPart) -> CompiledBody:
-    spec, compiler = part.spec, part.compiler
-    variables = compiler.variables(spec)
-    conditions = compiler.conditions(spec, "conditions")
-    exceptions = compile_exceptions(part, ignorable=False, variables=variables)
-    return DeletingPolicy(RequestValues(part, variables), conditions, exceptions).judge
 
 
 DELETING = CelKind(

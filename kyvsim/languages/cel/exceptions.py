@@ -140,25 +140,20 @@ def _entries(part: PolicyPart, without: tuple[str, ...]) -> Iterator[_ExceptionE
             if (one.kind, one.name) == (policy.kind, policy.name)
         ]
         if named:
-            conditions = _conditions(part, exception)
+            place = PolicyPlace(exception.document, exception.name, "", ("spec",))
+            # Coverage does not count the expressions of exceptions.
+            trace = TraceContext(place, None, part.options.tracer)
+            compiler = Compiler(part.compiler.env, trace, part.compiler.meter)
+            conditions = compiler.conditions({"matchConditions": exception.conditions})
+            part.compiler.reads |= compiler.reads
+            part.compiler.problems += [
+                one._replace(document=exception.document) for one in compiler.problems
+            ]
             read = {name for program in conditions for name in program.reads}
             unbound = next((name for name in without if name in read), "")
             for index in named:  # one that names the policy twice counts twice, as upstream's
                 point = _point(exception, index, part.options)
                 yield _ExceptionEntry(exception, conditions, unbound, (point,) if point else ())
-
-
-def _conditions(part: PolicyPart, exception: CelException) -> tuple[Program, ...]:
-    place = PolicyPlace(exception.document, exception.name, "", ("spec",))
-    # Coverage does not count the expressions of exceptions.
-    trace = TraceContext(place, None, part.options.tracer)
-    compiler = Compiler(part.compiler.env, trace, part.compiler.meter)
-    conditions = compiler.conditions({"matchConditions": exception.conditions})
-    part.compiler.reads |= compiler.reads
-    part.compiler.problems += [
-        one._replace(document=exception.document) for one in compiler.problems
-    ]
-    return conditions
 
 
 def declare_cel_exceptions(options: CompileOptions) -> None:

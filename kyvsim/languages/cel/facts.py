@@ -26,6 +26,9 @@ _OF_POLICY = "useServerSideApply"
 def policy_facts(kind: str, spec: Mapping[str, Json]) -> PolicyFacts:
     """Return the facts of a policy as a whole."""
     actions = spec.get("validationActions") or ("Deny",)
+    wanted = (spec.get("validationConfigurations") or {}).get("mutateDigest") is not False
+    mode = (spec.get("evaluation") or {}).get("mode")
+    decided = (PayloadMode.HTTP, PayloadMode.ENVOY)
     return PolicyFacts(
         _API_VERSION,
         FailureAction("Enforce" if "Deny" in actions else "Audit"),
@@ -36,26 +39,14 @@ def policy_facts(kind: str, spec: Mapping[str, Json]) -> PolicyFacts:
         schedule=str(spec.get("schedule") or "") if kind.endswith("DeletingPolicy") else None,
         propagation=str(spec.get("deletionPropagationPolicy") or "Background"),
         has_rules=False,
-        pins_images=_pins(kind, spec),
-        judges=decided_mode(kind, spec),
+        pins_images=wanted and verifies_images(kind),
+        judges=next((one for one in decided if one == mode and kind == "ValidatingPolicy"), None),
     )
-
-
-def _pins(kind: str, spec: Mapping[str, Json]) -> bool:
-    wanted = (spec.get("validationConfigurations") or {}).get("mutateDigest") is not False
-    return wanted and verifies_images(kind)
 
 
 def verifies_images(kind: str) -> bool:
     """Return whether policies of a kind are about the images of objects."""
     return kind.endswith("ImageValidatingPolicy")
-
-
-def decided_mode(kind: str, spec: Mapping[str, Json]) -> PayloadMode | None:
-    """Return the sort of requests that a policy decides on, or None where it judges objects."""
-    mode = (spec.get("evaluation") or {}).get("mode")
-    decided = (PayloadMode.HTTP, PayloadMode.ENVOY)
-    return next((one for one in decided if one == mode and kind == "ValidatingPolicy"), None)
 
 
 def generates(kind: str) -> bool:
@@ -131,13 +122,11 @@ def mutating_facts(policy: Policy) -> MutatingFacts:
 
 
 def _has_targets(spec: Mapping[str, Json]) -> bool:
-    """Return whether a policy names objects to change in place of those of requests."""
     targets = spec.get("targetMatchConstraints") or {}
     return bool(targets.get("expression") or targets.get("resourceRules"))
 
 
 def _switch(spec: Mapping[str, Json], name: str) -> Json:
-    """Return whether something is enabled under `evaluation`; None if it is not set."""
     return ((spec.get("evaluation") or {}).get(name) or {}).get("enabled")
 
 
@@ -257,7 +246,6 @@ def _texts(
 def _for_kinds(
     prefix: str, rules: Iterable[Mapping[str, Json]], conditions: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield conditions that hold for all objects but those of some kinds."""
     kinds = {
         f"(object.apiVersion == '{f'{group}/' if group else ''}{version}' "
         f"&& object.kind =='{kind_of_plural(group, resource)}')"

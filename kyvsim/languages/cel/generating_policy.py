@@ -26,7 +26,7 @@ from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
-from kyvsim.languages.cel.validations import annotation_texts
+from kyvsim.languages.cel.validating_policy import annotation_texts
 from kyvsim.languages.cel_expressions import (
     Compiler,
     EvaluationError,
@@ -92,7 +92,11 @@ def compile_template(text: str, compiler: Compiler, *, interpolates: bool) -> Ma
             if isinstance(node, ScalarNode) and node.value is None:
                 continue
             render = _compile_node(node, compiler, interpolates=interpolates)
-            if not _may_be_map(node, interpolates=interpolates):
+            if not (
+                [part.__class__ for part in _scan(node.text)] == [Placeholder]
+                if isinstance(node, ScalarNode) and interpolates
+                else isinstance(node, MappingNode)
+            ):
                 what = "document must be a mapping describing a resource"
                 raise TemplateError(f"line {node.line}: {what}")
             documents.append(render)
@@ -106,47 +110,51 @@ def compile_template(text: str, compiler: Compiler, *, interpolates: bool) -> Ma
     return ManifestTemplate(tuple(documents))
 
 
-def _may_be_map(node: Node, *, interpolates: bool) -> bool:
-    """Return whether a document can become an object: it is a map, or one placeholder."""
-    if isinstance(node, ScalarNode) and interpolates:
-        return [part.__class__ for part in _scan(node.text)] == [Placeholder]
-    return isinstance(node, MappingNode)
-
-
 def _compile_node(node: Node, compiler: Compiler, *, interpolates: bool) -> _Render:
     if not interpolates or not _has_placeholder(node):
         fixed = plain_data(node)
         return lambda _: fixed
     if isinstance(node, ScalarNode):
-        return _compile_scalar(node, compiler)
+        try:
+            parts = list(_scan(node.text))
+        except TemplateError as error:
+            raise TemplateError(f"line {node.line}: {error}") from None
+        made = [
+            (part.text, _placeholder_program(part.text, node.line, compiler))
+            if isinstance(part, Placeholder)
+            else part
+            for part in parts
+        ]
+        if len(made) == 1 and not isinstance(made[0], str):
+            text, program = made[0]
+            return lambda values: _placeholder_value(text, program, values)
+        return lambda values: "".join(
+            part if isinstance(part, str) else _scalar_text(*part, values) for part in made
+        )
     if isinstance(node, MappingNode):
-        return _compile_map(node, compiler)
+        entries: dict[str, _Render] = {}
+        for key, value in node.entries:
+            if not isinstance(key, ScalarNode):
+                raise TemplateError(f"line {key.line}: only scalar mapping keys are supported")
+            if _OPENING in key.text.replace(_ESCAPED, ""):
+                raise TemplateError(
+                    f"line {key.line}: placeholders are not supported in mapping keys; use a "
+                    "whole-value placeholder on the parent field instead "
+                    "(e.g. `labels: (( variables.labels ))`)"
+                )
+            if key.text == "<<":
+                raise TemplateError(
+                    f"line {key.line}: YAML merge keys are not supported in subtrees containing "
+                    "placeholders"
+                )
+            entries[key.text] = _compile_node(value, compiler, interpolates=True)
+        return lambda values: {
+            key: _inside(f"field {quote(key)}", render, values) for key, render in entries.items()
+        }
     items = [_compile_node(one, compiler, interpolates=True) for one in node.items]
     return lambda values: [
         _inside(f"item {index}", render, values) for index, render in enumerate(items)
     ]
-
-
-def _compile_map(node: MappingNode, compiler: Compiler) -> _Render:
-    entries: dict[str, _Render] = {}
-    for key, value in node.entries:
-        if not isinstance(key, ScalarNode):
-            raise TemplateError(f"line {key.line}: only scalar mapping keys are supported")
-        if _OPENING in key.text.replace(_ESCAPED, ""):
-            raise TemplateError(
-                f"line {key.line}: placeholders are not supported in mapping keys; use a "
-                "whole-value placeholder on the parent field instead "
-                "(e.g. `labels: (( variables.labels ))`)"
-            )
-        if key.text == "<<":
-            raise TemplateError(
-                f"line {key.line}: YAML merge keys are not supported in subtrees containing "
-                "placeholders"
-            )
-        entries[key.text] = _compile_node(value, compiler, interpolates=True)
-    return lambda values: {
-        key: _inside(f"field {quote(key)}", render, values) for key, render in entries.items()
-    }
 
 
 def _inside(place: str, render: _Render, values: Values) -> Json:
@@ -154,25 +162,6 @@ def _inside(place: str, render: _Render, values: Values) -> Json:
         return render(values)
     except EvaluationError as error:
         raise EvaluationError(f"{place}: {error}") from None
-
-
-def _compile_scalar(node: ScalarNode, compiler: Compiler) -> _Render:
-    try:
-        parts = list(_scan(node.text))
-    except TemplateError as error:
-        raise TemplateError(f"line {node.line}: {error}") from None
-    made = [
-        (part.text, _placeholder_program(part.text, node.line, compiler))
-        if isinstance(part, Placeholder)
-        else part
-        for part in parts
-    ]
-    if len(made) == 1 and not isinstance(made[0], str):
-        text, program = made[0]
-        return lambda values: _placeholder_value(text, program, values)
-    return lambda values: "".join(
-        part if isinstance(part, str) else _scalar_text(*part, values) for part in made
-    )
 
 
 def _placeholder_program(text: str, line: int, compiler: Compiler) -> Program:
@@ -190,25 +179,19 @@ def _placeholder_value(text: str, program: Program, values: Values) -> Json:
     except EvaluationError as error:
         what = f"failed to evaluate placeholder {quote(text)}"
         raise EvaluationError(f"{what}: {error}") from None
-    try:
-        return _json_value(found)
-    except CelError as error:
-        what = f"failed to convert placeholder {quote(text)} result"
-        raise EvaluationError(f"{what}: {error}") from None
-
-
-def _json_value(found: Any) -> Json:
-    if found.__class__ is int:
-        return found
-    if found.__class__ is not UInt:
-        return struct_value(found)
-    if found > _INT_MAX:
-        raise CelError(f"uint value {int(found)} overflows the supported integer range")
-    return int(found)
+    if found.__class__ is int or (found.__class__ is UInt and found <= _INT_MAX):
+        return int(found)
+    if found.__class__ is UInt:
+        problem = f"uint value {int(found)} overflows the supported integer range"
+    else:
+        try:
+            return struct_value(found)
+        except CelError as error:
+            problem = str(error)
+    raise EvaluationError(f"failed to convert placeholder {quote(text)} result: {problem}")
 
 
 def _scalar_text(text: str, program: Program, values: Values) -> str:
-    """Return the value of a placeholder inside a string."""
     found = _placeholder_value(text, program, values)
     if found.__class__ is str:
         return str(found)
@@ -247,7 +230,6 @@ def _has_placeholder(node: Node) -> bool:
 
 
 def _scan(text: str) -> Iterator[str | Placeholder]:
-    """Yield the parts of a text; raises TemplateError."""
     literal, at = "", 0
     while found := _MARK.search(text, at):
         literal += text[at : found.start()]
@@ -267,7 +249,6 @@ def _scan(text: str) -> Iterator[str | Placeholder]:
 
 
 def _end_of_placeholder(text: str, start: int) -> int:
-    """Return the position of the `))` of a placeholder: strings and brackets are skipped."""
     depth, quoted = 0, ""
     for found in _TOKEN.finditer(text, start + len(_OPENING)):
         mark = found[0]
@@ -312,9 +293,7 @@ class GeneratingPolicy(NamedTuple):
     namespace: str
     """Of a namespaced policy, which generates nothing elsewhere."""
     kinds: KindTable
-    """The kinds of the given CustomResourceDefinitions."""
     meter: Meter
-    """Counts the objects that are made."""
 
 
 class Generated:
@@ -336,24 +315,22 @@ class Generated:
                 if self._writes is not None:
                     self._writes(namespace, part)
                 else:
-                    self.objects.append(_moved(part, self._target(part, namespace)))
-
-    def _target(self, obj: Json, namespace: str) -> str:
-        """Return the namespace of an object, "" for one of a cluster-scoped kind.
-
-        A kind of unknown scope counts as namespaced if a namespace is given. Raises ValueError for
-        what no cluster makes. upstream: pkg/cel/libs/context.go `GenerateResources`
-        """
-        api_version, kind, _, name = object_key(obj)
-        is_cluster_wide = is_cluster_scoped(f"{api_version}/{kind}", self._policy.kinds)
-        if is_cluster_wide and namespace and self._policy.namespace:
-            raise ValueError(
-                f'cross-scope generation denied: a policy scoped to namespace "{namespace}" '
-                f"cannot generate cluster-scoped resource {api_version}/{kind}"
-            )
-        if is_cluster_wide is False and not namespace:
-            raise ValueError(f"{kind} `{name}` is namespaced, but no namespace is given")
-        return "" if is_cluster_wide else namespace
+                    # A kind of unknown scope counts as namespaced if a namespace is given. Raises
+                    # ValueError for what no cluster makes. upstream: pkg/cel/libs/context.go
+                    # `GenerateResources`
+                    api_version, kind, _, name = object_key(part)
+                    is_cluster_wide = is_cluster_scoped(f"{api_version}/{kind}", self._policy.kinds)
+                    if is_cluster_wide and namespace and self._policy.namespace:
+                        raise ValueError(
+                            "cross-scope generation denied: a policy scoped to namespace "
+                            f'"{namespace}" cannot generate cluster-scoped resource '
+                            f"{api_version}/{kind}"
+                        )
+                    if is_cluster_wide is False and not namespace:
+                        raise ValueError(
+                            f"{kind} `{name}` is namespaced, but no namespace is given"
+                        )
+                    self.objects.append(_moved(part, "" if is_cluster_wide else namespace))
 
 
 def _parts(obj: Json) -> Iterator[Json]:
@@ -368,7 +345,6 @@ def _parts(obj: Json) -> Iterator[Json]:
 
 
 def _moved(obj: Json, namespace: str) -> Json:
-    """Return an object with another namespace; with none at all for ""."""
     metadata = obj.get("metadata", {} if namespace else None)
     if metadata.__class__ is not dict:
         return obj
@@ -400,7 +376,6 @@ def _compile(part: PolicyPart) -> CompiledBody:
 
 
 def _compile_entry(entry: Json, compiler: Compiler, path: Path, namespace: str) -> _Generate | None:
-    """Return what runs an entry; None with a problem noted."""
     template, expression = entry.get("template"), entry.get("expression")
     if (template is None) is (expression is None):
         # A rule of Kyverno's CRD demands it; a policy that violates it is not loaded.
@@ -431,7 +406,6 @@ def _compile_entry(entry: Json, compiler: Compiler, path: Path, namespace: str) 
 def _apply(
     template: ManifestTemplate, values: Sequence[Any], generated: Generated, namespace: str
 ) -> None:
-    """Add the objects that a template makes, each in the namespace that it names."""
     try:
         rendered = template.render(values)
     except EvaluationError as error:

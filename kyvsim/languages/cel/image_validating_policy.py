@@ -10,7 +10,7 @@ variables/attestors.go), pkg/cel/policies/ivpol/engine/engine.go, pkg/cel/compil
 image.go, images.go), pkg/cel/matching/image.go.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -42,7 +42,7 @@ from kyvsim.languages.cel.exceptions import (
     noted,
 )
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
-from kyvsim.languages.cel.validations import (
+from kyvsim.languages.cel.validating_policy import (
     PolicyValidation,
     annotation_texts,
     compile_error_text,
@@ -67,20 +67,13 @@ _Test = Callable[[str], Any]
 _NEITHER = "either glob or expression must be set"
 
 
-class ImageReferences(NamedTuple):
-    """The entries ready to run."""
-
-    tests: tuple[_Test, ...]
-
-    def take(self, image: str) -> bool:
-        """Return whether an image is one of them; with no entry all are. Raises CelError."""
-        return not self.tests or any(test(image) for test in self.tests)
-
-
 def compile_references(
     entries: Sequence[Json], path: Path, problems: list[ExpressionProblem]
-) -> ImageReferences:
-    """Return the entries compiled; what is wrong with them is added to `problems`."""
+) -> Callable[[str], bool]:
+    """Return whether an image is one of the entries; with no entry all are. Raises CelError.
+
+    What is wrong with the entries is added to `problems`.
+    """
     tests: list[_Test] = []
     for index, entry in enumerate(entries):
         field = next((name for name in ("glob", "expression") if entry.get(name)), "")
@@ -97,7 +90,7 @@ def compile_references(
             shown = getattr(error, "listing", str(error))
             message = shown or "output is expected to be of type bool"
             problems.append(ExpressionProblem((*path, index, field), text, message))
-    return ImageReferences(tuple(tests))
+    return lambda image: not tests or any(test(image) for test in tests)
 
 
 def _reference_expression(text: str) -> _Test:
@@ -224,7 +217,8 @@ class ImageValidatingPolicy(NamedTuple):
     unbound: str
     """A variable that conditions read and that has no value yet; "" for none."""
     exceptions: CompiledExceptions | None
-    references: ImageReferences
+    takes: Callable[[str], bool]
+    """Whether it is about an image; raises CelError."""
     extractors: Mapping[str, Mapping[str, Program]]
     """What finds images, by the name of their list: first by where the Pod is, "" for no Pod."""
     attestors: AttestorPrograms
@@ -251,15 +245,30 @@ def image_programs(
     """
     spec, compiler = part.spec, part.compiler
     conditions = compiler.conditions(spec)
-    references = compile_references(
+    takes = compile_references(
         spec.get("matchImageReferences") or (), (*_SPEC, "matchImageReferences"), compiler.problems
     )
     attestations = {one["name"]: one["name"] for one in spec.get("attestations") or ()}
     given: dict[str, Mapping[str, Any]] = {}
     compiler.env = compiler.env.with_library(
-        image_verification(ImageFacts(references.take, attestations, given.get))
+        image_verification(ImageFacts(takes, attestations, given.get))
     )
-    extractors = _extractors(spec, compiler, _POD_SPECS.values() if part.mode != "JSON" else ())
+    places = _POD_SPECS.values() if part.mode != "JSON" else ()
+    own: dict[str, Program] = {}
+    for index, entry in enumerate(spec.get("images") or ()):
+        place = (*_SPEC, "images", index, "expression")
+        program = compiler.compile(entry["expression"], place)
+        if program is not None and not _may_be_texts(program):
+            text = "output is expected to be of type list"
+            compiler.problems.append(ExpressionProblem(place, entry["expression"], text))
+        elif program is not None:
+            own[entry["name"]] = program
+    extractors: dict[str, Mapping[str, Program]] = {"": own}
+    for where in dict.fromkeys(places):
+        extractors[where] = {
+            **{name: compiler.program(_images_in(where, name)) for name in _IMAGE_LISTS},
+            **own,
+        }
     variables = compiler.variables(spec)
     attestors = compile_attestors(spec.get("attestors") or (), (*_SPEC, "attestors"), compiler)
     wanted = spec.get("validationConfigurations") or {}
@@ -269,7 +278,7 @@ def image_programs(
         conditions=tuple(one for one in conditions if not one.reads.intersection(_UNBOUND)),
         unbound=next((name for one in conditions for name in _UNBOUND if name in one.reads), ""),
         exceptions=compile_exceptions(part, ignorable=True, settled_by_full=False),
-        references=references,
+        takes=takes,
         extractors=extractors,
         attestors=attestors,
         attestations=attestations,
@@ -280,28 +289,6 @@ def image_programs(
         requires_verification=wanted.get("required") is not False,
     )
     return policy, given
-
-
-def _extractors(
-    spec: Mapping[str, Json], compiler: Compiler, places: Iterable[str]
-) -> Mapping[str, Mapping[str, Program]]:
-    """Return the programs that find images; `places` are default paths of Pod specs."""
-    own: dict[str, Program] = {}
-    for index, entry in enumerate(spec.get("images") or ()):
-        place = (*_SPEC, "images", index, "expression")
-        program = compiler.compile(entry["expression"], place)
-        if program is not None and not _may_be_texts(program):
-            text = "output is expected to be of type list"
-            compiler.problems.append(ExpressionProblem(place, entry["expression"], text))
-        elif program is not None:
-            own[entry["name"]] = program
-    found: dict[str, Mapping[str, Program]] = {"": own}
-    for where in dict.fromkeys(places):
-        found[where] = {
-            **{name: compiler.program(_images_in(where, name)) for name in _IMAGE_LISTS},
-            **own,
-        }
-    return found
 
 
 def _may_be_texts(program: Program) -> bool:
@@ -317,7 +304,6 @@ def _images_in(where: str, name: str) -> str:
 
 
 def _pod_spec(evaluation: Evaluation, kinds: KindTable) -> str:
-    """Return where the request's object has the specification of a Pod; "" where nowhere."""
     if evaluation.request.is_payload:
         return ""
     key = object_key(evaluation.request.subject)
@@ -350,7 +336,15 @@ def _body(policy: ImageValidatingPolicy, given: dict[str, Mapping[str, Any]]) ->
             matched = policy.exceptions.matching(evaluation) if policy.exceptions else Matched()
             if matched.counting:
                 return excepted(matched)._replace(phase=Phase.VALIDATE)
-            found = _matched_images(policy, _pod_spec(evaluation, policy.kinds), values)
+            pod_spec = _pod_spec(evaluation, policy.kinds)
+            everything = {
+                name: native_texts(evaluate(program, values))
+                for name, program in policy.extractors.get(pod_spec, policy.extractors[""]).items()
+            }
+            found = {
+                name: [image for image in images if policy.takes(image)]
+                for name, images in everything.items()
+            }
             return noted(_validated(policy, found, images, evaluation), matched)
         except (EvaluationError, CelError) as error:
             return _error(f"failed to evaluate policy: {error}")
@@ -371,20 +365,6 @@ def conditions_hold(policy: ImageValidatingPolicy, values: Sequence[Any]) -> boo
     return holds and not policy.unbound
 
 
-def _matched_images(
-    policy: ImageValidatingPolicy, pod_spec: str, values: Sequence[Any]
-) -> Mapping[str, list[str]]:
-    """Return the images that the policy takes, by the names of their lists."""
-    everything = {
-        name: native_texts(evaluate(program, values))
-        for name, program in policy.extractors.get(pod_spec, policy.extractors[""]).items()
-    }
-    return {
-        name: [image for image in images if policy.references.take(image)]
-        for name, images in everything.items()
-    }
-
-
 def _validated(
     policy: ImageValidatingPolicy,
     found: Mapping[str, list[str]],
@@ -393,9 +373,14 @@ def _validated(
 ) -> Outcome:
     images = [image for one in found.values() for image in one]
     if policy.verifies_digests:
-        without = _without_digest(images)
-        if without:
-            return failed(f"image {without} does not have a digest")
+        for image in images:
+            try:
+                has_digest = bool(parse_image(image).digest)
+            except CelError as error:
+                text = f"failed to parse image reference {image}: {error}"
+                raise EvaluationError(text) from None
+            if not has_digest:
+                return failed(f"image {image} does not have a digest")
     unknown = next((image for image in images if image not in known), "")
     if unknown:
         raise EvaluationError(unfetched(unknown))
@@ -414,18 +399,6 @@ def _validated(
         message = f"image {images[0]} is not verified: {missing}"
         return failed(message)._replace(properties=properties)
     return passed("success")._replace(properties=properties)
-
-
-def _without_digest(images: Iterable[str]) -> str:
-    for image in images:
-        try:
-            found = parse_image(image)
-        except CelError as error:
-            text = f"failed to parse image reference {image}: {error}"
-            raise EvaluationError(text) from None
-        if not found.digest:
-            return image
-    return ""
 
 
 def _error(message: str) -> Outcome:
@@ -485,7 +458,7 @@ def _tagged(policy: ImageValidatingPolicy, evaluation: Evaluation) -> Iterator[s
     groups = {} if found is SKIPPED else found
     for group in groups.values():
         for image in group.values():
-            if not image.get("digest") and policy.references.take(image["reference"]):
+            if not image.get("digest") and policy.takes(image["reference"]):
                 yield image["reference"]
 
 

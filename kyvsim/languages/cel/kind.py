@@ -34,9 +34,7 @@ class PolicyPart(NamedTuple):
 
     policy: Policy
     spec: Mapping[str, Json]
-    """The specification of this variant."""
     compiler: Compiler
-    """Compiles its expressions, and keeps what is wrong with them."""
     options: CompileOptions
 
     @property
@@ -50,12 +48,8 @@ def mode_of(policy: Policy) -> str:
     return str((policy.spec.get("evaluation") or {}).get("mode") or "Kubernetes")
 
 
-class NoEffect(NamedTuple):
-    """A part of a policy that has no effect."""
-
-    path: Path
-    """Its way from the policy's document."""
-    reason: str
+NoEffect: TypeAlias = tuple[Path, str]
+"""The path of a part of a policy that has no effect, from its document, and the reason."""
 
 
 def without_entries(field: str) -> Callable[[Mapping[str, Json]], Iterator[NoEffect]]:
@@ -63,7 +57,7 @@ def without_entries(field: str) -> Callable[[Mapping[str, Json]], Iterator[NoEff
 
     def no_effect(spec: Mapping[str, Json]) -> Iterator[NoEffect]:
         if not spec.get(field):
-            yield NoEffect(("spec",), f"`{field}` is empty")
+            yield (("spec",), f"`{field}` is empty")
 
     return no_effect
 
@@ -201,14 +195,6 @@ def _request(evaluation: Evaluation, kinds: KindTable) -> Json:
     return None if request.is_payload else request_value(request, kinds)
 
 
-def _allowed(evaluation: Evaluation) -> dict[str, list[str]]:
-    """Return what the exceptions that match let pass."""
-    return {
-        "allowedImages": [image for one in evaluation.exceptions for image in one.images],
-        "allowedValues": [value for one in evaluation.exceptions for value in one.values],
-    }
-
-
 def _resources(evaluation: Evaluation, policy_namespace: str) -> Any:
     external = evaluation.scope.external
     if external.account is not None:
@@ -226,7 +212,6 @@ def _hints(evaluation: Evaluation) -> list[str]:
 
 
 def _namespace_object(evaluation: Evaluation) -> Json:
-    """Return the Namespace of the request's object; None if it is not in a namespace."""
     namespace = object_key(evaluation.request.subject).namespace
     if not namespace or evaluation.request.is_payload:
         return None
@@ -254,7 +239,10 @@ _SOURCES: Mapping[str, _Source] = MappingProxyType(
         "object": _object,
         "oldObject": _old_object,
         "namespaceObject": _namespace_object,
-        "exceptions": _allowed,
+        "exceptions": lambda evaluation: {
+            "allowedImages": [image for one in evaluation.exceptions for image in one.images],
+            "allowedValues": [value for one in evaluation.exceptions for value in one.values],
+        },
         "image": _images,
     }
 )

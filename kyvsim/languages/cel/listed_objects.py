@@ -7,7 +7,7 @@ Source of the rules: upstream pkg/background/mpol/processor.go (collectGVK, reso
 pkg/policy/gpol.go (getGpolTriggers, triggerMatches).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import NamedTuple
 
@@ -77,7 +77,6 @@ def named_kinds(policy: Policy, kinds: KindTable) -> Iterator[Listing]:
 def _namespaces(
     policy: Policy, constraints: Mapping[str, Json], cluster: ClusterView
 ) -> Iterator[str]:
-    """Yield the namespaces of targets, "" for all."""
     selector = constraints.get("namespaceSelector")
     if policy.namespace:
         yield policy.namespace
@@ -155,23 +154,16 @@ def _trigger_kinds(rule: Json, kinds: KindTable) -> Iterator[tuple[tuple[str, st
     """
     for group, resource in product(rule.get("apiGroups") or (), rule.get("resources") or ()):
         kind = kind_of_plural(group, resource, kinds)
-        for version in _served_versions(rule, group, kind, kinds) if kind else ():
-            yield (group, version, resource), kind
-
-
-def _served_versions(rule: Json, group: str, kind: str, kinds: KindTable) -> Sequence[str]:
-    """Return the versions of a kind that a rule names, and that are served."""
-    named = tuple(rule.get("apiVersions") or ())
-    if named == (_ANY,):
-        return (preferred_version(group, kind, kinds),)
-    served = served_versions(group, kind, kinds)
-    return [one for one in named if not served or one in served]
+        named = tuple(rule.get("apiVersions") or ()) if kind else ()
+        served = served_versions(group, kind, kinds)
+        for version in (preferred_version(group, kind, kinds),) if named == (_ANY,) else named:
+            if named == (_ANY,) or not served or version in served:
+                yield (group, version, resource), kind
 
 
 def _is_selected(
     obj: Json, place: tuple[str, str, str], policy: Policy, cluster: ClusterView
 ) -> bool:
-    """Return whether an object is not excluded and is in a selected namespace."""
     written, key = policy.spec["matchConstraints"], object_key(obj)
     is_namespace = (key.api_version, key.kind) == ("v1", "Namespace")
     if policy.namespace:

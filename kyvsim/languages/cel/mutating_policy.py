@@ -29,7 +29,7 @@ from kyvsim.languages.cel.exceptions import (
     noted,
 )
 from kyvsim.languages.cel.kind import CelKind, NoEffect, PolicyPart, RequestValues, without_entries
-from kyvsim.languages.cel.validations import annotation_texts
+from kyvsim.languages.cel.validating_policy import annotation_texts
 from kyvsim.languages.cel_expressions import EvaluationError, ExpressionProblem, all_hold, evaluate
 from kyvsim.languages.constraints import Constraints, are_plain, compile_constraints
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object
@@ -61,7 +61,11 @@ class Targets(NamedTuple):
         """Yield them in their order; raises EvaluationError."""
         if self.expression is None:
             for obj in evaluation.scope.external.targets:
-                if self._chooses(obj, evaluation):
+                namespace = object_key(obj).namespace
+                labels = evaluation.scope.external.cluster.namespace_labels(namespace)
+                request = AdmissionRequest(Operation.UPDATE, obj, None, namespace)
+                facts = match_facts(request, obj, labels)
+                if facts is not None and self.chosen.matches(facts):
                     yield obj
             return
         # What an earlier policy made of a given target counts, and not what the expression read.
@@ -90,13 +94,6 @@ class Targets(NamedTuple):
 
     def _evaluated_targets(self, values: list[Json]) -> Json:
         return evaluate(self.expression, values) if self.expression else {}
-
-    def _chooses(self, obj: Json, evaluation: Evaluation) -> bool:
-        namespace = object_key(obj).namespace
-        labels = evaluation.scope.external.cluster.namespace_labels(namespace)
-        request = AdmissionRequest(Operation.UPDATE, obj, None, namespace)
-        facts = match_facts(request, obj, labels)
-        return facts is not None and self.chosen.matches(facts)
 
 
 class TargetKinds(NamedTuple):
@@ -209,7 +206,11 @@ def compile_mutating_policy(part: PolicyPart) -> MutatingPolicy:
     variables = compiler.variables(spec)
     conditions = compiler.conditions(spec)
     if ((spec.get("autogen") or {}).get("mutatingAdmissionPolicy") or {}).get("enabled"):
-        _refuse_variables(part, conditions)
+        part.compiler.problems.extend(
+            ExpressionProblem((*_CONDITIONS, index, "expression"), one.text, _NO_VARIABLES)
+            for index, one in enumerate(conditions)
+            if "variables" in one.reads
+        )
     mutations = [
         mutation
         for index, entry in enumerate(spec.get("mutations") or ())
@@ -247,15 +248,6 @@ def _compile(part: PolicyPart) -> CompiledBody:
     return run
 
 
-def _refuse_variables(part: PolicyPart, conditions: Sequence[Program]) -> None:
-    """Note the conditions that the API server could not evaluate in a policy of its own."""
-    part.compiler.problems.extend(
-        ExpressionProblem((*_CONDITIONS, index, "expression"), one.text, _NO_VARIABLES)
-        for index, one in enumerate(conditions)
-        if "variables" in one.reads
-    )
-
-
 def _mutation(part: PolicyPart, entry: Json, index: int) -> Mutation | None:
     place = (*_SPEC, "mutations", index)
     field = _FIELDS.get(entry["patchType"])
@@ -283,9 +275,9 @@ def _unused(spec: Mapping[str, Json]) -> Iterator[NoEffect]:
         field = _FIELDS.get(entry["patchType"])
         if field is None:
             told = f"`{entry['patchType']}` is not a patch type"
-            yield NoEffect((*_SPEC, "mutations", index, "patchType"), told)
+            yield ((*_SPEC, "mutations", index, "patchType"), told)
         elif entry.get(field) is None:
-            yield NoEffect((*_SPEC, "mutations", index), f"`{field}` is missing")
+            yield ((*_SPEC, "mutations", index), f"`{field}` is missing")
 
 
 def _merge(part: PolicyPart, program: Program) -> Mutation:
@@ -311,13 +303,33 @@ def _run(policy: MutatingPolicy, evaluation: Evaluation, excused: Outcome | None
     except EvaluationError as error:
         return excused or MUTATING.unevaluated(error)
     found, fault = _existing_targets(policy, evaluation)
-    if excused is None and _changes_trigger(policy, evaluation, found):
+    # No cluster changes the trigger where the policy has targets. The command line does; that is
+    # followed for targets of the trigger's kind only, since what is written for another kind fails
+    # or does harm.
+    kinds, spares = policy.target_kinds, evaluation.scope.external.spares_triggers
+    if excused is None and (kinds is None or (not spares and kinds.have(evaluation.object, found))):
         outcome = mutation_outcome(policy, values, evaluation.object)
     else:
         outcome = excused or passed("success")
     if fault is not None:
         return outcome._replace(further=(MUTATING.unevaluated(fault),))
-    return _with_targets(policy, found, evaluation, outcome)
+    # An existing object that cannot be changed is a further result.
+    if policy.targets is None or not found:
+        return outcome
+    changed: list[PatchedTarget] = []
+    faults: list[Outcome] = []
+    for target in found:
+        try:
+            own = _values_on(policy, evaluation._replace(object=target))
+            if own is not None and policy.targets.take(own):
+                after = _mutated(policy, own, target)
+                changed.append(PatchedTarget(after, not same(after, target), target))
+        except (EvaluationError, MutationError) as error:
+            key = object_key(target)
+            named = "/".join(filter(None, (key.namespace, key.kind, key.name)))
+            note = f"on the existing object `{named}`"
+            faults.append(MUTATING.unevaluated(error)._replace(note=note))
+    return outcome._replace(targets=tuple(changed), further=tuple(faults))
 
 
 def _existing_targets(
@@ -333,18 +345,6 @@ def _existing_targets(
         return list(policy.targets.find(policy.values, evaluation)), None
     except EvaluationError as error:
         return [], error
-
-
-def _changes_trigger(policy: MutatingPolicy, evaluation: Evaluation, found: list[Json]) -> bool:
-    """Return whether the trigger is changed.
-
-    No cluster changes it where the policy has targets. The command line does; that is followed for
-    targets of the trigger's kind only, since what is written for another kind fails or does harm.
-    """
-    kinds = policy.target_kinds
-    if kinds is None:
-        return True
-    return not evaluation.scope.external.spares_triggers and kinds.have(evaluation.object, found)
 
 
 def mutation_outcome(policy: MutatingPolicy, values: list[Any], obj: Json) -> Outcome:
@@ -375,28 +375,6 @@ def _mutated(policy: MutatingPolicy, values: list[Any], obj: Json) -> Json:
     return with_floats_where_exact(patched)
 
 
-def _with_targets(
-    policy: MutatingPolicy, found: Sequence[Json], evaluation: Evaluation, outcome: Outcome
-) -> Outcome:
-    """Return the result for the trigger with the existing objects that were changed for it.
-
-    One that cannot be changed is a further result.
-    """
-    if policy.targets is None or not found:
-        return outcome
-    changed: list[PatchedTarget] = []
-    faults: list[Outcome] = []
-    for target in found:
-        try:
-            values = _values_on(policy, evaluation._replace(object=target))
-            if values is not None and policy.targets.take(values):
-                after = _mutated(policy, values, target)
-                changed.append(PatchedTarget(after, not same(after, target), target))
-        except (EvaluationError, MutationError) as error:
-            faults.append(_noted_target(target, MUTATING.unevaluated(error)))
-    return outcome._replace(targets=tuple(changed), further=tuple(faults))
-
-
 def _values_on(policy: MutatingPolicy, seen: Evaluation) -> list[Any] | None:
     """Return what expressions see of an existing object, None where an exception lets it off."""
     if policy.exceptions is not None:
@@ -410,13 +388,6 @@ def _values_on(policy: MutatingPolicy, seen: Evaluation) -> list[Any] | None:
 def values_on_existing(policy: MutatingPolicy, seen: Evaluation) -> list[Any]:
     """Return what expressions see of an existing object: nothing of what was before, or around."""
     return policy.values.of(seen, object=seen.object, oldObject=None, namespaceObject=None)
-
-
-def _noted_target(target: Json, outcome: Outcome) -> Outcome:
-    """Return an outcome with a note that names the existing object."""
-    key = object_key(target)
-    place = "/".join(filter(None, (key.namespace, key.kind, key.name)))
-    return outcome._replace(note=f"on the existing object `{place}`")
 
 
 MUTATING = CelKind(

@@ -7,11 +7,10 @@ Source of the rules: upstream kyverno-authz pkg/engine/compiler, and
 cmd/cli/kubectl-kyverno/processor/authz_processor.go for the results.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
 
-from kyvsim.cel import Environment, Program
-from kyvsim.cel.kyverno.authorization import MODES, AuthorizationMode, authorization_environment
+from kyvsim.cel import Program
+from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
 from kyvsim.cel.kyverno.environments import VARIABLES_TYPE, ordered
 from kyvsim.cel.kyverno.http_requests import RequestFields, fields_of_request
 from kyvsim.cel.kyverno.messages import MessageError
@@ -58,7 +57,6 @@ def checked_payloads(
 
 
 def _problem(payload: Payload) -> Diagnostic | None:
-    """Return why no policy can decide on a payload, or None."""
     mode = MODES.get(payload.mode)
     if mode is None:
         return None
@@ -109,15 +107,6 @@ _SPEC = ("spec",)
 _UNDECIDED = skipped("request does not match")
 
 
-class _AuthorizationPolicy(NamedTuple):
-    mode: AuthorizationMode
-    conditions: tuple[Program, ...]
-    variables: Mapping[str, Program]
-    validations: tuple[Program, ...]
-    ignores_faults: bool
-    env: Environment
-
-
 def authorization_compiler(mode: PayloadMode, system: System, trace: TraceContext) -> Compiler:
     """Return what compiles the expressions of a policy of a mode."""
     return Compiler(authorization_environment(MODES[mode], system.clock), trace, system.meter)
@@ -128,31 +117,43 @@ def compile_authorization(part: PolicyPart, payload: PayloadMode) -> CompiledBod
     spec, compiler, mode = part.spec, part.compiler, MODES[payload]
     conditions = compiler.conditions(spec)
     variables = compiler.variables(spec)
-    validations = [
+    compiled = [
         _validation(compiler, entry["expression"], index, mode.response)
         for index, entry in enumerate(spec.get("validations") or ())
     ]
-    policy = _AuthorizationPolicy(
-        mode=mode,
-        conditions=conditions,
-        variables=variables,
-        validations=tuple(one for one in validations if one is not None),
-        ignores_faults=spec.get("failurePolicy") == "Ignore",
-        env=compiler.env,
-    )
+    validations = [one for one in compiled if one is not None]
+    ignores_faults = spec.get("failurePolicy") == "Ignore"
+    env = compiler.env
+    place_of_variables = [name for name, _ in env.variables].index("variables")
 
     def run(evaluation: Evaluation) -> Outcome:
+        external = evaluation.scope.external
         try:
-            values = _payload_values(policy, evaluation)
-            return _decision(policy, values)
-        except EvaluationError as error:
-            if policy.ignores_faults:
+            own = {
+                **mode.values,
+                "object": mode.read(evaluation.object),
+                "http": http_access(external, ""),
+                "resource": resource_access((external.cluster,), "", evaluation.scope.hints),
+            }
+            values = ordered(env, own)
+            values[place_of_variables] = LazyVariables(VARIABLES_TYPE, variables, values, plainly)
+            if not all_hold(conditions, values):
                 return _UNDECIDED
-            return Outcome(RuleStatus.ERROR, str(error))
+            for validation in validations:
+                found = evaluate(validation, values)
+                if found is None:
+                    continue
+                allows, message = mode.decide(found)
+                if allows is None:
+                    return Outcome(RuleStatus.ERROR, message)
+                return passed(message) if allows else failed(message)
+        except EvaluationError as error:
+            return _UNDECIDED if ignores_faults else Outcome(RuleStatus.ERROR, str(error))
         except MessageError as error:
             place = ".".join(map(str, error.path))
             reason = f"`{place}`: {error.reason}" if place else error.reason
             return Outcome(RuleStatus.ERROR, f"this payload is not a request: {reason}")
+        return _UNDECIDED
 
     return run
 
@@ -164,33 +165,3 @@ def _validation(compiler: Compiler, text: str, index: int, response: CelType) ->
         message = f"rule response output is expected to be of type {response.name}"
         compiler.problems.append(ExpressionProblem(place, text, message))
     return program
-
-
-def _payload_values(policy: _AuthorizationPolicy, evaluation: Evaluation) -> list[Any]:
-    external = evaluation.scope.external
-    values = ordered(
-        policy.env,
-        {
-            **policy.mode.values,
-            "object": policy.mode.read(evaluation.object),
-            "http": http_access(external, ""),
-            "resource": resource_access((external.cluster,), "", evaluation.scope.hints),
-        },
-    )
-    place = [name for name, _ in policy.env.variables].index("variables")
-    values[place] = LazyVariables(VARIABLES_TYPE, policy.variables, values, plainly)
-    return values
-
-
-def _decision(policy: _AuthorizationPolicy, values: Sequence[Any]) -> Outcome:
-    if not all_hold(policy.conditions, values):
-        return _UNDECIDED
-    for validation in policy.validations:
-        found = evaluate(validation, values)
-        if found is None:
-            continue
-        allows, message = policy.mode.decide(found)
-        if allows is None:
-            return Outcome(RuleStatus.ERROR, message)
-        return passed(message) if allows else failed(message)
-    return _UNDECIDED

@@ -122,35 +122,24 @@ def lower_cleanup(
 ) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
     """Return a cleanup policy compiled, or None and why it cannot be."""
     try:
-        return compile_cleanup(policy, options), ()
+        spec, trace = policy.spec, options.trace_of(policy, policy.rules[0])
+        entries = compile_entries(spec.get("context") or (), options.system, trace.at("context"))
+        rule = CompiledRule(
+            rule=policy.rules[0],
+            stage=Stage.DELETE,
+            matches=_compile_match(policy, trace, options.system.meter),
+            kinds=None,
+            body=_compile_body(spec.get("conditions"), entries, options.system, trace),
+            later=True,
+            unmatched=_UNMATCHED,
+        )
+        if options.coverage_sink:
+            rule = with_coverage(rule, compile_counter(APPLIED, trace, 0, ()))
+        if options.tracer is not None:
+            rule = traced_rule(rule, policy, trace)
+        return CompiledPolicy(policy, (rule,)), ()
     except (QuerySyntaxError, ValueError) as error:
         return None, (uncompiled(policy, error),)
-
-
-def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:
-    """Return a cleanup policy as closures; raises as `compile_rule` of classic policies does."""
-    spec, trace = policy.spec, options.trace_of(policy, policy.rules[0])
-    entries = compile_entries(spec.get("context") or (), options.system, trace.at("context"))
-    rule = CompiledRule(
-        rule=policy.rules[0],
-        stage=Stage.DELETE,
-        matches=_compile_match(policy, trace, options.system.meter),
-        kinds=None,
-        entries=(),
-        preconditions=None,
-        exceptions=(),
-        weighs_exceptions=False,
-        concerns=None,
-        body=_compile_body(spec.get("conditions"), entries, options.system, trace),
-        tolerates_violations=False,
-        later=True,
-        unmatched=_UNMATCHED,
-    )
-    if options.coverage_sink:
-        rule = with_coverage(rule, compile_counter(APPLIED, trace, 0, ()))
-    if options.tracer is not None:
-        rule = traced_rule(rule, policy, trace)
-    return CompiledPolicy(policy, (rule,))
 
 
 def _compile_match(policy: Policy, trace: TraceContext, meter: Meter) -> Predicate:
@@ -234,19 +223,17 @@ def _compile_body(
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         try:
-            met = holds(_scope_of(evaluation, entries)).met
+            obj = evaluation.request.subject
+            external = evaluation.scope.external
+            data = {
+                "target": external.as_json(obj),
+                "request": {"namespace": object_key(obj).namespace},
+            }
+            scope = JSONContext(data, external, deleting=False)
+            scope.hints = evaluation.scope.hints
+            met = holds(scope.layer({}, (("images", lambda _: load_images(obj)), *entries))).met
         except (ConditionError, QueryError) as error:
             return Outcome(RuleStatus.ERROR, str(error))
         return _MATCHED if met else _UNMATCHED
 
     return evaluate
-
-
-def _scope_of(evaluation: Evaluation, entries: tuple[tuple[str, EntryLoader], ...]) -> JSONContext:
-    """Return what conditions see: the object as `target`, its images, the policy's context."""
-    obj = evaluation.request.subject
-    external = evaluation.scope.external
-    data = {"target": external.as_json(obj), "request": {"namespace": object_key(obj).namespace}}
-    scope = JSONContext(data, external, deleting=False)
-    scope.hints = evaluation.scope.hints
-    return scope.layer({}, (("images", lambda _: load_images(obj)), *entries))

@@ -1,4 +1,4 @@
-"""ValidatingAdmissionPolicy and MutatingAdmissionPolicy: what each compiles to."""
+"""Kubernetes' admission policies: what their expressions see, and what each kind compiles to."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -6,12 +6,19 @@ from typing import Any, NamedTuple, TypeAlias
 from kyvsim.cel import Program
 from kyvsim.cel.kubernetes import VARIABLES_TYPE, kubernetes_environment
 from kyvsim.cel.libraries.admission import JSON_PATCH, OBJECT
-from kyvsim.cel.program import LazyVariables
+from kyvsim.cel.program import LazyVariables, composited
 from kyvsim.cel.types import NULL, STRING, list_of
-from kyvsim.engine.compile.compiled import Evaluation, Outcome, nothing_checked, passed, skipped
-from kyvsim.engine.compile.tracing import APPLIED, CHECKED
-from kyvsim.kubernetes.discovery import KindTable
-from kyvsim.kubernetes.objects import Json
+from kyvsim.engine.compile.compiled import (
+    CompiledBody,
+    Evaluation,
+    Outcome,
+    nothing_checked,
+    passed,
+    skipped,
+)
+from kyvsim.engine.compile.tracing import APPLIED, CHECKED, Ends
+from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
+from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.kubernetes.quantities import with_floats_where_exact, with_whole_numbers
 from kyvsim.languages.cel_expressions import (
     Compiler,
@@ -20,6 +27,7 @@ from kyvsim.languages.cel_expressions import (
     all_hold,
     evaluate,
 )
+from kyvsim.languages.cel_request import namespace_object, request_value
 from kyvsim.languages.cel_validator import (
     CompiledExpression,
     Declared,
@@ -29,22 +37,112 @@ from kyvsim.languages.cel_validator import (
     variable_value,
 )
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object
-from kyvsim.languages.native.expressions import (
-    Compiled,
-    NativeContext,
-    NativeKind,
-    RequestVariables,
-    for_conditions,
-    request_variables,
-    values_of,
-)
 from kyvsim.languages.tracing import with_coverage
 from kyvsim.model.policy import Policy
+from kyvsim.model.ports import Meter
+from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.source import Path
-from kyvsim.model.tracing import TraceContext
+from kyvsim.model.tracing import NO_TRACE, TraceContext
 from kyvsim.patch.merge_types import DEDUCED, Type, resolve
 from kyvsim.patch.nodes import same
+
+_NOBODY = "system:kyverno:background-scan"
+_VARIABLES, _NAMESPACE = 4, 2
+
+
+class RequestVariables(NamedTuple):
+    """What a request is about, besides its object."""
+
+    request: Json
+    namespace: Json
+
+
+def values_of(
+    obj: Json, request: RequestVariables, variables: Mapping[str, Program], params: Sequence[Json]
+) -> list[Any]:
+    """Return the values of the environment's variables, in their order, for an object."""
+    values: list[Any] = [
+        obj,
+        None,
+        request.namespace,
+        request.request,
+        None,
+        *params,
+    ]
+    values[_VARIABLES] = LazyVariables(VARIABLES_TYPE, variables, values, composited)
+    return values
+
+
+def for_conditions(values: Sequence[Any]) -> list[Any]:
+    """Return the values as conditions see them: of the namespace they know nothing."""
+    return [*values[:_NAMESPACE], None, *values[_NAMESPACE + 1 :]]
+
+
+def request_variables(evaluation: Evaluation, kinds: KindTable) -> RequestVariables:
+    """Return the variables of a request: always CREATE, by default by Kyverno's scanner."""
+    return RequestVariables(_request(evaluation, kinds), _namespace(evaluation))
+
+
+def _request(evaluation: Evaluation, kinds: KindTable) -> dict[str, Json]:
+    request = evaluation.request
+    key = object_key(request.subject)
+    group, version = split_api_version(key.api_version)
+    resource = {"group": group, "version": version, "resource": plural(group, key.kind, kinds)}
+    user = request.user or UserInfo()
+    return {
+        **request_value(request),
+        "operation": Operation.CREATE.value,
+        "resource": resource,
+        "requestResource": resource,
+        "userInfo": {
+            "username": user.username or _NOBODY,
+            "uid": user.uid or _NOBODY,
+            "groups": list(user.groups) or [_NOBODY],
+            **({"extra": dict(user.extra)} if user.extra else {}),
+        },
+    }
+
+
+def _namespace(evaluation: Evaluation) -> Json:
+    external = evaluation.scope.external
+    found = namespace_object(evaluation.request, external)
+    if found is None:
+        return None
+    labels = external.labels_of(found["metadata"]["name"])
+    return {**found, "metadata": {**found["metadata"], "labels": labels}} if labels else found
+
+
+Compiled: TypeAlias = tuple[CompiledBody, tuple[ExpressionProblem, ...]]
+
+
+class NativeContext(NamedTuple):
+    """What the expressions of a policy are compiled for."""
+
+    kinds: KindTable
+    params: Sequence[Json]
+    bound: bool = True
+    """Whether `params` is what a binding gives, and not null for want of one that does."""
+    trace: TraceContext = NO_TRACE
+    meter: Meter | None = None
+
+
+class NativeKind(NamedTuple):
+    """One kind."""
+
+    name: str
+    stage: Stage
+    compile: Callable[[Policy, NativeContext], Compiled]
+    """Returns what judges or changes an object."""
+    ends: Ends
+    """What can come of a policy, as coverage counts it."""
+    binding_property: str
+    """The property of reports that names the binding."""
+    tells_faults: bool = False
+    """Whether a compile error is also an error result for each object."""
+    answers_always: bool = False
+    """Whether `test` sees a response if the policy has no result."""
+
 
 # MutatingAdmissionPolicy of Kubernetes, as Kyverno's command line evaluates it.
 #
@@ -58,19 +156,6 @@ _SPEC = ("spec",)
 _UNDECLARED = "undeclared reference to 'params' (in container ''): no binding gives parameters"
 _UNMET = skipped("match conditions aren't met")
 _Mutation: TypeAlias = Callable[[Sequence[Any], Json], Json]
-
-
-class _MutatingPrograms(NamedTuple):
-    """A policy as programs."""
-
-    variables: Mapping[str, Program]
-    conditions: tuple[Program, ...]
-    mutations: tuple[_Mutation, ...]
-    ignores_faults: bool
-    """Whether conditions that cannot be evaluated count as not met."""
-    kinds: KindTable
-    params: Sequence[Json]
-    """The value of `params`, where the policy has parameters."""
 
 
 def _compile_mutating(policy: Policy, around: NativeContext) -> Compiled:
@@ -91,16 +176,34 @@ def _compile_mutating(policy: Policy, around: NativeContext) -> Compiled:
     if not around.bound and "params" in compiler.reads:
         undeclared = nothing_checked((_UNDECLARED,))
         return (lambda _: undeclared), tuple(compiler.problems)
-    ignores = spec.get("failurePolicy") == "Ignore"
-    compiled = _MutatingPrograms(
-        variables=variables,
-        conditions=conditions,
-        mutations=tuple(mutations),
-        ignores_faults=ignores,
-        kinds=around.kinds,
-        params=around.params,
-    )
-    return (lambda evaluation: _mutate(compiled, evaluation)), tuple(compiler.problems)
+    ignores_faults = spec.get("failurePolicy") == "Ignore"
+    # Upstream gives conditions no parameters, given or not.
+    nothing = [None] * len(around.params)
+
+    def mutate(evaluation: Evaluation) -> Outcome:
+        obj = evaluation.request.subject if evaluation.object is None else evaluation.object
+        request = request_variables(evaluation, around.kinds)
+        values = values_of(obj, request, variables, around.params)
+        seen = for_conditions(values_of(obj, request, variables, nothing))
+        try:
+            if not all_hold(conditions, seen, native=True):
+                return _UNMET
+        except EvaluationError as error:
+            # Upstream skips an object if it cannot determine whether a policy matches it.
+            unheard_error = nothing_checked((str(error),))._replace(status=RuleStatus.ERROR)
+            return _UNMET if ignores_faults else unheard_error
+        after = obj
+        try:
+            for mutation in mutations:
+                after = mutation(values, after)
+                values = values_of(after, request, variables, around.params)
+        except (EvaluationError, MutationError) as error:
+            return nothing_checked((str(error),))
+        done = passed("mutation is successfully applied")
+        after = with_floats_where_exact(after)
+        return done if same(after, obj) else done._replace(object=after)
+
+    return mutate, tuple(compiler.problems)
 
 
 def _mutation(compiler: Compiler, entry: Json, index: int) -> _Mutation | None:
@@ -135,39 +238,6 @@ def _no_types(_api_version: str, _kind: str) -> Type:
     return resolve(DEDUCED)
 
 
-def _mutate(policy: _MutatingPrograms, evaluation: Evaluation) -> Outcome:
-    obj = evaluation.request.subject if evaluation.object is None else evaluation.object
-    request = request_variables(evaluation, policy.kinds)
-    values = values_of(obj, request, policy.variables, policy.params)
-    try:
-        if not all_hold(
-            policy.conditions, _values_of_conditions(policy, obj, request), native=True
-        ):
-            return _UNMET
-    except EvaluationError as error:
-        # Upstream skips an object if it cannot determine whether a policy matches it.
-        unheard_error = nothing_checked((str(error),))._replace(status=RuleStatus.ERROR)
-        return _UNMET if policy.ignores_faults else unheard_error
-    after = obj
-    try:
-        for mutation in policy.mutations:
-            after = mutation(values, after)
-            values = values_of(after, request, policy.variables, policy.params)
-    except (EvaluationError, MutationError) as error:
-        return nothing_checked((str(error),))
-    done = passed("mutation is successfully applied")
-    after = with_floats_where_exact(after)
-    return done if same(after, obj) else done._replace(object=after)
-
-
-def _values_of_conditions(
-    policy: _MutatingPrograms, obj: Json, request: RequestVariables
-) -> list[Any]:
-    """Return what conditions see: upstream gives them no parameters, given or not."""
-    nothing = [None] * len(policy.params)
-    return for_conditions(values_of(obj, request, policy.variables, nothing))
-
-
 MUTATING = NativeKind(
     "MutatingAdmissionPolicy",
     Stage.NATIVE_MUTATE,
@@ -184,7 +254,6 @@ MUTATING = NativeKind(
 # Source of the rules: upstream pkg/admissionpolicy/validate.go.
 
 _PASSED = passed("")
-_VARIABLES = 4
 
 
 def _compile_validating(policy: Policy, around: NativeContext) -> Compiled:
@@ -218,8 +287,6 @@ def _compile_validating(policy: Policy, around: NativeContext) -> Compiled:
 
 
 def _with_coverage(validator: Validator, trace: TraceContext) -> Validator:
-    """Return the validator with expressions that report their outcomes for coverage."""
-
     def covered(
         one: CompiledExpression, *way: str | int, decides: bool = True
     ) -> CompiledExpression:

@@ -14,11 +14,11 @@ from typing import NamedTuple
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.engine.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome
 from kyvsim.engine.compile.tracing import compile_counter, traced_rule, with_coverage
-from kyvsim.engine.match import KindIndexEntry, MatchFacts, match_facts
+from kyvsim.engine.match import MatchFacts, match_facts
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, labels, object_key
-from kyvsim.languages.cel_expressions import ExpressionProblem, expression_error
+from kyvsim.languages.cel_expressions import expression_error
 from kyvsim.languages.constraints import (
     Constraints,
     binding_selector_problems,
@@ -27,8 +27,12 @@ from kyvsim.languages.constraints import (
     selector_errors,
 )
 from kyvsim.languages.language import Diagnostics
-from kyvsim.languages.native.admission_policies import MUTATING, VALIDATING
-from kyvsim.languages.native.expressions import NativeContext, NativeKind
+from kyvsim.languages.native.admission_policies import (
+    MUTATING,
+    VALIDATING,
+    NativeContext,
+    NativeKind,
+)
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Binding, Policy
 from kyvsim.model.ports import Meter
@@ -42,8 +46,6 @@ _BY_NAME: Mapping[str, NativeKind] = MappingProxyType({kind.name: kind for kind 
 
 
 class _Bound(NamedTuple):
-    """A policy as one binding has it, or as it is without any."""
-
     constraints: Constraints
     body: CompiledBody
 
@@ -63,9 +65,10 @@ def compile_native_policy(
     reported = (*faults, *_lost(bindings, options))
     if faults and not kind.tells_faults:
         return None, reported
+    kinds = [one.constraints.kinds for one in bound]
     constraints = Constraints(
         lambda facts: any(one.constraints.matches(facts) for one in bound),
-        _all_of([one.constraints.kinds for one in bound]),
+        None if None in kinds else frozenset[str]().union(*filter(None, kinds)),
     )
     body = bound[0].body if len(bound) == 1 else _last_of(bound)
     compiled = _compiled(kind, policy, _Bound(constraints, body), options.system.meter)
@@ -103,13 +106,7 @@ def _compiled(
         stage=kind.stage,
         matches=bound.constraints.matches,
         kinds=bound.constraints.kinds,
-        entries=(),
-        preconditions=None,
-        exceptions=(),
-        weighs_exceptions=False,
-        concerns=None,
         body=bound.body,
-        tolerates_violations=False,
         answers_always=kind.answers_always,
         meter=meter,
     )
@@ -158,7 +155,10 @@ def _bind(
         body = _naming({kind.binding_property: binding.name}, body)
         own_constraints = compile_constraints(own, "", options.kinds, everything=True)
         body = _with_scope_note(_of_creations(own_constraints), body)
-    return _Bound(constraints, body), tuple(_uncompiled(policy, one) for one in problems)
+    about, locate = f"`{policy.key}`", policy.document.locate
+    return _Bound(constraints, body), tuple(
+        expression_error("KV156", about, one.message, locate(one.path)) for one in problems
+    )
 
 
 def _of_creations(constraints: Constraints) -> Constraints:
@@ -174,21 +174,13 @@ def _of_creations(constraints: Constraints) -> Constraints:
 
 
 def _probe_of(binding: Binding, options: CompileOptions) -> TraceContext:
-    """Return the probe of what a binding matches, for who follows."""
     if options.tracer is None:
         return NO_TRACE
     place = PolicyPlace(binding.document, binding.name, "", ("spec", "matchResources"))
     return TraceContext(place, None, options.tracer)
 
 
-def _uncompiled(policy: Policy, problem: ExpressionProblem) -> Diagnostic:
-    place = policy.document.locate(problem.path)
-    return expression_error("KV156", f"`{policy.key}`", problem.message, place)
-
-
 def _naming(properties: Mapping[str, str], body: CompiledBody) -> CompiledBody:
-    """Return a body whose outcomes name the binding in reports."""
-
     def run(evaluation: Evaluation) -> Outcome | None:
         outcome = body(evaluation)
         return outcome._replace(properties=properties) if outcome else None
@@ -220,16 +212,6 @@ def _last_of(bound: list[_Bound]) -> CompiledBody:
         return fitting[-1].body(evaluation) if fitting else None
 
     return run
-
-
-def _all_of(kinds: list[KindIndexEntry]) -> KindIndexEntry:
-    """Return the kinds of all bindings, None where one of them leaves it open."""
-    found: frozenset[str] = frozenset()
-    for one in kinds:
-        if one is None:
-            return None
-        found |= one
-    return found
 
 
 # The parameters of Kubernetes' admission policies, among the objects given for it.

@@ -40,8 +40,7 @@ from kyvsim.languages.constraints import (
     policy_selector_problems,
 )
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object
-from kyvsim.languages.native.admission_policies import audit_annotations
-from kyvsim.languages.native.expressions import for_conditions
+from kyvsim.languages.native.admission_policies import audit_annotations, for_conditions
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.simulation import FailureCause, Unevaluated
