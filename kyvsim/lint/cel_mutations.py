@@ -118,7 +118,6 @@ def steps_without_parent(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, 
 
 
 def _knows_field(policy: CelPolicy, field: str) -> bool:
-    """Return whether the policy may know that objects have a field."""
     constraints = policy.spec.get("matchConstraints") or {}
     if field == "labels":
         kinds = matched_kinds(policy.spec)
@@ -161,7 +160,6 @@ def added_by_replace(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def _contains(value: Json, key: str) -> bool:
-    """Return whether a key or value is in a selector."""
     if isinstance(value, dict):
         return key in value or any(_contains(one, key) for one in value.values())
     if isinstance(value, list):
@@ -194,7 +192,6 @@ def unknown_paths(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def _meant(step: PatchStep, types: Sequence[Type]) -> str:
-    """Return the likely path instead of an unknown one; "" for known ones."""
     ends = [_walk(one, step.keys) for one in types]
     if any(end is None for end in ends):
         return ""
@@ -349,7 +346,6 @@ def unfilled_templates(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def _is_meant(text: str, policy: CelPolicy) -> bool:
-    """Return whether a text is an expression that reads a field of what policies know."""
     try:
         pending: list[Node] = [parse(text, policy.env.macros)]
     except ExpressionSyntaxError:

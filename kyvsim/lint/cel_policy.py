@@ -21,6 +21,7 @@ from kyvsim.kubernetes.discovery import kind_of_plural
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
+from kyvsim.model.request import KindKey
 from kyvsim.model.source import Path
 from kyvsim.patch.merge_types import ListType, MapType, NoTypesError, Type, find_type, resolve
 
@@ -42,7 +43,6 @@ class ParsedExpression(NamedTuple):
     """One expression of a policy."""
 
     path: Path
-    """Its way from the policy's document."""
     text: str
     root: Node
 
@@ -142,7 +142,6 @@ def _expression_strings(value: Json, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _bound(node: Node) -> tuple[str, ...]:
-    """Return the names that a node gives a meaning inside of it."""
     if isinstance(node, Loop):
         return node.variables
     return (node.variable,) if isinstance(node, Bind) else ()
@@ -178,17 +177,9 @@ def _names_word(node: Node, word: str) -> bool:
 _WILD = frozenset("*/")
 
 
-class ConstraintKind(NamedTuple):
-    """A kind in one of its versions."""
-
-    group: str
-    version: str
-    kind: str
-
-
 def matched_kinds(
     spec: Mapping[str, Json], apart: frozenset[str] = frozenset()
-) -> tuple[ConstraintKind, ...]:
+) -> tuple[KindKey, ...]:
     """Return all kinds whose objects a policy looks at; () where they are not all known.
 
     `apart` are names of resources that do not matter.
@@ -205,8 +196,7 @@ def matched_kinds(
     if any(not _WILD.isdisjoint("".join(one)) for one in named):
         return ()
     found = tuple(
-        ConstraintKind(group, version, kind_of_plural(group, name))
-        for group, version, name in named
+        KindKey(group, version, kind_of_plural(group, name)) for group, version, name in named
     )
     return found if all(one.kind for one in found) else ()
 
@@ -220,7 +210,7 @@ def changed_types(policy: CelPolicy) -> tuple[Type, ...]:
     return known if len(known) == len(found) else ()
 
 
-def _type_of(one: ConstraintKind) -> Type | None:
+def _type_of(one: KindKey) -> Type | None:
     try:
         return find_type(f"{one.group}/{one.version}".lstrip("/"), one.kind)
     except NoTypesError:

@@ -58,9 +58,7 @@ class LintInputs(NamedTuple):
     sound: bool = True
     """Whether all policies loaded; if not, a reference to a rejected one is not a typo."""
     modes: frozenset[PayloadMode] = frozenset()
-    """The modes of the payloads that are given."""
     number: int = 0
-    """The number of objects that rules are to look at."""
     documents: tuple[Document, ...] = ()
     """In `lint`: the documents whose kinds Kyverno defines."""
     kinds: KindTable = NO_KINDS

@@ -70,7 +70,6 @@ def expired_exceptions(documents: Iterable[Document], now: datetime) -> Iterator
 
 
 def _time(text: Json) -> float | None:
-    """Return a time in seconds since 1970, None if a string is not a time."""
     if text.__class__ is not str:
         return None
     try:

@@ -1,17 +1,23 @@
-"""Deprecated fields of policies with rules and what replaces them, and misspelt annotations."""
+"""Deprecated fields and what replaces them, unknown fields of patterns, misspelt annotations."""
 
+import contextlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from types import MappingProxyType
 
 from kyvsim.engine.compile.compiled import warn
+from kyvsim.engine.pattern.anchors import parse_anchor
+from kyvsim.kubernetes.discovery import KindTable, every_kind, parse_kind_selector
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.autogen import ANNOTATION
-from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, TextChange, change
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, TextChange, change, nearest
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path
+from kyvsim.patch.merge_types import FindType, NoTypesError, Type, resolve
+from kyvsim.patch.structured_merge import type_finder
 
 # What is written in place of a deprecated field, where that means the same.
 #
@@ -39,8 +45,6 @@ def _left_out(policy: Policy, _: Json, path: Path) -> _Changes:
 
 
 def _into_webhook(name: str) -> _Mover:
-    """Return what moves a field of the policy into its `webhookConfiguration`."""
-
     def move(policy: Policy, data: Json, path: Path) -> _Changes:
         entry = f"{name}: {_word(data[path[-1]])}"
         webhook = data.get("webhookConfiguration")
@@ -56,8 +60,6 @@ def _into_webhook(name: str) -> _Mover:
 
 
 def _into_rules(section: str, name: str, fits: Callable[[Rule], bool]) -> _Mover:
-    """Return what moves a field of the policy into those of its rules which it is about."""
-
     def move(policy: Policy, data: Json, path: Path) -> _Changes:
         rules = [one for one in policy.rules if fits(one)]
         if not rules or any(name in one.data[section] for one in rules):
@@ -87,26 +89,22 @@ _into_validations = _into_rules(
 
 
 def _one_filter(policy: Policy, data: Json, path: Path) -> _Changes:
-    """Make a block with criteria of its own one with a single filter under `any`."""
     if data.get("any") or data.get("all") or "any" in data or "all" in data:
         return ()
     return (change(policy.document, ChangeKind.ITEM, path[:-1], "any"),)
 
 
 def _into_names(policy: Policy, data: Json, path: Path) -> _Changes:
-    """Put a list with one name in place of a name."""
     if "names" in data or data.get("name").__class__ is not str:
         return ()
     return (change(policy.document, ChangeKind.ENTRY, path, f"names: [{_word(data['name'])}]"),)
 
 
 def _into_type(policy: Policy, data: Json, path: Path) -> _Changes:
-    """Call the type of an attestation so."""
     return () if "type" in data else (change(policy.document, ChangeKind.KEY, path, "type"),)
 
 
 def _word(value: Json) -> str:
-    """Return a scalar as YAML, also for flow style."""
     if value.__class__ is not str:
         return json.dumps(value)
     plain = _PLAIN.fullmatch(value) and value.lower() not in _NO_TEXTS
@@ -183,7 +181,6 @@ def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def _places(spec: Json) -> Iterator[tuple[Json, Path, _Fields]]:
-    """Yield the mappings that may have deprecated fields, with their paths."""
     yield spec, ("spec",), _SPEC
     for index, rule in enumerate(spec.get("rules") or ()):
         path: Path = ("spec", "rules", index)
@@ -241,7 +238,6 @@ def misspelt_annotations(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def _likeness(name: str, known: str) -> float:
-    """Return how like the less alike part of two names is."""
     pairs = zip(name.lower().partition("/"), known.partition("/"), strict=True)
     return min(SequenceMatcher(None, one, other).ratio() for one, other in pairs)
 
@@ -252,3 +248,93 @@ def _respelt(policy: Policy, path: Path, meant: str) -> "Fix | None":
         return None
 
     return Fix(f"use {meant}", (change(policy.document, ChangeKind.KEY, path, meant),))
+
+
+# Patterns on fields that no object of the rule's kinds can have.
+#
+# A pattern with such a field fails for every object; a patch of one is dropped by a
+# cluster. Kubernetes' own kinds are known, and those of the definitions that are given.
+
+_OPEN = frozenset("*?{$")
+"""Characters of keys that are not plain names."""
+_NEAR_FIELD = 0.75
+"""How like a field's name must be to that of a known one."""
+_BODIES: tuple[tuple[str, str], ...] = (("validate", "pattern"), ("mutate", "patchStrategicMerge"))
+
+
+def unknown_pattern_fields(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Diagnostic]:
+    """KV225: a field in a pattern that none of the rule's kinds has."""
+    find = type_finder(kinds)
+    written = (
+        (policy, rule, *body)
+        for policy in policies
+        for rule in policy.rules
+        for body in _bodies(rule)
+    )
+    for policy, rule, path, pattern in written:
+        types = _types(rule, find, kinds)
+        for place, near in _unknown(pattern, types, path) if types else ():
+            key = place[-1]
+            hint = f": did you mean `{near}`?" if near else ""
+            text = f"none of the kinds of rule `{rule.name}` has the field `{key}` here{hint}"
+            yield warn(policy.document, "KV225", text, (*rule.path, *place))
+
+
+def _bodies(rule: Rule) -> Iterator[tuple[Path, Json]]:
+    for section, field in _BODIES:
+        body = rule.data.get(section)
+        if body.__class__ is dict and body.get(field).__class__ is dict and not body.get("targets"):
+            yield (section, field), body[field]
+    several = (rule.data.get("validate") or {}).get("anyPattern")
+    for index, one in enumerate(several if several.__class__ is list else ()):
+        yield ("validate", "anyPattern", index), one
+
+
+def _types(rule: Rule, find: FindType, kinds: KindTable) -> tuple[Type, ...]:
+    found: list[Type] = []
+    for block in rule.facts.match:
+        if block.path[1:2] == ("any",) and not block.kinds:
+            return ()
+        for text in block.kinds:
+            own = tuple(_types_of(text, find, kinds))
+            if not own:
+                return ()
+            found += own
+    return tuple(found)
+
+
+def _types_of(text: str, find: FindType, kinds: KindTable) -> Iterator[Type]:
+    selector = parse_kind_selector(text)
+    if selector.subresource or has_wildcard(selector.kind) or not selector.kind:
+        return
+    versions = (
+        f"{group}/{version}".lstrip("/")
+        for (group, kind), facts in every_kind(kinds).items()
+        if kind == selector.kind and matches(selector.group, group)
+        for version in facts.versions
+        if matches(selector.version, version)
+    )
+    for one in versions:
+        with contextlib.suppress(NoTypesError):
+            yield from filter(None, (find(one, selector.kind),))
+
+
+def _unknown(pattern: Json, types: Sequence[Type], path: Path) -> Iterator[tuple[Path, str]]:
+    if pattern.__class__ is list:
+        inner = [resolve(one.sequence.element) for one in types if one.sequence is not None]
+        for index, item in enumerate(pattern if inner else ()):
+            yield from _unknown(item, inner, (*path, index))
+    elif pattern.__class__ is dict:
+        maps = [one.mapping for one in types if one.mapping is not None]
+        for key, value in pattern.items() if maps else ():
+            anchor = parse_anchor(key)
+            name = anchor.key if anchor else key
+            if not _OPEN.isdisjoint(name):
+                continue
+            refs = [one.fields.get(name, one.others) for one in maps]
+            inner = [resolve(ref) for ref in refs if ref is not None]
+            if inner:
+                yield from _unknown(value, inner, (*path, key))
+            else:
+                known = (field for one in maps for field in one.fields)
+                yield (*path, key), nearest(name, known, _NEAR_FIELD)

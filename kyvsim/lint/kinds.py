@@ -61,8 +61,6 @@ _FURTHER: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 class _Use(NamedTuple):
-    """A kind in a block of a rule or of an exception."""
-
     document: Document
     path: Path
     text: str
@@ -81,7 +79,6 @@ def known_kinds(objects: Iterable[Json]) -> frozenset[tuple[str, str]]:
 
 @lru_cache(maxsize=1)
 def _always_known() -> frozenset[tuple[str, str]]:
-    """Return the kinds that need no object and no definition."""
     own = {(group, kind) for group, kinds in _FURTHER.items() for kind in kinds}
     return frozenset({*own, *kyverno_kinds(), *every_kind()})
 
@@ -132,14 +129,12 @@ NAME_IT = "pass its CRD with --crd-path"
 
 
 def _unknown_kinds_text(kinds: Sequence[str]) -> str:
-    """Return that kinds of custom resources, probably, are neither defined nor given."""
     if len(kinds) == 1:
         return f"unknown kind `{kinds[0]}`: {NAME_IT}"
     return f"{len(kinds)} unknown kinds: {listed(kinds)}: pass their CRDs with --crd-path"
 
 
 def _uses(policies: Iterable[Policy], exceptions: Iterable[PolicyException]) -> Iterator[_Use]:
-    """Yield the kinds in the blocks of rules, then in those of exceptions."""
     blocks = [
         (policy.document, rule.path, one)
         for policy in policies
@@ -164,7 +159,6 @@ def _is_known(group: str, kind: str, known: frozenset[tuple[str, str]]) -> bool:
 
 @lru_cache(maxsize=2)
 def _groups(known: frozenset[tuple[str, str]]) -> Mapping[str, list[str]]:
-    """Return the groups of kinds by the names of these."""
     found: dict[str, list[str]] = {}
     for group, kind in known:
         found.setdefault(kind, []).append(group)
@@ -173,7 +167,6 @@ def _groups(known: frozenset[tuple[str, str]]) -> Mapping[str, list[str]]:
 
 @lru_cache(maxsize=2)
 def _spelled(known: frozenset[tuple[str, str]]) -> Mapping[str, str]:
-    """Return kinds by what people write for them, in small letters."""
     return {
         spelled.lower(): name
         for its_group, name in sorted(known, reverse=True)
@@ -219,8 +212,6 @@ _RULES = ("resourceRules", "excludeResourceRules")
 
 
 class _ResourceUse(NamedTuple):
-    """A resource name in a rule."""
-
     document: Document
     path: Path
     name: str
@@ -265,7 +256,6 @@ def unknown_resources(
 
 
 def _unknown_resources_text(names: list[tuple[str, tuple[str, ...]]]) -> str:
-    """Return that resources, custom ones probably, are neither defined nor given."""
     if len(names) == 1:
         ((name, groups),) = names
         return f"unknown resource `{name}` {_place(groups)}: {NAME_IT}"
@@ -274,7 +264,6 @@ def _unknown_resources_text(names: list[tuple[str, tuple[str, ...]]]) -> str:
 
 
 def _resource_uses(document: Document, constraints: Json, field: str) -> Iterator[_ResourceUse]:
-    """Yield the resource names in the constraints of a field of a specification."""
     if constraints.__class__ is not dict:
         return
     rules = [
@@ -297,7 +286,6 @@ def _is_known_resource(use: _ResourceUse, known: Mapping[tuple[str, str], str]) 
 
 
 def _meant_resource(use: _ResourceUse, known: Mapping[tuple[str, str], str]) -> str:
-    """Return the hint at the likely resource, or ""."""
     groups = {group for group, _ in known}
     if not any(group in groups or group == "*" for group in use.groups):
         return ""  # somebody else's groups, whatever their resources are called
@@ -314,7 +302,6 @@ def _meant_resource(use: _ResourceUse, known: Mapping[tuple[str, str], str]) -> 
 
 
 def _place(groups: Sequence[str]) -> str:
-    """Return in which groups a resource is, or was looked for."""
     if "*" in groups:
         return "in any apiGroup"
     if list(groups) == [""]:

@@ -36,7 +36,7 @@ from kyvsim.lint.cel_policy import CelPolicy, expressions_of
 from kyvsim.lint.check import CheckSubject
 from kyvsim.lint.registry import run_checks
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy
 from kyvsim.model.ports import BudgetError, fault_text
 from kyvsim.model.source import Path
 
@@ -53,7 +53,6 @@ def lint_policy(policy: Policy, options: CompileOptions) -> Diagnostics:
 
 
 def _lint_classic(policy: Policy, options: CompileOptions) -> Diagnostics:
-    """Return validation errors, or else errors of compiling, and the results of the checks."""
     problems = check_policy(policy, options.kinds) or tuple(_compile_errors(policy, options))
     return _with_checks(policy, (*problems, *suspicious_parts(policy)))
 
@@ -64,14 +63,12 @@ def _lint_cleanup(policy: Policy, options: CompileOptions) -> Diagnostics:
 
 
 def _with_checks(policy: Policy, problems: Diagnostics) -> Diagnostics:
-    """Return problems, and what the checks report about other places."""
     wrong = {problem.location for problem in problems}
     found = run_checks((CheckSubject.RULES,), policy)
     return (*problems, *(one for one in found if one.location not in wrong))
 
 
 def _compile_errors(policy: Policy, options: CompileOptions) -> Iterator[Diagnostic]:
-    """Yield an error for each rule that does not compile, else one if the policy does not."""
     failed = False
     for rule in policy.rules:
         try:
@@ -81,7 +78,11 @@ def _compile_errors(policy: Policy, options: CompileOptions) -> Iterator[Diagnos
             yield exhausted(policy, rule, error.cause)
         except (QuerySyntaxError, ValueError) as error:
             failed = True
-            yield _compile_error(policy, rule, error)
+            path: Path = ()
+            if isinstance(error, QuerySyntaxError):
+                path = _path_of(rule.data, error.expression)
+            message = f"rule `{rule.name}` cannot be compiled: {error}"
+            yield validation_error(policy, "KV190", message, (*rule.path, *path))
     if failed:
         return
     try:
@@ -90,16 +91,7 @@ def _compile_errors(policy: Policy, options: CompileOptions) -> Iterator[Diagnos
         yield uncompiled(policy, error)
 
 
-def _compile_error(policy: Policy, rule: Rule, error: Exception) -> Diagnostic:
-    path: Path = ()
-    if isinstance(error, QuerySyntaxError):
-        path = _path_of(rule.data, error.expression)
-    message = f"rule `{rule.name}` cannot be compiled: {error}"
-    return validation_error(policy, "KV190", message, (*rule.path, *path))
-
-
 def _path_of(data: Json, expression: str) -> Path:
-    """Return the path of the first string that contains an expression; () if there is none."""
     found = (path for path, value in nodes(data) if value.__class__ is str and expression in value)
     return next(found, ())
 
@@ -109,7 +101,6 @@ _ALL_TEXT_DERIVED = frozenset({"ValidatingPolicy", "ImageValidatingPolicy"})
 
 
 def _lint_cel(policy: Policy, options: CompileOptions) -> Diagnostics:
-    """Return compile errors and parts without effect; checks run only if there are none."""
     problems = compile_cel_policy(policy, options)[1] or tuple(unused_parts(policy))
     if problems:
         return problems
@@ -129,7 +120,6 @@ def _lint_cel(policy: Policy, options: CompileOptions) -> Diagnostics:
 
 
 def _lint_native(policy: Policy, options: CompileOptions) -> Diagnostics:
-    """Return compile errors; checks run only if there are none."""
     problems = compile_native_policy(policy, options)[1]
     if problems:
         return problems

@@ -72,7 +72,6 @@ def _of_no_rule(
 
 
 def _with(text: str, what: str, names: Iterable[str]) -> str:
-    """Return a text with the names that there are."""
     known = listed(names)
     return f"{text} ({what}: {known})" if known else text
 
@@ -141,7 +140,15 @@ def binding_problems(
     kinds = {one.kind for one in every}
     together = [one for one in given if one.kind.removesuffix("Binding") in kinds]
     yield from unused_bindings(together, every)
-    yield from _unbound(given, every)
+    bound_kinds = {one.kind for one in given}
+    for policy in every:
+        is_bound = any(one.binds(policy.kind, policy.name) for one in given)
+        if f"{policy.kind}Binding" in bound_kinds and not is_bound:
+            text = (
+                f"none of the given bindings names the {policy.kind} `{policy.name}`: without "
+                "one it has no effect in a cluster"
+            )
+            yield warn(policy.document, "KV265", text, ("metadata", "name"))
     for one in given:
         actions = one.document.data["spec"].get("validationActions") or ()
         if {"Deny", "Warn"} <= set(actions):
@@ -152,19 +159,6 @@ def binding_problems(
         for policy in every:
             if one.binds(policy.kind, policy.name):
                 yield from _wider(one, policy)
-
-
-def _unbound(bindings: tuple[Binding, ...], policies: tuple[Policy, ...]) -> Iterator[Diagnostic]:
-    """KV265: a policy without a binding, although bindings of others are given."""
-    kinds = {one.kind for one in bindings}
-    for policy in policies:
-        is_bound = any(one.binds(policy.kind, policy.name) for one in bindings)
-        if f"{policy.kind}Binding" in kinds and not is_bound:
-            text = (
-                f"none of the given bindings names the {policy.kind} `{policy.name}`: without "
-                "one it has no effect in a cluster"
-            )
-            yield warn(policy.document, "KV265", text, ("metadata", "name"))
 
 
 def _wider(binding: Binding, policy: Policy) -> Iterator[Diagnostic]:
@@ -275,7 +269,6 @@ def broken_conditions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnos
 
 
 def _kinds(entry: ExceptedRules, rules: Iterable[Rule]) -> frozenset[str]:
-    """Return the kinds that those rules match that an entry names; none where that is open."""
     found: set[str] = set()
     for rule in rules:
         if not any(matches(name, rule.name) for name in entry.rules):

@@ -40,20 +40,15 @@ def meaningless_annotations(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
             yield warn(
                 policy.document, "KV217", text, path, fix=fix if meant in SEVERITIES else None
             )
-        yield from _meaningless_controllers(policy)
-
-
-def _meaningless_controllers(policy: Policy) -> Iterator[Diagnostic]:
-    value = policy.annotations.get(ANNOTATION)
-    if value in {None, "", "none", "all"}:
-        return
-    for name in str(value).split(","):
-        if name not in POD_CONTROLLERS:
-            text = (
-                f"`{name}` is not a Pod controller: use `none`, or a list of "
-                f"{_listed(sorted(POD_CONTROLLERS))}, separated by commas without spaces"
-            )
-            yield warn(policy.document, "KV218", text, ("metadata", "annotations", ANNOTATION))
+        controllers = policy.annotations.get(ANNOTATION)
+        is_list = controllers not in {None, "", "none", "all"}
+        for name in str(controllers).split(",") if is_list else ():
+            if name not in POD_CONTROLLERS:
+                text = (
+                    f"`{name}` is not a Pod controller: use `none`, or a list of "
+                    f"{_listed(sorted(POD_CONTROLLERS))}, separated by commas without spaces"
+                )
+                yield warn(policy.document, "KV218", text, ("metadata", "annotations", ANNOTATION))
 
 
 def _listed(names: tuple[str, ...] | list[str]) -> str:
@@ -158,13 +153,11 @@ def without_payloads(given: LintInputs) -> Iterator[Diagnostic]:
 
 
 def _meets(policy: Policy, rule: Rule, kinds: set[str]) -> bool:
-    """Return whether a rule is for an object of one of some kinds."""
     wanted = rule.facts.kinds
     return policy.facts.judges is None and (wanted is None or bool(wanted & kinds))
 
 
 def _kinds(rules: Iterable[tuple[Policy, Rule]]) -> str:
-    """Return the kinds that rules can match at all."""
     found: set[str] = set()
     modes: set[str] = set()
     for policy, rule in rules:

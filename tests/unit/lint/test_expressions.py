@@ -1,6 +1,13 @@
 import pytest
 
-from kyvsim.lint.expressions import impossible_calls, unread_entries, unreadable_queries
+from kyvsim.lint.expressions import (
+    constant_conditions,
+    deprecated_operators,
+    exclusive_conditions,
+    impossible_calls,
+    unread_entries,
+    unreadable_queries,
+)
 
 # unread entries
 
@@ -125,3 +132,192 @@ def test_function_calls_fires(remarks, rule, part):
 @pytest.mark.parametrize("rule", PASSES_FUNCTION_CALLS)
 def test_function_calls_leaves_alone(remarks, rule):
     assert remarks(impossible_calls, rule) == []
+
+
+# constant conditions
+
+
+FIELD = "{{ request.object.spec.x }}"
+OPERATION = "{{ request.operation }}"
+CONSTANT = [
+    ("a", "Equals", "a", "always"),
+    ("a", "NotEquals", "a", "never"),
+    (FIELD, "AnyIn", [], "never"),
+    (FIELD, "GreaterThan", "many", "never"),
+    (FIELD, "LessThanOrEquals", ["1"], "never"),
+    (FIELD, "DurationLessThan", True, "never"),
+    (OPERATION, "NotEquals", "create", "always"),
+    (OPERATION, "AnyIn", ["MAKE"], "never"),
+    ("{{ request.operation || 'NONE' }}", "Equals", "SOME", "never"),
+]
+LENGTH = "{{ length(request.object.spec.x) }}"
+CONSTANT += [
+    (LENGTH, "LessThan", 0, "never"),
+    (LENGTH, "LessThan", "0", "never"),
+    (LENGTH, "LessThanOrEquals", -1, "never"),
+    ("{{length(request.object.spec.x[?a == 'b'])}}", "GreaterThanOrEquals", 0, "always"),
+    (LENGTH, "GreaterThan", -1, "always"),
+]
+OPEN = [
+    (FIELD, "Equals", "a"),
+    ("a", "Equals", FIELD),
+    (FIELD, "AllIn", []),
+    (FIELD, "AnyNotIn", []),
+    (FIELD, "GreaterThan", "1Gi"),
+    (FIELD, "GreaterThan", "Inf"),
+    (OPERATION, "AnyIn", ["CREATE", "UPDATE", "DELETE", "CONNECT"]),
+    (OPERATION, "Equals", "C*"),
+    ("{{ request.operation || 'NONE' }}", "NotEquals", "NONE"),
+    ("$(./x)", "Equals", "a"),
+    (LENGTH, "GreaterThan", 0),
+    (LENGTH, "LessThanOrEquals", "0"),
+    (LENGTH, "GreaterThanOrEquals", 1),
+    (LENGTH, "LessThan", "1h"),
+    (LENGTH, "GreaterThan", "1h"),
+    (LENGTH, "DurationGreaterThan", "24h"),
+    (LENGTH, "Equals", 3),
+    ("{{ length(a) || b }}", "GreaterThanOrEquals", 0),
+    ("{{ length(a) }}{{ length(b) }}", "LessThan", 0),
+    ("{{ length(a) - length(b) }}", "LessThan", 0),
+    ("a-{{ length(a) }}", "LessThan", 0),
+]
+
+
+def rule(key, operator, value):
+    return {
+        "validate": {
+            "deny": {"conditions": {"any": [{"key": key, "operator": operator, "value": value}]}}
+        }
+    }
+
+
+@pytest.mark.parametrize(("key", "operator", "value", "word"), CONSTANT)
+def test_fires_on_what_always_comes_out_the_same(remarks, key, operator, value, word):
+    ((code, path, message),) = remarks(constant_conditions, rule(key, operator, value))
+    assert (code, path) == ("KV222", "spec/rules/0/validate/deny/conditions/any/0")
+    assert f"the condition is {word} true" in message
+
+
+@pytest.mark.parametrize(("key", "operator", "value"), OPEN)
+def test_leaves_alone_what_may_come_out_otherwise(remarks, key, operator, value):
+    assert remarks(constant_conditions, rule(key, operator, value)) == []
+
+
+def test_long_lists_with_wildcards_are_not_compared(remarks):
+    key, value = [f"a*{n}" for n in range(1000)], [f"b*{n}" for n in range(1000)]
+    assert remarks(constant_conditions, rule(key[:100], "AnyIn", value[:100]))
+    assert remarks(constant_conditions, rule(key, "AnyIn", value)) == []
+
+
+# exclusive conditions
+
+
+NAME = "{{ request.object.metadata.name }}"
+EXCLUSIVE = [
+    [(OPERATION, "Equals", "CREATE"), ("{{request.operation}}", "Equals", "UPDATE")],
+    [(NAME, "Equals", "web"), (NAME, "NotEquals", "web")],
+    [(NAME, "Equals", "web"), (NAME, "AnyIn", ["shop", "s*"])],
+    [(NAME, "Equals", "web"), (OPERATION, "Equals", "CREATE"), (NAME, "Equals", "w?")],
+    [(NAME, "Equals", "web"), (NAME, "AllNotIn", ["web"])],
+]
+TOGETHER = [
+    [(NAME, "Equals", "web"), (OPERATION, "Equals", "CREATE")],
+    [(NAME, "Equals", "web"), (NAME, "Equals", "w*")],
+    [(NAME, "Equals", "a*"), (NAME, "Equals", "*b")],
+    [(NAME, "Equals", "1h"), (NAME, "Equals", "60m")],
+    [(NAME, "Equals", "1Gi"), (NAME, "Equals", "1024Mi")],
+    [(NAME, "Equals", "1e3"), (NAME, "Equals", 1000)],
+    [(NAME, "Equals", ""), (NAME, "NotEquals", "web")],
+    [(NAME, "Equals", "web"), (NAME, "Equals", OPERATION)],
+    [(NAME, "NotEquals", "web"), (NAME, "NotEquals", "shop")],
+    [("{{ random('[a-z]') }}", "Equals", "a"), ("{{ random('[a-z]') }}", "Equals", "b")],
+    [("a-{{ x }}", "Equals", "a-b"), ("a-{{ x }}", "Equals", "a-c")],
+]
+
+
+def written(conditions):
+    return [{"key": key, "operator": name, "value": value} for key, name, value in conditions]
+
+
+@pytest.mark.parametrize("conditions", EXCLUSIVE)
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda given: {"preconditions": {"all": given}},
+        lambda given: {"preconditions": given},
+        lambda given: {"validate": {"deny": {"conditions": {"all": given}}}},
+        lambda given: {"validate": {"foreach": [{"preconditions": {"all": given}}]}},
+    ],
+)
+def test_what_never_holds_together_is_told_once(remarks, conditions, place):
+    ((code, path, message),) = remarks(exclusive_conditions, place(written(conditions)))
+    assert code == "KV223"
+    assert path.endswith(f"/{len(conditions) - 1}")
+    assert "another condition requires `{{ request." in message
+
+
+@pytest.mark.parametrize("conditions", TOGETHER)
+def test_what_may_hold_together_is_left_alone(remarks, conditions):
+    given = {"preconditions": {"all": written(conditions)}}
+    assert remarks(exclusive_conditions, given) == []
+
+
+@pytest.mark.parametrize("conditions", EXCLUSIVE)
+def test_one_of_any_is_enough(remarks, conditions):
+    assert remarks(exclusive_conditions, {"preconditions": {"any": written(conditions)}}) == []
+
+
+def test_conditions_of_two_lists_are_two(remarks):
+    first, second = written(EXCLUSIVE[0])
+    rule = {
+        "preconditions": {"all": [first]},
+        "validate": {"deny": {"conditions": {"all": [second]}}},
+    }
+    assert remarks(exclusive_conditions, rule) == []
+
+
+def test_the_older_operator_says_the_same(remarks):
+    given = written([(NAME, "Equal", "web"), (NAME, "Equal", "shop")])
+    assert len(remarks(exclusive_conditions, {"preconditions": {"all": given}})) == 1
+
+
+# deprecated operators
+
+
+def having(operator):
+    return [{"key": "a", "operator": operator, "value": "b"}]
+
+
+CONDITION_FIRES = [
+    ({"preconditions": having("In")}, "preconditions/0/operator", "use `AnyIn` or `AllIn`"),
+    ({"preconditions": {"any": having("NotIn")}}, "preconditions/any/0/operator", "`AllNotIn`"),
+    (
+        {"validate": {"deny": {"conditions": {"all": having("Equal")}}}},
+        "validate/deny/conditions/all/0/operator",
+        "use `Equals`",
+    ),
+    (
+        {"validate": {"foreach": [{"list": "a", "deny": {"conditions": having("NotEqual")}}]}},
+        "validate/foreach/0/deny/conditions/0/operator",
+        "use `NotEquals`",
+    ),
+]
+AFFINITY = {"spec": {"affinity": [{"key": "zone", "operator": "In", "values": ["a"]}]}}
+CONDITION_PASSES = [
+    {"preconditions": {"all": having("AnyIn")}},
+    {"preconditions": having("Equals")},
+    {"validate": {"pattern": AFFINITY}},
+    {"mutate": {"patchStrategicMerge": {"any": AFFINITY, "conditions": having("In")}}},
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "part"), CONDITION_FIRES)
+def test_fires(remarks, rule, path, part):
+    ((code, found, message),) = remarks(deprecated_operators, rule)
+    assert (code, found) == ("KV201", f"spec/rules/0/{path}")
+    assert part in message
+
+
+@pytest.mark.parametrize("rule", CONDITION_PASSES)
+def test_leaves_alone(remarks, rule):
+    assert remarks(deprecated_operators, rule) == []

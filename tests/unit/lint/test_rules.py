@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.languages.classic.autogen import ANNOTATION
-from kyvsim.lint.match_blocks import autogen_off, never_matches
+from kyvsim.lint.rules import autogen_off, never_matches
 
 # never matches
 

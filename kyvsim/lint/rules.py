@@ -1,0 +1,274 @@
+"""Checks of whole rules: match blocks, autogen, and rules that repeat or contradict each other."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations, islice
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.engine.compile.compiled import warn
+from kyvsim.kubernetes.discovery import parse_kind_selector
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard, matches
+from kyvsim.languages.classic.autogen import (
+    ANNOTATION,
+    POD_CONTROLLERS,
+    autogen_blocker,
+    compute_rules,
+)
+from kyvsim.languages.classic.validation.match_blocks import check_empty_match
+from kyvsim.languages.classic.validation.rule_parts import rules_under_check
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.source import Path
+
+# Rules whose match and exclude blocks leave nothing.
+#
+# Kyverno refuses the plainest cases (KV122); these it takes, and the rule never runs.
+#
+# Source of the rules: upstream pkg/engine/utils/match.go
+
+_USER = ("subjects", "roles", "clusterRoles")
+
+
+def never_matches(policy: Policy) -> Iterator[Diagnostic]:
+    """KV206: a rule that can match nothing."""
+    for subject in rules_under_check(policy):
+        match, exclude = subject.data.get("match") or {}, subject.data.get("exclude") or {}
+        path = subject.rule.path
+        for name, clash in _CLASHES.items():
+            if not match.get("any") and clash(match.get("all") or ()):
+                text = (
+                    f"the rule never matches: the filters of `match.all` have no {name} in common"
+                )
+                yield warn(policy.document, "KV206", text, (*path, "match", "all"))
+        if _excludes_all(match, exclude) and not any(check_empty_match(subject)):
+            text = "the rule never matches: its exclude block covers everything that it matches"
+            yield warn(policy.document, "KV206", text, (*path, "exclude"))
+
+
+def _excludes_all(match: Json, exclude: Json) -> bool:
+    """Return whether each way to match is covered by one filter that is enough to exclude."""
+    some, every = exclude.get("any") or (), exclude.get("all") or ()
+    removed = some or (every if len(every) == 1 else ())
+    if not some and not every:
+        removed = [exclude]
+    if match.get("any"):
+        return all(any(_covers(out, one) for out in removed) for one in match["any"])
+    wanted = match.get("all") or [match]
+    return any(_covers(out, one) for out in removed for one in wanted)
+
+
+def _covers(removed: Json, wanted: Json) -> bool:
+    criteria = removed.get("resources") or {}
+    own = wanted.get("resources") or {}
+    if any(removed.get(name) for name in _USER):
+        return False
+    given = {name: value for name, value in criteria.items() if value or name in _SELECTORS}
+    return bool(given) and all(
+        own.get(name) is not None
+        and _NARROWER.get(name, lambda removed, wanted: bool(removed == wanted))(value, own[name])
+        for name, value in given.items()
+    )
+
+
+_SELECTORS = frozenset({"selector", "namespaceSelector"})
+
+
+def _all_named(removed: list[str], wanted: list[str]) -> bool:
+    return bool(wanted) and all(
+        any(_names(pattern, text) for pattern in removed) for text in wanted
+    )
+
+
+def _names(pattern: str, text: str) -> bool:
+    return pattern in {text, "*"} or (not has_wildcard(text) and matches(pattern, text))
+
+
+def _all_kinds(removed: list[str], wanted: list[str]) -> bool:
+    return bool(wanted) and all(any(_is_kind(out, one) for out in removed) for one in wanted)
+
+
+def _is_kind(removed: str, wanted: str) -> bool:
+    pairs = zip(parse_kind_selector(removed), parse_kind_selector(wanted), strict=True)
+    return all(out in {one, "*"} for out, one in pairs)
+
+
+_NARROWER: Mapping[str, Callable[[Json, Json], bool]] = MappingProxyType(
+    {
+        "kinds": _all_kinds,
+        "names": _all_named,
+        "name": lambda removed, wanted: bool(wanted) and _names(removed, wanted),
+        "namespaces": _all_named,
+        "operations": lambda removed, wanted: bool(wanted) and set(wanted) <= set(removed),
+    }
+)
+
+
+def _operations_clash(filters: Iterable[Json]) -> bool:
+    named = [set((one.get("resources") or {}).get("operations") or ()) for one in filters]
+    return any(a.isdisjoint(b) for a, b in combinations(filter(None, named), 2))
+
+
+def _kinds_clash(filters: Iterable[Json]) -> bool:
+    named = [(one.get("resources") or {}).get("kinds") or () for one in filters]
+    plain = [
+        {parse_kind_selector(text).kind for text in kinds}
+        for kinds in named
+        if kinds and not any(has_wildcard(text) for text in kinds)
+    ]
+    return any(a.isdisjoint(b) for a, b in combinations(plain, 2))
+
+
+_CLASHES: Mapping[str, Callable[[Iterable[Json]], bool]] = MappingProxyType(
+    {"operation": _operations_clash, "kind": _kinds_clash}
+)
+
+# One rule that keeps the others of its policy from pod controllers.
+#
+# Rules for controllers are derived for all rules of a policy or for none. The annotation `pod-
+# policies.kyverno.io/autogen-controllers: none` says that none are wanted.
+
+
+def autogen_off(policy: Policy) -> Iterator[Diagnostic]:
+    """KV207: a rule that disables autogen for the whole policy."""
+    reasons = [(rule, autogen_blocker(rule)) for rule in policy.rules]
+    blocking = [(rule, why) for rule, why in reasons if why]
+    lost = [
+        rule.name
+        for rule, why in reasons
+        if not why and compute_rules(replace(policy, rules=(rule,))).derived
+    ]
+    if not blocking or not lost:
+        return
+    listed = ", ".join(f"`{name}`" for name in lost)
+    for rule, why in blocking:
+        text = (
+            f"rule `{rule.name}` disables autogen for the whole policy, because {why}, so "
+            f"{listed} {'is' if len(lost) == 1 else 'are'} not applied to Pod controllers (move "
+            f"the rule to a policy of its own, or set `{ANNOTATION}: none` if that is intended)"
+        )
+        yield warn(policy.document, "KV207", text, rule.path)
+
+
+# Pairs of rules: one that repeats another, and two that no object can satisfy.
+#
+# Compared are rules for the same objects: their blocks, contexts and preconditions are the same.
+
+_SCOPE = ("match", "exclude", "preconditions", "celPreconditions", "context")
+_BODIES = ("validate", "generate", "verifyImages")
+"""Bodies that have no more effect if they are repeated; a patch may add twice."""
+_WORD = re.compile(r"[A-Za-z]{2,}")
+_NO_WORDS = frozenset({"true", "false", "null"})
+
+
+_Field: TypeAlias = tuple[str, Path, type]
+"""The scope of a rule, a path in its pattern, and what sort of value is there."""
+
+
+class _Placed(NamedTuple):
+    policy: Policy
+    rule: Rule
+
+    def label(self, other: Policy) -> str:
+        """Return the name of the rule, with its policy if that is not `other`."""
+        name = f"`{self.rule.name}`"
+        if self.policy is other:
+            return name
+        return f"{name} of `{self.policy.key}` ({self.policy.document.locate(self.rule.path)})"
+
+
+def repeated_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
+    """KV220: a rule that repeats a rule before it."""
+    seen: dict[str, list[_Placed]] = {}
+    for one in _rules(policies):
+        if not any(one.rule.data.get(name) for name in _BODIES):
+            continue
+        policy = one.policy
+        spec = {name: value for name, value in policy.spec.items() if name != "rules"}
+        data = {name: value for name, value in one.rule.data.items() if name != "name"}
+        validate = data.get("validate")
+        if validate.__class__ is dict:
+            data["validate"] = {name: part for name, part in validate.items() if name != "message"}
+        before = seen.setdefault(
+            _text([policy.kind, policy.namespace, policy.scored, spec, data]), []
+        )
+        first = next((other for other in before if _is_derived_for_all(other, one)), None)
+        before.append(one)
+        if first is not None and not _is_same_policy(first.policy, one.policy):
+            text = f"rule `{one.rule.name}` is a duplicate of {first.label(one.policy)}"
+            yield warn(one.policy.document, "KV220", text, one.rule.path)
+
+
+def contradicting_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
+    """KV221: a rule whose pattern contradicts that of another rule."""
+    seen: dict[_Field, dict[Json, _Placed]] = {}
+    for one in _rules(policies):
+        pattern = (one.rule.data.get("validate") or {}).get("pattern")
+        if not pattern or any(sign in _text(pattern) for sign in ("(", "{{", "*", "?")):
+            continue
+        own = [one.rule.data.get(name) for name in _SCOPE]
+        scope = _text([one.policy.kind, one.policy.namespace, one.policy.facts.action, *own])
+        values = {
+            (scope, path, value.__class__): value for path, value in _plain_values(pattern, ())
+        }
+        clashes = (
+            (field[1], value, other_value, other)
+            for field, value in values.items()
+            for other_value, other in seen.get(field, {}).items()
+            if other_value != value and not _is_same_policy(other.policy, one.policy)
+        )
+        for path, value, other_value, other in islice(clashes, 1):
+            name = ".".join(map(str, path))
+            text = (
+                f"this rule contradicts {other.label(one.policy)}: no object satisfies both, "
+                f"since one requires `{name}` to be {json.dumps(value)} and the other "
+                f"{json.dumps(other_value)}"
+            )
+            place = (*one.rule.path, "validate", "pattern", *path)
+            yield warn(one.policy.document, "KV221", text, place)
+        for field, value in values.items():
+            seen.setdefault(field, {}).setdefault(value, one)
+
+
+def _rules(policies: Iterable[Policy]) -> Iterator[_Placed]:
+    for policy in policies:
+        if policy.kind in {"ClusterPolicy", "Policy"} and not policy.applies_one_rule:
+            yield from (_Placed(policy, rule) for rule in policy.rules)
+
+
+def _is_same_policy(one: Policy, other: Policy) -> bool:
+    named = (one.kind, one.key) == (other.kind, other.key)
+    return named and one.document is not other.document
+
+
+def _is_derived_for_all(other: _Placed, one: _Placed) -> bool:
+    """Return whether a rule is derived for all controllers for which another one is."""
+    if other.policy is one.policy:
+        return True
+    return _derived_kinds(other) >= _derived_kinds(one)
+
+
+def _derived_kinds(one: _Placed) -> frozenset[str]:
+    found = compute_rules(one.policy)
+    derived = any(made.written is one.rule for made in found.derived)
+    return found.controllers & POD_CONTROLLERS if derived else frozenset()
+
+
+def _text(data: Json) -> str:
+    return json.dumps(data, sort_keys=True, default=str)
+
+
+def _plain_values(pattern: Json, path: Path) -> Iterator[tuple[Path, Json]]:
+    if pattern.__class__ is dict:
+        for name, value in pattern.items():
+            yield from _plain_values(value, (*path, name))
+    elif pattern.__class__ is bool or _is_plain_word(pattern):
+        yield path, pattern
+
+
+def _is_plain_word(value: Json) -> bool:
+    is_text = value.__class__ is str and _WORD.fullmatch(value) is not None
+    return is_text and value.lower() not in _NO_WORDS
