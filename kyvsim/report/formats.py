@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 # A format is one line in the table of its command. The tables name functions instead of importing
 # them, so that a run loads only the formats that are chosen.
 
-_TEXT = ("text/plain", ".txt")
+_TEXT = ("text/plain", ".txt", True)
 _JSON = ("application/json", ".json")
 _YAML = ("application/yaml", ".yaml")
 _XML = ("application/xml", ".xml")
@@ -17,6 +17,7 @@ _MARKDOWN = ("text/markdown", ".md")
 _HTML = ("text/html", ".html")
 ANNOTATIONS = "text/x-github-annotations"
 """The media type of lines that GitHub acts on: only the texts in the commands are the user's."""
+_GITHUB = (ANNOTATIONS, ".txt")
 
 
 class OutputFormat(NamedTuple):
@@ -26,12 +27,12 @@ class OutputFormat(NamedTuple):
     """The module of `kyvsim.report` that writes it."""
     name: str
     """The function of that module that writes it."""
+    about: str
+    """What it contains, for the documentation."""
     media: str
     """Its media type."""
     extension: str
     """The usual extension of its files, with the dot."""
-    about: str
-    """What it contains, for the documentation."""
     for_people: bool = False
     """Whether people read it, so that it ends with how the run ended; programs read the others."""
     whole: bool = False
@@ -55,122 +56,119 @@ RUN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
         "text": OutputFormat(
             "text",
             "begin_text",
+            "Findings with reasons and positions, changed objects and a summary, for people",
             *_TEXT,
-            for_people=True,
             parted=True,
-            about="Findings with reasons and positions, changed objects and a summary, for people",
         ),
         "table": OutputFormat(
             "tables",
             "begin_table",
+            "A table with a row for each policy, rule and resource",
             *_TEXT,
-            for_people=True,
             whole=True,
             parted=True,
-            about="A table with a row for each policy, rule and resource",
         ),
         "json": OutputFormat(
-            "documents", "begin_json", *_JSON, parted=True, about="The run as one JSON document"
+            "documents", "begin_json", "The run as one JSON document", *_JSON, parted=True
         ),
         "yaml": OutputFormat(
             "documents",
             "begin_yaml",
+            "The run as one YAML document, results first",
             *_YAML,
             parted=True,
-            about="The run as one YAML document, results first",
         ),
         "manifests": OutputFormat(
             "documents",
             "begin_manifests",
+            "The resources after mutation, as a stream of manifests",
             *_YAML,
-            about="The resources after mutation, as a stream of manifests",
         ),
         "policy-report": OutputFormat(
             "policy_report",
             "begin_yaml",
+            "A PolicyReport (wgpolicyk8s.io) in YAML",
             *_YAML,
             parted=True,
-            about="A PolicyReport (wgpolicyk8s.io) in YAML",
         ),
         "policy-report-json": OutputFormat(
             "policy_report",
             "begin_json",
+            "A PolicyReport (wgpolicyk8s.io) in JSON",
             *_JSON,
             parted=True,
-            about="A PolicyReport (wgpolicyk8s.io) in JSON",
         ),
         "open-report": OutputFormat(
             "policy_report",
             "begin_open_yaml",
+            "A Report (openreports.io) in YAML",
             *_YAML,
             parted=True,
-            about="A Report (openreports.io) in YAML",
         ),
         "open-report-json": OutputFormat(
             "policy_report",
             "begin_open_json",
+            "A Report (openreports.io) in JSON",
             *_JSON,
             parted=True,
-            about="A Report (openreports.io) in JSON",
         ),
         "exceptions": OutputFormat(
             "policy_exceptions",
             "begin_yaml",
+            "PolicyExceptions that exempt every failure, in YAML",
             *_YAML,
             parted=True,
-            about="PolicyExceptions that exempt every failure, in YAML",
         ),
         "exceptions-json": OutputFormat(
             "policy_exceptions",
             "begin_json",
+            "PolicyExceptions that exempt every failure, in JSON",
             *_JSON,
             parted=True,
-            about="PolicyExceptions that exempt every failure, in JSON",
         ),
         "junit": OutputFormat(
             "junit",
             "begin",
+            "JUnit XML: a suite for each object, a case for each rule",
             *_XML,
             parted=True,
-            about="JUnit XML: a suite for each object, a case for each rule",
         ),
         "sarif": OutputFormat(
-            "sarif", "begin_sarif", *_SARIF, about="SARIF 2.1.0, for code scanning services"
+            "sarif", "begin_sarif", "SARIF 2.1.0, for code scanning services", *_SARIF
         ),
         "github": OutputFormat(
             "annotations",
             "begin_github",
-            ANNOTATIONS,
-            ".txt",
+            "Workflow commands, which GitHub shows as annotations",
+            *_GITHUB,
             parted=True,
-            about="Workflow commands, which GitHub shows as annotations",
         ),
         "gitlab": OutputFormat(
-            "annotations", "begin_gitlab", *_JSON, about="A GitLab code quality report"
+            "annotations", "begin_gitlab", "A GitLab code quality report", *_JSON
         ),
         "markdown": OutputFormat(
             "tables",
             "begin_markdown",
+            "A Markdown table, for comments and summary pages",
             *_MARKDOWN,
             parted=True,
-            about="A Markdown table, for comments and summary pages",
         ),
         "csv": OutputFormat(
             "tables",
             "begin_csv",
+            "Comma-separated values (RFC 4180 with LF line ends)",
             "text/csv",
             ".csv",
             parted=True,
-            about="Comma-separated values (RFC 4180 with LF line ends)",
         ),
         "html": OutputFormat(
             "run_html",
             "begin",
+            "A page with the findings, their reasons and the changed objects",
             *_HTML,
             whole=True,
             parted=True,
             explains=True,
-            about="A page with the findings, their reasons and the changed objects",
         ),
     }
 )
@@ -182,52 +180,39 @@ SUITE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
         "text": OutputFormat(
             "suite_text",
             "render_text",
+            "A line for each test file, with the failed rows and their reasons",
             *_TEXT,
-            for_people=True,
-            about="A line for each test file, with the failed rows and their reasons",
         ),
         "table": OutputFormat(
-            "suite_text",
-            "render_table",
-            *_TEXT,
-            for_people=True,
-            whole=True,
-            about="A table of rows for each test file",
+            "suite_text", "render_table", "A table of rows for each test file", *_TEXT, whole=True
         ),
         "json": OutputFormat(
-            "suite_formats", "render_json", *_JSON, about="The result as one JSON document"
+            "suite_formats", "render_json", "The result as one JSON document", *_JSON
         ),
         "yaml": OutputFormat(
-            "suite_formats", "render_yaml", *_YAML, about="The result as one YAML document"
+            "suite_formats", "render_yaml", "The result as one YAML document", *_YAML
         ),
         "markdown": OutputFormat(
-            "suite_formats", "render_markdown", *_MARKDOWN, about="The rows as a Markdown table"
+            "suite_formats", "render_markdown", "The rows as a Markdown table", *_MARKDOWN
         ),
         "junit": OutputFormat(
             "suite_formats",
             "render_junit",
+            "JUnit XML: a suite for each test file, a case for each row",
             *_XML,
-            about="JUnit XML: a suite for each test file, a case for each row",
         ),
         "tap": OutputFormat(
             "suite_formats",
             "render_tap",
+            "TAP 13: a test point for each row",
             "text/x-tap",
             ".tap",
-            about="TAP 13: a test point for each row",
         ),
         "github": OutputFormat(
-            "suite_formats",
-            "render_github",
-            ANNOTATIONS,
-            ".txt",
-            about="Workflow commands for failed rows",
+            "suite_formats", "render_github", "Workflow commands for failed rows", *_GITHUB
         ),
         "html": OutputFormat(
-            "suite_formats",
-            "render_html",
-            *_HTML,
-            about="A page with the failed rows and their reasons",
+            "suite_formats", "render_html", "A page with the failed rows and their reasons", *_HTML
         ),
     }
 )
@@ -236,31 +221,24 @@ SUITE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 LINT_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
         "text": OutputFormat(
-            "lint",
-            "render_text",
-            *_TEXT,
-            for_people=True,
-            about="Findings with source lines, and a count per code",
+            "lint", "render_text", "Findings with source lines, and a count per code", *_TEXT
         ),
-        "json": OutputFormat(
-            "lint", "render_json", *_JSON, about="The findings as one JSON document"
-        ),
+        "json": OutputFormat("lint", "render_json", "The findings as one JSON document", *_JSON),
         "github": OutputFormat(
             "annotations",
             "render_lint_github",
-            ANNOTATIONS,
-            ".txt",
-            about="Workflow commands, which GitHub shows as annotations",
+            "Workflow commands, which GitHub shows as annotations",
+            *_GITHUB,
         ),
         "gitlab": OutputFormat(
-            "annotations", "render_lint_gitlab", *_JSON, about="A GitLab code quality report"
+            "annotations", "render_lint_gitlab", "A GitLab code quality report", *_JSON
         ),
         "sarif": OutputFormat(
             "sarif",
             "render_lint_sarif",
+            "SARIF 2.1.0, for code scanning services",
             *_SARIF,
             whole=True,
-            about="SARIF 2.1.0, for code scanning services",
         ),
     }
 )
@@ -268,21 +246,13 @@ LINT_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 # The formats of `diff`, by the name that chooses them; each writes a comparison.
 DIFF_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": OutputFormat(
-            "diff",
-            "render_text",
-            *_TEXT,
-            for_people=True,
-            about="The differences by resource and rule",
-        ),
-        "json": OutputFormat(
-            "diff", "render_json", *_JSON, about="The comparison as one JSON document"
-        ),
+        "text": OutputFormat("diff", "render_text", "The differences by resource and rule", *_TEXT),
+        "json": OutputFormat("diff", "render_json", "The comparison as one JSON document", *_JSON),
         "markdown": OutputFormat(
             "diff",
             "render_markdown",
+            "The differences as Markdown, for comments on pull requests",
             *_MARKDOWN,
-            about="The differences as Markdown, for comments on pull requests",
         ),
     }
 )
@@ -293,18 +263,17 @@ EXPLAIN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
         "text": OutputFormat(
             "explain",
             "render_text",
+            "Each rule with the deciding step and the tree of evaluated steps",
             *_TEXT,
-            for_people=True,
-            about="Each rule with the deciding step and the tree of evaluated steps",
         ),
         "json": OutputFormat(
-            "explain", "render_json", *_JSON, about="The explanations as one JSON document"
+            "explain", "render_json", "The explanations as one JSON document", *_JSON
         ),
         "html": OutputFormat(
             "explain",
             "render_html",
+            "A page with the tree of steps; steps that decided are expanded",
             *_HTML,
-            about="A page with the tree of steps; steps that decided are expanded",
         ),
     }
 )
@@ -316,25 +285,24 @@ TIMELINE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
         "text": OutputFormat(
             "timeline_text",
             "render_text",
+            "The events in order, then expectations and hazards",
             *_TEXT,
-            for_people=True,
-            about="The events in order, then expectations and hazards",
         ),
         "json": OutputFormat(
-            "timeline_json", "render", *_JSON, about="The simulation as one JSON document"
+            "timeline_json", "render", "The simulation as one JSON document", *_JSON
         ),
         "html": OutputFormat(
             "timeline_html",
             "render",
+            "A page with a time axis, a lane for each actor, hazards and object versions",
             *_HTML,
-            about="A page with a time axis, a lane for each actor, hazards and object versions",
         ),
         "mermaid": OutputFormat(
             "timeline_text",
             "render_mermaid",
+            "A Mermaid sequence diagram of actors and objects",
             "text/plain",
             ".mmd",
-            about="A Mermaid sequence diagram of actors and objects",
         ),
     }
 )
@@ -345,14 +313,11 @@ EQUAL_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
         "text": OutputFormat(
             "equal",
             "render_text",
+            "The answer, the smallest objects that show a difference and what is not covered",
             *_TEXT,
-            for_people=True,
-            about="The answer, the smallest objects that show a difference and what is not covered",
         ),
-        "html": OutputFormat("equal", "render_html", *_HTML, about="The evidence as a page"),
-        "json": OutputFormat(
-            "equal", "render_json", *_JSON, about="The evidence as one JSON document"
-        ),
+        "html": OutputFormat("equal", "render_html", "The evidence as a page", *_HTML),
+        "json": OutputFormat("equal", "render_json", "The evidence as one JSON document", *_JSON),
     }
 )
 
@@ -362,18 +327,14 @@ MIGRATE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
         "text": OutputFormat(
             "migrate",
             "render_text",
+            "A line for each rule, with the conditions of its conversion",
             *_TEXT,
-            for_people=True,
-            about="A line for each rule, with the conditions of its conversion",
         ),
         "html": OutputFormat(
-            "migrate",
-            "render_html",
-            *_HTML,
-            about="A page with the converted policies and the evidence",
+            "migrate", "render_html", "A page with the converted policies and the evidence", *_HTML
         ),
         "json": OutputFormat(
-            "migrate", "render_json", *_JSON, about="The conversions as one JSON document"
+            "migrate", "render_json", "The conversions as one JSON document", *_JSON
         ),
     }
 )
@@ -385,15 +346,12 @@ CHAINSAW_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
         "text": OutputFormat(
             "chainsaw",
             "render_text",
+            "A line for each test, with the reason why it did not pass",
             *_TEXT,
-            for_people=True,
-            about="A line for each test, with the reason why it did not pass",
         ),
-        "json": OutputFormat(
-            "chainsaw", "render_json", *_JSON, about="The result as one JSON document"
-        ),
+        "json": OutputFormat("chainsaw", "render_json", "The result as one JSON document", *_JSON),
         "junit": OutputFormat(
-            "chainsaw", "render_junit", *_XML, about="JUnit XML: one suite, a case for each test"
+            "chainsaw", "render_junit", "JUnit XML: one suite, a case for each test", *_XML
         ),
     }
 )
@@ -402,21 +360,17 @@ CHAINSAW_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 COVERAGE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
         "text": OutputFormat(
-            "coverage",
-            "render_text",
-            *_TEXT,
-            for_people=True,
-            about="Coverage by policy, with what no row reached",
+            "coverage", "render_text", "Coverage by policy, with what no row reached", *_TEXT
         ),
         "json": OutputFormat(
-            "coverage", "render_json", *_JSON, about="The coverage as one JSON document"
+            "coverage", "render_json", "The coverage as one JSON document", *_JSON
         ),
         "lcov": OutputFormat(
             "coverage",
             "render_lcov",
+            "LCOV, for editors and coverage services",
             "text/plain",
             ".info",
-            about="LCOV, for editors and coverage services",
         ),
     }
 )
