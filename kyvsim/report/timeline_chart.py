@@ -41,7 +41,15 @@ def repeats(events: Sequence[TimelineEvent]) -> Iterator[Repeat]:
 
     Of several ways to see it the one that folds most counts, then the shortest round.
     """
-    marks = [_mark(one) for one in events]
+    # What events have in common that are alike; names of objects may differ.
+    marks = [
+        (
+            *(one.actor, one.action, one.outcome, one.policies, one.unevaluated),
+            *(one.object.kind, one.object.namespace),
+            one.full_message.replace(one.object.name, "*") if one.object.name else one.full_message,
+        )
+        for one in events
+    ]
     at = 0
     while at < len(marks):
         found = [_repeat(marks, at, length) for length in range(1, _LONGEST + 1)]
@@ -60,14 +68,6 @@ def _repeat(marks: Sequence[Hashable], first: int, length: int) -> Repeat:
     while len(round_) == length and marks[at : at + length] == round_:
         rounds, at = rounds + 1, at + length
     return Repeat(first, length, rounds) if rounds >= _FEWEST_ROUNDS else Repeat(first, 0, 1)
-
-
-def _mark(event: TimelineEvent) -> Hashable:
-    """Return what events have in common that are alike; names of objects may differ."""
-    key = event.object
-    shown = event.full_message.replace(key.name, "*") if key.name else event.full_message
-    same = (event.actor, event.action, event.outcome, event.policies, event.unevaluated)
-    return (*same, key.kind, key.namespace, shown)
 
 
 # The axis of a timeline: milliseconds and hours on one line.
@@ -204,10 +204,59 @@ def lanes_of(simulation: Simulation) -> Lanes:
     names = tuple(dict.fromkeys(event.actor for event in shown.values()))
     names = names or tuple(dict.fromkeys(event.actor for event in events))
     folds = _folds(tuple(shown.values()))
-    cards = tuple(_folded(_cards(events, shown, names, simulation), folds))
-    last = max((event.time for event in shown.values()), default=0.0)
-    step, wait = _wait(simulation.seconds - last)
-    return Lanes(names, cards, len(events) - len(shown), step, wait)
+    cards: list[Card] = []
+    first_told: dict[str, int] = {}
+    known, before, last = set(shown), 0.0, ""
+    fold, fold_end = None, -1
+    for event in events:
+        is_noise = event.number not in shown
+        rendered = event.full_message.strip()
+        cause = cause_of(event, known, simulation)
+        step, wait = _wait(0.0 if is_noise else event.time - before)
+        time = time_text(event.time)
+        earlier = first_told.setdefault(rendered, event.number)
+        fold_text = ""
+        if event.number in folds:
+            fold, fold_end, fold_text = folds[event.number]
+        card = Card(
+            event=event,
+            lane=names.index(event.actor) if event.actor in names else 0,
+            looks=_OUTCOMES.get(event.outcome, "bad" if event.unevaluated else ""),
+            time="" if time == last and not is_noise else time,
+            step=step,
+            wait=wait,
+            cause=None if cause is None else shown[cause],
+            told=rendered,
+            same_as=earlier if earlier != event.number and len(rendered) > _LONG else None,
+            errors=tuple(errors_of(event)),
+            is_noise=is_noise,
+            fold=fold if event.number <= fold_end else None,
+            folds=fold_text,
+        )
+        cards.append(card)
+        if not is_noise:
+            before, last = event.time, time
+    step, wait = _wait(simulation.seconds - before)
+    return Lanes(names, tuple(cards), len(events) - len(shown), step, wait)
+
+
+def _folds(shown: Sequence[TimelineEvent]) -> Mapping[int, tuple[int, int, str]]:
+    """Return by the number where a fold begins: that of the fold, where it ends, what it says."""
+    found = {}
+    for number, one in enumerate(repeats(shown)):
+        first, last = shown[one.first + one.length], shown[one.end - 1]
+        start = shown[one.first : one.first + one.length]
+        model = f"#{start[0].number}" + (f" to #{start[-1].number}" if one.length > 1 else "")
+        again = counted(one.rounds - 1, "time")
+        numbers = f"(#{first.number} to #{last.number})"
+        titles = [*dict.fromkeys(event_title(each) for each in shown[one.first : one.end])]
+        names = titles[one.length :] or titles
+        others = ", ".join(names[:_MOST_NAMED])
+        if len(names) > _MOST_NAMED:
+            others += f" and {len(names) - _MOST_NAMED} more"
+        text = f"{model} again, {again} more until {time_text(last.time)} {numbers}: {others}"
+        found[first.number] = number, last.number, text
+    return found
 
 
 def difference(event: TimelineEvent) -> list[Marked]:
@@ -221,77 +270,10 @@ def difference(event: TimelineEvent) -> list[Marked]:
     return list(hunks(marked_yaml(before, after)))
 
 
-def _cards(
-    events: Sequence[TimelineEvent],
-    shown: Mapping[int, TimelineEvent],
-    names: Sequence[str],
-    simulation: Simulation,
-) -> Iterator[Card]:
-    first_told: dict[str, int] = {}
-    known, before, last = set(shown), 0.0, ""
-    for event in events:
-        is_noise = event.number not in shown
-        rendered = event.full_message.strip()
-        cause = cause_of(event, known, simulation)
-        step, wait = _wait(0.0 if is_noise else event.time - before)
-        time = time_text(event.time)
-        earlier = first_told.setdefault(rendered, event.number)
-        yield Card(
-            event=event,
-            lane=names.index(event.actor) if event.actor in names else 0,
-            looks=_OUTCOMES.get(event.outcome, "bad" if event.unevaluated else ""),
-            time="" if time == last and not is_noise else time,
-            step=step,
-            wait=wait,
-            cause=None if cause is None else shown[cause],
-            told=rendered,
-            same_as=earlier if earlier != event.number and len(rendered) > _LONG else None,
-            errors=tuple(errors_of(event)),
-            is_noise=is_noise,
-        )
-        if not is_noise:
-            before, last = event.time, time
-
-
 def _wait(seconds: float) -> tuple[int, str]:
     """Return how long a wait is, and the same in words where it is long."""
     step = wait_step(seconds)
     return step, f"{time_text(seconds)} later" if step >= LONG_WAIT else ""
-
-
-def _folds(shown: Sequence[TimelineEvent]) -> Mapping[int, tuple[int, int, str]]:
-    """Return by the number where a fold begins: that of the fold, where it ends, what it says."""
-    found = {}
-    for number, one in enumerate(repeats(shown)):
-        first, last = shown[one.first + one.length], shown[one.end - 1]
-        start = shown[one.first : one.first + one.length]
-        model = f"#{start[0].number}" + (f" to #{start[-1].number}" if one.length > 1 else "")
-        again = counted(one.rounds - 1, "time")
-        numbers = f"(#{first.number} to #{last.number})"
-        names = [*dict.fromkeys(event_title(each) for each in shown[one.first : one.end])]
-        others = _named(names[one.length :] or names)
-        found[first.number] = (
-            number,
-            last.number,
-            f"{model} again, {again} more until {time_text(last.time)} {numbers}: {others}",
-        )
-    return found
-
-
-def _named(names: Sequence[str]) -> str:
-    further = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {further} more" if further > 0 else "")
-
-
-def _folded(cards: Iterator[Card], folds: Mapping[int, tuple[int, int, str]]) -> Iterator[Card]:
-    number, end, text = None, -1, ""
-    for card in cards:
-        own = card.event.number
-        if own in folds:
-            number, end, text = folds[own]
-            yield card._replace(fold=number, folds=text)
-        else:
-            yield card._replace(fold=number) if own <= end else card
 
 
 def _lasting(obj: Json) -> Json:
@@ -349,9 +331,12 @@ def chart_of(lanes: Lanes, seconds: float) -> Chart:
         spot = card.lane, round(place / _GRAIN)
         dot = Dot(place, (card.lane + 0.5) * LANE, card, 1)
         known = dots.get(spot)
-        dots[spot] = _together(known, dot) if known else dot
+        if known:
+            heavier = dot if _weight(dot) > _weight(known) else known
+            dot = known._replace(card=heavier.card, events=known.events + 1)
+        dots[spot] = dot
         spots[card.event.number] = spot
-    moments = tuple((one, time_text(times[one.number])) for one in labels(times, at))
+
     arrows = dict.fromkeys(
         (spots[one.cause.number], spots[one.event.number]) for one in cards if one.cause
     )
@@ -359,17 +344,12 @@ def chart_of(lanes: Lanes, seconds: float) -> Chart:
         height=len(lanes.names) * LANE,
         dots=tuple(sorted(dots.values(), key=_weight)),
         arrows=tuple(Arrow(dots[a], dots[b]) for a, b in arrows if a != b),
-        moments=moments,
+        moments=tuple((one, time_text(times[one.number])) for one in labels(times, at)),
     )
 
 
 def _weight(dot: Dot) -> int:
     return _WEIGHTS.index(dot.card.looks)
-
-
-def _together(one: Dot, other: Dot) -> Dot:
-    heavier = _weight(other) > _weight(one)
-    return one._replace(card=other.card if heavier else one.card, events=one.events + 1)
 
 
 # Two runs side by side: which events of one are which of the other, and how they differ.

@@ -32,7 +32,7 @@ from kyvsim.report.timeline_rows import (
     time_text,
     title_of,
 )
-from kyvsim.report.timeline_text import RenderedInquiry, ending_word, left_out, rendered_inquiries
+from kyvsim.report.timeline_text import ending_word, left_out, rendered_inquiries
 
 # What templates of pages of simulations use: words, colours, where lanes are.
 
@@ -83,22 +83,6 @@ class _Run(NamedTuple):
     chart: Chart
 
 
-def comparison_page(simulation: Simulation, other: Simulation, *, every: bool) -> Iterator[str]:
-    """Yield the page in pieces; without `every` bookkeeping is left out."""
-    pairs = list(pairs_of(simulation, other, every=every))
-    counts = Counter(one.difference for one in pairs)
-    return page(
-        "comparison.html",
-        style=("timeline.css", columns(2)),
-        script=("timeline.js",),
-        runs=(_run("A", "e", simulation), _run("B", "f", other)),
-        differences=list(differences(simulation, other)),
-        pairs=pairs,
-        tally=[f"{counts[one]} {one.value}" for one in PairDifference],
-        texts=TEXTS,
-    )
-
-
 def _run(letter: str, side: str, simulation: Simulation) -> _Run:
     lanes = lanes_of(simulation)
     return _Run(
@@ -118,10 +102,23 @@ def _run(letter: str, side: str, simulation: Simulation) -> _Run:
 def render(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
     """Yield the page in pieces; bookkeeping is in it, shown where its switch is on.
 
-    A simulation that is compared with another one is shown beside it.
+    A simulation that is compared with another one is shown beside it, without bookkeeping unless
+    `options.every` is set: how both end, and step by step what only one of them does.
     """
-    if simulation.compared:
-        return comparison_page(simulation, simulation.compared, every=options.every)
+    other = simulation.compared
+    if other:
+        pairs = list(pairs_of(simulation, other, every=options.every))
+        counts = Counter(one.difference for one in pairs)
+        return page(
+            "comparison.html",
+            style=("timeline.css", columns(2)),
+            script=("timeline.js",),
+            runs=(_run("A", "e", simulation), _run("B", "f", other)),
+            differences=list(differences(simulation, other)),
+            pairs=pairs,
+            tally=[f"{counts[one]} {one.value}" for one in PairDifference],
+            texts=TEXTS,
+        )
     values = values_of(simulation, options)
     return page(
         "timeline.html",
@@ -129,30 +126,6 @@ def render(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
         script=("timeline.js",),
         **values,
     )
-
-
-def values_of(simulation: Simulation, options: TimelineOptions) -> dict[str, Any]:
-    """Return what templates show of a simulation."""
-    lanes = lanes_of(simulation)
-    return {
-        "simulation": simulation,
-        "summary": summary_parts(simulation),
-        "every": options.every,
-        "lanes": lanes,
-        "chart": chart_of(lanes, simulation.seconds),
-        "texts": TEXTS,
-        "objects": _versions(simulation),
-        "inquiries": tuple(
-            _inquiry(one) for one in rendered_inquiries(simulation, every=options.every)
-        ),
-        "more": left_out(simulation, every=options.every),
-        "orders": orders_text(simulation.interleavings) if simulation.interleavings else "",
-        "differences": differences,
-        "difference": difference,
-        "shown_events": shown_events,
-        "title_of": title_of,
-        "event_title": event_title,
-    }
 
 
 class _Inquiry(NamedTuple):
@@ -163,18 +136,10 @@ class _Inquiry(NamedTuple):
     rules: tuple[ExplainedRule, ...]
 
 
-def _inquiry(one: RenderedInquiry) -> _Inquiry:
-    rules = (*one.applied, *one.others)
-    words = [ending_word(rule) for rule in rules]
-    shown = tuple(
-        explained_rule(rule, one.found)._replace(word=SHOWN_WORDS.get(word, word))
-        for rule, word in zip(rules, words, strict=True)
-    )
-    return _Inquiry(one.heading, one.notes, shown)
-
-
-def _versions(simulation: Simulation) -> dict[ObjectKey, list[TimelineEvent]]:
-    """Return the changes of every object that is shown, in order of first appearance."""
+def values_of(simulation: Simulation, options: TimelineOptions) -> dict[str, Any]:
+    """Return what templates show of a simulation."""
+    lanes = lanes_of(simulation)
+    # The changes of every object that is shown, in order of first appearance.
     shown = {event.object for event in shown_events(simulation, every=False)}
     shown |= set(map(object_key, simulation.objects))
     versions: dict[ObjectKey, list[TimelineEvent]] = {}
@@ -182,4 +147,28 @@ def _versions(simulation: Simulation) -> dict[ObjectKey, list[TimelineEvent]]:
         changed = event.before is not None or event.after is not None
         if event.object in shown and event.outcome == "done" and changed:
             versions.setdefault(event.object, []).append(event)
-    return versions
+    inquiries = []
+    for one in rendered_inquiries(simulation, every=options.every):
+        rules = []
+        for rule in (*one.applied, *one.others):
+            word = ending_word(rule)
+            word = SHOWN_WORDS.get(word, word)
+            rules.append(explained_rule(rule, one.found)._replace(word=word))
+        inquiries.append(_Inquiry(one.heading, one.notes, tuple(rules)))
+    return {
+        "simulation": simulation,
+        "summary": summary_parts(simulation),
+        "every": options.every,
+        "lanes": lanes,
+        "chart": chart_of(lanes, simulation.seconds),
+        "texts": TEXTS,
+        "objects": versions,
+        "inquiries": tuple(inquiries),
+        "more": left_out(simulation, every=options.every),
+        "orders": orders_text(simulation.interleavings) if simulation.interleavings else "",
+        "differences": differences,
+        "difference": difference,
+        "shown_events": shown_events,
+        "title_of": title_of,
+        "event_title": event_title,
+    }

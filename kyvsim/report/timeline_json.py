@@ -2,18 +2,17 @@
 
 from collections.abc import Iterator
 
-from kyvsim.kubernetes.objects import Json, ObjectKey
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.simulation import (
     Expectation,
-    FailureReason,
     Hazard,
-    Interleavings,
     Simulation,
     TimelineEvent,
 )
 from kyvsim.report.diagnostics import place_json
 from kyvsim.report.explain import rule_json
 from kyvsim.report.object_text import to_json
+from kyvsim.report.results import identity_of
 from kyvsim.report.timeline_chart import pairs_of
 from kyvsim.report.timeline_rows import TimelineOptions, differences, summary_counts
 from kyvsim.report.timeline_text import RenderedInquiry, ending_word, rendered_inquiries
@@ -36,50 +35,49 @@ def render(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
         yield from _joined(_inquiry(one) for one in rendered_inquiries(simulation, every=True))
         yield "]"
     if simulation.interleavings:
-        yield f', "interleavings": {to_json(_orders(simulation.interleavings))}'
+        # Each ending but the usual one has the events of its shortest run.
+        found = simulation.interleavings
+        usual, *others = found.endings
+        endings = [
+            {
+                "orders": one.runs,
+                "changes": one.changes,
+                "differences": _differences(usual.simulation, one.simulation),
+                **_steps(one.simulation),
+            }
+            for one in others
+        ]
+        orders = {"orders": found.runs, "complete": found.complete, "otherwise": endings}
+        yield f', "interleavings": {to_json(orders)}'
     if simulation.compared:
-        yield f', "compared": {to_json(_compared(simulation, simulation.compared))}'
+        other = simulation.compared
+        compared = {
+            "differences": _differences(simulation, other),
+            "pairs": [
+                {
+                    "difference": pair.difference.value,
+                    "event": pair.first.number if pair.first else None,
+                    "other": pair.second.number if pair.second else None,
+                }
+                for pair in pairs_of(simulation, other, every=True)
+            ],
+            **_steps(other),
+            "summary": _summary(other),
+        }
+        yield f', "compared": {to_json(compared)}'
     yield f', "summary": {to_json(_summary(simulation))}}}\n'
 
 
-def _compared(simulation: Simulation, other: Simulation) -> Json:
-    """Return another run, how it ends otherwise, and which events of both are the same step."""
+def _steps(simulation: Simulation) -> dict[str, Json]:
     return {
-        "differences": _differences(simulation, other),
-        "pairs": [
-            {
-                "difference": pair.difference.value,
-                "event": pair.first.number if pair.first else None,
-                "other": pair.second.number if pair.second else None,
-            }
-            for pair in pairs_of(simulation, other, every=True)
-        ],
-        "events": [_event(event) for event in other.events],
-        "hazards": [_hazard(hazard) for hazard in other.hazards],
-        "expectations": [_expectation(each) for each in other.expectations],
-        "summary": _summary(other),
+        "events": [_event(event) for event in simulation.events],
+        "hazards": [_hazard(hazard) for hazard in simulation.hazards],
+        "expectations": [_expectation(each) for each in simulation.expectations],
     }
 
 
 def _differences(usual: Simulation, other: Simulation) -> Json:
     return [{"what": one.word, "text": one.text} for one in differences(usual, other)]
-
-
-def _orders(found: Interleavings) -> Json:
-    """Return the orders tried; each ending but the usual one has its shortest run's events."""
-    usual, *others = found.endings
-    endings = [
-        {
-            "orders": one.runs,
-            "changes": one.changes,
-            "differences": _differences(usual.simulation, one.simulation),
-            "events": [_event(event) for event in one.simulation.events],
-            "hazards": [_hazard(hazard) for hazard in one.simulation.hazards],
-            "expectations": [_expectation(each) for each in one.simulation.expectations],
-        }
-        for one in others
-    ]
-    return {"orders": found.runs, "complete": found.complete, "otherwise": endings}
 
 
 def _joined(values: Iterator[Json]) -> Iterator[str]:
@@ -92,13 +90,21 @@ def _event(event: TimelineEvent) -> Json:
         "time": round(event.time, 6),
         "actor": event.actor,
         "action": event.action,
-        "object": _key(event.object),
+        "object": identity_of(event.object),
         "outcome": event.outcome,
         "message": event.full_message,
         "number": event.number,
         "cause": event.cause,
         "policies": list(event.policies),
-        "obstacles": [_refusal(one) for one in event.failure_reasons],
+        "obstacles": [
+            {
+                "reason": one.reason.value,
+                "message": one.message,
+                "object": identity_of(one.object) if one.object else None,
+                "rules": list(one.rules),
+            }
+            for one in event.failure_reasons
+        ],
         "givenUp": event.given_up,
         "errors": [{"rule": one.rule, "message": one.message} for one in event.unevaluated],
     }
@@ -121,21 +127,12 @@ def _inquiry(shown: RenderedInquiry) -> Json:
     }
 
 
-def _refusal(failure_reason: FailureReason) -> Json:
-    return {
-        "reason": failure_reason.reason.value,
-        "message": failure_reason.message,
-        "object": _key(failure_reason.object) if failure_reason.object else None,
-        "rules": list(failure_reason.rules),
-    }
-
-
 def _hazard(hazard: Hazard) -> Json:
     return {
         "code": hazard.code,
         "level": hazard.level.value,
         "message": hazard.message,
-        "objects": [_key(one) for one in hazard.objects],
+        "objects": [identity_of(one) for one in hazard.objects],
         "policies": list(hazard.policies),
         "events": list(hazard.events),
         "location": place_json(hazard.location),
@@ -162,8 +159,3 @@ def _summary(simulation: Simulation) -> Json:
         "stopped": simulation.cut.reason if simulation.cut else None,
         **summary_counts(simulation),
     }
-
-
-def _key(key: ObjectKey) -> Json:
-    api_version, kind, namespace, name = key
-    return {"apiVersion": api_version, "kind": kind, "namespace": namespace, "name": name}

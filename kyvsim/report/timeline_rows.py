@@ -1,7 +1,7 @@
 """What all views of a simulation share: events, endings, and how two endings differ."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import (
@@ -51,31 +51,25 @@ def update_request_events(simulation: Simulation) -> UpdateRequestEvents:
     hidden: set[int] = set()
     shorter: dict[int, TimelineEvent] = {}
     for some in attempts.values():
-        if some[-1].outcome == "done" and not some[-1].failure_reasons:
+        first, last = some[0], some[-1]
+        if last.outcome == "done" and not last.failure_reasons:
             continue
-        rendered = _shown_attempts(some, writes, shorter)
-        shown |= rendered
-        failed = (one for attempt in some for one in writes.get(attempt.number, ()))
-        hidden |= {one.number for one in failed if one.outcome in _FAILED} - rendered
+        failed = {
+            attempt.number: [
+                one.number for one in writes.get(attempt.number, ()) if one.outcome in _FAILED
+            ]
+            for attempt in some
+        }
+        own = {first.number, last.number, *(one.cause for one in some if one.cause is not None)}
+        if failed[first.number]:
+            own.add(failed[first.number][0])
+            shorter[first.number] = first._replace(failure_reasons=())
+        if last is not first and last.failure_reasons == first.failure_reasons:
+            message = f"{last.message}: fails again"
+            shorter[last.number] = last._replace(message=message, failure_reasons=())
+        shown |= own
+        hidden |= {number for numbers in failed.values() for number in numbers} - own
     return UpdateRequestEvents(frozenset(shown), frozenset(hidden), shorter)
-
-
-def _shown_attempts(
-    attempts: Sequence[TimelineEvent],
-    writes: Mapping[int, Sequence[TimelineEvent]],
-    shorter: dict[int, TimelineEvent],
-) -> set[int]:
-    """Return the events to report of one UpdateRequest, and note the shorter form of others."""
-    first, last = attempts[0], attempts[-1]
-    shown = {first.number, last.number, *(one.cause for one in attempts if one.cause is not None)}
-    failed = [one for one in writes.get(first.number, ()) if one.outcome in _FAILED]
-    if failed:
-        shown.add(failed[0].number)
-        shorter[first.number] = first._replace(failure_reasons=())
-    if last is not first and last.failure_reasons == first.failure_reasons:
-        message = f"{last.message}: fails again"
-        shorter[last.number] = last._replace(message=message, failure_reasons=())
-    return shown
 
 
 # What views of a simulation share: which events they show, and the words for them.
@@ -127,20 +121,19 @@ def shown_events(simulation: Simulation, *, every: bool) -> Iterator[TimelineEve
         return
     work = update_request_events(simulation)
     for event in simulation.events:
-        ready = _as_readiness(event)
-        if ready is not None:
-            yield ready
+        is_policy = event.object.kind in _POLICIES
+        ready = before = None
+        if is_policy and event.action == "update status":
+            ready, before = _is_ready(event.after), _is_ready(event.before)
+        if ready != before:
+            yield event._replace(action="ready" if ready else "not ready", message="")
         elif event.number in work.shown:
             yield work.shorter.get(event.number, event)
         elif not _is_noise(event) and event.number not in work.hidden:
             # An event without the warning that every policy of these kinds is answered with.
-            common = event.object.kind in _POLICIES and event.message.startswith(
-                f"{event.object.kind} (kyverno.io) is deprecated"
-            )
-            without_common_warning = (
-                event._replace(message="") if common and event.outcome == "done" else event
-            )
-            yield without_common_warning
+            deprecated = f"{event.object.kind} (kyverno.io) is deprecated"
+            common = is_policy and event.message.startswith(deprecated)
+            yield event._replace(message="") if common and event.outcome == "done" else event
 
 
 def cause_of(event: TimelineEvent, shown: set[int], simulation: Simulation) -> int | None:
@@ -193,11 +186,6 @@ def time_text(seconds: float) -> str:
     return f"{hours}h{minutes:02d}m{rest // 1000:02d}s"
 
 
-def summary_text(simulation: Simulation) -> str:
-    """Return the one line that counts."""
-    return ", ".join(summary_parts(simulation))
-
-
 def summary_parts(simulation: Simulation) -> list[str]:
     """Return what is counted: events, time, hazards, expectations."""
     counts = summary_counts(simulation)
@@ -234,27 +222,13 @@ def _is_noise(event: TimelineEvent) -> bool:
     key = event.object
     if event.unevaluated:
         return False
-    if event.actor in _QUIET_ACTORS or (key.kind in _BOOKKEEPING and not _is_meant(event)):
+    # A user or a rule may want what is bookkeeping elsewhere.
+    is_meant = event.actor == "user" or event.action in {"generate", "synchronize"}
+    if event.actor in _QUIET_ACTORS or (key.kind in _BOOKKEEPING and not is_meant):
         return True
     if (key.kind, key.name) in _OF_EVERY_NAMESPACE and event.outcome == "done":
         return True
-    quiet = event.action.endswith((" status", " binding"))
-    return quiet or event.outcome == "unchanged"
-
-
-def _is_meant(event: TimelineEvent) -> bool:
-    """Return whether a user or a rule wants what is bookkeeping elsewhere."""
-    return event.actor == "user" or event.action in {"generate", "synchronize"}
-
-
-def _as_readiness(event: TimelineEvent) -> TimelineEvent | None:
-    """Return a change of a policy's status as its becoming ready, None for other events."""
-    if event.object.kind not in _POLICIES or event.action != "update status":
-        return None
-    now, before = _is_ready(event.after), _is_ready(event.before)
-    if now == before:
-        return None
-    return event._replace(action="ready" if now else "not ready", message="")
+    return event.action.endswith((" status", " binding")) or event.outcome == "unchanged"
 
 
 def _is_ready(obj: Json) -> bool | None:
@@ -281,12 +255,12 @@ class EndDifference(NamedTuple):
 
 def differences(usual: Simulation, other: Simulation) -> Iterator[EndDifference]:
     """Yield what differs at the end of `other`: objects, expectations, hazards."""
-    yield from _of_objects(usual, other)
+    yield from _object_differences(usual, other)
     for expected, found in zip(usual.expectations, other.expectations, strict=False):
         if expected.text == found.text and expected.met != found.met:
             yield EndDifference("met" if found.met else "not met", found.text)
     before = dict.fromkeys(one.code for one in usual.hazards)
-    after = dict.fromkeys(one.code for one in other.hazards)
+    after = {one.code for one in other.hazards}
     for one in other.hazards:
         if one.code not in before:
             yield EndDifference("hazard", f"{one.code}: {one.message}")
@@ -295,33 +269,32 @@ def differences(usual: Simulation, other: Simulation) -> Iterator[EndDifference]
             yield EndDifference("no hazard", code)
 
 
-def _of_objects(usual: Simulation, other: Simulation) -> Iterator[EndDifference]:
-    before, after = _by_key(usual), _by_key(other)
-    for key in before:
-        if key not in after:
+def _object_differences(usual: Simulation, other: Simulation) -> Iterator[EndDifference]:
+    old_objects, new_objects = _by_key(usual), _by_key(other)
+    for key in old_objects:
+        if key not in new_objects:
             yield EndDifference("missing", title_of(key))
-    for key in after:
-        if key not in before:
+    for key in new_objects:
+        if key not in old_objects:
             yield EndDifference("further", title_of(key))
-    for key, old in before.items():
-        fields = [*_fields(old, after[key], "")] if key in after else []
+    for key, old in old_objects.items():
+        fields = [*_fields(old, new_objects[key], "")] if key in new_objects else []
         if fields:
             more = f" and {len(fields) - _MOST_FIELDS} more" if len(fields) > _MOST_FIELDS else ""
-            yield EndDifference(
-                "differs", f"{title_of(key)}: {'; '.join(fields[:_MOST_FIELDS])}{more}"
-            )
+            text = f"{title_of(key)}: {'; '.join(fields[:_MOST_FIELDS])}{more}"
+            yield EndDifference("differs", text)
 
 
 def _by_key(simulation: Simulation) -> dict[ObjectKey, Json]:
     """Return the objects without what passes, by a key that leaves chance out of names."""
-    shown = (one for one in simulation.objects if object_key(one).kind not in _FOLLOWING)
-    return {object_key(obj): without_server_fields(obj) for obj in map(_without_chance, shown)}
-
-
-def _without_chance(obj: Json) -> Json:
-    meta = metadata(obj)
-    base = text_field(meta, "generateName")
-    return {**obj, "metadata": {**meta, "name": f"{base}*"}} if base else obj
+    found: dict[ObjectKey, Json] = {}
+    for obj in simulation.objects:
+        key = object_key(obj)
+        base = text_field(metadata(obj), "generateName")
+        if key.kind not in _FOLLOWING:
+            named = {**obj, "metadata": {**metadata(obj), "name": f"{base}*"}} if base else obj
+            found[object_key(named)] = without_server_fields(named)
+    return found
 
 
 def _fields(before: Json, after: Json, path: str) -> Iterator[str]:
@@ -374,16 +347,14 @@ class SimulationTerms(NamedTuple):
 
 def simulation_ending(simulation: Simulation | None, terms: SimulationTerms) -> RunEnding:
     """Return how it ended; None for a simulation that did not begin."""
+    not_begun = Fact("notBegun", 1, "nothing was simulated", RunVerdict.INCOMPLETE)
     facts = (
         error_fact(terms.diagnostics),
-        *(_facts(simulation, terms.least) if simulation is not None else (_NOT_BEGUN,)),
+        *((not_begun,) if simulation is None else _facts(simulation, terms.least)),
         left_out_fact(terms.left_out),
         warning_fact(terms.diagnostics),
     )
     return RunEnding(facts)
-
-
-_NOT_BEGUN = Fact("notBegun", 1, "nothing was simulated", RunVerdict.INCOMPLETE)
 
 
 def runs_of(simulation: Simulation) -> list[Simulation]:
@@ -397,41 +368,35 @@ def _facts(simulation: Simulation, least: str) -> Iterator[Fact]:
     cuts = [run.cut for run in runs if run.cut]
     reached = f"aborted at {cuts[0].reason}" if cuts else ""
     yield weighing("cut", len(cuts), reached, RunVerdict.INCOMPLETE)
-    yield from _expectations(runs)
+
+    # Expectations in the usual order of steps, and in others.
+    unmet = sum(not one.met for one in simulation.expectations)
+    expected = counted(len(simulation.expectations), "expectation")
+    yield weighing("unmet", unmet, f"{unmet} of {expected} not met")
+    elsewhere = sum(any(not one.met for one in run.expectations) for run in runs[1:])
+    text = f"expectations not met in {counted(elsewhere, 'other interleaving')}"
+    yield weighing("unmetElsewhere", elsewhere, text)
+    if simulation.expectations and not unmet:
+        yield Fact("met", len(simulation.expectations), f"{expected} met")
+
     counting = _LEVELS[: _LEVELS.index(least) + 1] if least != NO_LEVEL else ()
     counts = sum(one.level in counting for one in simulation.hazards)
     above = f"of level {least} or above" if least != _LEVELS[0] else f"of level {least}"
     yield weighing("hazards", counts, f"{counted(counts, 'hazard')} {above}")
     if not counts and not cuts and not any(run.is_checked for run in runs):
         skipped = max(run.skipped for run in runs)
-        text = (
-            f"{skipped} of {counted(skipped, 'result')} skipped" if skipped else "no rule matched"
-        )
+        results = counted(skipped, "result")
+        text = f"{skipped} of {results} skipped" if skipped else "no rule matched"
         yield Fact("nothingChecked", 1, text, RunVerdict.NOTHING)
-    others = [one for one in simulation.hazards if one.level not in counting]
-    yield informing("otherHazards", len(others), _others_text(others, counts))
-    yield Fact("events", len(simulation.events), counted(len(simulation.events), "event"))
 
-
-def _others_text(others: Sequence[Hazard], counts: int) -> str:
-    """Return how many hazards do not count; where those of every level do not, of which level."""
+    # Where hazards of every level do not count, of which levels there are some.
+    others = [one.level for one in simulation.hazards if one.level not in counting]
     if counts:
-        return counted(len(others), "further hazard")
-    levels = [(level, sum(one.level == level for one in others)) for level in _LEVELS]
-    if not any(number for level, number in levels if level == HazardLevel.ERROR.value):
-        return counted(len(others), "hazard") + " below --fail-on"
-    shown = ", ".join(f"{number} {level}" for level, number in levels if number)
-    return f"{counted(len(others), 'hazard')} not counted ({shown})"
-
-
-def _expectations(runs: list[Simulation]) -> Iterator[Fact]:
-    """Yield what came of expectations: in the usual order, or else in another one."""
-    usual = runs[0].expectations
-    unmet = sum(not one.met for one in usual)
-    expected = counted(len(usual), "expectation")
-    yield weighing("unmet", unmet, f"{unmet} of {expected} not met")
-    elsewhere = sum(any(not one.met for one in run.expectations) for run in runs[1:])
-    others = counted(elsewhere, "other interleaving")
-    yield weighing("unmetElsewhere", elsewhere, f"expectations not met in {others}")
-    if usual and not unmet:
-        yield Fact("met", len(usual), f"{expected} met")
+        text = counted(len(others), "further hazard")
+    elif HazardLevel.ERROR not in others:
+        text = counted(len(others), "hazard") + " below --fail-on"
+    else:
+        shown = ", ".join(f"{others.count(one)} {one}" for one in HazardLevel if one in others)
+        text = f"{counted(len(others), 'hazard')} not counted ({shown})"
+    yield informing("otherHazards", len(others), text)
+    yield Fact("events", len(simulation.events), counted(len(simulation.events), "event"))

@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -11,14 +11,12 @@ from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, StepKin
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.simulation import (
     EvaluationRecord,
-    Expectation,
     Hazard,
     HazardLevel,
     Interleavings,
     Simulation,
     TimelineEvent,
 )
-from kyvsim.model.source import Location
 from kyvsim.report.explain import LOOKS, wrapped
 from kyvsim.report.explain_words import SHOWN_WORDS, answer_word, decision, rule_name, verdict_word
 from kyvsim.report.object_text import yaml_lines
@@ -35,7 +33,7 @@ from kyvsim.report.timeline_rows import (
     hazard_subject,
     orders_text,
     shown_events,
-    summary_text,
+    summary_parts,
     time_text,
     title_of,
 )
@@ -73,28 +71,33 @@ def rendered_inquiries(simulation: Simulation, *, every: bool) -> Iterator[Rende
     objects = {object_key(one.explained.response.trigger) for one in simulation.inquiries}
     known: set[object] = set()
     for one in simulation.inquiries:
-        named = len(objects) > 1
-        rules = one.explained.rules
+        found, trigger = one.explained, one.explained.response.trigger
         notes = [f"no policy was evaluated: {one.unheard}"] if one.unheard else []
-        if not rules and not one.unheard:
+        if not found.rules and not one.unheard:
             notes.append("no policy was active yet" if one.waiting else "there were no policies")
         if one.waiting:
             notes.append(f"not active yet: {', '.join(one.waiting)}")
-        rendered = RenderedInquiry(
-            one,
-            "  ".join(filter(None, (_heading(one), title(one.explained.response.trigger) * named))),
-            tuple(rule for rule in rules if rule.applied or _is_passed_by(rule)),
-            tuple(rule for rule in rules if not rule.applied and not _is_passed_by(rule)),
-            tuple(notes),
+        heading = f"{time_text(one.time)}  {one.actor}" + (
+            f" at {one.occasion}" * bool(one.occasion)
         )
+        if one.event is not None:
+            heading += f" ({'event' if one.occasion else 'because of'} {one.event})"
+        if len(objects) > 1:
+            heading += f"  {title(trigger)}"
+        applied = tuple(rule for rule in found.rules if rule.applied or _is_passed_by(rule))
+        others = tuple(rule for rule in found.rules if not rule.applied and not _is_passed_by(rule))
         if one.occasion:
-            meant = one.event in shown or rendered.applied or one.occasion == "CREATE"
+            meant = one.event in shown or applied or one.occasion == "CREATE"
         else:
-            answers = _answers(rendered)
+            said = tuple(
+                (rule_name(rule), ending_word(rule), decision(rule, found).text)
+                for rule in (*applied, *others)
+            )
+            answers = one.actor, object_key(trigger), said
             meant = answers not in known
             known.add(answers)
         if every or meant:
-            yield rendered
+            yield RenderedInquiry(one, heading, applied, others, tuple(notes))
 
 
 def left_out(simulation: Simulation, *, every: bool) -> int:
@@ -123,62 +126,10 @@ def _is_passed_by(rule: RuleExplanation) -> bool:
     return any(one.kind is StepKind.UNASKED for one in rule.steps)
 
 
-def _answers(shown: RenderedInquiry) -> object:
-    rules = (*shown.applied, *shown.others)
-    said = ((rule_name(one), ending_word(one), decision(one, shown.found).text) for one in rules)
-    return shown.inquiry.actor, object_key(shown.found.response.trigger), tuple(said)
-
-
-def _heading(one: EvaluationRecord) -> str:
-    evaluated = " ".join(filter(None, (one.actor, f"at {one.occasion}" if one.occasion else "")))
-    if one.event is None:
-        return f"{time_text(one.time)}  {evaluated}"
-    link = "event" if one.occasion else "because of"
-    return f"{time_text(one.time)}  {evaluated} ({link} {one.event})"
-
-
 # Why policies did what they did to an object of a simulation, for people.
 
 
 _WORD = 11
-
-
-def inquiry_pieces(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
-    """Yield each time that policies were to be asked about the object, with their answers."""
-    paint = painter(colours=options.colours)
-    yield f"\n{paint('title', f'explanation of {safe_line(simulation.explained)}')}\n"
-    for shown in rendered_inquiries(simulation, every=options.every):
-        yield f"\n  {safe_line(shown.heading)}\n"
-        for note in shown.notes:
-            yield from wrapped(note, " " * 4, options.width)
-        for rule in (*shown.applied, *shown.others):
-            yield from _rule(rule, shown, paint, options.width)
-    hidden = left_out(simulation, every=options.every)
-    if hidden:
-        more = f"{counted(hidden, 'more evaluation')} with the same results (--all)"
-        yield f"\n  {paint('dim', more)}\n"
-    if not simulation.inquiries:
-        yield "  no policy was evaluated for it\n"
-
-
-def _rule(rule: RuleExplanation, shown: RenderedInquiry, paint: Paint, width: int) -> Iterator[str]:
-    word = ending_word(rule)
-    word = SHOWN_WORDS.get(word, word)
-    yield f"    {paint(LOOKS.get(word, word), f'{word:<{_WORD}}')}  {safe_line(rule_name(rule))}\n"
-    indent = " " * (4 + _WORD + 2)
-    for text in dict.fromkeys(filter(None, (one.message or one.own for one in rule.results))):
-        yield from wrapped(text, indent, width)
-    decided = decision(rule, shown.found)
-    if word == MET:
-        decided = decided._replace(place=rule.place)
-    else:
-        yield from wrapped(decided.text, indent, width, "because ")
-    for place in filter(_is_known, (decided.place, decided.seen_at)):
-        yield f"{indent}{paint('place', safe_line(str(place)))}\n"
-
-
-def _is_known(place: Location | None) -> bool:
-    return place is not None and bool(place.file)
 
 
 # A simulation for people: who did what when, and why; then expectations and hazards.
@@ -196,6 +147,39 @@ _UNDER = " " * 10
 _ERROR = "error  "
 
 
+def _inquiry_lines(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
+    """Yield each time that policies were to be asked about the object, with their answers."""
+    paint, width = painter(colours=options.colours), options.width
+    indent = " " * (4 + _WORD + 2)
+    yield f"\n{paint('title', f'explanation of {safe_line(simulation.explained)}')}\n"
+    for shown in rendered_inquiries(simulation, every=options.every):
+        yield f"\n  {safe_line(shown.heading)}\n"
+        for note in shown.notes:
+            yield from wrapped(note, " " * 4, width)
+        for rule in (*shown.applied, *shown.others):
+            word = ending_word(rule)
+            word = SHOWN_WORDS.get(word, word)
+            looks = paint(LOOKS.get(word, word), f"{word:<{_WORD}}")
+            yield f"    {looks}  {safe_line(rule_name(rule))}\n"
+            texts = filter(None, (one.message or one.own for one in rule.results))
+            for text in dict.fromkeys(texts):
+                yield from wrapped(text, indent, width)
+            decided = decision(rule, shown.found)
+            if word == MET:
+                decided = decided._replace(place=rule.place)
+            else:
+                yield from wrapped(decided.text, indent, width, "because ")
+            for place in (decided.place, decided.seen_at):
+                if place is not None and place.file:
+                    yield f"{indent}{paint('place', safe_line(str(place)))}\n"
+    hidden = left_out(simulation, every=options.every)
+    if hidden:
+        more = f"{counted(hidden, 'more evaluation')} with the same results (--all)"
+        yield f"\n  {paint('dim', more)}\n"
+    if not simulation.inquiries:
+        yield "  no policy was evaluated for it\n"
+
+
 def render_text(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
     """Yield the view; the last line counts."""
     paint = painter(colours=options.colours)
@@ -208,19 +192,24 @@ def render_text(simulation: Simulation, options: TimelineOptions) -> Iterator[st
     yield from _timeline(simulation, options, paint)
     if simulation.expectations:
         yield "\nexpectations\n"
-    for expectation in simulation.expectations:
-        yield from _expectation(expectation, options, paint)
+    for one in simulation.expectations:
+        word = paint("pass", "met    ") if one.met else paint("fail", "NOT MET")
+        place = f" {paint('dim', f'({safe_line(str(one.location))})')}" if one.location else ""
+        when = f" {paint('dim', f'at {time_text(one.time)}')}" if one.met else ""
+        yield f"  {word}  {safe_line(one.text)}{when}{place}\n"
+        for line in _wrapped(one.reason, options.width - len(_UNDER)):
+            yield f"{_UNDER} {line}\n"
     if simulation.hazards:
         yield "\nhazards\n"
     for hazard in simulation.hazards:
         yield from _hazard(hazard, options, paint)
     if simulation.explained:
-        yield from inquiry_pieces(simulation, options)
+        yield from _inquiry_lines(simulation, options)
     if simulation.interleavings:
         yield from _orders(simulation.interleavings, options)
     if simulation.compared:
         yield from _comparison(simulation, simulation.compared, options)
-    yield f"\n{summary_text(simulation)}\n"
+    yield f"\n{', '.join(summary_parts(simulation))}\n"
 
 
 def _orders(found: Interleavings, options: TimelineOptions) -> Iterator[str]:
@@ -229,9 +218,9 @@ def _orders(found: Interleavings, options: TimelineOptions) -> Iterator[str]:
     yield f"\n{orders_text(found)}\n"
     usual, *others = found.endings
     for ending in others:
+        name = f"different ending in {counted(ending.runs, 'interleaving')}"
         changes = counted(ending.changes, "reordering")
-        orders = counted(ending.runs, "interleaving")
-        yield f"\n{paint('title', f'different ending in {orders}')}, the closest with {changes}\n"
+        yield f"\n{paint('title', name)}, the closest with {changes}\n"
         for one in differences(usual.simulation, ending.simulation):
             yield from _difference(one, options)
         yield "\n"
@@ -247,25 +236,19 @@ def _comparison(
     found = [*differences(simulation, other)]
     for one in found or [EndDifference("alike", "both runs end in the same state")]:
         yield from _difference(one, options)
-    rows = [*_changed_rows(simulation, other, options)]
+    rows = [
+        (mark, _cells(event), _outcome(event))
+        for pair in pairs_of(simulation, other, every=options.every)
+        if pair.difference is not PairDifference.ALIKE
+        for mark, event in zip("-+", pair, strict=True)
+        if event
+    ]
     widths = [max((len(row[1][column]) for row in rows), default=0) for column in range(4)]
     yield "\n" if rows else ""
     for mark, cells, outcome in rows:
         aligned = [cell.ljust(width) for cell, width in zip(cells, widths, strict=False)]
         line = "  ".join(filter(None, (*aligned, *cells[4:], outcome))).rstrip()
         yield f"  {paint(MARK_STYLES[mark], f'{mark} {line}')}\n"
-
-
-def _changed_rows(
-    simulation: Simulation, other: Simulation, options: TimelineOptions
-) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """Yield the events that are not the same in both runs: a mark, cells, an outcome."""
-    pairs = pairs_of(simulation, other, every=options.every)
-    changed = (one for one in pairs if one.difference is not PairDifference.ALIKE)
-    for mark, event in (one for pair in changed for one in zip("-+", pair, strict=True)):
-        if event:
-            outcome = "" if event.outcome == "done" else safe_line(event.outcome)
-            yield mark, _cells(event), outcome
 
 
 def _difference(one: EndDifference, options: TimelineOptions) -> Iterator[str]:
@@ -285,7 +268,21 @@ def _timeline(simulation: Simulation, options: TimelineOptions, paint: Paint) ->
             align(text, width) for align, text, width in zip(aligned, row, widths, strict=False)
         ]
         cells.append(row[-1].ljust(_TITLE))
-        yield _row(event, cells, _reason(event, cause_of(event, shown, simulation)), options)
+        outcome, looks = _outcome(event), _OUTCOMES.get(event.outcome)
+        word = paint(looks, outcome) if looks else outcome
+        yield "  ".join(filter(None, (paint("dim", cells[0]), *cells[1:], word))).rstrip()
+
+        # On whose account it was done, and what led to it: below it where there is no room.
+        cause = cause_of(event, shown, simulation)
+        parts = [f"by {safe_line(', '.join(event.policies))}"] if event.policies else []
+        parts += [f"(because of {cause})"] if cause is not None else []
+        reason = " ".join(parts)
+        if reason:
+            plain = "  ".join(filter(None, (*cells, outcome)))
+            gap = " " * (len(plain) - len(plain.rstrip()) + 2)
+            has_room = len(plain) + 2 + len(reason) <= options.width
+            yield (gap if has_room else f"\n{_UNDER}") + paint("dim", reason)
+        yield "\n"
         for line in _wrapped(event.full_message, options.width - len(_UNDER)):
             yield f"{_UNDER}{paint('dim', line)}\n"
         for error in errors_of(event):
@@ -294,41 +291,13 @@ def _timeline(simulation: Simulation, options: TimelineOptions, paint: Paint) ->
             yield from (f"{_UNDER}{' ' * len(_ERROR)}{line}\n" for line in more)
 
 
+def _outcome(event: TimelineEvent) -> str:
+    return "" if event.outcome == "done" else safe_line(event.outcome)
+
+
 def _cells(event: TimelineEvent) -> tuple[str, ...]:
     cells = (str(event.number), time_text(event.time), event.actor, event.action)
     return tuple(map(safe_line, (*cells, event_title(event))))
-
-
-def _reason(event: TimelineEvent, cause: int | None) -> str:
-    """Return on whose account something was done, and what led to it."""
-    parts = [f"by {safe_line(', '.join(event.policies))}"] if event.policies else []
-    parts += [f"(because of {cause})"] if cause is not None else []
-    return " ".join(parts)
-
-
-def _row(event: TimelineEvent, cells: Sequence[str], reason: str, options: TimelineOptions) -> str:
-    """Return the line of an event; the reason goes below where there is no room for it."""
-    paint = painter(colours=options.colours)
-    looks = _OUTCOMES.get(event.outcome)
-    outcome = "" if event.outcome == "done" else safe_line(event.outcome)
-    plain = "  ".join(filter(None, (*cells, outcome)))
-    word = paint(looks, outcome) if looks else outcome
-    row = "  ".join(filter(None, (paint("dim", cells[0]), *cells[1:], word))).rstrip()
-    if not reason:
-        return f"{row}\n"
-    shown = paint("dim", reason)
-    if len(plain) + 2 + len(reason) <= options.width:
-        return f"{row}{' ' * (len(plain) - len(plain.rstrip()) + 2)}{shown}\n"
-    return f"{row}\n{_UNDER}{shown}\n"
-
-
-def _expectation(one: Expectation, options: TimelineOptions, paint: Paint) -> Iterator[str]:
-    word = paint("pass", "met    ") if one.met else paint("fail", "NOT MET")
-    place = f" {paint('dim', f'({safe_line(str(one.location))})')}" if one.location else ""
-    when = f" {paint('dim', f'at {time_text(one.time)}')}" if one.met else ""
-    yield f"  {word}  {safe_line(one.text)}{when}{place}\n"
-    for line in _wrapped(one.reason, options.width - len(_UNDER)):
-        yield f"{_UNDER} {line}\n"
 
 
 def _hazard(hazard: Hazard, options: TimelineOptions, paint: Paint) -> Iterator[str]:
@@ -377,29 +346,26 @@ def render_mermaid(simulation: Simulation, options: TimelineOptions) -> Iterator
     yield f"  title {_escaped(simulation.name)} ({simulation.model})\n"
     actors = dict.fromkeys(event.actor for event in events)
     kinds = dict.fromkeys(event.object.kind for event in events)
-    for index, actor in enumerate(actors):
-        word = "actor" if actor == "user" else "participant"
-        yield f"  {word} a{index} as {_escaped(actor)}\n"
-    for index, kind in enumerate(kinds):
-        yield f"  participant k{index} as {_escaped(kind)}\n"
     actor_ids = {actor: f"a{index}" for index, actor in enumerate(actors)}
     kind_ids = {kind: f"k{index}" for index, kind in enumerate(kinds)}
+    for actor, name in actor_ids.items():
+        yield f"  {'actor' if actor == 'user' else 'participant'} {name} as {_escaped(actor)}\n"
+    for kind, name in kind_ids.items():
+        yield f"  participant {name} as {_escaped(kind)}\n"
     for event in events:
-        yield from _message(event, actor_ids[event.actor], kind_ids[event.object.kind])
+        kind = kind_ids[event.object.kind]
+        arrow = "-x" if event.outcome in _BAD else "->>"
+        outcome = "" if event.outcome == "done" else f" ({event.outcome})"
+        name = title_of(event.object).partition(" ")[2]
+        text = f"{time_text(event.time)} {event.action} {name}{outcome}"
+        yield f"  {actor_ids[event.actor]}{arrow}{kind}: {_escaped(text)}\n"
+        for text in (event.full_message, *(f"error {one}" for one in errors_of(event))):
+            if text:
+                yield f"  Note right of {kind}: {_broken(_shortened(text))}\n"
     if simulation.hazards and events:
         over = f"a0,{kind_ids[events[-1].object.kind]}"
         shown = (f"{one.code} {one.level}: {_shortened(one.message)}" for one in simulation.hazards)
         yield from (f"  Note over {over}: {text}\n" for text in map(_broken, shown))
-
-
-def _message(event: TimelineEvent, actor: str, kind: str) -> Iterator[str]:
-    arrow = "-x" if event.outcome in _BAD else "->>"
-    outcome = "" if event.outcome == "done" else f" ({event.outcome})"
-    name = title_of(event.object).partition(" ")[2]
-    text = f"{time_text(event.time)} {event.action} {name}{outcome}"
-    yield f"  {actor}{arrow}{kind}: {_escaped(text)}\n"
-    for text in filter(None, (event.full_message, *(f"error {one}" for one in errors_of(event)))):
-        yield f"  Note right of {kind}: {_broken(_shortened(text))}\n"
 
 
 def _shortened(text: str) -> str:
@@ -419,12 +385,9 @@ def _broken(text: str) -> str:
 
 def _escaped(text: str) -> str:
     """Return a text escaped for a diagram: entities for what has a meaning there."""
-    return _END.sub("#101;nd", "".join(_characters(" ".join(text.split()))))
-
-
-def _characters(text: Iterable[str]) -> Iterator[str]:
-    for char in text:
-        if char.isalnum() or char in " .,/-_()'=+*!?…":
-            yield char
-        elif char.isprintable():
-            yield f"#{ord(char)};"
+    shown = "".join(
+        char if char.isalnum() or char in " .,/-_()'=+*!?…" else f"#{ord(char)};"
+        for char in " ".join(text.split())
+        if char.isalnum() or char.isprintable()
+    )
+    return _END.sub("#101;nd", shown)
