@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
@@ -28,21 +28,11 @@ _MOST_OF_A_NAME: Final = 253
 _HELD: Final = "held"
 
 
-class _Form(NamedTuple):
-    """How objects are written one after the other."""
-
-    head: str
-    item: Callable[[Json], str]
-    """Writes one, after the separator."""
-    between: int
-    """How many characters that has; the first goes without them."""
-    tail: str
-
-
-def _begin(run: Run, options: RenderOptions, *, form: _Form) -> StreamingDocument:
+def _begin(run: Run, options: RenderOptions, *, as_yaml: bool) -> StreamingDocument:
     """Begin PolicyExceptions by which what failed passes, one for each failure.
 
-    Failures for which there can be none are counted aside.
+    Failures for which there can be none are counted aside: Kubernetes' own policies know no
+    exceptions, and one can't be for an object without a name.
     """
     rows_of = compile_rows(audit_warn=run.audit_warn)
     held: list[str] = []
@@ -52,48 +42,34 @@ def _begin(run: Run, options: RenderOptions, *, form: _Form) -> StreamingDocumen
         for one in rows_of(response):
             if one.status != RuleStatus.FAIL.value or one.result.phase is Phase.DELETE:
                 continue
-            found = _exception(one, options.lifetime)
-            if found is None:
+            make = _MAKERS.get(split_api_version(one.policy.facts.api_version)[0])
+            key = object_key(one.resource)
+            if make is None or not key.name:
                 held.append(f"{one.policy.kind} {one.policy.key}, {short_title(one.resource)}")
-            else:
-                texts.append(form.item(found))
+                continue
+            found = make(one, key)
+            if options.lifetime:
+                labels = {"labels": {_LIFETIME: options.lifetime}}
+                found["metadata"] = labels | found["metadata"]
+            texts.append(f"---\n{to_yaml(found)}" if as_yaml else f",\n  {json.dumps(found)}")
         return "".join(texts)
 
     def tail(lists: Lists) -> Iterator[str]:
         kept = [*lists.get(_HELD, ())]
         if kept:
             options.say(f"no exception can exempt {len(kept)} of the failures (first: {kept[0]})")
-        yield form.tail
+        yield "" if as_yaml else "]}\n"
 
+    head = "" if as_yaml else '{"apiVersion": "v1", "kind": "List", "items": ['
+    # The first goes without the separator.
+    skipped = len("---\n" if as_yaml else ",")
     return StreamingDocument(
-        head=lambda: (form.head,), row=row, tail=tail, lists={_HELD: held}, skipped=form.between
+        head=lambda: (head,), row=row, tail=tail, lists={_HELD: held}, skipped=skipped
     )
 
 
-_YAML = _Form("", lambda obj: f"---\n{to_yaml(obj)}", len("---\n"), "")
-_JSON = _Form(
-    '{"apiVersion": "v1", "kind": "List", "items": [',
-    lambda obj: f",\n  {json.dumps(obj)}",
-    len(","),
-    "]}\n",
-)
-begin_yaml: BeginDocument = partial(_begin, form=_YAML)
-begin_json: BeginDocument = partial(_begin, form=_JSON)
-
-
-def _exception(row: Row, lifetime: str) -> Json | None:
-    """Return the exception for a failure, or None where there can be none.
-
-    Kubernetes' own policies know no exceptions, and one can't be for an object without a name.
-    """
-    make = _MAKERS.get(split_api_version(row.policy.facts.api_version)[0])
-    key = object_key(row.resource)
-    if make is None or not key.name:
-        return None
-    own = make(row, key)
-    if lifetime:
-        own["metadata"] = {"labels": {_LIFETIME: lifetime}, **own["metadata"]}
-    return own
+begin_yaml: BeginDocument = partial(_begin, as_yaml=True)
+begin_json: BeginDocument = partial(_begin, as_yaml=False)
 
 
 def _for_rules(row: Row, key: ObjectKey) -> dict[str, Json]:

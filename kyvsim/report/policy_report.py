@@ -16,7 +16,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, metadata, text_field
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, report_process, report_properties, report_source
 from kyvsim.report.object_text import scalar, to_yaml
@@ -39,6 +39,11 @@ class _ReportApi(NamedTuple):
     ending: Mapping[str, str] = MappingProxyType({})
     """What each report ends with, besides its counts."""
 
+    def report(self, kind: str, name: str, namespace: str) -> dict[str, Json]:
+        """Return the beginning of a report."""
+        meta = {"name": name, "namespace": namespace} if namespace else {"name": name}
+        return {"apiVersion": self.version, "kind": kind, "metadata": meta}
+
 
 _WORKING_GROUP = _ReportApi("wgpolicyk8s.io/v1alpha2", "ClusterPolicyReport", "PolicyReport")
 _OPEN_REPORTS = _ReportApi(
@@ -46,44 +51,80 @@ _OPEN_REPORTS = _ReportApi(
 )
 
 
-class _Apart:
-    """What is counted of the report for the cluster, and the results that are in others."""
+class _Results:
+    """The results of a run: those of the report for the cluster as they come, others at the end."""
 
-    __slots__ = ("entries", "statuses")
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._rows_of = compile_rows(audit_warn=run.audit_warn)
+        self._entry = _compile_entry(run.now)
+        self._statuses: Counter[str] = Counter()
+        self._apart: list[tuple[Policy, Json]] = []
+        self._has_others = any(policy.namespace for policy in run.policies)
 
-    def __init__(self) -> None:
-        self.statuses: Counter[str] = Counter()
-        self.entries: list[tuple[Policy, Json]] = []
+    def of(self, response: EngineResponse) -> Iterator[Json]:
+        """Yield the results of cluster-wide policies.
+
+        In parts there must be no others, since a report has one summary: it raises NotStreamable.
+        """
+        if self._run.is_part and self._has_others:
+            raise NotStreamable
+        for row in self._rows_of(response):
+            if row.policy.namespace:
+                self._apart.append((row.policy, self._entry(row)))
+            else:
+                self._statuses[row.status] += 1
+                yield self._entry(row)
+
+    def counts(self) -> dict[str, int]:
+        """Return the counts of cluster-wide policies; parts have no others."""
+        rendered = self._run.rendered
+        summary = self._run.result_counts.summary() if rendered else summary_of(self._statuses)
+        return summary.as_dict()
+
+    def others(self) -> Iterator[tuple[Policy, list[Json], dict[str, int]]]:
+        """Yield each namespaced policy with its entries and their counts, by namespace and name."""
+        ordered = sorted(self._apart, key=lambda pair: pair[0].key)
+        for _, pairs in groupby(ordered, key=lambda pair: pair[0].key):
+            own = list(pairs)
+            entries = [entry for _, entry in own]
+            yield own[0][0], entries, summary_of(one["result"] for one in entries).as_dict()
 
 
 def _begin_yaml(run: Run, options: RenderOptions, *, group: _ReportApi) -> StreamingDocument:
     """Begin one YAML document a report, the cluster-wide one first and as it comes."""
     del options
-    apart = _Apart()
-    entry_line = _compile_entry_line()
+    results = _Results(run)
+    nested: dict[str, tuple[Json, str]] = {}
+
+    def line(key: str, value: Json) -> str:
+        """Return one field. Entries are flat; of a nested value the text of the last is kept."""
+        if value.__class__ is str:
+            return f"{key}: {scalar(value)}\n"
+        if value.__class__ is bool:
+            return f"{key}: {'true' if value else 'false'}\n"
+        known = nested.get(key)
+        if known is None or known[0] != value:
+            text = to_yaml({key: value}).replace("\n", "\n  ").removesuffix("  ")
+            known = nested[key] = (value, text)
+        return known[1]
 
     def text_of(entries: Iterable[Json]) -> str:
-        texts = ("  ".join(entry_line(*field) for field in one.items()) for one in entries)
+        texts = ("  ".join(line(*field) for field in one.items()) for one in entries)
         return "".join(f"- {text}" for text in texts)
 
-    def report(kind: str, name: str, namespace: str) -> str:
-        return to_yaml(
-            {"apiVersion": group.version, "kind": kind, "metadata": _meta(name, namespace)}
-        )
-
     def tail(_: Lists) -> Iterator[str]:
-        counts = _counted(run, apart)
+        counts = results.counts()
         yield "" if any(counts.values()) else "results: []\n"
         yield to_yaml({**group.ending, "summary": counts})
-        for policy, own in _grouped(apart.entries):
-            yield f"---\n{report(group.own, policy.name, policy.namespace)}results:\n{text_of(own)}"
-            counts = _counts(entry["result"] for entry in own)
+        for policy, own, counts in results.others():
+            head = to_yaml(group.report(group.own, policy.name, policy.namespace))
+            yield f"---\n{head}results:\n{text_of(own)}"
             yield to_yaml({**group.ending, "summary": counts})
 
-    results = _compile_cluster_results(run, apart)
     return StreamingDocument(
-        head=lambda: (report(group.cluster, "merged", ""),),
-        row=lambda response: text_of(results(response)),
+        head=lambda: (to_yaml(group.report(group.cluster, "merged", "")),),
+        row=lambda response: text_of(results.of(response)),
         tail=tail,
         lead="results:\n",
     )
@@ -92,32 +133,30 @@ def _begin_yaml(run: Run, options: RenderOptions, *, group: _ReportApi) -> Strea
 def _begin_json(run: Run, options: RenderOptions, *, group: _ReportApi) -> StreamingDocument:
     """Begin one JSON document: the cluster-wide report, or a List if policies have namespaces."""
     del options
-    apart = _Apart()
+    results = _Results(run)
     listed = any(policy.namespace for policy in run.policies)
 
     def ending(counts: dict[str, int]) -> str:
         return f"], {json.dumps({**group.ending, 'summary': counts})[1:]}"
 
     def opening(kind: str, name: str, namespace: str) -> str:
-        about = {"apiVersion": group.version, "kind": kind, "metadata": _meta(name, namespace)}
-        return f'{json.dumps(about)[:-1]}, "results": ['
+        return f'{json.dumps(group.report(kind, name, namespace))[:-1]}, "results": ['
 
     def head() -> Iterator[str]:
         yield '{"apiVersion": "v1", "kind": "List", "items": [\n' if listed else ""
         yield opening(group.cluster, "merged", "")
 
     def tail(_: Lists) -> Iterator[str]:
-        yield ending(_counted(run, apart))
-        for policy, own in _grouped(apart.entries):
+        yield ending(results.counts())
+        for policy, own, counts in results.others():
             yield f",\n{opening(group.own, policy.name, policy.namespace)}\n  "
             yield ",\n  ".join(map(json.dumps, own))
-            yield ending(_counts(entry["result"] for entry in own))
+            yield ending(counts)
         yield "]}\n" if listed else "\n"
 
-    results = _compile_cluster_results(run, apart)
     return StreamingDocument(
         head=head,
-        row=lambda response: ",\n  ".join(("", *map(json.dumps, results(response)))),
+        row=lambda response: ",\n  ".join(("", *map(json.dumps, results.of(response)))),
         tail=tail,
         skipped=1,
     )
@@ -129,33 +168,7 @@ begin_open_yaml: BeginDocument = partial(_begin_yaml, group=_OPEN_REPORTS)
 begin_open_json: BeginDocument = partial(_begin_json, group=_OPEN_REPORTS)
 
 
-def _meta(name: str, namespace: str) -> Json:
-    return {"name": name, "namespace": namespace} if namespace else {"name": name}
-
-
-def _compile_cluster_results(run: Run, apart: _Apart) -> Callable[[EngineResponse], Iterator[Json]]:
-    """Return a function that yields the results of cluster-wide policies; others go `apart`.
-
-    In parts there must be no others, since a report has one summary: it raises NotStreamable.
-    """
-    rows_of = compile_rows(audit_warn=run.audit_warn)
-    result_of = _compile_result(run.now)
-    one_for_all = not any(policy.namespace for policy in run.policies)
-
-    def results(response: EngineResponse) -> Iterator[Json]:
-        if run.is_part and not one_for_all:
-            raise NotStreamable
-        for row in rows_of(response):
-            if row.policy.namespace:
-                apart.entries.append((row.policy, result_of(row)))
-            else:
-                apart.statuses[row.status] += 1
-                yield result_of(row)
-
-    return results
-
-
-def _compile_result(now: "datetime | None") -> Callable[[Row], Json]:
+def _compile_entry(now: "datetime | None") -> Callable[[Row], Json]:
     """Return a function that makes a report's entry for a row, keys in alphabetical order.
 
     What is empty is left out, a `scored` that is false too, as the type says upstream
@@ -165,85 +178,36 @@ def _compile_result(now: "datetime | None") -> Callable[[Row], Json]:
     last: list[Json] = [None, []]
     dated = {"timestamp": {"nanos": 0, "seconds": int(now.timestamp())}} if now else {}
 
-    def result(row: Row) -> Json:
-        policy = row.policy
+    def entry(row: Row) -> Json:
+        policy, found = row.policy, row.result
         known = about.get(policy)
         if known is None:
-            known = about[policy] = _about(policy)
+            known = about[policy] = {
+                "properties": {"process": report_process(policy)},
+                "category": category_of(policy),
+                "severity": severity_of(policy),
+            }
         if last[0] is not row.resource:
-            last[:] = row.resource, [_reference(row.resource)]
-        entry = {
+            # A reference to the object.
+            meta = metadata(row.resource)
+            named = identity(row.resource)
+            for name in ("resourceVersion", "uid"):
+                named[name] = text_field(meta, name)
+            last[:] = row.resource, [{name: text for name, text in sorted(named.items()) if text}]
+        shown = {
             **known,
-            "message": row.result.message,
+            "message": found.message,
             "policy": policy.key,
             "resources": last[1],
             "result": row.status,
-            "rule": row.result.rule.name,
+            "rule": found.rule.name,
             "scored": policy.scored,
             "source": report_source(policy.kind),
             **dated,
         }
-        found = row.result
         if found.note or found.properties or found.exceptions:
             own = {"note": found.note} if found.note else {}
-            entry["properties"] = dict(sorted({**own, **report_properties(policy, found)}.items()))
-        return {key: value for key, value in sorted(entry.items()) if value}
+            shown["properties"] = dict(sorted({**own, **report_properties(policy, found)}.items()))
+        return {key: value for key, value in sorted(shown.items()) if value}
 
-    return result
-
-
-def _reference(obj: Json) -> dict[str, str]:
-    """Return how a report names an object: as a reference to it, without what is empty."""
-    metadata = obj.get("metadata") if obj.__class__ is dict else None
-    stored = {
-        name: text
-        for name in ("resourceVersion", "uid")
-        if metadata.__class__ is dict and (text := metadata.get(name)).__class__ is str
-    }
-    named = {**identity(obj), **stored}
-    return {name: text for name, text in sorted(named.items()) if text}
-
-
-def _about(policy: Policy) -> dict[str, Json]:
-    """Return what all entries of a policy say of it."""
-    known: dict[str, Json] = {"properties": {"process": report_process(policy)}}
-    own = {"category": category_of(policy), "severity": severity_of(policy)}
-    return known | {key: text for key, text in own.items() if text}
-
-
-def _compile_entry_line() -> Callable[[str, Json], str]:
-    """Return a function that writes one field; of nested values it keeps the text of the last.
-
-    Entries are flat, so writing them needs no emitter.
-    """
-    nested: dict[str, tuple[Json, str]] = {}
-
-    def line(key: str, value: Json) -> str:
-        if value.__class__ is str:
-            return f"{key}: {scalar(value)}\n"
-        if value.__class__ is bool:
-            return f"{key}: {'true' if value else 'false'}\n"
-        known = nested.get(key)
-        if known is None or known[0] != value:
-            text = to_yaml({key: value}).replace("\n", "\n  ").removesuffix("  ")
-            known = nested[key] = (value, text)
-        return known[1]
-
-    return line
-
-
-def _grouped(entries: list[tuple[Policy, Json]]) -> Iterator[tuple[Policy, list[Json]]]:
-    """Yield each namespaced policy with its entries, by namespace and name."""
-    ordered = sorted(entries, key=lambda pair: pair[0].key)
-    for _, pairs in groupby(ordered, key=lambda pair: pair[0].key):
-        own = list(pairs)
-        yield own[0][0], [entry for _, entry in own]
-
-
-def _counted(run: Run, apart: _Apart) -> dict[str, int]:
-    """Return the counts of cluster-wide policies; there are no others where parts are reported."""
-    return run.result_counts.summary().as_dict() if run.rendered else _counts(apart.statuses)
-
-
-def _counts(statuses: Iterable[str]) -> dict[str, int]:
-    return summary_of(statuses).as_dict()
+    return entry
