@@ -44,7 +44,6 @@ _BLOCK: Final = re.compile(
 )
 _FILE: Final = re.compile(r"^# (\S*\.\w+)\n", re.MULTILINE)
 _HEADING: Final = re.compile(r"^## (KV\d+) (.*?)(?: \{(.*)\})?$", re.MULTILINE)
-_DEPRECATED: Final = "deprecated"
 
 
 class CodeExample(NamedTuple):
@@ -91,7 +90,30 @@ class DiagnosticCode(NamedTuple):
 
 def every_code() -> tuple[DiagnosticCode, ...]:
     """Return all codes, by group and number; they are read at each call."""
-    return tuple(one for name in _GROUPS for one in _codes_in(name))
+    found = []
+    for name in _GROUPS:
+        head, *parts = _HEADING.split(read_text(__file__, "codes", f"{name}.md"))
+        fields = zip(parts[::4], parts[1::4], parts[2::4], parts[3::4], strict=True)
+        for code, title, marks, body in fields:
+            traits = (marks or "").split(", ")
+            blocks = {
+                word: CodeExample(command, text) for word, command, text in _BLOCK.findall(body)
+            }
+            bad, good = blocks.get("bad"), blocks.get("good")
+            bad = bad and bad._replace(command=bad.command or LINTED)
+            one = DiagnosticCode(
+                code=code,
+                title=title,
+                group=head.removeprefix("# ").strip(),
+                severities=tuple(one for one in Severity if one in traits) or (Severity.ERROR,),
+                why=_BLOCK.sub("", body).strip(),
+                bad=bad,
+                good=bad and good and good._replace(command=good.command or bad.command),
+                beside=blocks["beside"].text if "beside" in blocks else "",
+                deprecated="deprecated" in traits,
+            )
+            found.append(one)
+    return tuple(found)
 
 
 @cache
@@ -106,28 +128,6 @@ def files_of(text: str) -> Iterator[tuple[str, str]]:
     if first.strip():
         yield "example.yaml", first
     yield from zip(named[::2], named[1::2], strict=True)
-
-
-def _codes_in(name: str) -> Iterator[DiagnosticCode]:
-    text = read_text(__file__, "codes", f"{name}.md")
-    head, *parts = _HEADING.split(text)
-    group = head.removeprefix("# ").strip()
-    fields = zip(parts[::4], parts[1::4], parts[2::4], parts[3::4], strict=True)
-    for code, title, marks, body in fields:
-        traits = (marks or "").split(", ")
-        blocks = {word: (command, text) for word, command, text in _BLOCK.findall(body)}
-        bad = CodeExample(blocks["bad"][0] or LINTED, blocks["bad"][1]) if "bad" in blocks else None
-        yield DiagnosticCode(
-            code=code,
-            title=title,
-            group=group,
-            severities=tuple(one for one in Severity if one in traits) or (Severity.ERROR,),
-            why=_BLOCK.sub("", body).strip(),
-            bad=bad,
-            good=bad and CodeExample(blocks["good"][0] or bad.command, blocks["good"][1]),
-            beside=blocks.get("beside", ("", ""))[1],
-            deprecated=_DEPRECATED in traits,
-        )
 
 
 # Codes of diagnostics for people: all of them in a list, or one with its examples.

@@ -42,13 +42,19 @@ def begin(run: Run, options: RenderOptions) -> StreamingDocument:
     rows_of = compile_findings(run, options._replace(detailed=True))
 
     def row(response: EngineResponse) -> str:
-        cases = [(_outcome(one), _case(one)) for one in rows_of(response)]
+        cases = [_case(one) for one in rows_of(response)]
         return "".join(_suite(title(response.trigger), cases)) if cases else ""
 
     def tail(_: Lists) -> Iterator[str]:
-        errors = [str(one) for one in run.all_diagnostics() if one.severity is Severity.ERROR]
-        if errors:
-            yield from _suite("inputs", [("error", _input_case(text)) for text in errors])
+        case = attributes({"name": "inputs", "classname": "kyvsim"})
+        cases = []
+        for one in run.all_diagnostics():
+            if one.severity is Severity.ERROR:
+                error = attributes({"message": safe_text(str(one)), "type": "input"})
+                text = f"    <testcase{case}>\n      <error{error}/>\n    </testcase>\n"
+                cases.append(("error", text))
+        if cases:
+            yield from _suite("inputs", cases)
         yield "</testsuites>\n"
 
     opening = '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="kyvsim apply">\n'
@@ -57,48 +63,29 @@ def begin(run: Run, options: RenderOptions) -> StreamingDocument:
 
 def _suite(name: str, cases: list[tuple[str, str]]) -> Iterator[str]:
     counts = Counter(status for status, _ in cases)
-    known = {"failures": "fail", "errors": "error", "skipped": "skip"}
-    numbers = {word: str(counts[status]) for word, status in known.items()}
-    about = {"name": safe_text(name), "tests": str(len(cases)), **numbers}
+    about = {"name": name, "tests": str(len(cases))}
+    for word, status in (("failures", "fail"), ("errors", "error"), ("skipped", "skip")):
+        about[word] = str(counts[status])
     yield f"  <testsuite{attributes(about)}>\n"
     yield from (text for _, text in cases)
     yield "  </testsuite>\n"
 
 
-def _outcome(one: Finding) -> str:
-    """Return the status that a case has: one that is known has passed, and says so."""
-    return "pass" if one.is_known else one.result
-
-
-def _case(one: Finding) -> str:
-    about = {"name": one.rule or one.definition.name, "classname": one.policy}
-    head = f"    <testcase{attributes(_safe(about))}"
-    shown = _case_content(one)
-    return f"{head}>\n      {shown}\n    </testcase>\n" if shown else f"{head}/>\n"
-
-
-def _case_content(one: Finding) -> str:
-    """Return the element that reports how a case ended; "" for one that only passed."""
+def _case(one: Finding) -> tuple[str, str]:
+    """Return the status of a case, and its element: one that is known has passed, and says so."""
+    outcome = "pass" if one.is_known else one.result
     said = one.shown_text
-    outcome = _outcome(one)
     if outcome in {"fail", "error"}:
         element = "failure" if outcome == "fail" else "error"
-        where = f"at {one.place}\nrule: {one.rule_location}"
         about = attributes({"message": said, "type": one.result})
-        text = escaped(f"{said}\n{safe_text(where)}")
-        return f"<{element}{about}>{text}</{element}>"
-    if outcome == "skip":
-        return f"<skipped{attributes({'message': said})}/>"
-    if one.result == "pass" and not one.note:
-        return ""
-    return f"<system-out>{escaped(f'{one.result}: {said}')}</system-out>"
-
-
-def _input_case(text: str) -> str:
-    head = "    <testcase" + attributes({"name": "inputs", "classname": "kyvsim"})
-    error = attributes({"message": safe_text(text), "type": "input"})
-    return f"{head}>\n      <error{error}/>\n    </testcase>\n"
-
-
-def _safe(values: Mapping[str, str]) -> dict[str, str]:
-    return {name: safe_text(text) for name, text in values.items()}
+        text = escaped(f"{said}\nat {one.place}\nrule: {one.rule_location}")
+        content = f"<{element}{about}>{text}</{element}>"
+    elif outcome == "skip":
+        content = f"<skipped{attributes({'message': said})}/>"
+    elif one.result == "pass" and not one.note:
+        content = ""
+    else:
+        content = f"<system-out>{escaped(f'{one.result}: {said}')}</system-out>"
+    name = attributes({"name": one.rule or one.definition.name, "classname": one.policy})
+    inner = f">\n      {content}\n    </testcase>" if content else "/>"
+    return outcome, f"    <testcase{name}{inner}\n"

@@ -1,7 +1,7 @@
 """Results of `apply` and findings of `lint` as SARIF 2.1.0, for code scanning services."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from urllib.parse import quote
 
@@ -14,7 +14,7 @@ from kyvsim.report.diagnostic_codes import codes_by_name, example_blocks, why_li
 from kyvsim.report.ending import run_ending
 from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints
 from kyvsim.report.lint import Findings
-from kyvsim.report.run import Run, StreamingDocument
+from kyvsim.report.run import Lists, Run, StreamingDocument
 from kyvsim.report.style import RenderOptions, safe_line, safe_text
 
 # Parts of a log in SARIF 2.1.0, the format of code scanning services.
@@ -74,134 +74,121 @@ _SCORES: Mapping[str, str] = MappingProxyType(
 
 def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin a log with one run. Its rules are those of its results, reported behind them."""
-    findings, result_of = compile_findings(run, options), _compile_result()
+    findings, fingerprint = compile_findings(run, options), compile_fingerprints()
     rules: dict[str, Json] = {}
 
     def row(response: EngineResponse) -> str:
-        texts = []
+        texts = [""]
         for one in findings(response):
             check = one.shown_check
             if check not in rules:
                 rules[check] = _rule(one)
-            texts.append(json.dumps(result_of(one)))
-        return ",\n  ".join(("", *texts))
+            texts.append(json.dumps(_result(one, fingerprint(one))))
+        return ",\n  ".join(texts)
 
-    opening = {"$schema": SCHEMA, "version": "2.1.0"}
-    return StreamingDocument(
-        head=lambda: (f'{json.dumps(opening)[:-1]}, "runs": [{{"results": [',),
-        row=row,
-        tail=lambda _: _tail(run, rules),
-        skipped=1,
-    )
+    def tail(_: Lists) -> Iterator[str]:
+        driver = {"name": "kyvsim", "version": __version__, "rules": [*rules.values()]}
+        ending = run_ending(run)
+        invocation = {
+            "executionSuccessful": ending.verdict is not RunVerdict.INCOMPLETE,
+            "exitCode": ending.status,
+            "toolConfigurationNotifications": [notification(one) for one in run.all_diagnostics()],
+        }
+        yield f'],\n"columnKind": "unicodeCodePoints",\n"tool": {json.dumps({"driver": driver})}'
+        yield f',\n"invocations": [{json.dumps(invocation)}]}}]}}\n'
 
-
-def _tail(run: Run, rules: Mapping[str, Json]) -> Iterator[str]:
-    driver = {"name": "kyvsim", "version": __version__, "rules": [*rules.values()]}
-    ending = run_ending(run)
-    invocation = {
-        "executionSuccessful": ending.verdict is not RunVerdict.INCOMPLETE,
-        "exitCode": ending.status,
-        "toolConfigurationNotifications": [notification(one) for one in run.all_diagnostics()],
-    }
-    yield f'],\n"columnKind": "unicodeCodePoints",\n"tool": {json.dumps({"driver": driver})}'
-    yield f',\n"invocations": [{json.dumps(invocation)}]}}]}}\n'
+    head = f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [{{"results": ['
+    return StreamingDocument(head=lambda: (head,), row=row, tail=tail, skipped=1)
 
 
 def _rule(one: Finding) -> Json:
     """Return what is to be known of a rule: its policy's words about itself."""
-    policy = one.definition
-    named = _text(policy.annotations.get("policies.kyverno.io/title")) or one.shown_name
-    described = _text(policy.annotations.get("policies.kyverno.io/description"))
+    named, described = (
+        safe_text(text.strip()) if text.__class__ is str else ""
+        for text in (
+            one.definition.annotations.get(f"policies.kyverno.io/{name}")
+            for name in ("title", "description")
+        )
+    )
     found: dict[str, Json] = {
         "id": one.shown_check,
-        "shortDescription": {"text": named},
+        "shortDescription": {"text": named or one.shown_name},
         "helpUri": one.documentation,
     }
     if described:
         found["fullDescription"] = {"text": described}
         found["help"] = {"text": described}
-    category, severity = one.category, one.severity
-    properties: dict[str, Json] = {"tags": [safe_line(category)]} if category else {}
-    if severity:
-        properties["severity"] = severity
-    if severity in _SCORES:
-        properties["security-severity"] = _SCORES[severity]
+    properties: dict[str, Json] = {"tags": [safe_line(one.category)]} if one.category else {}
+    if one.severity:
+        properties["severity"] = one.severity
+    if one.severity in _SCORES:
+        properties["security-severity"] = _SCORES[one.severity]
     return {**found, "properties": properties} if properties else found
 
 
-def _compile_result() -> Callable[[Finding], Json]:
-    """Return a function that makes a result of a finding."""
-    fingerprint = compile_fingerprints()
-
-    def result(one: Finding) -> Json:
-        level = LEVELS[one.weight_by_itself]
-        silent = level == "note"
-        rule = {"physicalLocation": physical_location(one.rule_location)}
-        name = one.shown_title
-        # Whether a failure is new, where the run has a baseline.
-        state = one.row.result.baseline
-        baseline_state = {"baselineState": state.value} if state else {}
-        return {
-            "ruleId": one.shown_check,
-            "kind": _KINDS.get(one.result, "review") if silent else "fail",
-            "level": "none" if silent else level,
-            **baseline_state,
-            "message": {"text": one.shown_summary},
-            "locations": [
-                {
-                    "physicalLocation": physical_location(one.place, one.end),
-                    "logicalLocations": [{"fullyQualifiedName": name, "kind": "resource"}],
-                }
-            ],
-            "relatedLocations": [{**rule, "message": {"text": f"rule {one.shown_name}"}}],
-            "partialFingerprints": {"kyvsim/v1": fingerprint(one)},
-            "properties": {"result": one.result, "path": one.path},
-        }
-
-    return result
-
-
-def _text(value: Json) -> str:
-    return safe_text(value.strip()) if value.__class__ is str else ""
+def _result(one: Finding, fingerprint: str) -> Json:
+    level = LEVELS[one.weight_by_itself]
+    silent = level == "note"
+    rule = {"physicalLocation": physical_location(one.rule_location)}
+    # Whether a failure is new, where the run has a baseline.
+    state = one.row.result.baseline
+    return {
+        "ruleId": one.shown_check,
+        "kind": _KINDS.get(one.result, "review") if silent else "fail",
+        "level": "none" if silent else level,
+        **({"baselineState": state.value} if state else {}),
+        "message": {"text": one.shown_summary},
+        "locations": [
+            {
+                "physicalLocation": physical_location(one.place, one.end),
+                "logicalLocations": [{"fullyQualifiedName": one.shown_title, "kind": "resource"}],
+            }
+        ],
+        "relatedLocations": [{**rule, "message": {"text": f"rule {one.shown_name}"}}],
+        "partialFingerprints": {"kyvsim/v1": fingerprint},
+        "properties": {"result": one.result, "path": one.path},
+    }
 
 
 # Findings as SARIF 2.1.0, the format of code scanning services.
 
 
 def render_lint_sarif(findings: Findings, _look: RenderOptions) -> Iterator[str]:
-    """Yield one log with one run; its rules are the codes that occur, in order."""
-    codes = sorted({entry.code for entry in findings.diagnostics})
-    run = {
-        "tool": {
-            "driver": {
-                "name": "kyvsim",
-                "version": __version__,
-                "rules": [_code_rule(code) for code in codes],
+    """Yield one log with one run; its rules are the codes that occur, in order.
+
+    They have no `helpUri`, which must be absolute: `DiagnosticCode.page` has no web address.
+    """
+    names = sorted({entry.code for entry in findings.diagnostics})
+    rules = []
+    for code in (codes_by_name()[name] for name in names):
+        page = f"See {code.page} in the repository of kyvsim."
+        markdown = "\n".join((*why_lines(code), *example_blocks(code), page))
+        rules.append(
+            {
+                "id": code.code,
+                "shortDescription": {"text": code.title},
+                "help": {"text": f"{code.why}\n\n{page}", "markdown": markdown},
             }
-        },
+        )
+    results = []
+    for entry in findings.diagnostics:
+        result: dict[str, Json] = {
+            "ruleId": entry.code,
+            "ruleIndex": names.index(entry.code),
+            "level": LEVELS[entry.severity],
+            "message": {"text": entry.message},
+        }
+        if entry.location:
+            place = physical_location(entry.location, _end(findings, entry))
+            result["locations"] = [{"physicalLocation": place}]
+        results.append(result)
+    run = {
+        "tool": {"driver": {"name": "kyvsim", "version": __version__, "rules": rules}},
         "columnKind": "unicodeCodePoints",
-        "results": [
-            _result(entry, codes.index(entry.code), _end(findings, entry))
-            for entry in findings.diagnostics
-        ],
+        "results": results,
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     yield json.dumps(log, indent=2) + "\n"
-
-
-def _code_rule(name: str) -> Json:
-    """Return what is to be known of a code.
-
-    It has no `helpUri`, which must be absolute: `DiagnosticCode.page` has no web address.
-    """
-    code = codes_by_name()[name]
-    page = f"See {code.page} in the repository of kyvsim."
-    markdown = "\n".join((*why_lines(code), *example_blocks(code), page))
-    return {
-        "id": name,
-        "shortDescription": {"text": code.title},
-        "help": {"text": f"{code.why}\n\n{page}", "markdown": markdown},
-    }
 
 
 def _end(findings: Findings, entry: Diagnostic) -> Location | None:
@@ -209,15 +196,3 @@ def _end(findings: Findings, entry: Diagnostic) -> Location | None:
     line, column = findings.end_of(entry)
     place = entry.location
     return place._replace(line=line, column=column) if place and column > place.column else None
-
-
-def _result(entry: Diagnostic, index: int, end: Location | None) -> Json:
-    result = {
-        "ruleId": entry.code,
-        "ruleIndex": index,
-        "level": LEVELS[entry.severity],
-        "message": {"text": entry.message},
-    }
-    if entry.location:
-        result["locations"] = [{"physicalLocation": physical_location(entry.location, end)}]
-    return result

@@ -9,7 +9,7 @@ from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
 from kyvsim.report.ending import counts_line, ending_line, run_ending
 from kyvsim.report.finding import Finding, compile_findings
-from kyvsim.report.results import Row, compile_rows, silent_rows, title
+from kyvsim.report.results import compile_rows, silent_rows, title
 from kyvsim.report.run import Lists, Run, StreamingDocument
 from kyvsim.report.style import (
     STYLES,
@@ -36,64 +36,34 @@ def begin_table(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the table: a line for each row, the notes on its rows, then the counts.
 
     Columns are as wide as their widest text, so all rows are gathered before the first is shown.
-    Messages come last and are never wrapped: a row is a line.
+    Messages come last and are never wrapped: a row is a line. What a user should know of a rule
+    without a result is a row that has a note only.
     """
-    rows: list[str] = []
+    gathered: list[str] = []
     rows_of = compile_rows(audit_warn=run.audit_warn)
+    columns = _COLUMNS if options.detailed else _COLUMNS[:-1]
 
     def row(response: EngineResponse) -> str:
-        rows.extend(_rows(response, rows_of(response), detailed=options.detailed))
+        for one in rows_of(response):
+            cells = [one.policy.key, one.result.rule.name, title(one.resource)]
+            cells.append(one.status.capitalize())
+            if options.detailed:
+                cells.append(one.result.message or one.result.own)
+            gathered.append(_BETWEEN.join(map(safe_line, (*cells, one.result.note))))
+        for one in silent_rows(response):
+            what = f"{one.policy.key} / {one.result.rule.name}, {title(one.resource)}"
+            gathered.append(f"{safe_line(what)}: no result, {safe_line(one.result.note)}")
         return ""
 
     def tail(lists: Lists) -> Iterator[str]:
-        # The table of rows, which are read twice, and the notes on them.
-        rows = lists.get(_ROWS, ())
-        columns = _COLUMNS if options.detailed else _COLUMNS[:-1]
-        widths = _widths(columns, rows)
-        paint = painter(colours=options.colours)
-        yield paint("title", aligned(columns, widths)) + "\n"
-        yield "  ".join("-" * width for width in widths) + "\n"
-        form = "  ".join(f"{{:<{width}}}" for width in widths[:_RESULT])
-        width = widths[_RESULT]
-        notes: list[str] = []
-        number = 0
-        for row in rows:
-            *cells, note = row.split(_BETWEEN)
-            if cells:
-                number += 1
-                said = cells[_RESULT - 1]
-                status = said.lower()
-                result = f"{said:<{width}}" if options.detailed else said
-                result = paint(status, result) if status in STYLES else result
-                before, after = form.format(number, *cells[: _RESULT - 1]), cells[_RESULT:]
-                yield "  ".join((before, result, *after)).rstrip() + "\n"
-            if note:
-                notes.append(f"{number}: {note}\n" if cells else f"{note}\n")
-        if notes:
-            yield f"\n{paint('title', 'Notes')}\n"
-            yield from notes
+        yield from _table(lists.get(_ROWS, ()), columns, options)
         yield f"\n{counts_line(run)}\n"
 
-    return StreamingDocument(head=lambda: (), row=row, tail=tail, lists={_ROWS: rows})
+    return StreamingDocument(head=lambda: (), row=row, tail=tail, lists={_ROWS: gathered})
 
 
-def _rows(response: EngineResponse, rows: Iterable[Row], *, detailed: bool) -> Iterator[str]:
-    """Yield all rows of a response: their cells without a number, and a note or "".
-
-    What a user should know of a rule without a result is a row that has a note only.
-    """
-    for row in rows:
-        cells = [row.policy.key, row.result.rule.name, title(row.resource)]
-        cells.append(row.status.capitalize())
-        if detailed:
-            cells.append(row.result.message or row.result.own)
-        yield _BETWEEN.join(map(safe_line, (*cells, row.result.note)))
-    for row in silent_rows(response):
-        what = f"{row.policy.key} / {row.result.rule.name}, {title(row.resource)}"
-        yield f"{safe_line(what)}: no result, {safe_line(row.result.note)}"
-
-
-def _widths(columns: tuple[str, ...], rows: Iterable[str]) -> list[int]:
+def _table(rows: Iterable[str], columns: tuple[str, ...], options: RenderOptions) -> Iterator[str]:
+    """Yield the table of rows, which are read twice, and the notes on them."""
     widths = [len(name) for name in columns[1:]]
     count = 0
     for row in rows:
@@ -101,7 +71,27 @@ def _widths(columns: tuple[str, ...], rows: Iterable[str]) -> list[int]:
         if cells:
             count += 1
             widths = list(map(max, widths, map(len, cells)))
-    return [max(len(columns[0]), len(str(count))), *widths]
+    widths.insert(0, max(len(columns[0]), len(str(count))))
+    paint = painter(colours=options.colours)
+    yield paint("title", aligned(columns, widths)) + "\n"
+    yield "  ".join("-" * width for width in widths) + "\n"
+    form = "  ".join(f"{{:<{width}}}" for width in widths[:_RESULT])
+    notes: list[str] = []
+    number = 0
+    for row in rows:
+        *cells, note = row.split(_BETWEEN)
+        if cells:
+            number += 1
+            said = cells[_RESULT - 1]
+            result = f"{said:<{widths[_RESULT]}}" if options.detailed else said
+            result = paint(said.lower(), result) if said.lower() in STYLES else result
+            before, after = form.format(number, *cells[: _RESULT - 1]), cells[_RESULT:]
+            yield "  ".join((before, result, *after)).rstrip() + "\n"
+        if note:
+            notes.append(f"{number}: {note}\n" if cells else f"{note}\n")
+    if notes:
+        yield f"\n{paint('title', 'Notes')}\n"
+        yield from notes
 
 
 # Results as comma-separated values (RFC 4180, but with plain line ends), for spreadsheets.
@@ -122,34 +112,31 @@ def begin_csv(run: Run, options: RenderOptions) -> StreamingDocument:
     control a terminal are written as visible escapes.
     """
     rows_of = compile_findings(run, options._replace(detailed=True))
-    return StreamingDocument(
-        head=lambda: (_csv_lines([_CSV_COLUMNS]),),
-        row=lambda response: _csv_lines([_cells(one) for one in rows_of(response)]),
-        tail=lambda _: (),
-    )
+
+    def row(response: EngineResponse) -> str:
+        return _csv_lines(
+            (
+                *(one.result, one.policy, one.rule, one.row.result.phase.value),
+                *(one.severity, one.category),
+                *one.resource.values(),
+                *_place(one.location),
+                one.path,
+                *_place(one.rule_location),
+                *(one.message, one.note),
+            )
+            for one in rows_of(response)
+        )
+
+    return StreamingDocument(head=lambda: (_csv_lines([_CSV_COLUMNS]),), row=row, tail=lambda _: ())
 
 
-def _csv_lines(rows: "list[tuple[str, ...]]") -> str:
+def _csv_lines(rows: Iterable[Iterable[str]]) -> str:
+    shown = (map(safe_text, cells) for cells in rows)
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([map(_plain, cells) for cells in rows])
-    return text.getvalue()
-
-
-def _plain(text: str) -> str:
-    shown = safe_text(text)
-    return f"'{shown}" if shown.startswith(_FORMULA) else shown
-
-
-def _cells(one: Finding) -> tuple[str, ...]:
-    return (
-        *(one.result, one.policy, one.rule, one.row.result.phase.value),
-        *(one.severity, one.category),
-        *one.resource.values(),
-        *_place(one.location),
-        one.path,
-        *_place(one.rule_location),
-        *(one.message, one.note),
+    csv.writer(text, lineterminator="\n").writerows(
+        [f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells] for cells in shown
     )
+    return text.getvalue()
 
 
 def _place(place: Location | None) -> tuple[str, str, str]:
@@ -168,24 +155,21 @@ def begin_markdown(run: Run, options: RenderOptions) -> StreamingDocument:
     findings = compile_findings(run, options)
     head = table_line(_MARKDOWN_COLUMNS) + table_line(("---",) * len(_MARKDOWN_COLUMNS))
 
+    def line(one: Finding) -> str:
+        found = (one.shown_title, str(one.place), one.shown_name, str(one.rule_location))
+        name, place, rule, rule_at = map(markdown_text, found)
+        said = markdown_lines(one.shown_text)
+        return table_line((one.result, f"{name}<br>{place}", f"{rule}<br>{rule_at}", said))
+
     def tail(_: Lists) -> Iterator[str]:
         remarks = run.all_diagnostics()
-        if remarks:
-            yield "\n"
-        for one in remarks:
-            yield f"- {markdown_text(str(one))}\n"
+        yield "\n" if remarks else ""
+        yield from (f"- {markdown_text(str(one))}\n" for one in remarks)
         yield f"\n{counts_line(run)}\n\n{markdown_text(ending_line(run_ending(run)))}\n"
 
     return StreamingDocument(
         head=lambda: (),
-        row=lambda response: "".join(_markdown_line(one) for one in findings(response)),
+        row=lambda response: "".join(map(line, findings(response))),
         tail=tail,
         lead=head,
     )
-
-
-def _markdown_line(one: Finding) -> str:
-    found = (one.shown_title, str(one.place), one.shown_name, str(one.rule_location))
-    name, place, rule, rule_at = map(markdown_text, found)
-    said = markdown_lines(one.shown_text)
-    return table_line((one.result, f"{name}<br>{place}", f"{rule}<br>{rule_at}", said))
