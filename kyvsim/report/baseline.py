@@ -12,7 +12,6 @@ from kyvsim.model.result import (
     EngineResponse,
     KnownFailure,
     PolicyResponse,
-    RuleResult,
     RuleStatus,
     report_message,
 )
@@ -90,33 +89,27 @@ class FailureMarker:
             return answer
         labels = response.namespace_labels or {}
         warns = only_warns(answer, labels, audit_warn=self._audit_warn)
-        results = []
-        for one in answer.results:
-            if one.status in _FAULTS:
-                results.append(self._result(one, answer, key, warns=warns))
+        results = list(answer.results)
+        for index, one in enumerate(results):
+            if one.status not in _FAULTS:
+                continue
+            is_warning = warns and one.status is RuleStatus.FAIL
+            status = (RuleStatus.WARN if is_warning else one.status).value
+            message = report_message(one, status) if one.properties else one.message
+            failure = KnownFailure(
+                policy=answer.policy.key,
+                rule=one.rule.name,
+                object=key,
+                result=status,
+                path=one.path,
+                message="" if one.path else message,
+            )
+            if self._is_known(failure):
+                note = "; ".join(filter(None, (one.note, _NOTE)))
+                results[index] = one._replace(baseline=BaselineState.UNCHANGED, note=note)
             else:
-                results.append(one)
+                results[index] = one._replace(baseline=BaselineState.NEW)
         return answer._replace(results=tuple(results))
-
-    def _result(
-        self, result: RuleResult, answer: PolicyResponse, key: ObjectKey, *, warns: bool
-    ) -> RuleResult:
-        status = result.status.value
-        if warns and result.status is RuleStatus.FAIL:
-            status = RuleStatus.WARN.value
-        message = report_message(result, status) if result.properties else result.message
-        failure = KnownFailure(
-            policy=answer.policy.key,
-            rule=result.rule.name,
-            object=key,
-            result=status,
-            path=result.path,
-            message="" if result.path else message,
-        )
-        if not self._is_known(failure):
-            return result._replace(baseline=BaselineState.NEW)
-        note = "; ".join(filter(None, (result.note, _NOTE)))
-        return result._replace(baseline=BaselineState.UNCHANGED, note=note)
 
     def _is_known(self, failure: KnownFailure) -> bool:
         """Return whether a failure is known, and count it."""
@@ -142,26 +135,23 @@ def baseline_text(failures: Mapping[KnownFailure, int]) -> Iterator[str]:
     """Yield the file of failures with their numbers, an entry at a time, sorted."""
     yield _HEAD
     yield "failures:\n" if failures else "failures: []\n"
-    for failure in sorted(failures):
+    for one in sorted(failures):
+        # In the order in which people read them.
+        resource = {name: text for name, text in identity_of(one.object).items() if text}
+        fields: dict[str, Json] = {
+            "policy": one.policy,
+            **({"rule": one.rule} if one.rule else {}),
+            "resource": resource,
+            "result": one.result,
+        }
+        if one.path or one.message:
+            fields |= {"path": one.path} if one.path else {"message": one.message}
+        if failures[one] > 1:
+            fields["count"] = failures[one]
         lead = "- "
-        for field in _fields(failure, failures[failure]):
-            yield "\n".join([*yaml_lines(field, lead, 2), ""])
+        for name, value in fields.items():
+            yield "\n".join([*yaml_lines({name: value}, lead, 2), ""])
             lead = "  "
-
-
-def _fields(failure: KnownFailure, number: int) -> Iterator[dict[str, Json]]:
-    """Yield the fields of an entry in the order in which people read them."""
-    yield {"policy": failure.policy}
-    if failure.rule:
-        yield {"rule": failure.rule}
-    yield {"resource": {name: text for name, text in identity_of(failure.object).items() if text}}
-    yield {"result": failure.result}
-    if failure.path:
-        yield {"path": failure.path}
-    elif failure.message:
-        yield {"message": failure.message}
-    if number > 1:
-        yield {"count": number}
 
 
 # What of a baseline a run has not met, and what is left of it.

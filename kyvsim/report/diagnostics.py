@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.diagnostic import Diagnostic, Fix, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import EngineResponse, Excerpt
 from kyvsim.model.source import Document, Location
 from kyvsim.report.results import Row
@@ -56,7 +56,7 @@ def excerpt_lines(excerpt: Excerpt, number: int, width: int) -> Iterator[tuple[s
     """
     gutter = f"{number} | "
     room = max(width - len(gutter), _BEFORE * 2)
-    texts = [*map(_shown, excerpt)]
+    texts = [safe_line(text.replace("\t", " ")) for text in excerpt]
     if _cells("".join(texts)) > room:
         texts = _cut(texts, room)
     mark = "^" * max(_cells(texts[1].removesuffix(_CUT)), 1)
@@ -74,45 +74,28 @@ def _meant(source: str, start: int) -> str:
             if depth == 0:
                 return source[start : place + 1]
         return source[start:].rstrip()
-    end = _end_of_word(source, start)
+    # A text in quotes, a key or another word; a key ends before its colon.
+    end = start + (_quoted(source, start) or 1)
+    word = None if end > start + 1 else _WORD.match(source, start)
+    if word:
+        end = word.end()
+        is_key = source[end - 1] == ":" and source[start] not in _NO_KEY_STARTS
+        end -= is_key and not source[end : end + 1].strip()
     behind = source[end:].lstrip()
     if not behind.startswith(":") or behind[1:2].strip():
         return source[start:end]
+    # How much of the text behind a key is a scalar, 0 where something else begins there.
     value = behind[1:].lstrip()
-    size = _size(value)
+    size = _quoted(value, 0)
+    plain = None if size or value[:1] in _NO_PLAIN_STARTS else _PLAIN.match(value)
+    size = len(plain[0].rstrip()) if plain else size
     return source[start : len(source) - len(value) + size if size else end]
-
-
-def _end_of_word(source: str, start: int) -> int:
-    """Return where a text in quotes, a key or another word ends; a key ends before its colon."""
-    quoted = _quoted(source, start)
-    if quoted:
-        return start + quoted
-    word = _WORD.match(source, start)
-    if word is None:
-        return start + 1
-    end = word.end()
-    is_key = source[end - 1] == ":" and source[start] not in _NO_KEY_STARTS
-    return end - 1 if is_key and not source[end : end + 1].strip() else end
-
-
-def _size(value: str) -> int:
-    """Return how much of a text behind a key is a scalar, 0 where something else begins there."""
-    quoted = _quoted(value, 0)
-    if quoted or value[:1] in _NO_PLAIN_STARTS:
-        return quoted
-    plain = _PLAIN.match(value)
-    return len(plain[0].rstrip()) if plain else 0
 
 
 def _quoted(text: str, start: int) -> int:
     """Return how long the text in quotes is that begins at a place, 0 where none does."""
     found = _QUOTED.match(text, start) if text[start : start + 1] in _QUOTES else None
     return len(found[0]) if found else 0
-
-
-def _shown(text: str) -> str:
-    return safe_line(text.replace("\t", " "))
 
 
 def _cut(texts: list[str], room: int) -> list[str]:
@@ -175,14 +158,8 @@ def failed_place(document: Document | None, path: str) -> Location | None:
     node: Json = document.data
     while names:
         # Keys such as `example.com/team` have slashes of their own, and the path escapes none.
-        length = next(
-            (
-                n
-                for n in range(1, min(len(names), _MOST_SLASHES) + 1)
-                if _has(node, "/".join(names[:n]))
-            ),
-            1,
-        )
+        lengths = range(1, min(len(names), _MOST_SLASHES) + 1) if node.__class__ is dict else ()
+        length = next((n for n in lengths if "/".join(names[:n]) in node), 1)
         name = "/".join(names[:length])
         step: str | int = int(name) if node.__class__ is list and name.isdecimal() else name
         steps.append(step)
@@ -201,10 +178,6 @@ def location_json(place: Location | None) -> dict[str, Json]:
     return (place or Location(""))._asdict()
 
 
-def _has(node: Json, name: str) -> bool:
-    return node.__class__ is dict and name in node
-
-
 def _member(node: Json, step: str | int) -> Json:
     if node.__class__ is dict:
         return node.get(step)
@@ -217,31 +190,27 @@ def _member(node: Json, step: str | int) -> Json:
 
 def diagnostic_json(entry: Diagnostic) -> Json:
     """Return a diagnostic as a mapping; line and column are 0 where they are unknown."""
-    place = entry.location
-    return {
+    found: dict[str, Json] = {
         "code": entry.code,
         "severity": entry.severity.value,
         "message": entry.message,
-        "file": place.file if place else "",
-        "line": place.line if place else 0,
-        "column": place.column if place else 0,
-        **({"excerpt": list(entry.excerpt)} if entry.excerpt else {}),
-        **({"fix": _fix(entry.fix)} if entry.fix and entry.fix.edits else {}),
+        **location_json(entry.location),
     }
-
-
-def _fix(fix: Fix) -> Json:
-    edits = [
-        {
-            "line": one.line,
-            "column": one.column,
-            "endLine": one.end_line,
-            "endColumn": one.end_column,
-            "text": one.text,
-        }
-        for one in fix.edits
-    ]
-    return {"title": fix.title, "edits": edits}
+    if entry.excerpt:
+        found["excerpt"] = list(entry.excerpt)
+    if entry.fix and entry.fix.edits:
+        edits = [
+            {
+                "line": one.line,
+                "column": one.column,
+                "endLine": one.end_line,
+                "endColumn": one.end_column,
+                "text": one.text,
+            }
+            for one in entry.fix.edits
+        ]
+        found["fix"] = {"title": entry.fix.title, "edits": edits}
+    return found
 
 
 _INDENT: Final = "    "

@@ -35,7 +35,8 @@ def ending_json(ending: RunEnding) -> Json:
 def error_fact(diagnostics: Iterable[Diagnostic]) -> Fact:
     """Return how many errors there are about inputs; each is reported beside the results."""
     errors = [one for one in diagnostics if one.severity is Severity.ERROR]
-    text = f"{counted(len(errors), 'error')} in {_inputs(errors)}"
+    files = {one.location.file if one.location else "" for one in errors}
+    text = f"{counted(len(errors), 'error')} in {counted(len(files), 'input')}"
     return weighing("inputErrors", len(errors), text, RunVerdict.INCOMPLETE)
 
 
@@ -60,11 +61,6 @@ def weighing(key: str, number: int, text: str, verdict: RunVerdict = RunVerdict.
     return Fact(key, number, text, verdict) if number else Fact(key, number, "")
 
 
-def _inputs(remarks: list[Diagnostic]) -> str:
-    files = {one.location.file if one.location else "" for one in remarks}
-    return counted(len(files), "input")
-
-
 # The end of a view for people: how the run ended.
 
 
@@ -84,36 +80,23 @@ def closing_lines(
 ) -> Iterator[str]:
     """Yield the lines that say how a run ended, in the words of the closing line.
 
-    `seconds` is how long the run took; it is reported where
-    nobody compares two runs.
+    Each fact stays on one line. `seconds` is how long the run took; it is reported where nobody
+    compares two runs.
     """
     shown = [fact.text for fact in ending.ranked if fact.text]
     if seconds is not None:
         shown.append(f"{seconds:.1f} s")
     shown.append(f"exit status {ending.status}")
     name = ending.verdict.value
-    yield from _named(
-        name, _LOOKS[ending.verdict], _joined(shown, layout.width - len(name) - len(": ")), layout
-    )
-
-
-def _joined(facts: Iterable[str], room: int) -> Iterator[str]:
-    """Yield the lines of facts, each of which stays on one line."""
-    line = ""
-    for fact in facts:
+    start, line = f"{layout.paint(_LOOKS[ending.verdict], name)}: ", ""
+    for fact in shown:
         longer = f"{line} · {fact}" if line else fact
-        if len(longer) > room and line:
-            yield f"{line} ·"
-            line = fact
+        if line and len(longer) > layout.width - len(name) - len(": "):
+            yield f"{start}{line} ·\n"
+            start, line = " " * (len(name) + 2), fact
         else:
             line = longer
-    yield line
-
-
-def _named(name: str, style: str, lines: Iterable[str], layout: TextLayout) -> Iterator[str]:
-    first, *rest = lines
-    yield f"{layout.paint(style, name)}: {first}\n"
-    yield from (f"{' ' * len(name)}  {line}\n" for line in rest)
+    yield f"{start}{line}\n"
 
 
 # How a run of policies over resources ended.
@@ -125,79 +108,57 @@ def run_ending(run: Run) -> RunEnding:
     To be asked when all responses have been read.
     upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go `exit`
     """
-    return RunEnding(tuple(_facts(run)), run.terms.warn_exit_code)
-
-
-def figures(run: Run) -> dict[str, int]:
-    """Return the counts by name, with that of unstable mutations where they were looked for."""
-    unstable = {"notIdempotent": run.result_counts.unstable} if run.checks_idempotence else {}
-    known = {"inBaseline": run.result_counts.covered} if run.result_counts.met else {}
-    return {**run.result_counts.summary().as_dict(), **unstable, **known}
-
-
-def counts_line(run: Run) -> str:
-    """Return the counts as one line."""
-    unstable = f", not idempotent: {run.result_counts.unstable}" if run.checks_idempotence else ""
-    known = f", in the baseline: {run.result_counts.covered}" if run.result_counts.met else ""
-    return f"{run.result_counts.summary()}{unstable}{known}"
-
-
-def _facts(run: Run) -> Iterator[Fact]:
-    known = run.result_counts.known
-    summary = run.result_counts.summary().less(known)
+    counts, terms = run.result_counts, run.terms
+    summary = counts.summary().less(counts.known)
     remarks = run.all_diagnostics()
-    yield error_fact(remarks)
-    yield Fact("notApplied", int(not run.applied), "" if run.applied else "nothing was evaluated")
-    results = counted(sum(run.result_counts.summary()), "result")
-    lenient = _below(run)
+    results = counted(sum(counts.summary()), "result")
+    lenient = _lenient(run)
     failed = summary.failed - lenient
-    yield weighing("failed", failed, f"{failed} of {results} failed")
-    if run.terms.fail_on:
-        text = f"{lenient} of {results} failed below --fail-on {run.terms.fail_on}"
-        yield informing("belowFailOn", lenient, text)
-    yield weighing("errors", summary.errors, f"{summary.errors} of {results} ended in error")
-    yield _idempotence(run)
-    yield _warned(run, summary)
-    yield from _of_baseline(run)
-    if run.applied:
-        yield from _checked(run, summary)
-    yield Fact("resources", run.resource_count, _resources(run) if run.applied else "")
-    yield Fact("unmatched", run.result_counts.unmatched, "")
-    unchecked = f"{counted(run.result_counts.unchecked, 'check')} incomplete"
-    yield informing("unchecked", run.result_counts.unchecked, unchecked)
-    yield left_out_fact(len(frozenset(run.left_out)))
-    yield warning_fact(remarks)
+    text = f"{counted(counts.unstable, 'mutation')} not idempotent"
+    idempotence = weighing("notIdempotent", counts.unstable, text)
+    if run.checks_idempotence and not counts.unstable:
+        idempotence = Fact("notIdempotent", 0, "all mutations are idempotent")
+    text = f"{counted(summary.warned, 'result')} with status warn" if summary.warned else ""
+    heavy = RunVerdict.WARNED if summary.warned and terms.warn_exit_code else RunVerdict.PASSED
+    below = f"{lenient} of {results} failed below --fail-on {terms.fail_on}"
+    unmatched = f" ({counts.unmatched} unmatched)" if counts.unmatched else ""
+    resources = f"{counted(run.resource_count, 'resource')}{unmatched}" if run.applied else ""
+    unchecked = f"{counted(counts.unchecked, 'check')} incomplete"
+    facts = (
+        error_fact(remarks),
+        Fact("notApplied", int(not run.applied), "" if run.applied else "nothing was evaluated"),
+        weighing("failed", failed, f"{failed} of {results} failed"),
+        *((informing("belowFailOn", lenient, below),) if terms.fail_on else ()),
+        weighing("errors", summary.errors, f"{summary.errors} of {results} ended in error"),
+        idempotence,
+        Fact("warned", summary.warned, text, heavy),
+        *_baseline_facts(run),
+        *(_checked(run, summary) if run.applied else ()),
+        Fact("resources", run.resource_count, resources),
+        Fact("unmatched", counts.unmatched, ""),
+        informing("unchecked", counts.unchecked, unchecked),
+        left_out_fact(len(frozenset(run.left_out))),
+        warning_fact(remarks),
+    )
+    return RunEnding(facts, terms.warn_exit_code)
 
 
-def _below(run: Run) -> int:
+def _lenient(run: Run) -> int:
     """Return how many failures are of policies whose severity is below that which counts.
 
     A policy without severity is one of which nobody knows how much it matters: all of it counts.
     """
     if not run.terms.fail_on:
         return 0
+    counts = run.result_counts
     lesser = SEVERITIES[SEVERITIES.index(run.terms.fail_on) + 1 :]
-    known = run.result_counts.known_failures
     policies = {(one.kind, one.key) for one in run.policies if severity_of(one) in lesser}
-    failed = sum(
-        counts.failed
-        for rule, counts in run.result_counts.by_rule().items()
-        if rule[:2] in policies
-    )
-    shown = sum(run.result_counts.severities.get(one, 0) for one in lesser)
-    return shown + failed - sum(known.get(one, 0) for one in policies)
+    failed = sum(one.failed for rule, one in counts.by_rule().items() if rule[:2] in policies)
+    shown = sum(counts.severities.get(one, 0) for one in lesser)
+    return shown + failed - sum(counts.known_failures.get(one, 0) for one in policies)
 
 
-def _idempotence(run: Run) -> Fact:
-    """Return how many mutations change an object again, and that none does where it was asked."""
-    unstable = run.result_counts.unstable
-    if run.checks_idempotence and not unstable:
-        return Fact("notIdempotent", 0, "all mutations are idempotent")
-    text = f"{counted(unstable, 'mutation')} not idempotent"
-    return weighing("notIdempotent", unstable, text)
-
-
-def _of_baseline(run: Run) -> Iterator[Fact]:
+def _baseline_facts(run: Run) -> Iterator[Fact]:
     """Yield what the baseline covers, and what of it the run did not look at."""
     if run.result_counts.met is None:
         return
@@ -208,12 +169,6 @@ def _of_baseline(run: Run) -> Iterator[Fact]:
         aside = sum(rest.aside.values())
         text = f"{counted(aside, 'failure')} of the baseline not evaluated"
         yield informing("baselineNotLookedAt", aside, text)
-
-
-def _warned(run: Run, summary: Summary) -> Fact:
-    text = f"{counted(summary.warned, 'result')} with status warn" if summary.warned else ""
-    heavy = summary.warned and run.terms.warn_exit_code
-    return Fact("warned", summary.warned, text, RunVerdict.WARNED if heavy else RunVerdict.PASSED)
 
 
 def _checked(run: Run, summary: Summary) -> Iterator[Fact]:
@@ -230,6 +185,15 @@ def _checked(run: Run, summary: Summary) -> Iterator[Fact]:
         yield Fact("nothingChecked", 1, text, RunVerdict.NOTHING)
 
 
-def _resources(run: Run) -> str:
-    unmatched = f" ({run.result_counts.unmatched} unmatched)" if run.result_counts.unmatched else ""
-    return f"{counted(run.resource_count, 'resource')}{unmatched}"
+def figures(run: Run) -> dict[str, int]:
+    """Return the counts by name, with that of unstable mutations where they were looked for."""
+    unstable = {"notIdempotent": run.result_counts.unstable} if run.checks_idempotence else {}
+    known = {"inBaseline": run.result_counts.covered} if run.result_counts.met else {}
+    return {**run.result_counts.summary().as_dict(), **unstable, **known}
+
+
+def counts_line(run: Run) -> str:
+    """Return the counts as one line."""
+    unstable = f", not idempotent: {run.result_counts.unstable}" if run.checks_idempotence else ""
+    known = f", in the baseline: {run.result_counts.covered}" if run.result_counts.met else ""
+    return f"{run.result_counts.summary()}{unstable}{known}"

@@ -15,7 +15,7 @@ Sources of the syntax: actions/runner (ActionCommand.cs), microsoft/azure-pipeli
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from kyvsim.report.formats import ANNOTATIONS
@@ -70,12 +70,25 @@ def log_safe(text: str, media: str = TEXT, *, colours: bool = False) -> str:
     if media == "text/html":
         return text
     if media == ANNOTATIONS:
-        return "\n".join(map(_annotation, text.split("\n")))
-    if media.startswith("text/"):
-        text = _without_controls(text, colours=colours)
+        lines = text.split("\n")
+        for number, line in enumerate(lines):
+            own = re.match(_OWN, line)
+            start = f"::{log_safe(own[1])}::" if own else ""
+            lines[number] = start + log_safe(line[own.end() :] if own else line)
+        return "\n".join(lines)
+    if media.startswith("text/") and not text.replace("\n", "").replace("\t", "").isprintable():
+        text = re.sub(
+            _CONTROL,
+            lambda found: found[0] if colours and found[1] else found[0].translate(CONTROLS),
+            text,
+        )
     if not _may_have_command(text):
         return text
-    return re.sub(_COMMAND, _escaping(_ESCAPES.get(media, _VISIBLE)), text)
+    # The first character of a command, behind any blanks, becomes an escape.
+    form = _ESCAPES.get(media, _VISIBLE)
+    return re.sub(
+        _COMMAND, lambda found: (found["lead"] or "") + form.format(ord(found[0][-1])), text
+    )
 
 
 def log_safe_pieces(
@@ -122,27 +135,3 @@ def _may_have_command(text: str) -> bool:
     if any(map(text.__contains__, _HINTS)):
         return True
     return not text.isascii() and re.search(f"[{_IGNORED}]", text) is not None
-
-
-def _escaping(form: str) -> Callable[[re.Match[str]], str]:
-    """Return what writes the first character of a command, behind any blanks, as an escape."""
-    return lambda found: (found["lead"] or "") + form.format(ord(found[0][-1]))
-
-
-def _without_controls(text: str, *, colours: bool) -> str:
-    if text.replace("\n", "").replace("\t", "").isprintable():
-        return text
-    return re.sub(
-        _CONTROL, lambda found: found[0] if colours and found[1] else _shown(found[0]), text
-    )
-
-
-def _shown(text: str) -> str:
-    return text.translate(CONTROLS)
-
-
-def _annotation(line: str) -> str:
-    own = re.match(_OWN, line)
-    if own is None:
-        return log_safe(line)
-    return f"::{log_safe(own[1])}::{log_safe(line[own.end() :])}"

@@ -45,9 +45,13 @@ def page(
     """
     environment = _environment()
     sheet, code = _joined(("page.css", *style)), _joined(("page.js", *script))
+    own, run = (
+        f"sha256-{base64.b64encode(hashlib.sha256(one.encode()).digest()).decode()}"
+        for one in (sheet, code)
+    )
     questions = "connect-src 'self'; " if asks else ""
     policy = (
-        f"default-src 'none'; style-src '{_digest(sheet)}'; script-src '{_digest(code)}'; "
+        f"default-src 'none'; style-src '{own}'; script-src '{run}'; "
         f"{questions}base-uri 'none'; form-action 'none'"
     )
     stream = environment.get_template(template).stream(
@@ -76,18 +80,10 @@ def kept(text: str) -> Markup:
     return Markup(text)  # noqa: S704 — a template made it
 
 
-class PageEnding(NamedTuple):
-    """How a run ended, as a page says it first."""
-
-    line: str
-    looks: str
-    """`good`, `warn` or `bad`."""
-
-
-def ending_of(ending: RunEnding) -> PageEnding:
-    """Return what a page says of the end of its run."""
+def ending_of(ending: RunEnding) -> dict[str, str]:
+    """Return what a page says first of the end of its run: a line, and how it looks."""
     weights = {RunVerdict.PASSED: "good", RunVerdict.WARNED: "warn", RunVerdict.NOTHING: "warn"}
-    return PageEnding(ending_line(ending), weights.get(ending.verdict, "bad"))
+    return {"line": ending_line(ending), "looks": weights.get(ending.verdict, "bad")}
 
 
 def _joined(names: Sequence[str]) -> str:
@@ -96,10 +92,6 @@ def _joined(names: Sequence[str]) -> str:
     return "".join(
         (folder / one).read_text("utf-8") if one.endswith((".css", ".js")) else one for one in names
     )
-
-
-def _digest(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 @cache

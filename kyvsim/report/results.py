@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.model.policy import SEVERITIES, Override, Policy, Rule, RuleFacts
+from kyvsim.model.policy import SEVERITIES, Override, Policy, Rule
 from kyvsim.model.result import (
     EngineResponse,
     Phase,
@@ -99,7 +99,9 @@ def compile_rows(*, audit_warn: bool, hidden: frozenset[str] = frozenset()) -> R
                     status = RuleStatus.WARN
                 word = status._value_
                 if word not in hidden or result.note:
-                    shown = _with_own_message(result, word) if result.properties else result
+                    shown = result
+                    if result.properties:
+                        shown = result._replace(message=report_message(result, word))
                     yield Row(policy, shown, word, resource)
             if answer.changed:
                 before = answer.object
@@ -135,10 +137,6 @@ def only_warns(answer: PolicyResponse, labels: Mapping[str, Json], *, audit_warn
     return not answer.policy.scored or (audit_warn and is_audit(answer, labels))
 
 
-def _with_own_message(result: RuleResult, status: str) -> RuleResult:
-    return result._replace(message=report_message(result, status))
-
-
 def silent_rows(response: EngineResponse) -> Iterator[Row]:
     """Yield a row for each rule that has no result, because it could look at nothing."""
     for answer in response.evaluated:
@@ -154,17 +152,15 @@ def is_audit(answer: PolicyResponse, labels: Mapping[str, Json]) -> bool:
     """
     policy = answer.policy
     namespace = object_key(answer.object).namespace
-    actions = (_rule_action(rule.facts, namespace, labels) for rule in policy.rules)
-    action = next((found for found in actions if found), "")
-    action = action or _override(policy.facts.action.overrides, namespace, labels)
+    for facts in (rule.facts for rule in policy.rules):
+        own, overrides = facts.action
+        images = facts.image_actions
+        enforcing = next((action for action in images if _enforces(action)), "".join(images[:1]))
+        action = _override(overrides, namespace, labels) or own or enforcing
+        if action:
+            return not _enforces(action)
+    action = _override(policy.facts.action.overrides, namespace, labels)
     return not _enforces(action or policy.facts.action.own)
-
-
-def _rule_action(facts: RuleFacts, namespace: str, labels: Mapping[str, Json]) -> str:
-    own, overrides = facts.action
-    images = facts.image_actions
-    enforcing = next((action for action in images if _enforces(action)), "")
-    return _override(overrides, namespace, labels) or own or enforcing or "".join(images[:1])
 
 
 def _override(overrides: Iterable[Override], namespace: str, labels: Mapping[str, Json]) -> str:
@@ -175,18 +171,13 @@ def _override(overrides: Iterable[Override], namespace: str, labels: Mapping[str
         in_namespaces = override.namespaces is None or any(
             matches(pattern, namespace) for pattern in override.namespaces
         )
-        if in_namespaces and _selects(override.selector, labels):
-            return override.action
+        if in_namespaces:
+            try:
+                if override.selector is None or compile_selector(override.selector)(labels):
+                    return override.action
+            except SelectorError:
+                continue
     return ""
-
-
-def _selects(selector: Json, labels: Mapping[str, Json]) -> bool:
-    if selector is None:
-        return True
-    try:
-        return bool(compile_selector(selector)(labels))
-    except SelectorError:
-        return False
 
 
 def _enforces(action: str) -> bool:
@@ -216,7 +207,11 @@ _PAGES: Mapping[str, str] = MappingProxyType(
 def title(obj: Json) -> str:
     """Return `namespace/Kind/name`, without the namespace for a cluster-scoped object."""
     key = object_key(obj)
-    return key_title(key if key.name else key._replace(name=_generated_name(obj)))
+    if not key.name:
+        meta = obj.get("metadata") if obj.__class__ is dict else None
+        prefix = meta.get("generateName") if meta.__class__ is dict else None
+        key = key._replace(name=f"{prefix}*" if prefix.__class__ is str else "")
+    return key_title(key)
 
 
 def key_title(key: ObjectKey) -> str:
@@ -237,12 +232,8 @@ def identity(obj: Json) -> dict[str, str]:
 
 def identity_of(key: ObjectKey) -> dict[str, str]:
     """Return the same of an object's key."""
-    return {
-        "apiVersion": key.api_version,
-        "kind": key.kind,
-        "namespace": key.namespace,
-        "name": key.name,
-    }
+    api_version, kind, namespace, name = key
+    return {"apiVersion": api_version, "kind": kind, "namespace": namespace, "name": name}
 
 
 def severity_of(policy: Policy) -> str:
@@ -272,12 +263,6 @@ def documentation_of(policy: Policy) -> str:
 
 def _is_address(value: Json) -> bool:
     return isinstance(value, str) and bool(re.fullmatch(r"https?://[!-~]+", value))
-
-
-def _generated_name(obj: Json) -> str:
-    meta = obj.get("metadata") if obj.__class__ is dict else None
-    prefix = meta.get("generateName") if meta.__class__ is dict else None
-    return f"{prefix}*" if prefix.__class__ is str else ""
 
 
 def rule_title(policy: str, rule: str) -> str:

@@ -15,13 +15,12 @@ from kyvsim.model.result import (
     PassingPolicies,
     PolicyPasses,
     PolicyResponse,
-    RuleResult,
     RuleStatus,
 )
 from kyvsim.model.source import Path
 from kyvsim.report.baseline import remainder_of
-from kyvsim.report.failure_reasons import Explain, FailureExplanation
-from kyvsim.report.results import Row, Summary, only_warns
+from kyvsim.report.failure_reasons import Explain
+from kyvsim.report.results import Summary, only_warns
 from kyvsim.report.style import RenderOptions
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ class ResultCounts:
 
     def add_response(self, response: EngineResponse) -> None:
         """Count the results of a response."""
-        passes = self._passes
+        passes, found = self._passes, self._results
         matched = False
         for answer in response.answers:
             if isinstance(answer, PassingPolicies):
@@ -93,7 +92,7 @@ class ResultCounts:
             elif answer.results or answer.silent:
                 matched = True
                 self._count(answer, response.namespace_labels or {})
-        if len(passes) + len(self._results) >= _MOST_GROUPS:
+        if len(passes) + len(found) >= _MOST_GROUPS:
             self._settle()
         self.unmatched += not matched
         self.unstable += len(response.repeated)
@@ -103,19 +102,23 @@ class ResultCounts:
         warns = only_warns(answer, labels, audit_warn=self._audit_warn)
         self.unchecked += len(silent)
         for result in results:
-            status = _status(result, warns=warns)
-            group = policy, result.rule, status
+            status = result.status
+            if warns and status is RuleStatus.FAIL:
+                status = RuleStatus.WARN
+            word = status.value
+            group = policy, result.rule, word
             self._results[group] = self._results.get(group, 0) + 1
             if result.baseline is BaselineState.UNCHANGED:
-                self.known[status] += 1
-                if status == RuleStatus.FAIL.value:
-                    self._count_known((policy.kind, policy.key), 1)
+                self.known[word] += 1
+                if status is RuleStatus.FAIL:
+                    key = policy.kind, policy.key
+                    self.known_failures[key] = self.known_failures.get(key, 0) + 1
             self.unchecked += bool(result.unchecked)
 
     def _settle(self) -> None:
         """Count by rule what was distinguished so far."""
         for (policy, rule, status), number in self._results.items():
-            self.count(_key(policy, rule), status, number)
+            self.count((policy.kind, policy.key, rule.name, rule.path), status, number)
         # Many groups have the same passes of a policy in them: these are put together first.
         numbers: Counter[PolicyPasses] = Counter()
         for passes, number in self._passes.items():
@@ -123,7 +126,8 @@ class ResultCounts:
                 numbers[one] += number
         for one, number in numbers.items():
             for result in one.results:
-                self.count(_key(one.policy, result.rule), "pass", number)
+                rule = result.rule
+                self.count((one.policy.kind, one.policy.key, rule.name, rule.path), "pass", number)
         self._passes.clear()
         self._results.clear()
 
@@ -133,9 +137,6 @@ class ResultCounts:
         if counts is None:
             counts = self._by_rule[rule] = [0] * len(_STATUSES)
         counts[_STATUSES[status]] += number
-
-    def _count_known(self, policy: tuple[str, str], number: int) -> None:
-        self.known_failures[policy] = self.known_failures.get(policy, 0) + number
 
     def closed(self) -> "ResultCounts":
         """Return the counts, which can be taken to another process now."""
@@ -153,7 +154,7 @@ class ResultCounts:
         for status, number in other.known.items():
             self.known[status] += number
         for policy, number in other.known_failures.items():
-            self._count_known(policy, number)
+            self.known_failures[policy] = self.known_failures.get(policy, 0) + number
         if self.met is None:
             self.met = other.met
         elif other.met:
@@ -173,15 +174,6 @@ class ResultCounts:
         """Return the same of each rule that has results."""
         self._settle()
         return {rule: Summary(*counts) for rule, counts in self._by_rule.items()}
-
-
-def _key(policy: Policy, rule: Rule) -> RuleKey:
-    return policy.kind, policy.key, rule.name, rule.path
-
-
-def _status(result: RuleResult, *, warns: bool) -> str:
-    status = result.status
-    return (RuleStatus.WARN if warns and status is RuleStatus.FAIL else status).value
 
 
 # What a report is made from: the figures and responses of one run, and how to show them.
@@ -207,10 +199,6 @@ class RenderedRun(NamedTuple):
 
 class NotStreamable(Exception):  # noqa: N818 — no error: it says how to go on
     """Parts of a run, each by itself, would not tell what the whole does; its text says why."""
-
-
-def _unexplained(_response: EngineResponse, _row: Row) -> tuple[FailureExplanation, ...]:
-    return ()
 
 
 class Run(NamedTuple):
@@ -249,7 +237,7 @@ class Run(NamedTuple):
     """What was left out of folders, being neither policies nor manifests: where, and what it is."""
     is_part: bool = False
     """Whether it is a part of a run: no response of it may have to do with those of others."""
-    explain: Explain = _unexplained
+    explain: Explain = lambda _response, _row: ()
     """Explains a result: the rule is evaluated once more, on that object alone."""
     rendered: RenderedRun | None = None
     """The text of the responses, where other processes rendered them; there are no `responses`."""
@@ -292,14 +280,6 @@ Lists: TypeAlias = Mapping[str, Iterable[str]]
 """What follows on the responses, in lists by name."""
 
 
-def _as_they_are(pieces: Iterable[str]) -> Iterable[str]:
-    return pieces
-
-
-def _nothing() -> str:
-    return ""
-
-
 class StreamingDocument(NamedTuple):
     """One document: its head, the text of each response, its tail, in that order."""
 
@@ -320,9 +300,9 @@ class StreamingDocument(NamedTuple):
     """What comes before the first text that is not empty."""
     skipped: int = 0
     """How many characters of that first text are left out: the separator of two of them."""
-    joined: Callable[[Iterable[str]], Iterable[str]] = _as_they_are
+    joined: Callable[[Iterable[str]], Iterable[str]] = lambda pieces: pieces
     """Returns the text of all responses, of what parts of a run say of them, in order."""
-    counted: Callable[[], str] = _nothing
+    counted: Callable[[], str] = lambda: ""
     """Returns what a part says of the responses that it has only counted so far, for `joined`."""
 
 

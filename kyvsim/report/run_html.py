@@ -5,7 +5,7 @@ What weighs most comes first, and that is known last: objects wait as text until
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -17,10 +17,9 @@ from kyvsim.report.ending import figures, run_ending
 from kyvsim.report.explain_words import ExplainedRule, explained_rule
 from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
-from kyvsim.report.page import Table, TableEntry, ending_of, kept, page, part, table_of
+from kyvsim.report.page import TableEntry, ending_of, kept, page, part, table_of
 from kyvsim.report.results import (
     NO_RESULT,
-    Row,
     generated,
     mutations,
     patched_targets,
@@ -106,13 +105,46 @@ def streaming_page(
         rows = sorted(findings(response), key=lambda one: _STATUSES.index(_status(one)))
         changes = tuple(_changes(response, options))
         if rows or changes:
-            found = _object(response, rows, changes, run.explained(response))
+            trigger, explained = response.trigger, run.explained(response)
+            meta = trigger.get("metadata") if trigger.__class__ is dict else None
+            found = _PageObject(
+                title=title(trigger),
+                kind=str(trigger.get("kind") or "") if trigger.__class__ is dict else "",
+                namespace=str(meta.get("namespace") or "") if meta.__class__ is dict else "",
+                place=resource_place(response),
+                findings=tuple(_shown(one, explained) for one in rows),
+                changes=changes,
+            )
             worst = _status(rows[0]) if rows else _STATUSES[-1]
             lists[worst].append(json.dumps(part("object", found)))
-            lists[_COUNTS].extend(_counted(one, found.title) for one in rows)
+            for one in rows:
+                counted = (one.shown_name, one.severity, found.title, _status(one))
+                lists[_COUNTS].append(json.dumps(counted))
         return ""
 
     return StreamingDocument(head=lambda: (), row=row, tail=tail, lists=lists)
+
+
+def _shown(one: Finding, explained: ObjectExplanation | None) -> _ShownFinding:
+    status = "no result" if one.result == NO_RESULT else one.result
+    why = None
+    for rule in explained.rules if explained else ():
+        own = any(result.rule is one.row.result.rule for result in rule.results)
+        if explained and own and rule.policy is one.definition:
+            why = explained_rule(rule, explained)
+            break
+    return _ShownFinding(
+        status=_status(one),
+        told=f"{one.result}, {_KNOWN}" if one.is_known else status,
+        looks=LOOKS.get(_status(one), ""),
+        policy=one.policy,
+        rule=one.shown_name,
+        severity=one.severity,
+        said=one.shown_text,
+        place=one.place,
+        rule_place=one.rule_location,
+        why=why,
+    )
 
 
 def values_of(run: Run, options: RenderOptions, lists: Lists) -> dict[str, Any]:
@@ -120,6 +152,9 @@ def values_of(run: Run, options: RenderOptions, lists: Lists) -> dict[str, Any]:
     # Without details a pass is reported where there is a note on it: how many pass is not known.
     statuses = _STATUSES if options.detailed else _STATUSES[:_FAULTS]
     sections = (kept(json.loads(text)) for status in _STATUSES for text in lists.get(status, ()))
+    rows = [json.loads(text) for text in lists.get(_COUNTS, ())]
+    rules = (TableEntry(name, status, severity) for name, severity, _, status in rows)
+    objects = (TableEntry(name, status) for _, _, name, status in rows)
     return {
         "header": header(run),
         "ending": ending_of(run_ending(run)),
@@ -127,7 +162,10 @@ def values_of(run: Run, options: RenderOptions, lists: Lists) -> dict[str, Any]:
             (_FIGURES.get(name, name), number, LOOKS.get(name, ""))
             for name, number in figures(run).items()
         ],
-        "tables": [*_tables(lists.get(_COUNTS, ()), statuses)],
+        "tables": [
+            table_of("rule", rules, statuses),
+            table_of("object", objects, statuses, _MOST_OBJECTS),
+        ],
         "remarks": run.all_diagnostics(),
         "sections": sections,
     }
@@ -137,94 +175,27 @@ def _status(one: Finding) -> str:
     return _KNOWN if one.is_known else one.result
 
 
-def _status_text(one: Finding) -> str:
-    if one.result == NO_RESULT:
-        return "no result"
-    return f"{one.result}, {_KNOWN}" if one.is_known else one.result
-
-
-def _counted(one: Finding, title_: str) -> str:
-    return json.dumps((one.shown_name, one.severity, title_, _status(one)))
-
-
-def _tables(counts: Iterable[str], statuses: Sequence[str]) -> Iterator[Table]:
-    """Yield what is reported by rule and by object."""
-    rows = [json.loads(text) for text in counts]
-    rules = (TableEntry(name, status, severity) for name, severity, _, status in rows)
-    yield table_of("rule", rules, statuses)
-    objects = (TableEntry(name, status) for _, _, name, status in rows)
-    yield table_of("object", objects, statuses, _MOST_OBJECTS)
-
-
-def _object(
-    response: EngineResponse,
-    rows: Sequence[Finding],
-    changes: tuple[_PageChange, ...],
-    explained: ObjectExplanation | None,
-) -> _PageObject:
-    trigger = response.trigger
-    meta = trigger.get("metadata") if trigger.__class__ is dict else None
-    return _PageObject(
-        title=title(trigger),
-        kind=str(trigger.get("kind") or "") if trigger.__class__ is dict else "",
-        namespace=str(meta.get("namespace") or "") if meta.__class__ is dict else "",
-        place=resource_place(response),
-        findings=tuple(_shown(one, explained) for one in rows),
-        changes=changes,
-    )
-
-
-def _shown(one: Finding, explained: ObjectExplanation | None) -> _ShownFinding:
-    return _ShownFinding(
-        status=_status(one),
-        told=_status_text(one),
-        looks=LOOKS.get(_status(one), ""),
-        policy=one.policy,
-        rule=one.shown_name,
-        severity=one.severity,
-        said=one.shown_text,
-        place=one.place,
-        rule_place=one.rule_location,
-        why=_why(one.row, explained) if explained else None,
-    )
-
-
-def _why(row: Row, explained: ObjectExplanation) -> ExplainedRule | None:
-    """Return how the rule of a row came to what it says."""
-    for one in explained.rules:
-        own = any(result.rule is row.result.rule for result in one.results)
-        if own and one.policy is row.policy:
-            return explained_rule(one, explained)
-    return None
-
-
 def _changes(response: EngineResponse, options: RenderOptions) -> Iterator[_PageChange]:
     before = response.trigger
     for answer in mutations(response):
-        lines = _difference(before, answer.object, options)
+        lines = hunks(marked_yaml(before, answer.object) if options.objects else [])
         yield _change("mutated", "", (author_of(answer), answer.policy.key), lines)
         before = answer.object
     for change in patched_targets(response):
         old = change.object if change.before is None else change.before
-        lines = _difference(old, change.object, options)
+        lines = hunks(marked_yaml(old, change.object) if options.objects else [])
         author = change.author, change.policy.key
         yield _change("patched", short_title(change.object), author, lines)
     for change in generated(response):
-        lines = tuple(("+", line) for line in yaml_lines(change.object)) if options.objects else ()
+        new = (("+", line) for line in (yaml_lines(change.object) if options.objects else ()))
         author = change.author, change.policy.key
-        yield _change("generated", short_title(change.object), author, lines)
-
-
-def _difference(before: object, after: object, options: RenderOptions) -> tuple[Marked, ...]:
-    return tuple(hunks(marked_yaml(before, after))) if options.objects else ()
+        yield _change("generated", short_title(change.object), author, new)
 
 
 def _change(
-    status: str, what: str, author: tuple[str, str], lines: tuple[Marked, ...]
+    status: str, what: str, author: tuple[str, str], lines: Iterable[Marked]
 ) -> _PageChange:
-    shown, policy = author
-    marks = Counter(mark for mark, _ in lines)
+    shown = tuple(lines)
+    marks = Counter(mark for mark, _ in shown)
     size = " ".join(f"{mark}{marks[mark]}" for mark in "+-" if marks[mark])
-    return _PageChange(
-        status=status, what=what, author=shown, policy=policy, lines=lines, size=size
-    )
+    return _PageChange(status, what, *author, shown, size)

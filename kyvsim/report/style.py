@@ -55,11 +55,7 @@ def painter(*, colours: bool) -> Paint:
     """Return a function that colours text, or one that does nothing."""
     if not colours:
         return lambda _name, text: text
-    return _painted
-
-
-def _painted(name: str, text: str) -> str:
-    return _styles()[name](text)
+    return lambda name, text: _styles()[name](text)
 
 
 @cache
@@ -97,10 +93,6 @@ def indented(text: str, indent: str) -> str:
 # How a report looks, where a format leaves a choice: what a user may ask of a view.
 
 
-def _ignored(_text: str) -> None:
-    return None
-
-
 class Show(StrEnum):
     """How much a view for people shows."""
 
@@ -135,7 +127,7 @@ class RenderOptions(NamedTuple):
     """Whether people read it as it is written, and no program behind a pipe does."""
     in_file: bool = False
     """Whether it goes to a file, while standard output shows what rules found."""
-    say: Callable[[str], None] = _ignored
+    say: Callable[[str], None] = lambda _text: None
     """Takes what a document for programs has no place for."""
 
     @property
@@ -175,23 +167,17 @@ def wrapped(text: str, width: int, indent: str = INDENT, first: str | None = Non
     `first` comes before the first of them in place of `indent`.
     """
     start = indent if first is None else first
-    for line in text.rstrip().split("\n"):
-        yield from _lines(safe_line(line), width, start, indent)
+    room = max(width, len(indent) + _NARROWEST)
+    for paragraph in text.rstrip().split("\n"):
+        line, is_empty = start, True
+        for word in safe_line(paragraph).split():
+            if not is_empty and len(line) + 1 + len(word) > room:
+                yield safe_line(line)  # once more: what begins a line now may be a command to a log
+                line, is_empty = indent, True
+            line = f"{line}{word}" if is_empty else f"{line} {word}"
+            is_empty = False
+        yield safe_line(line.rstrip())
         start = indent
-
-
-def _lines(text: str, width: int, first: str, rest: str) -> Iterator[str]:
-    room = max(width, len(rest) + _NARROWEST)
-    words = text.split()
-    line = first
-    is_empty = True
-    for word in words:
-        if not is_empty and len(line) + 1 + len(word) > room:
-            yield safe_line(line)  # once more: what begins a line now may be a command to a log
-            line, is_empty = rest, True
-        line = f"{line}{word}" if is_empty else f"{line} {word}"
-        is_empty = False
-    yield safe_line(line.rstrip())
 
 
 def justified(left: str, right: str, width: int, indent: str = INDENT) -> tuple[str, str]:
