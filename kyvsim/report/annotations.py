@@ -14,7 +14,7 @@ from kyvsim.model.source import Location
 from kyvsim.report.ending import counts_line
 from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints
 from kyvsim.report.lint import Findings
-from kyvsim.report.object_text import without_comma
+from kyvsim.report.object_text import json_entries
 from kyvsim.report.run import Lists, Run, StreamingDocument
 from kyvsim.report.style import RenderOptions, safe_text
 
@@ -42,19 +42,14 @@ def annotation(
     place = place and place.in_repository()
     pairs: list[tuple[str, str]] = [("title", title)]
     if place and place.line:
-        pairs = [("line", str(place.line)), ("col", str(place.column)), *_end(end), *pairs]
+        # GitHub counts the last column in.
+        ends = [("endLine", str(end.line)), ("endColumn", str(end.column - 1))] if end else []
+        pairs = [("line", str(place.line)), ("col", str(place.column)), *ends, *pairs]
     if place:
         pairs.insert(0, ("file", place.file))
     properties = (f"{name}={_visible(value).translate(_IN_PROPERTY)}" for name, value in pairs)
     shown = _visible(text).translate(_IN_TEXT)
     return f"::{_COMMANDS[severity]} {','.join(properties)}::{shown}\n"
-
-
-def _end(end: Location | None) -> Iterator[tuple[str, str]]:
-    if end:
-        # GitHub counts the last column in.
-        yield "endLine", str(end.line)
-        yield "endColumn", str(end.column - 1)
 
 
 def remark(entry: Diagnostic) -> str:
@@ -75,14 +70,10 @@ def begin_github(run: Run, options: RenderOptions) -> StreamingDocument:
         text = f"{one.shown_summary}\nrule: {one.rule_location}"
         return annotation(one.weight, one.place, one.shown_name, text, end=one.end)
 
-    def tail(_: Lists) -> Iterator[str]:
-        yield from map(remark, run.final_diagnostics())
-        yield f"{counts_line(run)}\n"
-
     return StreamingDocument(
         head=lambda: map(remark, run.diagnostics),
-        row=lambda response: "".join(line(one) for one in findings(response)),
-        tail=tail,
+        row=lambda response: "".join(map(line, findings(response))),
+        tail=lambda _: (*map(remark, run.final_diagnostics()), f"{counts_line(run)}\n"),
     )
 
 
@@ -100,11 +91,6 @@ _GITLAB_SEVERITIES: Mapping[Severity, str] = MappingProxyType(
 )
 SEVERITIES: Final = ("info", "minor", "major", "critical", "blocker")
 """What the format knows, from light to heavy."""
-
-
-def weight_word(weight: Severity) -> str:
-    """Return the word of the format for a weight."""
-    return _GITLAB_SEVERITIES[weight]
 
 
 def issue(shown: tuple[str, str], weight: str, place: Location, fingerprint: str) -> Json:
@@ -140,7 +126,7 @@ def diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> Iterator[Json]:
         parts = f"{key} {seen[key]}"
         fingerprint = hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:32]
         shown = (entry.code, entry.message)
-        yield issue(shown, weight_word(entry.severity), place, fingerprint)
+        yield issue(shown, _GITLAB_SEVERITIES[entry.severity], place, fingerprint)
 
 
 # What rules found as a code quality report of GitLab, which it shows in merge requests.
@@ -156,34 +142,26 @@ def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
     fingerprint = compile_fingerprints()
     is_begun = False
 
-    def issue_of(one: Finding) -> Json:
-        shown = (one.shown_check, one.shown_summary)
-        return issue(shown, _weight(one), one.place, fingerprint(one))
-
     def row(response: EngineResponse) -> str:
         nonlocal is_begun
-        texts = [json.dumps(issue_of(one)) for one in findings(response)]
-        is_begun = is_begun or bool(texts)
-        return ",\n  ".join(("", *texts))
+        texts = [""]
+        for one in findings(response):
+            # As heavy as its policy says where it fails, else as its status says.
+            own = _RESULT_WEIGHTS.get(one.severity) if one.weight is Severity.ERROR else None
+            weight = own or _GITLAB_SEVERITIES[one.weight]
+            shown = one.shown_check, one.shown_summary
+            texts.append(json.dumps(issue(shown, weight, one.place, fingerprint(one))))
+        is_begun = is_begun or len(texts) > 1
+        return ",\n  ".join(texts)
 
     def tail(_: Lists) -> Iterator[str]:
-        texts = (f",\n  {json.dumps(one)}" for one in diagnostic_issues(run.all_diagnostics()))
-        yield from texts if is_begun else without_comma(texts)
-        yield "]\n"
+        text = "".join(json_entries(map(json.dumps, diagnostic_issues(run.all_diagnostics()))))
+        yield f",{text}]\n" if is_begun and text else f"{text}]\n"
 
     return StreamingDocument(head=lambda: ("[",), row=row, tail=tail, skipped=1)
 
 
-def _weight(one: Finding) -> str:
-    """Return how heavy a finding is: as its policy says where it fails, else as its status says."""
-    said = one.severity if one.weight is Severity.ERROR else ""
-    return _RESULT_WEIGHTS.get(said) or weight_word(one.weight)
-
-
 def render_lint_gitlab(findings: Findings, _look: RenderOptions) -> Iterator[str]:
     """Yield one list with an issue for each finding."""
-    between = "["
-    for one in diagnostic_issues(findings.diagnostics):
-        yield f"{between}\n  {json.dumps(one)}"
-        between = ","
-    yield "]\n" if between == "," else "[]\n"
+    text = "".join(json_entries(map(json.dumps, diagnostic_issues(findings.diagnostics))))
+    yield f"[{text}]\n"

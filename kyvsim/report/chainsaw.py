@@ -1,13 +1,14 @@
 """Results of `chainsaw` as text, JSON and JUnit XML."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
-from kyvsim.report.diagnostics import diagnostic_json
+from kyvsim.report.diagnostics import diagnostic_json, place_json
 from kyvsim.report.ending import (
     ending_json,
     ending_line,
@@ -18,8 +19,8 @@ from kyvsim.report.ending import (
     weighing,
 )
 from kyvsim.report.junit import attributes, escaped
-from kyvsim.report.object_text import to_json
-from kyvsim.report.style import Paint, counted, indented, painter, safe_line
+from kyvsim.report.object_text import json_entries, to_json
+from kyvsim.report.style import counted, indented, painter, safe_line
 from kyvsim.report.suite_text import SuiteOptions
 
 # What reports of chainsaw tests share: counts, and which tests they show.
@@ -43,33 +44,31 @@ def chainsaw_tally(report: ChainsawReport) -> ChainsawTally:
 
 def chainsaw_ending(report: ChainsawReport) -> RunEnding:
     """Return how a run of tests ended."""
-    return RunEnding(
-        (
-            error_fact(report.diagnostics),
-            *_facts(report),
-            left_out_fact(len(set(report.left_out))),
-            warning_fact(report.diagnostics),
-        )
-    )
-
-
-def _facts(report: ChainsawReport) -> Iterator[Fact]:
     tally = chainsaw_tally(report)
     tests = counted(tally.total, "test")
     skipped = sum(one.skipped for one in report.outcomes)
     unknown = tally.unsupported - skipped
-    yield weighing("failed", tally.failed, f"{tally.failed} of {tests} failed")
     if tally.passed or tally.failed:
         text = "" if tally.failed else f"{tally.passed} of {tests} passed"
-        yield Fact("passed", tally.passed, text)
+        checked = Fact("passed", tally.passed, text)
     elif skipped and not unknown:
-        yield Fact("nothingChecked", 1, f"{skipped} of {tests} skipped", RunVerdict.NOTHING)
+        text = f"{skipped} of {tests} skipped"
+        checked = Fact("nothingChecked", 1, text, RunVerdict.NOTHING)
     else:
         # A test that could not be simulated may have failed: nothing green comes of such a run.
-        yield Fact("nothingChecked", 1, "no test passed or failed", RunVerdict.INCOMPLETE)
-    unsupported = f"{counted(unknown, 'test')} could not be simulated"
-    yield informing("unsupported", unknown, unsupported)
-    yield informing("skipped", skipped, f"{skipped} skipped" if tally.total > skipped else "")
+        text = "no test passed or failed"
+        checked = Fact("nothingChecked", 1, text, RunVerdict.INCOMPLETE)
+    return RunEnding(
+        (
+            error_fact(report.diagnostics),
+            weighing("failed", tally.failed, f"{tally.failed} of {tests} failed"),
+            checked,
+            informing("unsupported", unknown, f"{counted(unknown, 'test')} could not be simulated"),
+            informing("skipped", skipped, f"{skipped} skipped" if tally.total > skipped else ""),
+            left_out_fact(len(set(report.left_out))),
+            warning_fact(report.diagnostics),
+        )
+    )
 
 
 def shown(report: ChainsawReport, options: SuiteOptions) -> Iterator[ChainsawOutcome]:
@@ -90,7 +89,9 @@ def summary_line(report: ChainsawReport) -> str:
 # The view of chainsaw tests for people: each on a line, why it did not pass below it.
 
 _INDENT = " " * 6
-_LOOKS = (("pass", "pass", "pass"), ("fail", "FAIL", "fail"), ("unsupported", "n/a ", "skip"))
+_LOOKS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {"pass": ("pass", "pass"), "fail": ("FAIL", "fail"), "unsupported": ("n/a ", "skip")}
+)
 
 
 def render_text(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
@@ -98,66 +99,50 @@ def render_text(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
     paint = painter(colours=options.colours)
     between = ""
     for outcome in shown(report, options):
-        yield _test(outcome, paint)
+        word, style = _LOOKS[outcome.result]
+        spent = paint("dim", f"({outcome.seconds:.1f} s of virtual time)")
+        yield f"{paint(style, word)}  {safe_line(outcome.test)}  {spent}\n"
+        if outcome.reason:
+            yield f"{_INDENT}{indented(outcome.reason, _INDENT)}\n"
+        if outcome.location:
+            yield f"{_INDENT}{paint('dim', safe_line(str(outcome.location)))}\n"
+        for note in outcome.notes:
+            yield f"{_INDENT}{safe_line(note)}\n"
+        for event in outcome.events:
+            key = event.object
+            name = "/".join(filter(None, (key.namespace, key.name)))
+            message = f": {event.full_message}" if event.full_message else ""
+            rendered = f"{event.actor} {event.action} {key.kind} {name} {event.outcome}{message}"
+            yield f"{_INDENT}{safe_line(f'{event.time:8.3f}  {rendered}')}\n"
         between = "\n"
     yield f"{between}{summary_line(report)}\n"
-
-
-def _test(outcome: ChainsawOutcome, paint: Paint) -> str:
-    word, style = next((word, style) for name, word, style in _LOOKS if name == outcome.result)
-    spent = paint("dim", f"({outcome.seconds:.1f} s of virtual time)")
-    lines = [f"{paint(style, word)}  {safe_line(outcome.test)}  {spent}\n"]
-    if outcome.reason:
-        lines.append(f"{_INDENT}{indented(outcome.reason, _INDENT)}\n")
-    if outcome.location:
-        lines.append(f"{_INDENT}{paint('dim', safe_line(str(outcome.location)))}\n")
-    lines += [f"{_INDENT}{safe_line(note)}\n" for note in outcome.notes]
-    lines += [f"{_INDENT}{line}\n" for line in _timeline(outcome)]
-    return "".join(lines)
-
-
-def _timeline(outcome: ChainsawOutcome) -> Iterator[str]:
-    for event in outcome.events:
-        key = event.object
-        name = "/".join(filter(None, (key.namespace, key.name)))
-        message = f": {event.full_message}" if event.full_message else ""
-        rendered = f"{event.actor} {event.action} {key.kind} {name} {event.outcome}{message}"
-        yield safe_line(f"{event.time:8.3f}  {rendered}")
 
 
 # The outcome of chainsaw tests as one JSON document, for programs.
 
 
 def render_json(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
-    """Yield the document a test at a time."""
-    yield '{"results": ['
-    between = "\n  "
+    """Yield the document, a test on each line."""
+    results = []
     for outcome in shown(report, options):
-        yield f"{between}{to_json(outcome_json(outcome))}"
-        between = ",\n  "
-    remarks = [to_json(diagnostic_json(one)) for one in report.diagnostics]
-    listed = "\n  " + ",\n  ".join(remarks) if remarks else ""
-    summary = to_json(chainsaw_tally(report)._asdict())
-    ending = to_json(ending_json(chainsaw_ending(report)))
-    yield f'],\n"diagnostics": [{listed}],\n"summary": {summary},\n"ending": {ending}}}\n'
-
-
-def outcome_json(outcome: ChainsawOutcome) -> Json:
-    """Return what came of a test as plain data."""
-    found: dict[str, Json] = {
-        "test": outcome.test,
-        "file": outcome.file,
-        "result": outcome.result,
-        "reason": outcome.reason,
-        "duration_ms": outcome.duration_ms,
-        "virtual_seconds": round(outcome.seconds, 3),
-    }
-    if outcome.location:
-        place = outcome.location
-        found["location"] = {"file": place.file, "line": place.line, "column": place.column}
-    if outcome.notes:
-        found["notes"] = list(outcome.notes)
-    return found
+        found: dict[str, Json] = {
+            "test": outcome.test,
+            "file": outcome.file,
+            "result": outcome.result,
+            "reason": outcome.reason,
+            "duration_ms": outcome.duration_ms,
+            "virtual_seconds": round(outcome.seconds, 3),
+        }
+        if outcome.location:
+            found["location"] = place_json(outcome.location)
+        if outcome.notes:
+            found["notes"] = list(outcome.notes)
+        results.append(found)
+    remarks = [diagnostic_json(one) for one in report.diagnostics]
+    yield f'{{"results": [{"".join(json_entries(map(to_json, results)))}]'
+    yield f',\n"diagnostics": [{"".join(json_entries(map(to_json, remarks)))}]'
+    yield f',\n"summary": {to_json(chainsaw_tally(report)._asdict())}'
+    yield f',\n"ending": {to_json(ending_json(chainsaw_ending(report)))}}}\n'
 
 
 # The outcome of chainsaw tests as JUnit XML: one suite, a case for each test.

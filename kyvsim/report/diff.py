@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator
 from types import MappingProxyType
 from typing import Final
 
-from kyvsim.kubernetes.objects import Json, ObjectKey
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.comparison import (
-    Author,
     ComparedObject,
     ComparedResult,
     Direction,
@@ -14,15 +13,13 @@ from kyvsim.model.comparison import (
     ObjectDifference,
     ObjectEffect,
     ResourceDifference,
-    UncomparedRule,
     VerdictDifference,
 )
 from kyvsim.model.diagnostic import Severity, listed
-from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import diagnostic_json, place_json
 from kyvsim.report.differences import RunComparison, comparison_ending, counts_line, figures
 from kyvsim.report.ending import ending_json, ending_line
-from kyvsim.report.object_text import Marked, hunks, marked_yaml, to_json, without_comma, yaml_lines
+from kyvsim.report.object_text import hunks, json_entries, marked_yaml, to_json, yaml_lines
 from kyvsim.report.results import identity, identity_of, key_title, rule_title, title
 from kyvsim.report.style import (
     Paint,
@@ -89,7 +86,10 @@ def is_listed(one: VerdictDifference, *, detailed: bool) -> bool:
 
 def verdict_lines(one: VerdictDifference) -> Iterator[str]:
     """Yield the lines of a difference: messages, places of its rule and in the manifest."""
-    old, new = (_verdict_text(side) for side in (one.old, one.new))
+    old, new = (
+        "\n".join(filter(None, (side.message, side.note))) if side and side.result in FAULTS else ""
+        for side in (one.old, one.new)
+    )
     if new and old and new != old:
         yield f"old: {old}"
         yield f"new: {new}"
@@ -101,40 +101,27 @@ def verdict_lines(one: VerdictDifference) -> Iterator[str]:
     yield from (f"at  {place}" for place in sorted(found))
 
 
-def _verdict_text(side: ComparedResult | None) -> str:
-    is_fault = side is not None and side.result in FAULTS
-    return "\n".join(filter(None, (side.message, side.note))) if side and is_fault else ""
-
-
 def object_title(one: ObjectDifference) -> str:
     """Return what became of an object, such as `generated ConfigMap shop/web only by old`."""
-    word = _WORDS[one.effect]
-    named = "" if one.effect is ObjectEffect.MUTATED else f" {_short(one.key)}"
+    path = "/".join(filter(None, (one.key.namespace, one.key.name)))
+    named = "" if one.effect is ObjectEffect.MUTATED else f" {one.key.kind} {path}"
     sides = [name for name, side in (("old", one.old), ("new", one.new)) if side and side.authors]
     how = f"only by {sides[0]}" if len(sides) == 1 else "differently"
-    return safe_line(f"{word}{named} {how}")
-
-
-def _short(key: ObjectKey) -> str:
-    return f"{key.kind} {'/'.join(filter(None, (key.namespace, key.name)))}"
+    return safe_line(f"{_WORDS[one.effect]}{named} {how}")
 
 
 def author_lines(one: ObjectDifference) -> Iterator[str]:
     """Yield who made an object so in each set, with the place of the rule, and settings."""
     for word, side in (("old", one.old), ("new", one.new)):
         for author in side.authors if side else ():
-            yield safe_line(f"{word} by {_author(author)}")
+            rule = f", rule {author.rule}" if author.rule else ""
+            yield safe_line(f"{word} by policy {author.policy}{rule} ({author.place})")
     old, new = (dict(side.settings) if side else None for side in (one.old, one.new))
     if old is not None and new is not None and old != new:
         for name in dict.fromkeys((*old, *new)):
             if old.get(name) != new.get(name):
                 before, after = (to_json(one.get(name)) for one in (old, new))
                 yield safe_line(f"{name}: {before} → {after}")
-
-
-def _author(author: Author) -> str:
-    rule = f", rule {author.rule}" if author.rule else ""
-    return f"policy {author.policy}{rule} ({author.place})"
 
 
 def exception_lines(one: RunComparison) -> Iterator[str]:
@@ -148,16 +135,12 @@ def uncompared_lines(one: RunComparison) -> Iterator[str]:
     """Yield what neither set evaluated, a line for each rule and one for all resources."""
     if not one.applied:
         return
-    yield from map(_uncompared_line, one.uncompared())
+    for rule in one.uncompared():
+        places = (("old", rule.old), ("new", rule.new))
+        shown = ", ".join(f"{word} {place}" for word, place in places if place)
+        yield f"{rule_name(rule.policy, rule.rule)} ({safe_line(shown)})"
     if one.seen.unmatched:
         yield safe_line(f"resources: {listed(map(key_title, one.seen.unmatched))}")
-
-
-def _uncompared_line(one: UncomparedRule) -> str:
-    """Return a rule by which nothing was compared, and where it is in the sets."""
-    places: list[tuple[str, Location | None]] = [("old", one.old), ("new", one.new)]
-    shown = ", ".join(f"{word} {place}" for word, place in places if place)
-    return f"{rule_name(one.policy, one.rule)} ({safe_line(shown)})"
 
 
 # The results that differ between two policy sets, as text: by resource, then by rule.
@@ -173,51 +156,33 @@ def render_text(one: RunComparison, options: RenderOptions) -> Iterator[str]:
     """Yield the view a resource at a time; the last line counts."""
     paint = painter(colours=options.colours)
     yield f"{paint('title', heading(one))}\n\n"
-    for resource in one.resources:
-        yield from _resource(resource, paint, options)
+    for found in one.resources:
+        verdicts = [each for each in found.verdicts if is_listed(each, detailed=options.detailed)]
+        if not (verdicts or found.objects):
+            continue
+        place = str(found.place) if found.place else ""
+        yield resource_heading(title(found.resource), place, paint)
+        for verdict in verdicts:
+            change = paint(_LOOKS[verdict.direction], arrow(verdict.results))
+            yield f"  {change}  {rule_name(verdict.policy, verdict.rule)}\n"
+            for text in verdict_lines(verdict):
+                yield f"{_INDENT}{indented(text, _INDENT)}\n"
+        for obj in found.objects:
+            yield f"  {paint('title', object_title(obj))}\n"
+            for text in author_lines(obj):
+                yield f"{_INDENT}{indented(text, _INDENT)}\n"
+            old, new = obj.old, obj.new
+            if old and new:
+                lines = [*hunks(marked_yaml(old.object, new.object))]
+            else:
+                lines = [("-", line) for line in (yaml_lines(old.object) if old else ())]
+                lines += [("+", line) for line in (yaml_lines(new.object) if new else ())]
+            yield from guttered(lines, paint)
+        yield "\n"
     yield from _by_rule(one, paint)
     yield from _list(WITHOUT, exception_lines(one), paint)
     yield from _list(NOT_COMPARED, uncompared_lines(one), paint)
     yield f"{counts_line(one)}\n"
-
-
-def _resource(found: ResourceDifference, paint: Paint, options: RenderOptions) -> Iterator[str]:
-    verdicts = [one for one in found.verdicts if is_listed(one, detailed=options.detailed)]
-    if not (verdicts or found.objects):
-        return
-    place = str(found.place) if found.place else ""
-    yield resource_heading(title(found.resource), place, paint)
-    for verdict in verdicts:
-        yield from _verdict(verdict, paint)
-    for obj in found.objects:
-        yield from _object(obj, paint)
-    yield "\n"
-
-
-def _verdict(one: VerdictDifference, paint: Paint) -> Iterator[str]:
-    looks = _LOOKS[one.direction]
-    yield f"  {paint(looks, arrow(one.results))}  {rule_name(one.policy, one.rule)}\n"
-    yield from _lines(verdict_lines(one))
-
-
-def _object(one: ObjectDifference, paint: Paint) -> Iterator[str]:
-    yield f"  {paint('title', object_title(one))}\n"
-    yield from _lines(author_lines(one))
-    yield from guttered(_marked(one), paint)
-
-
-def _marked(one: ObjectDifference) -> Iterator[Marked]:
-    """Yield what differs of an object with marks; all of it where one set does not make it."""
-    if one.old and one.new:
-        yield from hunks(marked_yaml(one.old.object, one.new.object))
-        return
-    for mark, side in (("-", one.old), ("+", one.new)):
-        yield from ((mark, line) for line in (yaml_lines(side.object) if side else ()))
-
-
-def _lines(texts: Iterable[str]) -> Iterator[str]:
-    for text in texts:
-        yield f"{_INDENT}{indented(text, _INDENT)}\n"
 
 
 def _by_rule(one: RunComparison, paint: Paint) -> Iterator[str]:
@@ -248,8 +213,7 @@ def render_json(one: RunComparison, options: RenderOptions) -> Iterator[str]:
     del options  # a document for programs has no such options
     yield f'{{"old": {to_json(one.names[0])}, "new": {to_json(one.names[1])}, "resources": ['
     differing = (found for found in one.resources if found.verdicts or found.objects)
-    yield from without_comma(f",\n  {to_json(_resource_json(found))}" for found in differing)
-    rules = one.uncompared() if one.applied else ()
+    yield from json_entries(to_json(_resource_json(found)) for found in differing)
     rest = {
         "exceptions": [
             {
@@ -262,7 +226,15 @@ def render_json(one: RunComparison, options: RenderOptions) -> Iterator[str]:
             for exception, changes in (one.without() if one.applied else ())
         ],
         "notCompared": {
-            "rules": [_uncompared(rule) for rule in rules],
+            "rules": [
+                {
+                    "policy": rule.policy,
+                    "rule": rule.rule,
+                    "old": place_json(rule.old),
+                    "new": place_json(rule.new),
+                }
+                for rule in (one.uncompared() if one.applied else ())
+            ],
             "resources": [identity_of(key) for key in one.seen.unmatched],
         },
         "diagnostics": [
@@ -280,27 +252,26 @@ def _resource_json(found: ResourceDifference) -> Json:
     shown: dict[str, Json] = {
         "resource": identity(found.resource),
         "location": place_json(found.place),
-        "verdicts": [_verdict_json(one) for one in found.verdicts],
+        "verdicts": [
+            {
+                "policy": one.policy,
+                "rule": one.rule,
+                "type": one.type,
+                "direction": one.direction.value,
+                "old": _result_json(one.old),
+                "new": _result_json(one.new),
+                "missing": one.missing.value if one.missing else None,
+            }
+            for one in found.verdicts
+        ],
     }
     for effect in ObjectEffect:
-        some = [one for one in found.objects if one.effect is effect]
         shown[effect.value] = [
             {"resource": identity_of(one.key), "old": _outcome(one.old), "new": _outcome(one.new)}
-            for one in some
+            for one in found.objects
+            if one.effect is effect
         ]
     return shown
-
-
-def _verdict_json(one: VerdictDifference) -> Json:
-    return {
-        "policy": one.policy,
-        "rule": one.rule,
-        "type": one.type,
-        "direction": one.direction.value,
-        "old": _result_json(one.old),
-        "new": _result_json(one.new),
-        "missing": one.missing.value if one.missing else None,
-    }
 
 
 def _result_json(side: ComparedResult | None) -> Json:
@@ -329,15 +300,6 @@ def _outcome(side: ComparedObject | None) -> Json:
     }
 
 
-def _uncompared(rule: UncomparedRule) -> Json:
-    return {
-        "policy": rule.policy,
-        "rule": rule.rule,
-        "old": place_json(rule.old),
-        "new": place_json(rule.new),
-    }
-
-
 # What two sets of policies say differently, in Markdown, for a comment on a change of policies.
 
 _COLUMNS = ("change", "object", "rule", "details")
@@ -346,37 +308,36 @@ _COLUMNS = ("change", "object", "rule", "details")
 def render_markdown(one: RunComparison, options: RenderOptions) -> Iterator[str]:
     """Yield a table of what differs, then numbers by rule, and what was not compared."""
     yield f"**{markdown_text(heading(one))}**\n\n"
-    is_begun = False
-    for resource in one.resources:
-        rows = "".join(_rows(resource, detailed=options.detailed))
-        if rows and not is_begun:
-            yield table_line(_COLUMNS) + table_line(("---",) * len(_COLUMNS))
-            is_begun = True
-        yield rows
-    yield "\n" if is_begun else ""
-    yield from _markdown_list("By rule", _markdown_by_rule(one))
+    rows = _markdown_rows(one, detailed=options.detailed)
+    first = next(rows, "")
+    if first:
+        yield table_line(_COLUMNS) + table_line(("---",) * len(_COLUMNS))
+        yield first
+        yield from rows
+        yield "\n"
+    by_rule = (
+        f"{number}: {arrow((old, new))} {rule_name(policy, rule)}"
+        for (policy, rule, old, new), number in one.seen.by_rule.items()
+    )
+    yield from _markdown_list("By rule", by_rule)
     yield from _markdown_list(WITHOUT, exception_lines(one))
     yield from _markdown_list(NOT_COMPARED, uncompared_lines(one))
     yield from _markdown_list("Input", map(str, (*one.all_diagnostics(), *one.final_diagnostics())))
     yield f"{counts_line(one)}\n\n{markdown_text(ending_line(comparison_ending(one)))}\n"
 
 
-def _rows(found: ResourceDifference, *, detailed: bool) -> Iterator[str]:
-    place = markdown_text(str(found.place)) if found.place else ""
-    name = "<br>".join(filter(None, (markdown_text(title(found.resource)), place)))
-    for one in found.verdicts:
-        if is_listed(one, detailed=detailed):
-            said = "<br>".join(map(markdown_lines, verdict_lines(one)))
-            rule = markdown_text(rule_name(one.policy, one.rule))
-            yield table_line((markdown_text(arrow(one.results)), name, rule, said))
-    for obj in found.objects:
-        authors = "<br>".join(map(markdown_text, author_lines(obj)))
-        yield table_line((markdown_text(object_title(obj)), name, "", authors))
-
-
-def _markdown_by_rule(one: RunComparison) -> Iterator[str]:
-    for (policy, rule, old, new), number in one.seen.by_rule.items():
-        yield f"{number}: {arrow((old, new))} {rule_name(policy, rule)}"
+def _markdown_rows(comparison: RunComparison, *, detailed: bool) -> Iterator[str]:
+    for found in comparison.resources:
+        place = markdown_text(str(found.place)) if found.place else ""
+        name = "<br>".join(filter(None, (markdown_text(title(found.resource)), place)))
+        for one in found.verdicts:
+            if is_listed(one, detailed=detailed):
+                said = "<br>".join(map(markdown_lines, verdict_lines(one)))
+                rule = markdown_text(rule_name(one.policy, one.rule))
+                yield table_line((markdown_text(arrow(one.results)), name, rule, said))
+        for obj in found.objects:
+            authors = "<br>".join(map(markdown_text, author_lines(obj)))
+            yield table_line((markdown_text(object_title(obj)), name, "", authors))
 
 
 def _markdown_list(head: str, items: Iterable[str]) -> Iterator[str]:

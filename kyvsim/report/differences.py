@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import zip_longest
-from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
@@ -31,7 +30,7 @@ from kyvsim.model.result import (
 )
 from kyvsim.model.source import Path
 from kyvsim.report.diagnostics import resource_place, rule_place
-from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact
+from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
 from kyvsim.report.failure_reasons import Explain
 from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import whole_numbers
@@ -88,10 +87,27 @@ class DifferenceCounts:
         self.unmatched: list[ObjectKey] = []
         """Resources of which neither set said anything."""
 
-    @property
-    def total(self) -> int:
-        """How many differences there are."""
-        return sum(self.verdicts.values()) + sum(self.objects.values())
+    def add(
+        self, found: VerdictDifference, pair: tuple[Row | None, Row | None], *, words: bool
+    ) -> bool:
+        """Count two verdicts, and return whether they differ."""
+        old, new = (frozenset(row.result.exceptions if row else ()) for row in pair)
+        for exception in sorted(old - new):
+            exempted = exception, *found.results
+            self.by_exception[exempted] = self.by_exception.get(exempted, 0) + 1
+        if found.results[0] == found.results[1]:
+            texts = [
+                (one.message, one.note, one.path) if one else () for one in (found.old, found.new)
+            ]
+            reworded = texts[0] != texts[1]
+            if not (words and reworded):
+                self.same += 1
+                self.reworded += reworded
+                return False
+        self.verdicts[found.direction] = self.verdicts.get(found.direction, 0) + 1
+        place = found.policy, found.rule, *found.results
+        self.by_rule[place] = self.by_rule.get(place, 0) + 1
+        return True
 
 
 def compile_differences(
@@ -118,87 +134,32 @@ def compile_differences(
         return found
 
     def difference(old: EngineResponse, new: EngineResponse) -> ResourceDifference:
-        before, after = (
-            rows(one, looked_at) for one, looked_at in zip((old, new), seen.looked_at, strict=True)
-        )
+        before, after = rows(old, seen.looked_at[0]), rows(new, seen.looked_at[1])
         if not (before or after):
             seen.unmatched.append(object_key(new.trigger))
         verdicts = []
         for key in dict.fromkeys((*before, *after)):
             for pair in zip_longest(before.get(key, ()), after.get(key, ())):
-                found = _verdict(key, pair, by_key)
-                _count_exceptions(pair, found.results, seen)
-                if _differs(found, seen, words=words):
+                found = VerdictDifference(*key, _result(pair[0]), _result(pair[1]))
+                if pair[0] is None or pair[1] is None:
+                    found = found._replace(missing=_missing(pair, by_key))
+                if seen.add(found, pair, words=words):
                     # A difference with the places in the manifest to which `apply` points, too.
-                    responses = (old, new)
                     sides = [
                         said._replace(failed_place=finding_of(row, response, ask).location)
                         if said and row and row.status not in QUIET
                         else said
                         for said, row, response, ask in zip(
-                            (found.old, found.new), pair, responses, explain, strict=True
+                            (found.old, found.new), pair, (old, new), explain, strict=True
                         )
                     ]
-                    placed = found._replace(old=sides[0], new=sides[1])
-                    verdicts.append(placed)
-        objects = tuple(_objects(old, new))
+                    verdicts.append(found._replace(old=sides[0], new=sides[1]))
+        objects = tuple(_object_differences(old, new))
         for one in objects:
             seen.objects[one.effect] += 1
         return ResourceDifference(new.trigger, resource_place(new), tuple(verdicts), objects)
 
     return difference
-
-
-def _differs(found: VerdictDifference, seen: DifferenceCounts, *, words: bool) -> bool:
-    """Return whether two verdicts differ, and count them."""
-    if found.results[0] == found.results[1]:
-        seen.same += 1
-        reworded = _words(found.old) != _words(found.new)
-        seen.reworded += reworded
-        if not (words and reworded):
-            return False
-        seen.same -= 1
-        seen.reworded -= 1
-    seen.verdicts[found.direction] = seen.verdicts.get(found.direction, 0) + 1
-    place = found.policy, found.rule, *found.results
-    seen.by_rule[place] = seen.by_rule.get(place, 0) + 1
-    return True
-
-
-def _count_exceptions(
-    pair: tuple[Row | None, Row | None], results: tuple[str, str], seen: DifferenceCounts
-) -> None:
-    old, new = (frozenset(row.result.exceptions if row else ()) for row in pair)
-    for exception in sorted(old - new):
-        place = exception, *results
-        seen.by_exception[place] = seen.by_exception.get(place, 0) + 1
-
-
-def _words(said: ComparedResult | None) -> tuple[str, ...]:
-    return (said.message, said.note, said.path) if said else ()
-
-
-def _verdict(
-    key: _RowKey, pair: tuple[Row | None, Row | None], by_key: tuple[Mapping[str, Policy], ...]
-) -> VerdictDifference:
-    policy, rule, phase = key
-    old, new = map(_result, pair)
-    found = VerdictDifference(policy, rule, phase, old, new)
-    before, after = pair
-    if before and not after:
-        return found._replace(missing=_missing(before, by_key[1]))
-    return found._replace(missing=_missing(after, by_key[0])) if after and not before else found
-
-
-def _missing(row: Row, others: Mapping[str, Policy]) -> NoResultReason:
-    """Return why the other set says nothing by the rule of a row; derived ones are as written."""
-    other = others.get(row.policy.key)
-    if other is None:
-        return NoResultReason.POLICY
-    own = next((one.name for one in row.policy.rules if one.path == row.result.rule.path), None)
-    return (
-        NoResultReason.MATCH if any(one.name == own for one in other.rules) else NoResultReason.RULE
-    )
 
 
 def _result(row: Row | None) -> ComparedResult | None:
@@ -215,44 +176,50 @@ def _result(row: Row | None) -> ComparedResult | None:
     )
 
 
-def _objects(old: EngineResponse, new: EngineResponse) -> Iterator[ObjectDifference]:
+def _missing(
+    pair: tuple[Row | None, Row | None], by_key: tuple[Mapping[str, Policy], ...]
+) -> NoResultReason:
+    """Return why one set says nothing by the rule of the other; derived rules are as written."""
+    row, others = (pair[0], by_key[1]) if pair[0] else (pair[1], by_key[0])
+    other = others.get(row.policy.key) if row else None
+    if row is None or other is None:
+        return NoResultReason.POLICY
+    own = next((one.name for one in row.policy.rules if one.path == row.result.rule.path), None)
+    known = any(one.name == own for one in other.rules)
+    return NoResultReason.MATCH if known else NoResultReason.RULE
+
+
+def _object_differences(old: EngineResponse, new: EngineResponse) -> Iterator[ObjectDifference]:
     """Yield the objects that two sets leave otherwise: the resource, and what was made for it."""
     before, after = mutations(old), mutations(new)
     if (before or after) and not _is_same(old.object, new.object):
-        key = object_key(new.trigger)
-        yield ObjectDifference(
-            ObjectEffect.MUTATED, key, _mutated(old, before), _mutated(new, after)
-        )
-    yield from _made(ObjectEffect.GENERATED, generated(old), generated(new))
-    yield from _made(ObjectEffect.PATCHED, patched_targets(old), patched_targets(new))
+        sides = (_mutated(old, before), _mutated(new, after))
+        yield ObjectDifference(ObjectEffect.MUTATED, object_key(new.trigger), *sides)
+    for effect, made in (
+        (ObjectEffect.GENERATED, generated),
+        (ObjectEffect.PATCHED, patched_targets),
+    ):
+        olds, news = _by_key(made(old)), _by_key(made(new))
+        for key in dict.fromkeys((*olds, *news)):
+            for one, other in zip_longest(olds.get(key, ()), news.get(key, ())):
+                if not (
+                    one
+                    and other
+                    and _is_same(one.object, other.object)
+                    and dict(one.settings) == dict(other.settings)
+                ):
+                    yield ObjectDifference(effect, key, _outcome(one), _outcome(other))
 
 
 def _mutated(response: EngineResponse, answers: Iterable[PolicyResponse]) -> ComparedObject:
-    return ComparedObject(response.object, tuple(_authors(answers)), {})
-
-
-def _authors(answers: Iterable[PolicyResponse]) -> Iterator[Author]:
-    """Yield the rules that passed of policies that changed a resource."""
-    for answer in answers:
-        for one in answer.results:
-            if one.status is RuleStatus.PASS:
-                place = answer.policy.document.locate(one.rule.path)
-                yield Author(answer.policy.key, one.rule.name, place)
-
-
-def _made(
-    effect: ObjectEffect, old: Iterable[ChangedObject], new: Iterable[ChangedObject]
-) -> Iterator[ObjectDifference]:
-    """Yield the objects that rules created or changed besides, and that differ."""
-    before, after = _by_key(old), _by_key(new)
-    for key in dict.fromkeys((*before, *after)):
-        for one, other in zip_longest(before.get(key, ()), after.get(key, ())):
-            if not (one and other and _is_kept(one, other)):
-                yield ObjectDifference(effect, key, _outcome(one), _outcome(other))
-
-
-def _is_kept(one: ChangedObject, other: ChangedObject) -> bool:
-    return _is_same(one.object, other.object) and dict(one.settings) == dict(other.settings)
+    """Return a resource with the rules that passed of policies that changed it."""
+    authors = (
+        Author(answer.policy.key, one.rule.name, answer.policy.document.locate(one.rule.path))
+        for answer in answers
+        for one in answer.results
+        if one.status is RuleStatus.PASS
+    )
+    return ComparedObject(response.object, tuple(authors), {})
 
 
 def _by_key(changes: Iterable[ChangedObject]) -> dict[ObjectKey, list[ChangedObject]]:
@@ -343,77 +310,64 @@ class RunComparison(NamedTuple):
                 yield some[0]._replace(old=old, new=new)
 
 
-def comparison_ending(one: RunComparison) -> RunEnding:
-    """Return how a comparison ended; to be asked when all resources have been read."""
-    return RunEnding(tuple(_facts(one)))
-
-
 def figures(one: RunComparison) -> dict[str, int]:
     """Return how many differences there are, by name."""
     objects = {effect.value: number for effect, number in one.seen.objects.items()}
     return {"verdicts": sum(one.seen.verdicts.values()), **objects}
 
 
-def counts_line(one: RunComparison) -> str:
-    """Return the same as one line."""
-    return ", ".join(f"{name}: {number}" for name, number in figures(one).items())
-
-
-_WAYS = MappingProxyType(
-    {
-        Direction.STRICTER: "stricter",
-        Direction.LAXER: "less strict",
-        Direction.NEITHER: "equally strict",
-    }
-)
-_EFFECTS = (
-    (ObjectEffect.MUTATED, "resource", "mutated differently"),
-    (ObjectEffect.GENERATED, "object", "generated differently"),
-    (ObjectEffect.PATCHED, "existing object", "patched differently"),
-)
-
-
-def _facts(one: RunComparison) -> Iterator[Fact]:
+def comparison_ending(one: RunComparison) -> RunEnding:
+    """Return how a comparison ended; to be asked when all resources have been read."""
     seen = one.seen
     remarks = (*one.all_diagnostics(), *one.final_diagnostics())
-    yield error_fact(remarks)
-    shown = "" if one.applied else "nothing was compared"
-    yield Fact("notApplied", int(not one.applied), shown)
+    directions = (
+        (Direction.STRICTER, "stricter"),
+        (Direction.LAXER, "less strict"),
+        (Direction.NEITHER, "equally strict"),
+    )
     verdicts = sum(seen.verdicts.values())
-    ways = [f"{seen.verdicts[way]} {_WAYS[way]}" for way in Direction if seen.verdicts.get(way)]
-    text = f"{counted(verdicts, 'result')} changed ({', '.join(ways)})"
-    yield _differing("verdicts", verdicts, text)
-    for effect, noun, words in _EFFECTS:
-        number = seen.objects[effect]
-        yield _differing(effect.value, number, f"{counted(number, noun)} {words}")
-    if one.applied:
-        yield from _compared(one)
+    listed = ", ".join(
+        f"{seen.verdicts[way]} {text}" for way, text in directions if seen.verdicts.get(way)
+    )
+    shown = "" if one.applied else "nothing was compared"
+    text = f"{counted(verdicts, 'result')} changed ({listed})"
+    facts = [
+        error_fact(remarks),
+        Fact("notApplied", int(not one.applied), shown),
+        weighing("verdicts", verdicts, text, RunVerdict.DIFFERENT),
+    ]
+    for effect, noun, words in (
+        (ObjectEffect.MUTATED, "resource", "mutated differently"),
+        (ObjectEffect.GENERATED, "object", "generated differently"),
+        (ObjectEffect.PATCHED, "existing object", "patched differently"),
+    ):
+        text = f"{counted(seen.objects[effect], noun)} {words}"
+        facts.append(weighing(effect.value, seen.objects[effect], text, RunVerdict.DIFFERENT))
+    differs = bool(verdicts or any(seen.objects.values()))
+    if one.applied and (seen.same or differs):
+        text = f"{counted(seen.same, 'result')} unchanged" if seen.same else ""
+        same = Fact("same", seen.same, text, RunVerdict.PASSED if differs else RunVerdict.SAME)
+        text = f"{seen.reworded} of them with a different message (--messages)"
+        facts += [same, informing("reworded", seen.reworded, text)]
+    elif one.applied:
+        text = "no rule of either set matched"
+        facts.append(Fact("nothingCompared", 1, text, RunVerdict.NOTHING))
     uncompared = sum(1 for _ in one.uncompared()) if one.applied else 0
     text = f"{counted(uncompared, 'rule')} not compared"
-    yield informing("uncomparedRules", uncompared, text)
-    yield Fact("resources", one.new.resource_count, _resources(one) if one.applied else "")
-    yield Fact("unmatched", len(seen.unmatched), "")
-    yield left_out_fact(len(frozenset((*one.old.left_out, *one.new.left_out))))
-    yield warning_fact(remarks)
+    facts.append(informing("uncomparedRules", uncompared, text))
+    unmatched = f" ({len(seen.unmatched)} unmatched)" if seen.unmatched else ""
+    text = f"{counted(one.new.resource_count, 'resource')}{unmatched}" if one.applied else ""
+    return RunEnding(
+        (
+            *facts,
+            Fact("resources", one.new.resource_count, text),
+            Fact("unmatched", len(seen.unmatched), ""),
+            left_out_fact(len(frozenset((*one.old.left_out, *one.new.left_out)))),
+            warning_fact(remarks),
+        )
+    )
 
 
-def _differing(key: str, number: int, text: str) -> Fact:
-    return Fact(key, number, text, RunVerdict.DIFFERENT) if number else Fact(key, 0, "")
-
-
-def _compared(one: RunComparison) -> Iterator[Fact]:
-    """Yield what is the same, or that there was nothing to compare."""
-    seen = one.seen
-    if not (seen.same or seen.total):
-        yield Fact("nothingCompared", 1, "no rule of either set matched", RunVerdict.NOTHING)
-        return
-    text = f"{counted(seen.same, 'result')} unchanged" if seen.same else ""
-    yield Fact("same", seen.same, text, RunVerdict.PASSED if seen.total else RunVerdict.SAME)
-    text = f"{seen.reworded} of them with a different message (--messages)"
-    yield informing("reworded", seen.reworded, text)
-
-
-def _resources(one: RunComparison) -> str:
-    number = len(one.seen.unmatched)
-    unmatched = f" ({number} unmatched)" if number else ""
-    return f"{counted(one.new.resource_count, 'resource')}{unmatched}"
+def counts_line(one: RunComparison) -> str:
+    """Return the counts as one line."""
+    return ", ".join(f"{name}: {number}" for name, number in figures(one).items())

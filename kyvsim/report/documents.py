@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy
@@ -11,13 +11,12 @@ from kyvsim.report.diagnostics import diagnostic_json, location_json, resource_p
 from kyvsim.report.ending import counts_line, ending_json, figures, run_ending
 from kyvsim.report.failure_reasons import Explain
 from kyvsim.report.finding import compile_field_places, finding_of
-from kyvsim.report.object_text import to_json, to_yaml, without_comma
+from kyvsim.report.object_text import json_entries, to_json, to_yaml
 from kyvsim.report.related_objects import (
     Collisions,
     PendingReference,
     PlannedDeletions,
     ReferenceIndex,
-    collision_entry,
     pending_references,
     schedule_entry,
 )
@@ -50,147 +49,88 @@ _ASIDES: Final = ("unchecked", "notIdempotent")
 """Lists that are there where there is something in them."""
 
 
-class _DocumentState(NamedTuple):
-    """What is gathered of all responses."""
-
-    references: ReferenceIndex
-    collisions: Collisions
-    deletions: PlannedDeletions
-    needs: list[PendingReference]
-
-
 def begin_json(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the document. What follows on its results is kept until they are out."""
     del options  # a document for programs has no such options
     lists: dict[str, list[str]] = {name: [] for name in (*_OBJECTS, *_ASIDES)}
-    books = _DocumentState(ReferenceIndex(), Collisions(), PlannedDeletions(), [])
-    return StreamingDocument(
-        head=lambda: ('{"results": [',),
-        row=_compile_results(run, None if run.is_part else books, lists),
-        tail=lambda every: _tail(run, books, every),
-        lists=lists,
-        skipped=1,
-    )
-
-
-def _tail(run: Run, books: _DocumentState, lists: Lists) -> Iterator[str]:
-    yield "]"
-    objects = {name: lists.get(name, ()) for name in _OBJECTS}
-    objects["references"] = [to_json(_need(need, books.references)) for need in books.needs]
-    for key, found in _on_demand(run, books.deletions, books.collisions):
-        objects[key] = [to_json(entry) for entry in found]
-    expected = {"notIdempotent"} if run.checks_idempotence else set()
-    asides = {name: lists.get(name, ()) for name in _ASIDES}
-    objects |= {name: some for name, some in asides.items() if some or name in expected}
-    objects["diagnostics"] = [to_json(diagnostic_json(entry)) for entry in run.all_diagnostics()]
-    for key, entries in objects.items():
-        yield f',\n"{key}": ['
-        yield from without_comma(f",\n  {entry}" for entry in entries)
-        yield "]"
-    if run.baseline:
-        yield f',\n"baseline": {to_json(_baseline(run))}'
-    yield f',\n"ending": {json.dumps(ending_json(run_ending(run)))}'
-    yield f',\n"summary": {json.dumps(figures(run))}}}\n'
-
-
-def _baseline(run: Run) -> Json:
-    """Return what came of the run's baseline, in numbers of failures."""
-    rest = run.rest()
-    kept, stale, aside = rest or ({}, {}, {})
-    return {
-        "file": run.baseline.file if run.baseline else "",
-        "met": sum(kept.values()),
-        "stale": sum(stale.values()),
-        "notLookedAt": sum(aside.values()),
-    }
-
-
-def _compile_results(
-    run: Run, books: _DocumentState | None, lists: Mapping[str, list[str]]
-) -> Callable[[EngineResponse], str]:
-    """Return what writes the results of a response, a comma before each; what follows goes aside.
-
-    Without `books` there must be nothing that goes there: it raises NotStreamable.
-    """
+    references, collisions, deletions = ReferenceIndex(), Collisions(), PlannedDeletions()
+    needs: list[PendingReference] = []
     rows_of, row_text = compile_rows(audit_warn=run.audit_warn), _compile_row_text(run.explain)
 
-    def results(response: EngineResponse) -> str:
-        _note(response, books)
+    def row(response: EngineResponse) -> str:
+        own = pending_references(response)
+        if run.is_part and own:
+            raise NotStreamable
+        if not run.is_part:
+            for book in (references, collisions, deletions):
+                book.add(response)
+            needs.extend(own)
         rows = list(rows_of(response))
-        texts = [row_text(row, response) for row in rows]
+        texts = [row_text(one, response) for one in rows]
         lists["unchecked"].extend(map(to_json, _unchecked((*rows, *silent_rows(response)))))
         lists["notIdempotent"].extend(map(to_json, repeat_entries(response)))
         for key, entry in _objects(response):
             lists[key].append(to_json(entry))
         return ",\n  ".join(("", *texts))
 
-    return results
+    def tail(every: Lists) -> Iterator[str]:
+        related = _related(run, needs, references, collisions, deletions)
+        return _tail(run, every, related)
+
+    return StreamingDocument(
+        head=lambda: ('{"results": [',), row=row, tail=tail, lists=lists, skipped=1
+    )
 
 
-def _note(response: EngineResponse, books: _DocumentState | None) -> None:
-    """Take a response into the books."""
-    needs = pending_references(response)
-    if books is None:
-        if needs:
-            raise NotStreamable
-        return
-    for book in (books.references, books.collisions, books.deletions):
-        book.add(response)
-    books.needs.extend(needs)
+def _tail(run: Run, every: Lists, related: Iterable[tuple[str, list[Json]]]) -> Iterator[str]:
+    objects: dict[str, Iterable[str]] = {name: every.get(name, ()) for name in _OBJECTS}
+    for name, some in related:
+        objects[name] = map(to_json, some)
+    for name in _ASIDES:
+        if every.get(name) or (name == "notIdempotent" and run.checks_idempotence):
+            objects[name] = every.get(name, ())
+    objects["diagnostics"] = [to_json(diagnostic_json(one)) for one in run.all_diagnostics()]
+    yield "]"
+    for key, texts in objects.items():
+        yield from (f',\n"{key}": [', *json_entries(texts), "]")
+    if run.baseline:
+        rest = map(_total, run.rest() or ({}, {}, {}))
+        numbers = dict(zip(("met", "stale", "notLookedAt"), rest, strict=True))
+        yield f',\n"baseline": {to_json({"file": run.baseline.file, **numbers})}'
+    yield f',\n"ending": {json.dumps(ending_json(run_ending(run)))}'
+    yield f',\n"summary": {json.dumps(figures(run))}}}\n'
 
 
-def _on_demand(
-    run: Run, deletions: PlannedDeletions, collisions: Collisions
+def _total(numbers: Mapping[Any, int]) -> int:
+    return sum(numbers.values())
+
+
+def _related(
+    run: Run,
+    needs: Iterable[PendingReference],
+    references: ReferenceIndex,
+    collisions: Collisions,
+    deletions: PlannedDeletions,
 ) -> Iterator[tuple[str, list[Json]]]:
-    """Yield the lists that are there only where there is something to list."""
+    """Yield what was found across objects; all but references only where there is something."""
+    yield "references", [_need(one, references) for one in needs]
     if run.schedules:
         yield "deleted", list(deletions.entries(run.schedules))
         yield "schedules", [schedule_entry(one, dated=run.now is not None) for one in run.schedules]
-    found = [collision_entry(one) for one in collisions.found()]
+    found = list(collisions.entries())
     if found:
         yield "collisions", found
 
 
-def _compile_row_text(explain: Explain) -> Callable[[Row, EngineResponse], str]:
-    """Return a function that writes a row; what rows of one rule or one object share is kept."""
-    heads: dict[tuple[Policy, str, Phase], str] = {}
-    quote = json.encoder.encode_basestring_ascii
-    last: list[Json] = [None, None, "", ""]
-
-    def around(row: Row) -> tuple[str, str]:
-        """Return what comes before and after the resource of a row."""
-        result = row.result
-        key = (row.policy, result.rule.name, result.phase)
-        head = heads.get(key)
-        if head is None:
-            head = heads[key] = json.dumps(_about(row))[:-1] + ', "resource": '
-        note = f', "note": {quote(result.note)}' if result.note else ""
-        said = f'"result": "{row.status}", "message": {quote(result.message)}{note}'
-        state = f', "baseline": "{result.baseline}"' if result.baseline else ""
-        return head, f', {said}, "path": {quote(result.path)}{state}}}'
-
-    def text(row: Row, response: EngineResponse) -> str:
-        before, behind = around(row)
-        if last[0] is not row.resource or last[1] is not response:
-            where = json.dumps(location_json(resource_place(response)))
-            last[:] = row.resource, response, json.dumps(identity(row.resource)), where
-        where = last[3]
-        if row.status not in QUIET:
-            where = json.dumps(location_json(finding_of(row, response, explain).location))
-        return f'{before}{last[2]}, "location": {where}{behind}'
-
-    return text
-
-
-def _about(row: Row) -> dict[str, Json]:
-    """Return what all rows of a rule say of it."""
+def _need(need: PendingReference, references: ReferenceIndex) -> Json:
+    kind, namespace, name = need.reference.target
     return {
-        "policy": row.policy.key,
-        "rule": row.result.rule.name,
-        "type": row.result.phase.value,
-        "severity": severity_of(row.policy),
-        "category": category_of(row.policy),
-        "ruleLocation": location_json(rule_place(row)),
+        "resource": identity(need.resource),
+        "needs": {"apiVersion": "v1", "kind": kind, "namespace": namespace, "name": name},
+        "places": list(need.reference.places),
+        "optional": need.reference.optional,
+        "metBy": references.met_by(need),
+        "hint": need.hint,
     }
 
 
@@ -207,6 +147,42 @@ def _unchecked(rows: Iterable[Row]) -> Iterator[Json]:
             }
 
 
+def _compile_row_text(explain: Explain) -> Callable[[Row, EngineResponse], str]:
+    """Return a function that writes a row; what rows of one rule or one object share is kept."""
+    heads: dict[tuple[Policy, str, Phase], str] = {}
+    quote = json.encoder.encode_basestring_ascii
+    last: list[Json] = [None, None, "", ""]
+
+    def text(row: Row, response: EngineResponse) -> str:
+        result = row.result
+        key = (row.policy, result.rule.name, result.phase)
+        head = heads.get(key)
+        if head is None:
+            about = {
+                "policy": row.policy.key,
+                "rule": result.rule.name,
+                "type": result.phase.value,
+                "severity": severity_of(row.policy),
+                "category": category_of(row.policy),
+                "ruleLocation": location_json(rule_place(row)),
+            }
+            head = heads[key] = json.dumps(about)[:-1] + ', "resource": '
+        note = f', "note": {quote(result.note)}' if result.note else ""
+        said = f'"result": "{row.status}", "message": {quote(result.message)}{note}'
+        state = f', "baseline": "{result.baseline}"' if result.baseline else ""
+        if last[0] is not row.resource or last[1] is not response:
+            where = json.dumps(location_json(resource_place(response)))
+            last[:] = row.resource, response, json.dumps(identity(row.resource)), where
+        where = last[3]
+        if row.status not in QUIET:
+            where = json.dumps(location_json(finding_of(row, response, explain).location))
+        return (
+            f'{head}{last[2]}, "location": {where}, {said}, "path": {quote(result.path)}{state}}}'
+        )
+
+    return text
+
+
 def _objects(response: EngineResponse) -> Iterator[tuple[str, Json]]:
     """Yield what a response changed or created, each under the key of its list."""
     trigger = identity(response.trigger)
@@ -218,18 +194,6 @@ def _objects(response: EngineResponse) -> Iterator[tuple[str, Json]]:
         for change in found:
             about = {"policy": change.policy.key, "rule": change.rule, "trigger": trigger}
             yield key, {**about, **change.settings, "object": change.object}
-
-
-def _need(need: PendingReference, references: ReferenceIndex) -> Json:
-    kind, namespace, name = need.reference.target
-    return {
-        "resource": identity(need.resource),
-        "needs": {"apiVersion": "v1", "kind": kind, "namespace": namespace, "name": name},
-        "places": list(need.reference.places),
-        "optional": need.reference.optional,
-        "metBy": references.met_by(need),
-        "hint": need.hint,
-    }
 
 
 def begin_yaml(run: Run, options: RenderOptions) -> StreamingDocument:

@@ -9,11 +9,9 @@ from kyvsim.model.comparison import (
     Answer,
     Counterexample,
     Evidence,
-    ExampleObject,
     Examples,
     MissingExample,
     RuleAction,
-    SideReached,
 )
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
@@ -49,26 +47,21 @@ class Equality(NamedTuple):
     @property
     def ending(self) -> RunEnding:
         """How the run ended: what is not covered weighs as much as a counterexample."""
-        remarks = (error_fact(self.diagnostics), warning_fact(self.diagnostics))
-        return RunEnding((*remarks, *(_facts(self.evidence) if self.evidence else ())))
-
-
-def _facts(evidence: Evidence) -> tuple[Fact, ...]:
-    shown = len(evidence.counterexamples)
-    uncovered = evidence.answer is Answer.NOT_COVERED
-    return (
-        weighing("counterexamples", shown, counted(shown, "counterexample")),
-        weighing("notCovered", int(uncovered), "not covered"),
-        Fact("equal", int(evidence.answer is Answer.EQUAL), _equal_text(evidence)),
-        informing("cases", evidence.cases, counted(evidence.cases, "case")),
-        informing("denied", evidence.denied, f"{evidence.denied} denied"),
-    )
-
-
-def _equal_text(evidence: Evidence) -> str:
-    if evidence.identical:
-        return "equal (identical policies)"
-    return "equal" if evidence.answer is Answer.EQUAL else ""
+        facts = [error_fact(self.diagnostics), warning_fact(self.diagnostics)]
+        evidence = self.evidence
+        if evidence:
+            shown, equal = len(evidence.counterexamples), evidence.answer is Answer.EQUAL
+            uncovered = evidence.answer is Answer.NOT_COVERED
+            text = "equal" if equal else ""
+            text = "equal (identical policies)" if evidence.identical else text
+            facts += [
+                weighing("counterexamples", shown, counted(shown, "counterexample")),
+                weighing("notCovered", int(uncovered), "not covered"),
+                Fact("equal", int(equal), text),
+                informing("cases", evidence.cases, counted(evidence.cases, "case")),
+                informing("denied", evidence.denied, f"{evidence.denied} denied"),
+            ]
+        return RunEnding(tuple(facts))
 
 
 # Evidence for people: the answer, the small objects that show a difference, what is left open.
@@ -79,41 +72,31 @@ _LONGEST = 240
 
 def render_text(found: Equality) -> Iterator[str]:
     """Yield the evidence a part at a time; nothing where there is none."""
-    if found.evidence is not None:
-        yield from (f"{line}\n" for line in _lines(found.evidence))
-
-
-def _lines(evidence: Evidence) -> Iterator[str]:
-    yield headline(evidence)
+    evidence = found.evidence
+    if evidence is None:
+        return
+    yield f"{headline(evidence)}\n"
     if evidence.identical and not evidence.cases:
         return
-    yield from _side_lines("old", evidence.old)
-    yield from _side_lines("new", evidence.new)
-    for reason in evidence.reasons:
-        yield f"  not covered: {safe_line(reason)}"
-    for what in evidence.untried:
-        yield f"  not tried: {safe_line(what)}"
+    for name, side in (("old", evidence.old), ("new", evidence.new)):
+        yield f"  {name}  {safe_line(reached(side))}\n"
+        for point in side.unreached[:_MOST_POINTS]:
+            yield f"       never: {safe_line(unreached(point))}\n"
+        if len(side.unreached) > _MOST_POINTS:
+            yield f"       and {len(side.unreached) - _MOST_POINTS} more\n"
+    yield from (f"  not covered: {safe_line(reason)}\n" for reason in evidence.reasons)
+    yield from (f"  not tried: {safe_line(what)}\n" for what in evidence.untried)
     total = len(evidence.counterexamples)
     for number, one in enumerate(evidence.counterexamples, 1):
-        yield ""
-        yield f"counterexample {number} of {total}: {example_title(one)}"
-        yield from _example(one)
+        yield f"\ncounterexample {number} of {total}: {example_title(one)}\n"
+        yield from (f"{line}\n" for line in _example_lines(one))
     for one in reported_limits(evidence):
-        yield ""
-        yield f"not counted: {example_title(one)}"
-        yield f"  {one.limit.value if one.limit else ''}"
-        yield from _example(one)
+        yield f"\nnot counted: {example_title(one)}\n"
+        yield f"  {one.limit.value if one.limit else ''}\n"
+        yield from (f"{line}\n" for line in _example_lines(one))
 
 
-def _side_lines(name: str, side: SideReached) -> Iterator[str]:
-    yield f"  {name}  {safe_line(reached(side))}"
-    for point in side.unreached[:_MOST_POINTS]:
-        yield f"       never: {safe_line(unreached(point))}"
-    if len(side.unreached) > _MOST_POINTS:
-        yield f"       and {len(side.unreached) - _MOST_POINTS} more"
-
-
-def _example(one: Counterexample) -> Iterator[str]:
+def _example_lines(one: Counterexample) -> Iterator[str]:
     for name, lines in example_objects(one):
         if name:
             yield f"  {name}:"
@@ -138,15 +121,12 @@ def _account_lines(name: str, account: Account, one: Counterexample) -> Iterator
         yield f"       {undone}"
     yield from (f"       later: {safe_line(rendered)}" for rendered in account.later)
     if account.decided:
-        yield f"       because {_shortened(account.decided)}"
+        # On one line, cut where it is long: a place says where all of it is.
+        because = " ".join(map(safe_line, account.decided.split()))
+        cut = because if len(because) <= _LONGEST else f"{because[: _LONGEST - 1]}…"
+        yield f"       because {cut}"
     if account.place is not None:
         yield f"       {safe_line(str(account.place))}"
-
-
-def _shortened(text: str) -> str:
-    """Return a text on one line, cut where it is long: a place says where all of it is."""
-    line = " ".join(safe_line(part) for part in text.split())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
 # Evidence as one JSON document, for programs.
@@ -174,8 +154,15 @@ def evidence_json(evidence: Evidence) -> Json:
         "notCounted": [example_json(one) for one in evidence.limited],
         "notCovered": list(evidence.reasons),
         "notTried": list(evidence.untried),
-        "old": _side_json(evidence.old),
-        "new": _side_json(evidence.new),
+        **{
+            name: {
+                "policies": list(side.policies),
+                "acted": side.acted,
+                **ratio_json(side.ratio),
+                "unreached": [point_json(one) for one in side.unreached],
+            }
+            for name, side in (("old", evidence.old), ("new", evidence.new))
+        },
     }
 
 
@@ -207,15 +194,6 @@ def _account_json(account: Account) -> Json:
     }
 
 
-def _side_json(side: SideReached) -> Json:
-    return {
-        "policies": list(side.policies),
-        "acted": side.acted,
-        **ratio_json(side.ratio),
-        "unreached": [point_json(one) for one in side.unreached],
-    }
-
-
 def render_html(found: Equality) -> Iterator[str]:
     """Yield the page in pieces."""
     return page(
@@ -237,7 +215,8 @@ def stream(examples: Examples) -> Iterator[str]:
     """
     for number, one in enumerate(examples.found):
         yield "---\n" if number else ""
-        yield _document(one)
+        yield from (f"# {safe_line(doing_text(shown))}\n" for shown in one.shows)
+        yield to_yaml(one.object)
     yield from (f"# {safe_line(missing_text(one))}\n" for one in examples.missing)
 
 
@@ -246,11 +225,6 @@ def targets_stream(examples: Examples) -> Iterator[str]:
     for number, one in enumerate(examples.targets):
         yield "---\n" if number else ""
         yield f"# existing object for rules that mutate existing objects\n{to_yaml(one)}"
-
-
-def _document(one: ExampleObject) -> str:
-    lines = (f"# {safe_line(doing_text(shown))}\n" for shown in one.shows)
-    return "".join((*lines, to_yaml(one.object)))
 
 
 def doing_text(one: RuleAction) -> str:

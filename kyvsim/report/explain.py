@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step, StepKind, Value
+from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step, StepKind
 from kyvsim.model.source import Location
-from kyvsim.report.diagnostics import place_json
+from kyvsim.report.diagnostics import place_json, resource_place
 from kyvsim.report.explain_words import (
     SHOWN_WORDS,
     ExplainedRule,
@@ -22,7 +22,7 @@ from kyvsim.report.explain_words import (
     sentence,
     verdict_word,
 )
-from kyvsim.report.object_text import whole_numbers
+from kyvsim.report.object_text import json_entries, whole_numbers
 from kyvsim.report.page import page
 from kyvsim.report.results import identity, title
 from kyvsim.report.style import MARK_STYLES, Paint, painter, safe_line
@@ -61,24 +61,21 @@ def render_text(objects: Iterable[ObjectExplanation], page: StepPage) -> Iterato
     paint = painter(colours=page.colours)
     width = max(page.width, _LEAST)
     for found in objects:
-        yield from _object(found, paint, width)
-
-
-def _object(found: ObjectExplanation, paint: Paint, width: int) -> Iterator[str]:
-    document = found.response.document
-    place = f"  {document.locate(())}" if document else ""
-    yield f"{paint('title', safe_line(title(found.response.trigger)))}{paint('dim', place)}\n"
-    others: list[RuleExplanation] = []
-    for rule in found.rules:
-        if rule.applied:
-            yield from _rule(rule, found, paint, width)
-        else:
-            others.append(rule)
-    if others:
-        yield f"\n  {paint('title', 'Rules that do not match')}\n"
-    for rule in others:
-        yield from _unconcerned(rule, found, paint, width)
-    yield "\n"
+        document = found.response.document
+        place = f"  {document.locate(())}" if document else ""
+        yield f"{paint('title', safe_line(title(found.response.trigger)))}{paint('dim', place)}\n"
+        others = [rule for rule in found.rules if not rule.applied]
+        for rule in found.rules:
+            if rule.applied:
+                yield from _rule(rule, found, paint, width)
+        if others:
+            yield f"\n  {paint('title', 'Rules that do not match')}\n"
+        for rule in others:
+            decided = decision(rule, found)
+            yield from wrapped(rule_name(rule), " " * 4, width)
+            yield from wrapped(decided.text, " " * 6, width)
+            yield f"      {paint('dim', safe_line(str(decided.place or rule.place)))}\n"
+        yield "\n"
 
 
 def _rule(
@@ -87,8 +84,11 @@ def _rule(
     """Yield a rule: its verdict, what decided it, and the tree of its steps."""
     word = verdict_word(rule)
     word = SHOWN_WORDS.get(word, word)
-    yield "\n"
-    yield from _heading(rule, word, paint, width)
+    upper, place = word.upper(), safe_line(str(rule.place))
+    line = f"  {upper:<5}  {safe_line(rule_name(rule))}"
+    shown = line.replace(upper, paint(LOOKS.get(word, word), upper), 1)
+    gap = "  " if len(line) + 2 + len(str(rule.place)) <= width else "\n         "
+    yield f"\n{shown}{gap}{paint('dim', place)}\n"
     for result in rule.results:
         if result.message or result.own:
             yield from wrapped(result.message or result.own, " " * 9, width)
@@ -98,23 +98,14 @@ def _rule(
     options = _TreeStyle(paint, width, rule.place.file, document.file if document else "")
     decided = decision(rule, found)
     yield from wrapped(decided.text, " " * 9, width, "because  ")
-    for label, place in (("policy   ", decided.place), ("manifest ", decided.seen_at)):
-        if place is not None:
-            yield f"{' ' * 9}{paint('dim', label)}{paint('place', safe_line(str(place)))}\n"
+    for label, at in (("policy   ", decided.place), ("manifest ", decided.seen_at)):
+        if at is not None:
+            yield f"{' ' * 9}{paint('dim', label)}{paint('place', safe_line(str(at)))}\n"
     for steps, head in ((rule.steps, "policy  object"), (rule.before, "on the old object")):
         if steps:
             yield f"\n    {paint('dim', head)}\n"
         for step in steps:
             yield from _step(step, 0, options)
-
-
-def _heading(rule: RuleExplanation, word: str, paint: Paint, width: int) -> Iterator[str]:
-    name = rule_name(rule)
-    place = str(rule.place)
-    line = f"  {word.upper():<5}  {safe_line(name)}"
-    shown = line.replace(word.upper(), paint(_tree_style(word), word.upper()), 1)
-    gap = "  " if len(line) + 2 + len(place) <= width else "\n         "
-    yield f"{shown}{gap}{paint('dim', safe_line(place))}\n"
 
 
 def _step(step: Step, depth: int, options: _TreeStyle) -> Iterator[str]:
@@ -127,7 +118,7 @@ def _step(step: Step, depth: int, options: _TreeStyle) -> Iterator[str]:
         text = f"{text} [{step.place}]"
     start = f"    {gutter}{word:<{_WORD}}{'  ' * depth}"
     lines = _lines(text, width - len(start), rest="  ") or [""]
-    colored = f"    {paint('dim', gutter)}{paint(_tree_style(word), word) if word else ''}"
+    colored = f"    {paint('dim', gutter)}{paint(LOOKS.get(word, word), word) if word else ''}"
     padding = " " * (_WORD - len(word)) + "  " * depth
     yield f"{colored}{padding}{lines[0]}\n"
     for line in lines[1:]:
@@ -137,22 +128,6 @@ def _step(step: Step, depth: int, options: _TreeStyle) -> Iterator[str]:
         yield f"{' ' * len(start)}  {paint(look_of, shown) if look_of else shown}\n"
     for one in step.steps:
         yield from _step(one, depth + 1, options)
-
-
-def _unconcerned(
-    rule: RuleExplanation, found: ObjectExplanation, paint: Paint, width: int
-) -> Iterator[str]:
-    """Yield a rule that is not about an object, and why, in a line or two."""
-    name = rule_name(rule)
-    decided = decision(rule, found)
-    place = paint("dim", safe_line(str(decided.place or rule.place)))
-    yield from wrapped(name, " " * 4, width)
-    yield from wrapped(decided.text, " " * 6, width)
-    yield f"      {place}\n"
-
-
-def _tree_style(word: str) -> str:
-    return LOOKS.get(word, word)
 
 
 def _position(place: Location | None, file: str) -> str:
@@ -191,17 +166,16 @@ def _lines(text: str, width: int, rest: str = "") -> list[str]:
 
 def render_json(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[str]:
     """Yield the document an object at a time."""
-    yield '{"objects": ['
-    between = "\n  "
-    for found in objects:
-        document = found.response.document
-        shown = {
+    shown = (
+        {
             **identity(found.response.trigger),
-            "place": place_json(document.locate(()) if document else None),
+            "place": place_json(resource_place(found.response)),
             "rules": [rule_json(one, found) for one in found.rules],
         }
-        yield f"{between}{json.dumps(shown, default=str)}"
-        between = ",\n  "
+        for found in objects
+    )
+    yield '{"objects": ['
+    yield from json_entries(json.dumps(one, default=str) for one in shown)
     yield "]}\n"
 
 
@@ -252,12 +226,8 @@ def _step_json(step: Step) -> Json:
     values = dict(zip(names, (step.wanted, step.found), strict=True))
     return {
         **{name: value for name, value in shown.items() if value not in ("", None, [])},
-        **{name: _value(one) for name, one in values.items() if one is not None},
+        **{name: whole_numbers(one.data) for name, one in values.items() if one is not None},
     }
-
-
-def _value(value: Value) -> Json:
-    return whole_numbers(value.data)
 
 
 # Explanations as one page for a browser; the steps on the way to what decided are open.
@@ -280,11 +250,10 @@ def render_html(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[s
 
 def object_part(found: ObjectExplanation) -> ObjectPart:
     """Return the part of a page about an object."""
-    document = found.response.document
     rules = [explained_rule(one, found) for one in found.rules]
     return ObjectPart(
         title=title(found.response.trigger),
-        place=document.locate(()) if document else None,
+        place=resource_place(found.response),
         applied=tuple(one for one in rules if one.rule.applied),
         others=tuple(one for one in rules if not one.rule.applied),
     )

@@ -16,6 +16,7 @@ from kyvsim.model.explanation import (
 )
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Location
+from kyvsim.report.diagnostics import resource_place
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, whole_numbers, yaml_lines
 from kyvsim.report.style import counted
 
@@ -25,7 +26,12 @@ _LONGEST = 160
 _COMPARED = frozenset({StepKind.SIDE, StepKind.FINDING, StepKind.EXPRESSION})
 """Steps that say what the one around them looked at."""
 _WORDLESS = frozenset({StepKind.MATCH, StepKind.EXCLUDE, StepKind.CONDITIONS, StepKind.BODY})
-_UNLABELED = frozenset({StepKind.INDEX, StepKind.PATTERN, StepKind.CRITERION, StepKind.EXPRESSION})
+_UNLABELED = frozenset(
+    {
+        *(StepKind.INDEX, StepKind.PATTERN, StepKind.CRITERION),
+        *(StepKind.EXPRESSION, StepKind.FILTER),
+    }
+)
 SHOWN_WORDS: Mapping[str, str] = MappingProxyType(
     {"silent": "no result", "unconcerned": "no match", StepKind.UNASKED.value: "not run"}
 )
@@ -66,19 +72,14 @@ def verdict_word(rule: RuleExplanation) -> str:
     return "silent" if rule.applied else "unconcerned"
 
 
-def compact(data: object) -> str:
-    """Return a value as JSON on one line; what JSON cannot say as a text."""
-    return json.dumps(whole_numbers(data), ensure_ascii=False, default=str)
-
-
 def rule_name(rule: RuleExplanation) -> str:
     """Return a rule's name behind that of its policy, with its variant."""
     return " / ".join(filter(None, (rule.policy.key, rule.rule.name, rule.rule.variant)))
 
 
 def value_text(data: object) -> str:
-    """Return a value as JSON on one line, shortened where it is long."""
-    text = compact(data)
+    """Return a value as JSON on one line, shortened where it is long; else what `str` says."""
+    text = json.dumps(whole_numbers(data), ensure_ascii=False, default=str)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
@@ -97,9 +98,7 @@ def _parts(step: Step) -> Iterator[str]:
     elif step.kind in {StepKind.CHANGE, StepKind.GENERATED}:
         yield f"{step.kind.value} {step.name}".strip()
     else:
-        label = "" if step.kind in _WORDLESS or step.kind is StepKind.FILTER else step.kind.value
-        if step.kind in _UNLABELED:
-            label = ""
+        label = "" if step.kind in _WORDLESS or step.kind in _UNLABELED else step.kind.value
         yield " ".join(filter(None, (label, step.name)))
         if step.text:
             yield step.text
@@ -128,19 +127,14 @@ def decision(rule: RuleExplanation, found: ObjectExplanation) -> DecisionText:
     """Return what decided how a rule ended, with the nearest places that are known."""
     way = deciding(rule.steps)
     if not way:
-        return DecisionText("no step was evaluated", rule.place, _whole(found))
+        return DecisionText("no step was evaluated", rule.place, resource_place(found.response))
     last = way[-1]
     names = [one.name for one in way if one.name and one.kind is not StepKind.BODY]
     named = last._replace(name=" / ".join(names)) if names else last
     place, seen = places(way)
     sides = [sentence(one) for one in last.steps if one.kind in _COMPARED and one.answer is None]
     text = "; ".join((sentence(named), *sides))
-    return DecisionText(text, place or rule.place, seen or _whole(found))
-
-
-def _whole(found: ObjectExplanation) -> Location | None:
-    document = found.response.document
-    return document.locate(()) if document else None
+    return DecisionText(text, place or rule.place, seen or resource_place(found.response))
 
 
 def effect_lines(step: Step) -> Iterator[Marked]:

@@ -16,7 +16,7 @@ from kyvsim.model.explanation import (
     places,
 )
 from kyvsim.model.result import EngineResponse, Excerpt, ReportedReason, RuleResult, RuleStatus
-from kyvsim.model.source import Document, Location
+from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import excerpt_lines, excerpt_of, failed_place, rule_place, window_of
 from kyvsim.report.explain_words import sentence, value_text
 from kyvsim.report.results import Row
@@ -45,7 +45,18 @@ class FailureExplanation(NamedTuple):
     @property
     def text(self) -> str:
         """What was wanted and found; worked out when it is read, as most formats need no text."""
-        return f"{_element(self.way)}{self.start}{_words(self.way[-1])}" if self.way else ""
+        if not self.way:
+            return ""
+        # The elements of loops that it is about come before it.
+        elements = []
+        for step in self.way:
+            if step.kind is StepKind.ELEMENT:
+                value: Json = step.found.data if step.found else None
+                name = text_field(value, "name") if value.__class__ is dict else ""
+                called = f" `{name}`" if name else ""
+                called = f" {value_text(value)}" if value.__class__ is str else called
+                elements.append(f"element {step.name}{called}: ")
+        return f"{''.join(elements)}{self.start}{_words(self.way[-1])}"
 
 
 Explain: TypeAlias = Callable[[EngineResponse, Row], tuple[FailureExplanation, ...]]
@@ -98,9 +109,10 @@ def _causes(step: Step, around: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, 
     evaluated = [one for one in step.steps if one.answer is not None]
     if step.kind is StepKind.CONTROL:
         yield from (((step, one), "") for one in evaluated if one.answer is False)
-    elif step.kind is StepKind.CONDITIONS and _denies(around) and step.answer is True:
+    elif step.kind is StepKind.CONDITIONS and step.answer is True:
         held = [one for one in evaluated if one.kind is StepKind.CONDITION and one.answer is True]
-        yield from (((step, one), "") for one in held)
+        if any(one.kind is StepKind.BODY for one in around):  # which denies
+            yield from (((step, one), "") for one in held)
     elif step.kind is StepKind.BODY or step.kind is StepKind.ELEMENT:
         every = alternatives(evaluated)
         chosen = nearest(every)
@@ -109,30 +121,12 @@ def _causes(step: Step, around: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, 
             yield (step, *deciding((chosen,))), start
 
 
-def _denies(around: tuple[Step, ...]) -> bool:
-    return any(one.kind is StepKind.BODY for one in around)
-
-
 def _reason(way: tuple[Step, ...], start: str) -> FailureExplanation:
     place, seen_at = places(way)
     last = way[-1]
     if last.kind is StepKind.CONTROL:
         seen_at = next((one.seen_at for one in last.steps if one.seen_at), seen_at)
     return FailureExplanation(way, start, place, seen_at)
-
-
-def _element(way: Iterable[Step]) -> str:
-    """Return the elements of loops that something is about, as they are before it."""
-    names = (f"element {one.name}{_called(one)}: " for one in way if one.kind is StepKind.ELEMENT)
-    return "".join(names)
-
-
-def _called(step: Step) -> str:
-    value: Json = step.found.data if step.found else None
-    if value.__class__ is str:
-        return f" {value_text(value)}"
-    name = text_field(value, "name") if value.__class__ is dict else ""
-    return f" `{name}`" if name else ""
 
 
 def _words(step: Step) -> str:
@@ -145,43 +139,38 @@ def _words(step: Step) -> str:
             return f"no `{step.name}`; {expected}" if expected else f"no `{step.name}`"
         return f"found {value_text(step.found.data)}; {expected}"
     if step.kind is StepKind.CONDITION:
-        key, value = (
-            next((one for one in step.steps if one.name == name), None) for name in _SIDES
-        )
-        compared = f"{step.name}: {_side(key)} {step.text} {_side(value)}"
-        part = deciding_part(step)
-        # What only leads to a field is shown by its place.
-        return f"{compared}; {_part(part)}" if part and part.path is None else compared
+        return _condition_words(step)
     if step.kind is StepKind.CONTROL:
-        found = ", ".join(map(_finding, step.steps))
+        found = ", ".join(
+            f"{one.name} is {value_text(one.found.data)}"
+            if one.found
+            else f"{one.name} ({one.note})"
+            for one in step.steps
+        )
         return f"{step.note or step.name}: {found}" if found else step.note or step.name
     if step.kind is StepKind.EXPRESSION:
-        return "; ".join((f"`{step.text.strip()}` is {_answer(step)}", *_operands(step)))
+        answer = "true" if step.answer else "false"
+        return "; ".join((f"`{step.text.strip()}` is {answer}", *_operands(step)))
     if step.kind is StepKind.IMAGE:
         return step.name
     return "" if step.kind is StepKind.BODY else sentence(step)
 
 
-def _part(step: Step) -> str:
-    """Return what a part of an expression came to, and its operands."""
-    found = value_text(step.found.data) if step.found else step.note
-    return "; ".join((f"`{step.text}` is {found}", *_operands(step)))
+def _condition_words(step: Step) -> str:
+    key, value = (
+        next((_side(one) for one in step.steps if one.name == name), "?")
+        for name in ("key", "value")
+    )
+    compared = f"{step.name}: {key} {step.text} {value}"
+    part = deciding_part(step)
+    if not part or part.path is not None:
+        return compared  # what only leads to a field is shown by its place
+    found = value_text(part.found.data) if part.found else part.note
+    return "; ".join((compared, f"`{part.text}` is {found}", *_operands(part)))
 
 
-_SIDES = ("key", "value")
-
-
-def _side(step: Step | None) -> str:
-    return value_text(step.found.data) if step and step.found else "?"
-
-
-def _finding(step: Step) -> str:
-    found = f" is {value_text(step.found.data)}" if step.found else ""
-    return f"{step.name}{found}" if found else f"{step.name} ({step.note})"
-
-
-def _answer(step: Step) -> str:
-    return "true" if step.answer else "false"
+def _side(step: Step) -> str:
+    return value_text(step.found.data) if step.found else "?"
 
 
 def _operands(step: Step) -> Iterator[str]:
@@ -206,7 +195,20 @@ def failure_reasons(
     elif at is not None and len(reasons) == 1:
         # The result names the field, and formats that explain nothing point there.
         reasons = (reasons[0]._replace(seen_at=at),)
-    return tuple(_reported(one, row, document) for one in reasons)
+    found = []
+    for reason in reasons:
+        text, seen_at = reason.text, reason.seen_at
+        text = "" if text in row.result.message else text
+        reported = ReportedReason(text, reason.place or rule_place(row))
+        if document is not None and seen_at is not None and seen_at != document.locate(()):
+            excerpt = None
+            if seen_at.line:
+                first, last = window_of(seen_at.column)
+                line = document.line(seen_at.line, first, last)
+                excerpt = excerpt_of(line, seen_at.column - first)
+            reported = reported._replace(seen_at=seen_at, excerpt=excerpt)
+        found.append(reported)
+    return tuple(found)
 
 
 def explained_place(row: Row, response: EngineResponse, explain: Explain) -> Location | None:
@@ -217,22 +219,6 @@ def explained_place(row: Row, response: EngineResponse, explain: Explain) -> Loc
     whole = document.locate(())
     places = (one.seen_at for one in explain(response, row))
     return next((one for one in places if one is not None and one != whole), None)
-
-
-def _reported(reason: FailureExplanation, row: Row, document: Document | None) -> ReportedReason:
-    text = "" if reason.text in row.result.message else reason.text
-    place = reason.place or rule_place(row)
-    seen_at = reason.seen_at
-    if document is None or seen_at is None or seen_at == document.locate(()):
-        return ReportedReason(text, place)
-    return ReportedReason(text, place, seen_at, _excerpt(seen_at, document))
-
-
-def _excerpt(place: Location, document: Document) -> Excerpt | None:
-    if not place.line:
-        return None
-    first, last = window_of(place.column)
-    return excerpt_of(document.line(place.line, first, last), place.column - first)
 
 
 def reason_lines(reasons: Iterable[ReportedReason], layout: TextLayout) -> Iterator[str]:

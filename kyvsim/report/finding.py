@@ -30,12 +30,6 @@ from kyvsim.report.results import (
 from kyvsim.report.run import Run
 from kyvsim.report.style import RenderOptions, safe_line, safe_text
 
-# One result as every format shows it: the same rule name, message and place everywhere.
-#
-# A format chooses what it shows of a finding and in which syntax. It never works out a place or a
-# name by itself, so that an annotation, a table and the view for people point at the same line.
-
-
 _WEIGHTS = MappingProxyType(
     {"fail": Severity.ERROR, "error": Severity.ERROR, "warn": Severity.WARNING}
 )

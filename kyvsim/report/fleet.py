@@ -6,22 +6,26 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import object_key
 from kyvsim.model.partial import Count, Head, ReportRow
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import (
     EngineResponse,
     PassingPolicies,
     PolicyPasses,
-    PolicyResponse,
     RuleStatus,
 )
 from kyvsim.model.source import Location
-from kyvsim.report.diagnostics import diagnostic_json, location_json, rule_place
+from kyvsim.report.diagnostics import (
+    diagnostic_json,
+    location_json,
+    resource_place,
+    rule_place,
+)
 from kyvsim.report.ending import counts_line, ending_json, figures, run_ending
 from kyvsim.report.failure_reasons import Explain, reason_lines
 from kyvsim.report.finding import finding_of
-from kyvsim.report.object_text import to_json
+from kyvsim.report.object_text import json_entries, to_json
 from kyvsim.report.result_groups import (
     GroupedResult,
     ObjectBlock,
@@ -36,7 +40,6 @@ from kyvsim.report.result_groups import (
 from kyvsim.report.results import (
     NO_RESULT,
     QUIET,
-    Row,
     Summary,
     cached_by_rule,
     category_of,
@@ -85,18 +88,15 @@ class NamespaceCounts:
             if isinstance(answer, PassingPolicies):
                 key = namespace, answer.passes
                 self._passes[key] = self._passes.get(key, 0) + 1
-            elif answer.results:
-                self._count(namespace, answer, response)
-
-    def _count(self, namespace: str, answer: PolicyResponse, response: EngineResponse) -> None:
-        labels = response.namespace_labels or {}
-        for result in answer.results:
-            status = result.status
-            if status is RuleStatus.FAIL and only_warns(
-                answer, labels, audit_warn=self._audit_warn
-            ):
-                status = RuleStatus.WARN
-            self._add(namespace, (answer.policy, result.rule), status, 1)
+                continue
+            labels = response.namespace_labels or {}
+            for result in answer.results:
+                status = result.status
+                if status is RuleStatus.FAIL and only_warns(
+                    answer, labels, audit_warn=self._audit_warn
+                ):
+                    status = RuleStatus.WARN
+                self._add(namespace, (answer.policy, result.rule), status, 1)
 
     def _add(
         self, namespace: str, rule: tuple[Policy, Rule], status: RuleStatus, number: int
@@ -143,58 +143,45 @@ def compile_report_rows(
         found = [*rows_of(response), *silent_rows(response)]
         if not found:
             return
-        document = response.document
-        place = document.locate(()) if document else Location("")
-        about = _ObjectPlace(cluster, number, place, title(response.trigger))
+        place = resource_place(response) or Location("")
+        own_title = title(response.trigger)
         for row in found:
-            shown = _report_row(about, row, place_of(row))
+            key, result, rule_at = object_key(row.resource), row.result, place_of(row)
+            shown = ReportRow(
+                cluster=cluster,
+                file=place.file,
+                line=place.line,
+                column=place.column,
+                number=number,
+                apiVersion=key.api_version,
+                kind=key.kind,
+                namespace=key.namespace,
+                name=key.name,
+                policy=row.policy.key,
+                rule=result.rule.name,
+                type=result.phase.value,
+                place=(rule_at.file, rule_at.line, rule_at.column),
+                result=row.status,
+                message=result.message,
+                note=result.note,
+                path=result.path,
+                severity=severity_of(row.policy),
+                category=category_of(row.policy),
+                unchecked=result.unchecked,
+                kind_of_policy=row.policy.kind,
+                own=result.own if result.own != result.message else "",
+            )
+            if own_title != _title(shown):
+                shown = shown._replace(title=own_title)
             first = shown.result not in QUIET and seen.is_new(alike(shown))
             if first or everything:
                 finding = finding_of(row, response, explain, with_reasons=first)
-                at = finding.location or about.place
+                at = finding.location or place
                 shown = shown._replace(at=(at.line, at.column))
                 shown = shown._replace(reasons=finding.reasons) if first else shown
             yield shown
 
     return rows
-
-
-class _ObjectPlace(NamedTuple):
-    """What the rows of one response have in common."""
-
-    cluster: str
-    number: int
-    place: Location
-    title: str
-
-
-def _report_row(about: _ObjectPlace, row: Row, place: Location) -> ReportRow:
-    key, result = object_key(row.resource), row.result
-    shown = ReportRow(
-        cluster=about.cluster,
-        file=about.place.file,
-        line=about.place.line,
-        column=about.place.column,
-        number=about.number,
-        apiVersion=key.api_version,
-        kind=key.kind,
-        namespace=key.namespace,
-        name=key.name,
-        policy=row.policy.key,
-        rule=result.rule.name,
-        type=result.phase.value,
-        place=(place.file, place.line, place.column),
-        result=row.status,
-        message=result.message,
-        note=result.note,
-        path=result.path,
-        severity=severity_of(row.policy),
-        category=category_of(row.policy),
-        unchecked=result.unchecked,
-        kind_of_policy=row.policy.kind,
-        own=result.own if result.own != result.message else "",
-    )
-    return shown if about.title == _title(shown) else shown._replace(title=about.title)
 
 
 def alike(row: ReportRow) -> ResultKey:
@@ -215,50 +202,37 @@ def _title(row: ReportRow) -> str:
 
 def text_of(rows: Iterable[ReportRow], options: RenderOptions) -> str:
     """Return what the view for people says of rows, as parts of a run tell it to the whole."""
-    if options.show is Show.OBJECTS:
-        paint = painter(colours=options.colours)
-        pieces = []
-        for shown in _shown_objects(rows, options):
-            pieces.append(resource_heading(_title(shown[0]), str(_place(shown[0])), paint))
-            for row in shown:
-                at = _at(row) if options.detailed and _at(row) != _place(row) else None
-                pieces.append(
-                    verdict_heading(
-                        (row.result, row.policy, row.rule), str(Location(*row.place)), paint
-                    )
-                )
-                pieces.append(verdict_lines((row.message or row.own, row.note), at, paint))
-            pieces.append("\n")
-        return "".join(pieces)
-    layout = layout_of(options)
-    return "".join(
-        to_line(
-            ObjectBlock(_title(some[0]), str(_place(some[0])), [_item(one, layout) for one in some])
-        )
-        for some in _shown_objects(rows, options)
-    )
-
-
-def _shown_objects(rows: Iterable[ReportRow], options: RenderOptions) -> Iterator[list[ReportRow]]:
-    """Yield what is shown of the rows of each object that has some."""
+    paint, layout = painter(colours=options.colours), layout_of(options)
+    pieces = []
     for _, some in groupby(rows, attrgetter("number")):
         shown = [one for one in some if options.detailed or one.note or one.result not in QUIET]
-        if shown:
-            yield shown
+        if not shown:
+            continue
+        about = _title(shown[0]), str(_place(shown[0]))
+        if options.show is not Show.OBJECTS:
+            pieces.append(to_line(ObjectBlock(*about, [_item(one, layout) for one in shown])))
+            continue
+        pieces.append(resource_heading(*about, paint))
+        for row in shown:
+            at = _at(row) if options.detailed and _at(row) != _place(row) else None
+            rule = row.result, row.policy, row.rule
+            pieces.append(verdict_heading(rule, str(Location(*row.place)), paint))
+            pieces.append(verdict_lines((row.message or row.own, row.note), at, paint))
+        pieces.append("\n")
+    return "".join(pieces)
 
 
 def _item(row: ReportRow, layout: TextLayout) -> GroupedResult:
     """Return a row as the view renders it: with its reasons, where it is shown in full."""
     rendered = RenderedResult(word_of(row.result), _rule(row))
-    if row.result in QUIET:
-        kind = ResultKey("") if layout.options.detailed else alike(row)
-        return GroupedResult(kind, with_message(rendered, (row.own, row.message, row.note), layout))
-    if not row.reasons:
+    is_quiet = row.result in QUIET
+    if not (is_quiet or row.reasons):
         return GroupedResult(alike(row), rendered, is_whole=False)
     rendered = with_message(rendered, (row.own, row.message, row.note), layout)
-    return GroupedResult(
-        alike(row), rendered._replace(places="".join(reason_lines(row.reasons, layout)))
-    )
+    if not is_quiet:
+        rendered = rendered._replace(places="".join(reason_lines(row.reasons, layout)))
+    kind = ResultKey("") if is_quiet and layout.options.detailed else alike(row)
+    return GroupedResult(kind, rendered)
 
 
 def _place(row: ReportRow) -> Location:
@@ -272,8 +246,9 @@ def _at(row: ReportRow) -> Location:
 
 def json_of(rows: Iterable[ReportRow]) -> tuple[str, list[str]]:
     """Return what the JSON document says of rows, and its entries for what was not checked."""
-    texts, unchecked = [], []
+    texts, unchecked = [""], []
     for row in rows:
+        rule = {"policy": row.policy, "rule": row.rule}
         resource = {
             "apiVersion": row.apiVersion,
             "kind": row.kind,
@@ -281,38 +256,25 @@ def json_of(rows: Iterable[ReportRow]) -> tuple[str, list[str]]:
             "name": row.name,
         }
         if row.result != NO_RESULT:
-            texts.append(json.dumps(_entry(row, resource)))
+            # Its fields in the order in which the document has them.
+            entry = {
+                **rule,
+                "type": row.type,
+                "severity": row.severity,
+                "category": row.category,
+                "ruleLocation": location_json(Location(*row.place)),
+                "resource": resource,
+                "location": location_json(_at(row)),
+                "result": row.result,
+                "message": row.message,
+                **({"note": row.note} if row.note else {}),
+                "path": row.path,
+            }
+            texts.append(json.dumps(entry))
         if row.unchecked:
-            unchecked.append(to_json(_unchecked(row, resource)))
-    return ",\n  ".join(("", *texts)), unchecked
-
-
-def _entry(row: ReportRow, resource: Json) -> Json:
-    """Return the entry of a row, its fields in the order in which the document has them."""
-    return {
-        "policy": row.policy,
-        "rule": row.rule,
-        "type": row.type,
-        "severity": row.severity,
-        "category": row.category,
-        "ruleLocation": location_json(Location(*row.place)),
-        "resource": resource,
-        "location": location_json(_at(row)),
-        "result": row.result,
-        "message": row.message,
-        **({"note": row.note} if row.note else {}),
-        "path": row.path,
-    }
-
-
-def _unchecked(row: ReportRow, resource: Json) -> Json:
-    return {
-        "policy": row.policy,
-        "rule": row.rule,
-        "resource": resource,
-        "result": row.result,
-        "reasons": list(row.unchecked),
-    }
+            reasons = {"result": row.result, "reasons": list(row.unchecked)}
+            unchecked.append(to_json({**rule, "resource": resource, **reasons}))
+    return ",\n  ".join(texts), unchecked
 
 
 # The counts of partial reports, by whatever of cluster, namespace, policy, rule they are asked
@@ -368,11 +330,9 @@ def _line(parts: Iterable[str], widths: list[int], figures: Iterable[str], width
 
 def document(run: Run, groups: Iterable[SummaryGroup], by: Sequence[str]) -> Iterator[str]:
     """Yield the same as a JSON document."""
-    counts = [{**dict(zip(by, one.parts, strict=True)), **one.numbers} for one in groups]
-    yield '{"counts": ['
-    yield ",".join(f"\n  {json.dumps(one)}" for one in counts)
-    yield "],\n"
-    remarks = [json.dumps(diagnostic_json(one)) for one in run.all_diagnostics()]
-    yield '"diagnostics": [' + ",".join(f"\n  {one}" for one in remarks) + "],\n"
+    counts = ({**dict(zip(by, one.parts, strict=True)), **one.numbers} for one in groups)
+    remarks = map(diagnostic_json, run.all_diagnostics())
+    yield f'{{"counts": [{"".join(json_entries(map(json.dumps, counts)))}],\n'
+    yield f'"diagnostics": [{"".join(json_entries(map(json.dumps, remarks)))}],\n'
     yield f'"ending": {json.dumps(ending_json(run_ending(run)))},\n'
     yield f'"summary": {json.dumps(figures(run))}}}\n'

@@ -16,7 +16,7 @@ from kyvsim.report.ending import (
     left_out_fact,
     warning_fact,
 )
-from kyvsim.report.object_text import to_json
+from kyvsim.report.object_text import json_entries, to_json
 from kyvsim.report.style import RenderOptions, TextLayout, counted, layout_of, safe_line
 
 
@@ -102,18 +102,13 @@ def render_text(findings: Findings, options: RenderOptions) -> Iterator[str]:
         errors = (one for one in findings.diagnostics if one.severity is Severity.ERROR)
         shown = findings._replace(diagnostics=tuple(errors))
     if shown.diagnostics and not options.statistics:
-        yield from _findings(shown, options, layout)
+        for entry in shown.diagnostics:
+            yield f"{remark_text(entry, options.width if options.on_terminal else 0)}\n"
+            yield from (f"{one}\n" for one in source_lines(entry, shown.line_of(entry), layout))
         yield "\n"
     if shown.errors + shown.warnings > (not options.statistics):
         yield from _by_code(shown, options, layout)
     yield from closing_lines(findings.ending, layout)
-
-
-def _findings(findings: Findings, options: RenderOptions, layout: TextLayout) -> Iterator[str]:
-    """Yield each finding, and the lines that it is about."""
-    for entry in findings.diagnostics:
-        yield f"{remark_text(entry, options.width if options.on_terminal else 0)}\n"
-        yield from (f"{one}\n" for one in source_lines(entry, findings.line_of(entry), layout))
 
 
 def _by_code(findings: Findings, options: RenderOptions, layout: TextLayout) -> Iterator[str]:
@@ -130,30 +125,22 @@ def _by_code(findings: Findings, options: RenderOptions, layout: TextLayout) -> 
             by_code.setdefault(entry.code, []).append(entry)
     by_number = sorted(by_code.items(), key=lambda one: (-len(one[1]), one[0]))
     for code, entries in by_number if options.statistics else sorted(by_code.items()):
-        counts = "".join(_cell(entries, one, layout) for one in _COUNTED)
+        counts = ""
+        for severity, look in zip(_COUNTED, ("error", "warn"), strict=True):
+            number = sum(one.severity is severity for one in entries)
+            cell = f"{number or '-':>{_COLUMN}}"
+            counts += layout.paint(look, cell) if number else cell
         first = entries[0].location
         name = f"  {code}  first: {safe_line(str(first))}" if first else f"  {code}"
-        if len(name) > room:
-            yield f"{name}\n{'':<{room}}{counts}\n"
-        else:
-            yield f"{name:<{room}}{counts}\n"
+        gap = f"\n{'':<{room}}" if len(name) > room else " " * (room - len(name))
+        yield f"{name}{gap}{counts}\n"
     yield "\n"
-
-
-def _cell(entries: list[Diagnostic], severity: Severity, layout: TextLayout) -> str:
-    number = sum(one.severity is severity for one in entries)
-    cell = f"{number or '-':>{_COLUMN}}"
-    return layout.paint("error" if severity is Severity.ERROR else "warn", cell) if number else cell
 
 
 def render_json(findings: Findings, _look: RenderOptions) -> Iterator[str]:
     """Yield the document: `diagnostics`, `ending`, then `summary` with the figures."""
-    listed = ",\n  ".join(to_json(diagnostic_json(entry)) for entry in findings.diagnostics)
-    yield '{"diagnostics": [' + (f"\n  {listed}" if listed else "") + "]"
-    figures = {
-        "errors": findings.errors,
-        "warnings": findings.warnings,
-        "policies": findings.policies,
-    }
+    entries = json_entries(to_json(diagnostic_json(one)) for one in findings.diagnostics)
+    yield f'{{"diagnostics": [{"".join(entries)}]'
     yield f',\n"ending": {to_json(ending_json(findings.ending))}'
+    figures = {name: getattr(findings, name) for name in ("errors", "warnings", "policies")}
     yield f',\n"summary": {to_json(figures)}}}\n'

@@ -5,13 +5,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.comparison import Counterexample, DifferenceKind
+from kyvsim.model.comparison import DifferenceKind
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Mutants, SurvivingMutant
 from kyvsim.report.coverage import ratio_json
 from kyvsim.report.equal import example_json
 from kyvsim.report.evidence import example_objects
-from kyvsim.report.style import counted, safe_line
+from kyvsim.report.style import safe_line
 
 _WORDS: Mapping[DifferenceKind, str] = MappingProxyType(
     {
@@ -30,7 +30,7 @@ _LONGEST = 80
 """The comment on a value that was changed: its line is shown, too."""
 
 
-def lines(mutants: Mutants) -> Iterator[str]:
+def mutant_lines(mutants: Mutants) -> Iterator[str]:
     """Yield the score, then the holes with what they need of tests."""
     yield f"{score_line(mutants)}\n"
     for hole in mutants.holes:
@@ -66,25 +66,17 @@ def _cut(text: str) -> str:
 
 def advice_lines(hole: SurvivingMutant) -> Iterator[str]:
     """Yield what a test would have to try, as far as it is known."""
-    if hole.example is None:
+    example = hole.example
+    if example is None:
         why = "no object was found" if hole.looked_for else "there was no time to find an object"
         yield f"no test detects this; {why} that shows a difference"
         return
-    yield f"no test detects this; {_WORDS[hole.example.difference]}{_request(hole.example)}:"
-    for name, some in example_objects(hole.example):
+    request = "" if example.operation == "CREATE" else f", at {example.operation}"
+    yield f"no test detects this; {_WORDS[example.difference]}{request}:"
+    for name, some in example_objects(example):
         if name:
             yield f"{name}:"
         yield from (f"  {line}" for line in some)
-
-
-def _request(example: Counterexample) -> str:
-    """Return which request it is, unless it is a creation."""
-    return "" if example.operation == "CREATE" else f", at {example.operation}"
-
-
-def holes_text(mutants: Mutants) -> str:
-    """Return how many changes no test notices."""
-    return f"{counted(len(mutants.holes), 'mutant')} not detected"
 
 
 # What tests notice of changed policies as data, for programs.
@@ -99,20 +91,19 @@ def mutants_json(mutants: Mutants) -> Json:
         "notNoticed": len(mutants.holes),
         "same": mutants.same,
         "notTried": mutants.untried,
-        "holes": [_hole(one) for one in mutants.holes],
-    }
-
-
-def _hole(hole: SurvivingMutant) -> Json:
-    return {
-        "policy": hole.policy,
-        "kind": hole.kind,
-        "was": hole.was,
-        "now": hole.now or None,
-        "location": hole.location._asdict(),
-        "line": hole.line,
-        "lookedForExample": hole.looked_for,
-        "example": None if hole.example is None else example_json(hole.example),
+        "holes": [
+            {
+                "policy": hole.policy,
+                "kind": hole.kind,
+                "was": hole.was,
+                "now": hole.now or None,
+                "location": hole.location._asdict(),
+                "line": hole.line,
+                "lookedForExample": hole.looked_for,
+                "example": None if hole.example is None else example_json(hole.example),
+            }
+            for hole in mutants.holes
+        ],
     }
 
 
@@ -132,13 +123,10 @@ class HoleCase(NamedTuple):
 
 def hole_cases(mutants: Mutants | None) -> tuple[HoleCase, ...]:
     """Return a case for each hole, none where no policies were changed."""
-    return tuple(_cases(mutants)) if mutants else ()
-
-
-def _cases(mutants: Mutants) -> Iterator[HoleCase]:
-    for hole in mutants.holes:
-        text = "\n".join(advice_lines(hole))
-        yield HoleCase(hole.policy, change_text(hole), hole.location, text)
+    return tuple(
+        HoleCase(hole.policy, change_text(hole), hole.location, "\n".join(advice_lines(hole)))
+        for hole in (mutants.holes if mutants else ())
+    )
 
 
 def score_of(mutants: Mutants | None) -> str:

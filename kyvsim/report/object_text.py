@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import pairwise, zip_longest
@@ -34,14 +34,12 @@ def whole_numbers(value: Json) -> Json:
     return value
 
 
-def without_comma(pieces: Iterable[str]) -> Iterator[str]:
-    """Yield pieces without their very first character: what is between entries of a list."""
-    rest = iter(pieces)
-    for piece in rest:
-        if piece:
-            yield piece[1:]
-            break
-    yield from rest
+def json_entries(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the entries of a JSON list, each on a line of its own."""
+    separator = "\n  "
+    for text in texts:
+        yield f"{separator}{text}"
+        separator = ",\n  "
 
 
 # Objects as YAML text in Kubernetes' style: sorted keys, two spaces, lists level with their key.
@@ -176,33 +174,24 @@ def compact_lines(obj: Json) -> list[str]:
 def _compact_block(value: Json, pad: str) -> Iterator[str]:
     if value and value.__class__ is dict:
         for name in sorted(value):
-            yield from _member(f"{pad}{scalar(name)}:", value[name], f"{pad}  ")
+            lead, one = f"{pad}{scalar(name)}:", value[name]
+            short = _flow(one)
+            is_leaf = one.__class__ not in {dict, list}
+            if is_leaf and "\n" in str(one):
+                yield from yaml_lines(one, lead, len(pad) + 2)
+            elif is_leaf or len(lead) + len(short) < _WIDEST:
+                yield f"{lead} {short}"
+            else:
+                yield lead
+                yield from _compact_block(one, pad if one.__class__ is list else f"{pad}  ")
     elif value and value.__class__ is list:
         for one in value:
-            first, *others = _inner(one, f"{pad}  ")
-            yield f"{pad}- {first.lstrip()}"
-            yield from others
+            short = f"{pad}  {_flow(one)}"
+            lines = [short] if len(short) <= _WIDEST else [*_compact_block(one, f"{pad}  ")]
+            yield f"{pad}- {lines[0].lstrip()}"
+            yield from lines[1:]
     else:
         yield from yaml_lines(value, pad)
-
-
-def _inner(value: Json, pad: str) -> list[str]:
-    short = _flow(value)
-    if len(pad) + len(short) <= _WIDEST:
-        return [f"{pad}{short}"]
-    return list(_compact_block(value, pad))
-
-
-def _member(lead: str, value: Json, pad: str) -> Iterator[str]:
-    short = _flow(value)
-    is_leaf = value.__class__ not in {dict, list}
-    if is_leaf and "\n" in str(value):
-        yield from yaml_lines(value, lead, len(pad))
-    elif is_leaf or len(lead) + len(short) < _WIDEST:
-        yield f"{lead} {short}"
-    else:
-        yield lead
-        yield from _compact_block(value, pad[:-2] if value.__class__ is list else pad)
 
 
 def _flow(value: Json) -> str:
@@ -232,29 +221,24 @@ _CONTEXT = 3
 
 def marked_lines(old: list[str], new: list[str]) -> list[Marked]:
     """Return every line of both texts in order, with its mark."""
-    start, end = _common_ends(old, new)
-    old_end, new_end = len(old) - end, len(new) - end
-    return [
-        *((" ", line) for line in new[:start]),
-        *_between(old[start:old_end], new[start:new_end]),
-        *((" ", line) for line in new[new_end:]),
-    ]
-
-
-def _between(old: list[str], new: list[str]) -> Iterator[Marked]:
-    """Yield the lines of two texts that differ in their first line and in their last."""
-    if not old or not new or len(old) == len(new) == 1:
-        yield from (("-", line) for line in old)
-        yield from (("+", line) for line in new)
-        return
-
-    matcher = SequenceMatcher(a=old, b=new, autojunk=False)
-    for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
+    # What is the same at the start and, of the rest, at the end needs no matcher.
+    shorter = min(len(old), len(new))
+    start = next((i for i in range(shorter) if old[i] != new[i]), shorter)
+    rest = shorter - start
+    end = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
+    before, after = old[start : len(old) - end], new[start : len(new) - end]
+    opcodes: Sequence[tuple[str, int, int, int, int]]
+    opcodes = [("replace", 0, len(before), 0, len(after))]
+    if before and after and not len(before) == len(after) == 1:
+        opcodes = SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes()
+    lines = [(" ", line) for line in new[:start]]
+    for tag, old_from, old_to, new_from, new_to in opcodes:
         if tag == "equal":
-            yield from ((" ", line) for line in new[new_from:new_to])
-            continue
-        yield from (("-", line) for line in old[old_from:old_to])
-        yield from (("+", line) for line in new[new_from:new_to])
+            lines += ((" ", line) for line in after[new_from:new_to])
+        else:
+            lines += (("-", line) for line in before[old_from:old_to])
+            lines += (("+", line) for line in after[new_from:new_to])
+    return [*lines, *((" ", line) for line in new[len(new) - end :])]
 
 
 def hunks(lines: list[Marked]) -> Iterator[Marked]:
@@ -275,15 +259,6 @@ def hunks(lines: list[Marked]) -> Iterator[Marked]:
             yield "@", ""
 
 
-def _common_ends(old: list[str], new: list[str]) -> tuple[int, int]:
-    """Return how many lines are the same at the start and, of the rest, at the end."""
-    shorter = min(len(old), len(new))
-    start = next((i for i in range(shorter) if old[i] != new[i]), shorter)
-    rest = shorter - start
-    end = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
-    return start, end
-
-
 # Differences between two objects, shown as the YAML of the later one with marks.
 #
 # Works on the data, not on the text: list items are distinguished by their name, and a field that
@@ -293,13 +268,6 @@ def _common_ends(old: list[str], new: list[str]) -> tuple[int, int]:
 _ABSENT: Final[Json] = object()
 _DEPTH_LIMIT = 200
 """Below this depth a difference is shown as one whole taking the place of another."""
-
-
-class _MarkedLines(NamedTuple):
-    """The lines that were found, and whether those of what is in both objects are wanted."""
-
-    lines: list[Marked]
-    whole: bool
 
 
 class _Spot(NamedTuple):
@@ -312,22 +280,20 @@ class _Spot(NamedTuple):
 
 def marked_yaml(before: Json, after: Json) -> list[Marked]:
     """Return the lines of `after` and those that only `before` has, each with its mark."""
-    return _compared(before, after, whole=True)
+    lines: list[Marked] = []
+    _compare(lines, _Spot("", 0, 0), before, after, whole=True)
+    return lines
 
 
 def changed_yaml(before: Json, after: Json) -> list[Marked]:
     """Return those lines of `marked_yaml` that only one of both objects has: in less time."""
-    return _compared(before, after, whole=False)
+    lines: list[Marked] = []
+    _compare(lines, _Spot("", 0, 0), before, after, whole=False)
+    return lines
 
 
-def _compared(before: Json, after: Json, *, whole: bool) -> list[Marked]:
-    shown = _MarkedLines([], whole)
-    _compare(shown, _Spot("", 0, 0), before, after)
-    return shown.lines
-
-
-def _compare(shown: _MarkedLines, spot: _Spot, before: Json, after: Json) -> None:
-    lines, whole = shown
+def _compare(lines: list[Marked], spot: _Spot, before: Json, after: Json, *, whole: bool) -> None:
+    """Add the lines of two values: with `whole` those of what is in both, too."""
     if before is after:
         if whole:
             lines += _unchanged(spot.lead, spot.indent, after)
@@ -335,10 +301,10 @@ def _compare(shown: _MarkedLines, spot: _Spot, before: Json, after: Json) -> Non
     kind, other = after.__class__, before.__class__
     if before and after and kind is other and spot.depth < _DEPTH_LIMIT:
         if kind is dict:
-            _compare_mappings(shown, spot, before, after)
+            _compare_mappings(lines, spot, before, after, whole=whole)
             return
         if kind is list:
-            _compare_lists(shown, spot, before, after)
+            _compare_lists(lines, spot, before, after, whole=whole)
             return
     if before == after and (kind is bool) == (other is bool):
         if whole:
@@ -349,7 +315,6 @@ def _compare(shown: _MarkedLines, spot: _Spot, before: Json, after: Json) -> Non
 
 
 def _unchanged(lead: str, indent: int, value: Json) -> list[Marked]:
-    """Return the lines of what is in both."""
     if not value or (value.__class__ is not dict and value.__class__ is not list):
         text = f"{lead} {leaf(value, indent)}" if lead.endswith(":") else lead + leaf(value, indent)
         return [(" ", line) for line in text.split("\n")] if "\n" in text else [(" ", text)]
@@ -357,12 +322,18 @@ def _unchanged(lead: str, indent: int, value: Json) -> list[Marked]:
 
 
 def _compare_mappings(
-    shown: _MarkedLines, spot: _Spot, before: dict[str, Json], after: dict[str, Json]
+    lines: list[Marked],
+    spot: _Spot,
+    before: dict[str, Json],
+    after: dict[str, Json],
+    *,
+    whole: bool,
 ) -> None:
-    lines, whole = shown
     lead, indent, depth = spot
     first = pad = " " * indent
-    keys = before.keys() | after.keys() if whole else _differing(before, after)
+    keys = before.keys() | after.keys() if whole else before.keys() - after.keys()
+    if not whole:
+        keys |= {key for key, new in after.items() if before.get(key, _ABSENT) is not new}
     first_old = first_new = ""
     if not lead.endswith(":"):
         first, first_old, first_new = lead, min(before), min(after)
@@ -379,25 +350,19 @@ def _compare_mappings(
         elif old is _ABSENT:
             lines += [("+", line) for line in yaml_lines(new, inner, indent + 2)]
         else:
-            _compare(shown, _Spot(inner, indent + 2, depth + 1), old, new)
+            _compare(lines, _Spot(inner, indent + 2, depth + 1), old, new, whole=whole)
 
 
-def _differing(before: dict[str, Json], after: dict[str, Json]) -> list[str]:
-    """Return the keys whose values are not one and the same."""
-    keys = [key for key, new in after.items() if before.get(key, _ABSENT) is not new]
-    return keys + [key for key in before if key not in after]
-
-
-def _compare_lists(shown: _MarkedLines, spot: _Spot, before: list[Json], after: list[Json]) -> None:
-    lines, whole = shown
+def _compare_lists(
+    lines: list[Marked], spot: _Spot, before: list[Json], after: list[Json], *, whole: bool
+) -> None:
     lead, indent, depth = spot
-    column = indent - 2 if lead.endswith(":") else indent
-    first = pad = " " * column
-    if lead.endswith(":"):
-        if whole:
-            lines.append((" ", lead))
-    else:
-        first = lead
+    after_key = lead.endswith(":")
+    column = indent - 2 if after_key else indent
+    pad = " " * column
+    first = pad if after_key else lead
+    if after_key and whole:
+        lines.append((" ", lead))
     for old, new in _pairs(before, after):
         start = first if (old if new is None else new) == 0 else pad
         inner = _Spot(f"{start}- ", column + 2, depth + 1)
@@ -406,7 +371,7 @@ def _compare_lists(shown: _MarkedLines, spot: _Spot, before: list[Json], after: 
         elif old is None:
             lines += [("+", line) for line in _lines(inner, after[new])]
         else:
-            _compare(shown, inner, before[old], after[new])
+            _compare(lines, inner, before[old], after[new], whole=whole)
 
 
 def _pairs(before: list[Json], after: list[Json]) -> Iterator[tuple[int | None, int | None]]:

@@ -60,7 +60,18 @@ def pending_references(response: EngineResponse) -> list[PendingReference]:
     added = injected_references(response.trigger, response.object, {})
     if not added:
         return []
-    idle = list(_failed_generate_rules(response))
+    # The kinds that generate rules would have created, and why they did not.
+    idle = [
+        (
+            result.rule.facts.generation.whole.kind if result.rule.facts.generation else "",
+            f"{author} {_ENDINGS[result.status]}: {result.message}",
+        )
+        for answer in response.responses
+        if answer.phase is Phase.GENERATE
+        for result in answer.results
+        for author in [f"policy {answer.policy.key}, rule {result.rule.name}"]
+        if result.status in _ENDINGS
+    ]
     return [
         PendingReference(
             response.object,
@@ -69,20 +80,6 @@ def pending_references(response: EngineResponse) -> list[PendingReference]:
         )
         for reference, _ in added
     ]
-
-
-def _failed_generate_rules(response: EngineResponse) -> Iterator[tuple[str, str]]:
-    """Yield the kinds that generate rules would have created, and why they did not."""
-    for answer in response.responses:
-        if answer.phase is not Phase.GENERATE:
-            continue
-        for result in answer.results:
-            ending = _ENDINGS.get(result.status)
-            if ending:
-                generation = result.rule.facts.generation
-                kind = generation.whole.kind if generation else ""
-                rule = f"policy {answer.policy.key}, rule {result.rule.name}"
-                yield kind, f"{rule} {ending}: {result.message}"
 
 
 _HOLD_LIMIT: Final = 1 << 20
@@ -174,8 +171,9 @@ class PlannedDeletions:
         """Yield the text view's block about each policy that deletes."""
         for schedule in schedules:
             found = self.of(schedule)
+            kind = "Cleanup" if schedule.kind.endswith("CleanupPolicy") else "Deleting"
             what = "would delete" if found else "would delete nothing"
-            head = f"{_title(schedule)} ({schedule.text}) {what}"
+            head = f"{kind} policy {schedule.policy} ({schedule.text}) {what}"
             yield paint("title", safe_line(head)) + "\n"
             for obj in found:
                 yield f"  {paint('removed', 'delete')}  {safe_line(short_title(obj))}\n"
@@ -197,11 +195,6 @@ def schedule_entry(schedule: Schedule, *, dated: bool) -> Json:
     return entry
 
 
-def _title(schedule: Schedule) -> str:
-    what = "Cleanup policy" if schedule.kind.endswith("CleanupPolicy") else "Deleting policy"
-    return f"{what} {schedule.policy}"
-
-
 def _time(time: datetime) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -212,89 +205,69 @@ _SHOWN = 3
 _OWN_LABELS = "generate.kyverno.io/"
 
 
-class _Maker(NamedTuple):
-    """Who generated an object."""
-
-    policy: str
-    rule: str
-    trigger: Json
-    content: int
-    """A hash of the object without the labels that name its trigger."""
-
-
 class Collision(NamedTuple):
-    """One object and all that generate it."""
+    """One object and all that generate it: a policy, a rule, and the trigger."""
 
     key: ObjectKey
-    makers: tuple[_Maker, ...]
-
-    @property
-    def agree(self) -> bool:
-        """Whether all generate the same, so that it does not matter who comes last."""
-        return len({maker.content for maker in self.makers}) == 1
+    makers: tuple[tuple[str, str, Json], ...]
+    agree: bool
+    """Whether all generate the same, so that it does not matter who comes last."""
 
 
 class Collisions:
     """The generated objects seen so far, by identity."""
 
-    __slots__ = ("_makers",)
+    __slots__ = ("_contents", "_makers")
 
     def __init__(self) -> None:
-        self._makers: dict[ObjectKey, list[_Maker]] = {}
+        self._makers: dict[ObjectKey, list[tuple[str, str, Json]]] = {}
+        self._contents: dict[ObjectKey, set[int]] = {}
+        """Hashes of each object without the labels that name its trigger."""
 
     def add(self, response: EngineResponse) -> None:
         """Take in the objects generated for a response's trigger."""
         for change in generated(response):
-            maker = _Maker(
-                change.policy.key, change.rule, response.trigger, _content(change.object)
-            )
-            self._makers.setdefault(object_key(change.object), []).append(maker)
+            key = object_key(change.object)
+            maker = change.policy.key, change.rule, response.trigger
+            self._makers.setdefault(key, []).append(maker)
+            meta = dict(metadata(change.object))
+            meta["labels"] = {
+                name: text
+                for name, text in labels(change.object).items()
+                if not name.startswith(_OWN_LABELS)
+            }
+            content = hash(to_json({**change.object, "metadata": meta}))
+            self._contents.setdefault(key, set()).add(content)
 
     def found(self) -> Iterator[Collision]:
         """Yield the objects that several generate, in the order in which they were first seen."""
         for key, makers in self._makers.items():
             if len(makers) > 1:
-                yield Collision(key, tuple(makers))
+                yield Collision(key, tuple(makers), len(self._contents[key]) == 1)
 
+    def entries(self) -> Iterator[Json]:
+        """Yield them as the JSON document shows them."""
+        for one in self.found():
+            makers = [
+                {"policy": policy, "rule": rule, "trigger": identity(trigger)}
+                for policy, rule, trigger in one.makers
+            ]
+            yield {"object": identity_of(one.key), "by": makers, "same": one.agree}
 
-def _content(obj: Json) -> int:
-    meta = dict(metadata(obj))
-    meta["labels"] = {
-        name: text for name, text in labels(obj).items() if not name.startswith(_OWN_LABELS)
-    }
-    return hash(to_json({**obj, "metadata": meta}))
-
-
-def collision_entry(collision: Collision) -> Json:
-    """Return a collision as the JSON document shows it."""
-    return {
-        "object": identity_of(collision.key),
-        "by": [
-            {"policy": one.policy, "rule": one.rule, "trigger": identity(one.trigger)}
-            for one in collision.makers
-        ],
-        "same": collision.agree,
-    }
-
-
-def collision_lines(collisions: Collisions, paint: Paint) -> Iterator[str]:
-    """Yield the lines about collisions in the text view; none where there are none."""
-    lines = [_line(one, paint) for one in collisions.found()]
-    if lines:
-        yield paint("title", "Objects generated more than once") + "\n"
-        yield from lines
-        yield "\n"
-
-
-def _line(collision: Collision, paint: Paint) -> str:
-    key = collision.key
-    place = "/".join(part for part in (key.namespace, key.name) if part)
-    makers = [
-        f"policy {one.policy}, rule {one.rule} for {short_title(one.trigger)}"
-        for one in collision.makers[:_SHOWN]
-    ]
-    more = len(collision.makers) - _SHOWN
-    shown = [*makers, f"and {more} more"] if more > 0 else makers
-    kind = "the same each time" if collision.agree else "different each time"
-    heading = f"  {paint('warn', 'warning')}  {safe_line(f'{key.kind} {place}: {kind}')}\n"
-    return heading + "".join(f"           {safe_line(text)}\n" for text in shown)
+    def lines(self, paint: Paint) -> Iterator[str]:
+        """Yield the lines of the text view; none where there are no collisions."""
+        found = [*self.found()]
+        if found:
+            yield paint("title", "Objects generated more than once") + "\n"
+        for one in found:
+            path = "/".join(filter(None, (one.key.namespace, one.key.name)))
+            how = "the same each time" if one.agree else "different each time"
+            text = safe_line(f"{one.key.kind} {path}: {how}")
+            yield f"  {paint('warn', 'warning')}  {text}\n"
+            for policy, rule, trigger in one.makers[:_SHOWN]:
+                maker = f"policy {policy}, rule {rule} for {short_title(trigger)}"
+                yield f"           {safe_line(maker)}\n"
+            if len(one.makers) > _SHOWN:
+                yield f"           and {len(one.makers) - _SHOWN} more\n"
+        if found:
+            yield "\n"

@@ -81,14 +81,11 @@ def with_message(
 ) -> RenderedResult:
     """Return the same with a message: what the policy says itself of it, all of it, a note."""
     own, message, note = texts
-    text = message_lines((own or message, note), layout)
-    whole = message_lines((message, note), layout)
+    text, whole = (
+        "".join(f"{line}\n" for one in shown if one for line in wrapped(one, layout.width))
+        for shown in ((own or message, note), (message, note))
+    )
     return rendered._replace(text=text, message=whole if whole != text else "")
-
-
-def message_lines(texts: Iterable[str], layout: TextLayout) -> str:
-    """Return what is reported about a result, wrapped."""
-    return "".join(f"{line}\n" for text in texts if text for line in wrapped(text, layout.width))
 
 
 # Equal results are shown once and counted: the first one in full, the others by number.
@@ -117,13 +114,12 @@ class ResultKey(NamedTuple):
 @lru_cache(maxsize=4096)
 def result_key(rule: str, rendered: str) -> ResultKey:
     """Return what something has in common with others: which rule says it, and what."""
-    return ResultKey(rule, rendered if len(rendered) <= _LONG else _digest(rendered))
-
-
-def _digest(rendered: str) -> str:
+    if len(rendered) <= _LONG:
+        return ResultKey(rule, rendered)
     from hashlib import blake2b  # noqa: PLC0415 — loads OpenSSL, which few runs need
 
-    return blake2b(rendered.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    digest = blake2b(rendered.encode("utf-8", "surrogatepass"), digest_size=8)
+    return ResultKey(rule, digest.hexdigest())
 
 
 def key_of_result(
@@ -243,9 +239,21 @@ class ResultGroups:
         """Return the text of an object, "" where all of it was shown for others."""
         self.edited += block.edited
         self.created += block.created
-        texts = [self._new_text(one) for one in block.items]
+        texts = []
+        for kind, rendered, is_whole in block.items:
+            if not self._seen.is_new(kind) or not is_whole:
+                texts.append("")
+                continue
+            if kind.rule:
+                self._groups[kind] = _ResultGroup(rendered._replace(message="", places=""))
+            head = self._head(rendered, rendered.size)
+            texts.append(f"{head}{rendered.message or rendered.text}{rendered.places}")
         if any(texts):
-            return f"{heading(block.title, block.place, self._layout)}{self._texts(block, texts)}\n"
+            shown = (
+                text or self._head(item.rendered, "(as above)")
+                for item, text in zip(block.items, texts, strict=True)
+            )
+            return f"{heading(block.title, block.place, self._layout)}{''.join(shown)}\n"
         for item in block.items:
             group = self._group_of(item.kind)
             group.count += 1
@@ -273,25 +281,8 @@ class ResultGroups:
         self._group_of(part.kind).count += part.number
         return ""
 
-    def _new_text(self, item: GroupedResult) -> str:
-        """Return the text of a result, "" where it was shown for another object."""
-        kind, rendered, is_whole = item
-        if not self._seen.is_new(kind) or not is_whole:
-            return ""
-        if kind.rule:
-            self._groups[kind] = _ResultGroup(rendered._replace(message="", places=""))
-        head = self._head(rendered, rendered.size)
-        return f"{head}{rendered.message or rendered.text}{rendered.places}"
-
     def _head(self, rendered: RenderedResult, end: str) -> str:
         return headline(rendered.word, rendered.name, end, self._layout) if rendered.word else ""
-
-    def _texts(self, block: ObjectBlock, texts: Iterable[str]) -> str:
-        """Return the texts, with a line for each result that was shown for another object."""
-        return "".join(
-            text or self._head(item.rendered, "(as above)")
-            for item, text in zip(block.items, texts, strict=True)
-        )
 
     def _group_of(self, kind: ResultKey) -> _ResultGroup:
         """Return the group of a result that was not shown in full."""
@@ -305,29 +296,27 @@ class ResultGroups:
 
     def lines(self) -> Iterator[str]:
         """Yield what was only counted."""
-        groups = [one for one in self._groups.values() if one.count]
-        others = [one for one in self._others.values() if one.count]
-        if not groups and not others:
+        groups = [(one, "same finding on") for one in self._groups.values() if one.count]
+        groups += [
+            (one, "with a different message on") for one in self._others.values() if one.count
+        ]
+        if not groups:
             return
-        yield f"{self._layout.paint('title', 'Same findings on more objects')}\n"
-        for group in groups:
-            yield from self._group(group, "same finding on")
-        for group in others:
-            yield from self._group(group, "with a different message on")
+        paint = self._layout.paint
+        yield f"{paint('title', 'Same findings on more objects')}\n"
+        for group, how in groups:
+            yield self._head(group.rendered, group.rendered.size)
+            yield group.rendered.text
+            yield f"{INDENT}{how} {counted(group.count, 'more object')}:\n"
+            for title, place in group.examples:
+                name = f"{INDENT}  {safe_line(title)}"
+                left, right = justified(name, safe_line(place), self._layout.width, f"{INDENT}    ")
+                yield f"{left}{paint('dim', right)}\n"
+            left_out = group.count - len(group.examples)
+            if left_out:
+                rendered = f"… {counted(left_out, 'more object')} (--show all)"
+                yield f"{INDENT}  {paint('dim', rendered)}\n"
         yield "\n"
-
-    def _group(self, group: _ResultGroup, how: str) -> Iterator[str]:
-        yield self._head(group.rendered, group.rendered.size)
-        yield group.rendered.text
-        yield f"{INDENT}{how} {counted(group.count, 'more object')}:\n"
-        for title, place in group.examples:
-            name = f"{INDENT}  {safe_line(title)}"
-            left, right = justified(name, safe_line(place), self._layout.width, f"{INDENT}    ")
-            yield f"{left}{self._layout.paint('dim', right)}\n"
-        left_out = group.count - len(group.examples)
-        if left_out:
-            rendered = f"… {counted(left_out, 'more object')} (--show all)"
-            yield f"{INDENT}  {self._layout.paint('dim', rendered)}\n"
 
     def sizes(self) -> Iterator[str]:
         """Yield how many objects were changed and created."""
@@ -368,16 +357,14 @@ def from_lines(pieces: Iterable[str]) -> Iterator[ObjectBlock | CountedResults]:
     rest = ""
     for piece in pieces:
         *lines, rest = f"{rest}{piece}".split("\n")
-        yield from map(_from_line, lines)
-
-
-def _from_line(line: str) -> ObjectBlock | CountedResults:
-    head, *items = line.split(_APART)
-    if not items:
-        kind, number = json.loads(head)
-        return CountedResults(ResultKey(*kind), number)
-    title, place, edited, created = json.loads(head)
-    return ObjectBlock(title, place, [*map(_read_item, items)], edited, created)
+        for line in lines:
+            head, *items = line.split(_APART)
+            if items:
+                title, place, edited, created = json.loads(head)
+                yield ObjectBlock(title, place, [*map(_read_item, items)], edited, created)
+            else:
+                kind, number = json.loads(head)
+                yield CountedResults(ResultKey(*kind), number)
 
 
 @lru_cache(maxsize=1024)

@@ -1,20 +1,19 @@
 """Results of `test` as JSON, YAML, Markdown, JUnit XML, TAP, GitHub annotations and HTML."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Location
-from kyvsim.model.suite import GoldenDifference, ManifestOutcome, RowOutcome, SuiteOutcome
+from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report.annotations import annotation, remark
 from kyvsim.report.diagnostics import diagnostic_json, place_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.junit import attributes, escaped
 from kyvsim.report.mutants import (
-    HoleCase,
     advice_lines,
     change_text,
     hole_cases,
@@ -22,7 +21,7 @@ from kyvsim.report.mutants import (
     score_line,
     score_of,
 )
-from kyvsim.report.object_text import Marked, hunks, marked_yaml, to_json, to_yaml
+from kyvsim.report.object_text import Marked, hunks, json_entries, marked_yaml, to_json, to_yaml
 from kyvsim.report.page import TableEntry, ending_of, page, table_of
 from kyvsim.report.results import rule_title
 from kyvsim.report.style import (
@@ -49,53 +48,51 @@ from kyvsim.report.suite_text import (
 # The outcome of tests as one JSON document, for programs.
 
 
-def render_json(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
-    """Yield the document a row at a time."""
-    yield '{"results": ['
-    between = "\n  "
+def _document(outcome: SuiteOutcome, options: SuiteOptions) -> dict[str, Json]:
+    """Return the outcome as plain data."""
+    rows = []
     for file, row in shown_rows(outcome, options):
-        yield f"{between}{to_json(row_json(file, row))}"
-        between = ",\n  "
-    remarks = [to_json(diagnostic_json(one)) for one in every_diagnostic(outcome)]
-    listed = "\n  " + ",\n  ".join(remarks) if remarks else ""
-    yield f'],\n"diagnostics": [{listed}],\n"ending": {to_json(ending_json(suite_ending(outcome)))}'
-    yield f',\n"summary": {to_json(tally_of(outcome)._asdict())}'
-    if outcome.mutants is not None:
-        yield f',\n"mutants": {to_json(mutants_json(outcome.mutants))}'
-    yield "}\n"
-
-
-def row_json(file: str, row: RowOutcome) -> Json:
-    """Return a row as plain data."""
-    found: dict[str, Json] = {
-        "manifest": file,
-        "policy": row.policy,
-        "rule": row.rule,
-        "resource": row.resource,
-        "result": row.result,
-        "reason": row.reason,
-        "message": row.message,
+        found: dict[str, Json] = {
+            "manifest": file,
+            "policy": row.policy,
+            "rule": row.rule,
+            "resource": row.resource,
+            "result": row.result,
+            "reason": row.reason,
+            "message": row.message,
+        }
+        if row.skip:
+            found["skip"] = row.skip
+        if row.location:
+            found["location"] = place_json(row.location)
+        if row.difference:
+            found["difference"] = row.difference._asdict()
+        rows.append(found)
+    return {
+        "results": rows,
+        "diagnostics": [diagnostic_json(one) for one in every_diagnostic(outcome)],
+        "ending": ending_json(suite_ending(outcome)),
+        "summary": tally_of(outcome)._asdict(),
+        **({} if outcome.mutants is None else {"mutants": mutants_json(outcome.mutants)}),
     }
-    if row.skip:
-        found["skip"] = row.skip
-    if row.location:
-        found["location"] = place_json(row.location)
-    if row.difference:
-        found["difference"] = row.difference._asdict()
-    return found
+
+
+def render_json(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
+    """Yield the document, a row or diagnostic on each line."""
+    separator = "{"
+    for name, value in _document(outcome, options).items():
+        yield f'{separator}"{name}": '
+        if isinstance(value, list):
+            yield from ("[", *json_entries(map(to_json, value)), "]")
+        else:
+            yield to_json(value)
+        separator = ",\n"
+    yield "}\n"
 
 
 def render_yaml(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the document as a whole."""
-    found = {
-        "results": [row_json(file, row) for file, row in shown_rows(outcome, options)],
-        "diagnostics": [diagnostic_json(one) for one in every_diagnostic(outcome)],
-        "ending": ending_json(suite_ending(outcome)),
-        "summary": tally_of(outcome)._asdict(),
-    }
-    if outcome.mutants is not None:
-        found["mutants"] = mutants_json(outcome.mutants)
-    yield to_yaml(found)
+    yield to_yaml(_document(outcome, options))
 
 
 # Rows of tests as a Markdown table.
@@ -128,21 +125,47 @@ def render_junit(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     Characters that XML 1.0 does not have become U+FFFD.
     """
     del options  # every format for programs holds all rows
-    manifests = [one for one in _with_paths(outcome) if one.rows or _errors(one)]
+    paths = ManifestOutcome("paths", (), outcome.diagnostics)
+    manifests = [one for one in (paths, *outcome.manifests) if one.rows or _errors(one)]
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     holes = hole_cases(outcome.mutants)
     yield f"<testsuites{attributes(_counts(*manifests, holes=len(holes)))}>\n"
     for one in manifests:
-        yield from _suite(one)
+        yield f"  <testsuite{attributes({'name': one.file, **_counts(one)})}>\n"
+        for text in _errors(one):
+            yield f"    <testcase{attributes({'classname': one.file, 'name': 'inputs'})}>\n"
+            yield f"      <error{attributes({'message': text})}/>\n    </testcase>\n"
+        yield from map(_case, one.rows)
+        yield "  </testsuite>\n"
     if outcome.mutants is not None:
-        yield from _mutant_suite(score_of(outcome.mutants), holes)
+        yield f"  <testsuite{attributes({'name': 'mutants', **_counts(holes=len(holes))})}>\n"
+        score = attributes({"name": "score", "value": score_line(outcome.mutants)})
+        yield f"    <properties><property{score}/></properties>\n"
+        for hole in holes:
+            case = {"classname": hole.policy, "name": f"{hole.place}: {hole.title}"}
+            yield f"    <testcase{attributes(case)}>\n"
+            yield f"      <skipped{attributes({'message': 'no test detects this'})}/>\n"
+            yield f"      <system-out>{escaped(hole.advice)}</system-out>\n    </testcase>\n"
+        yield "  </testsuite>\n"
     yield "</testsuites>\n"
 
 
-def _with_paths(outcome: SuiteOutcome) -> Iterator[ManifestOutcome]:
-    if outcome.diagnostics:
-        yield ManifestOutcome("paths", (), outcome.diagnostics)
-    yield from outcome.manifests
+def _case(row: RowOutcome) -> str:
+    owner = f"{row.policy}.{row.rule}" if row.rule else row.policy
+    case = attributes({"classname": owner, "name": row.resource or "all resources"})
+    if row.failed:
+        lines = [str(row.location or ""), row.message]
+        lines += [diff_text(row.difference)] if row.difference else []
+        text = escaped("\n".join(filter(None, lines)))
+        kind = attributes({"message": reason(row), "type": row.reason})
+        content = f"<failure{kind}>{text}</failure>"
+    elif row.result == "Skip":
+        content = f"<skipped{attributes({'message': row.message})}/>"
+    elif row.skip:
+        content = f"<system-out>{escaped(reason(row))}</system-out>"
+    else:
+        return f"    <testcase{case}/>\n"
+    return f"    <testcase{case}>\n      {content}\n    </testcase>\n"
 
 
 def _errors(manifest: ManifestOutcome) -> list[str]:
@@ -158,51 +181,6 @@ def _counts(*manifests: ManifestOutcome, holes: int = 0) -> dict[str, str]:
         "errors": str(errors),
         "skipped": str(sum(row.result == "Skip" for row in rows) + holes),
     }
-
-
-def _suite(manifest: ManifestOutcome) -> Iterator[str]:
-    yield f"  <testsuite{attributes({'name': manifest.file, **_counts(manifest)})}>\n"
-    for text in _errors(manifest):
-        yield f"    <testcase{attributes({'classname': manifest.file, 'name': 'inputs'})}>\n"
-        yield f"      <error{attributes({'message': text})}/>\n    </testcase>\n"
-    for row in manifest.rows:
-        yield from _case(row)
-    yield "  </testsuite>\n"
-
-
-def _mutant_suite(score: str, holes: Sequence[HoleCase]) -> Iterator[str]:
-    yield f"  <testsuite{attributes({'name': 'mutants', **_counts(holes=len(holes))})}>\n"
-    shown = attributes({"name": "score", "value": score})
-    yield f"    <properties><property{shown}/></properties>\n"
-    for one in holes:
-        name = f"{one.place}: {one.title}"
-        yield f"    <testcase{attributes({'classname': one.policy, 'name': name})}>\n"
-        yield f"      <skipped{attributes({'message': 'no test detects this'})}/>\n"
-        yield f"      <system-out>{escaped(one.advice)}</system-out>\n    </testcase>\n"
-    yield "  </testsuite>\n"
-
-
-def _case(row: RowOutcome) -> Iterator[str]:
-    owner = f"{row.policy}.{row.rule}" if row.rule else row.policy
-    head = (
-        f"    <testcase{attributes({'classname': owner, 'name': row.resource or 'all resources'})}"
-    )
-    if row.result == "Pass" and not row.skip:
-        yield f"{head}/>\n"
-        return
-    yield f"{head}>\n      {_case_content(row)}\n    </testcase>\n"
-
-
-def _case_content(row: RowOutcome) -> str:
-    if row.failed:
-        lines = [str(row.location or ""), row.message]
-        lines += [diff_text(row.difference)] if row.difference else []
-        text = escaped("\n".join(filter(None, lines)))
-        kind = attributes({"message": reason(row), "type": row.reason})
-        return f"<failure{kind}>{text}</failure>"
-    if row.result == "Skip":
-        return f"<skipped{attributes({'message': row.message})}/>"
-    return f"<system-out>{escaped(reason(row))}</system-out>"
 
 
 # The outcome of tests in the Test Anything Protocol: a test point for each row.
@@ -224,31 +202,28 @@ def render_tap(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     yield f"1..{count}\n" if count else "1..0 # SKIP no rows\n"
     for number, one in enumerate(wrong, 1):
         details = _details(f"{one.code}: {one.message}", one.location)
-        yield _point(number, "inputs", passed=False) + details
+        yield f"{_point(number, 'inputs', passed=False)}\n{details}"
     rows = ((one.file, row) for one in outcome.manifests for row in one.rows)
     for number, (file, row) in enumerate(rows, len(wrong) + 1):
-        yield _row_point(number, file, row)
+        names = " / ".join(filter(None, (row.policy, row.rule, row.resource)))
+        point = _point(number, f"{file}: {names}", passed=not row.failed)
+        if row.failed:
+            lines = diff_text(row.difference).splitlines() if row.difference else []
+            yield f"{point}\n{_details(reason(row), row.location, row.message, lines)}"
+        elif row.result == "Skip":
+            yield f"{point.rstrip()} # SKIP {safe_line(row.message)}\n"
+        else:
+            yield f"{point}\n{_details(reason(row)) if row.skip else ''}"
     for number, hole in enumerate(holes, rows_end + 1):
         point = _point(number, f"mutant of {hole.policy}: {hole.title}", passed=False).rstrip()
-        yield f"{point} # TODO no test detects this\n" + _details(hole.advice, hole.place)
+        yield f"{point} # TODO no test detects this\n{_details(hole.advice, hole.place)}"
     if outcome.mutants is not None:
-        yield f"# {safe_line(score_of(outcome.mutants))}\n"
-
-
-def _row_point(number: int, file: str, row: RowOutcome) -> str:
-    names = filter(None, (row.policy, row.rule, row.resource))
-    point = _point(number, f"{file}: {' / '.join(names)}", passed=not row.failed)
-    if row.failed:
-        lines = diff_text(row.difference).splitlines() if row.difference else []
-        return point + _details(reason(row), row.location, row.message, lines)
-    if row.result == "Skip":
-        return f"{point.rstrip()} # SKIP {safe_line(row.message)}\n"
-    return point + (_details(reason(row)) if row.skip else "")
+        yield f"# {safe_line(score_line(outcome.mutants))}\n"
 
 
 def _point(number: int, name: str, *, passed: bool) -> str:
     shown = safe_line(name).translate(_IN_DESCRIPTION)
-    return f"{'ok' if passed else 'not ok'} {number} - {shown}\n"
+    return f"{'ok' if passed else 'not ok'} {number} - {shown}"
 
 
 def _details(
@@ -319,31 +294,30 @@ class _PageManifest(NamedTuple):
 
 def render_html(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the page in pieces: manifests with rows that failed come first."""
-    manifests = [_page_manifest(one, options) for one in outcome.manifests if one.rows]
+    manifests = []
+    for one in outcome.manifests:
+        failed = tuple(_page_row(row, options) for row in one.rows if row.failed)
+        others = tuple(
+            _page_row(row, options) for row in one.rows if not row.failed and not options.fail_only
+        )
+        rows = counted(len(one.rows), "row")
+        counts = f"{len(failed)} of {rows} failed" if failed else rows
+        if failed or others:
+            manifests.append(_PageManifest(one.file, counts, failed, others))
     manifests.sort(key=lambda one: not one.failed)
-    rows = [(one.file, row) for one in outcome.manifests for row in one.rows]
-    by_rule = (TableEntry(_name(row), row.result.lower()) for _, row in rows)
-    by_manifest = (TableEntry(file, row.result.lower()) for file, row in rows)
+    every = [(one.file, row) for one in outcome.manifests for row in one.rows]
+    by_rule = (TableEntry(rule_title(row.policy, row.rule), row.result.lower()) for _, row in every)
+    by_manifest = (TableEntry(file, row.result.lower()) for file, row in every)
     return page(
         "suite.html",
         ending=ending_of(suite_ending(outcome)),
         summary=summary_line(outcome),
         remarks=tuple(every_diagnostic(outcome)),
         tables=(table_of("rule", by_rule, _STATUSES), table_of("manifest", by_manifest, _STATUSES)),
-        manifests=[one for one in manifests if one.failed or one.others],
+        manifests=manifests,
         score=score_of(outcome.mutants),
         holes=hole_cases(outcome.mutants),
     )
-
-
-def _page_manifest(one: ManifestOutcome, options: SuiteOptions) -> _PageManifest:
-    failed = [_page_row(row, options) for row in one.rows if row.failed]
-    others = (
-        [] if options.fail_only else [_page_row(row, options) for row in one.rows if not row.failed]
-    )
-    rows = counted(len(one.rows), "row")
-    counts = f"{len(failed)} of {rows} failed" if failed else rows
-    return _PageManifest(one.file, counts, tuple(failed), tuple(others))
 
 
 def _page_row(row: RowOutcome, options: SuiteOptions) -> _PageRow:
@@ -353,19 +327,13 @@ def _page_row(row: RowOutcome, options: SuiteOptions) -> _PageRow:
         status=row.result.lower(),
         looks=_LOOKS.get(row.result, ""),
         policy=row.policy,
-        rule=_name(row),
+        rule=rule_title(row.policy, row.rule),
         resource=row.resource,
         reason=reason(row),
         said=row.message if shown and row.message != row.reason else "",
         place=row.location,
         file=difference.file if difference else "",
-        lines=_lines(difference) if difference else (),
+        lines=tuple(hunks(marked_yaml(difference.expected, difference.actual)))
+        if difference
+        else (),
     )
-
-
-def _lines(difference: GoldenDifference) -> tuple[Marked, ...]:
-    return tuple(hunks(marked_yaml(difference.expected, difference.actual)))
-
-
-def _name(row: RowOutcome) -> str:
-    return rule_title(row.policy, row.rule)

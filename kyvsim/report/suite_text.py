@@ -6,11 +6,10 @@ from typing import Final, NamedTuple
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
-from kyvsim.model.suite import GoldenDifference, ManifestOutcome, RowOutcome, SuiteOutcome
-from kyvsim.report import mutants
+from kyvsim.model.suite import GoldenDifference, RowOutcome, SuiteOutcome
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
 from kyvsim.report.failure_reasons import reason_lines
-from kyvsim.report.mutants import holes_text
+from kyvsim.report.mutants import mutant_lines
 from kyvsim.report.object_text import hunks, marked_yaml
 from kyvsim.report.result_groups import headline
 from kyvsim.report.results import rule_title
@@ -38,9 +37,9 @@ class SuiteOptions(NamedTuple):
     detailed: bool = False
     """Show messages too."""
     fail_only: bool = False
+    """Show failed rows only."""
     statistics: bool = False
     """Show only how many rows of each rule ended how."""
-    """Show failed rows only."""
     colours: bool = False
     width: int = 80
     """Columns of a line that is wrapped."""
@@ -81,43 +80,44 @@ def every_diagnostic(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
 
 def suite_ending(outcome: SuiteOutcome) -> RunEnding:
     """Return how a run of tests ended."""
-    aside = left_out_fact(len(tuple(everything_left_out(outcome))))
     remarks = tuple(every_diagnostic(outcome))
-    return RunEnding((error_fact(remarks), *_facts(outcome), aside, warning_fact(remarks)))
-
-
-def _facts(outcome: SuiteOutcome) -> Iterator[Fact]:
-    missed = outcome.not_updated
-    text = f"{counted(missed, 'expected file')} not updated"
-    yield weighing("notUpdated", missed, text, RunVerdict.INCOMPLETE)
-    tally = tally_of(outcome)
-    rows = counted(tally.total, "row")
-    yield weighing("failed", tally.failed, f"{tally.failed} of {rows} failed")
-    demands = outcome.demands
-    text = f"coverage is below {demands.coverage}%"
-    yield weighing("coverageTooLow", int(not reaches_enough(outcome)), text)
-    yield from _mutant_facts(outcome)
+    missed, demands, tally = outcome.not_updated, outcome.demands, tally_of(outcome)
+    text = f"{tally.failed} of {counted(tally.total, 'row')} failed"
+    facts = [
+        error_fact(remarks),
+        weighing(
+            "notUpdated",
+            missed,
+            f"{counted(missed, 'expected file')} not updated",
+            RunVerdict.INCOMPLETE,
+        ),
+        weighing("failed", tally.failed, text),
+        weighing(
+            "coverageTooLow",
+            int(not reaches_enough(outcome)),
+            f"coverage is below {demands.coverage}%",
+        ),
+    ]
+    mutants = outcome.mutants
+    if mutants is not None:
+        # What was not tried may not be noticed.
+        noticed, total = mutants.noticed, mutants.score.total + mutants.untried
+        missed = bool(demands.score) and (not total or 100 * noticed < demands.score * total)
+        holes, untried = len(mutants.holes), mutants.untried
+        facts += [
+            weighing("scoreTooLow", int(missed), f"mutation score is below {demands.score}%"),
+            informing("notNoticed", holes, f"{counted(holes, 'mutant')} not detected"),
+            informing("notTried", untried, f"{counted(untried, 'mutant')} not tried"),
+        ]
     if tally.total:
         skipped = f", {tally.skipped} skipped" if tally.skipped else ""
-        yield Fact(
-            "passed", tally.passed, "" if tally.failed else f"{tally.passed} passed{skipped}"
-        )
-        return
-    verdict = RunVerdict.FAILED if demands.tests else RunVerdict.NOTHING
-    yield Fact("nothingChecked", 1, "no row was checked", verdict)
-
-
-def _mutant_facts(outcome: SuiteOutcome) -> Iterator[Fact]:
-    mutants, expected = outcome.mutants, outcome.demands.score
-    if mutants is None:
-        return
-    # What was not tried may not be noticed.
-    noticed, total = mutants.noticed, mutants.score.total + mutants.untried
-    missed = bool(expected) and (not total or 100 * noticed < expected * total)
-    yield weighing("scoreTooLow", int(missed), f"mutation score is below {expected}%")
-    yield informing("notNoticed", len(mutants.holes), holes_text(mutants))
-    text = f"{counted(mutants.untried, 'mutant')} not tried"
-    yield informing("notTried", mutants.untried, text)
+        text = "" if tally.failed else f"{tally.passed} passed{skipped}"
+        facts.append(Fact("passed", tally.passed, text))
+    else:
+        verdict = RunVerdict.FAILED if demands.tests else RunVerdict.NOTHING
+        facts.append(Fact("nothingChecked", 1, "no row was checked", verdict))
+    aside = left_out_fact(len(tuple(everything_left_out(outcome))))
+    return RunEnding((*facts, aside, warning_fact(remarks)))
 
 
 def reaches_enough(outcome: SuiteOutcome) -> bool:
@@ -137,32 +137,28 @@ def everything_left_out(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
 
 def unusable_manifests(outcome: SuiteOutcome) -> int:
     """Return how many files of manifests have an input that could not be used."""
-    files = {
-        manifest.file
-        for manifest in outcome.manifests
-        if any(one.severity is Severity.ERROR for one in manifest.diagnostics)
-    }
-    return len(files)
+    return len(
+        {
+            manifest.file
+            for manifest in outcome.manifests
+            if any(one.severity is Severity.ERROR for one in manifest.diagnostics)
+        }
+    )
 
 
 def summary_line(outcome: SuiteOutcome) -> str:
     """Return the counts as one line."""
     tally = tally_of(outcome)
     skipped = f", {tally.skipped} skipped" if tally.skipped else ""
-    rows = "row" if tally.total == 1 else "rows"
-    manifests = "manifest" if tally.manifests == 1 else "manifests"
-    return (
-        f"{tally.total} {rows} in {tally.manifests} {manifests}: "
-        f"{tally.passed} passed, {tally.failed} failed{skipped}"
-    )
+    rows = f"{counted(tally.total, 'row')} in {counted(tally.manifests, 'manifest')}"
+    return f"{rows}: {tally.passed} passed, {tally.failed} failed{skipped}"
 
 
 # Rows of tests as cells of a table.
 
 
 _COLUMNS = ("ID", "POLICY", "RULE", "RESOURCE", "RESULT", "REASON", "MESSAGE")
-RESULT = _COLUMNS.index("RESULT")
-"""The place of the cell that reports how a row ended."""
+_RESULT = _COLUMNS.index("RESULT")
 
 
 def columns(options: SuiteOptions) -> tuple[str, ...]:
@@ -213,12 +209,24 @@ def render_text(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     if options.statistics:
         yield from _by_rule(outcome, layout)
     for one in () if options.statistics else outcome.manifests:
-        if one.rows and (not options.fail_only or any(row.failed for row in one.rows)):
-            yield _manifest(one, options, layout)
+        failed = sum(row.failed for row in one.rows)
+        if not one.rows or (options.fail_only and not failed):
+            continue
+        word = layout.paint("fail", "FAIL") if failed else layout.paint("pass", "pass")
+        rows = counted(len(one.rows), "row")
+        # How many rows were skipped as expected, by the kind of skip.
+        kinds = Counter(row.skip for row in one.rows if row.skip)
+        listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        skips = f"; skipped as expected: {listed}" if listed else ""
+        counts = f"({f'{failed} of {rows} failed' if failed else rows}{skips})"
+        yield f"{word}  {safe_line(one.file)}  {layout.paint('dim', counts)}\n"
+        for row in one.rows:
+            if row.failed or (options.detailed and not options.fail_only):
+                yield from _row(row, layout)
     yield f"\n{summary_line(outcome)}\n" if outcome.total else f"{summary_line(outcome)}\n"
     if outcome.mutants is not None:
         yield "\n"
-        yield from mutants.lines(outcome.mutants)
+        yield from mutant_lines(outcome.mutants)
 
 
 def _by_rule(outcome: SuiteOutcome, layout: TextLayout) -> Iterator[str]:
@@ -233,19 +241,6 @@ def _by_rule(outcome: SuiteOutcome, layout: TextLayout) -> Iterator[str]:
         cells = "".join(f"{number or '-':>{_COLUMN}}" for number in numbers)
         *lines, last = wrapped(safe_line(name), room, "    ", "  ")
         yield from (f"{line}\n" for line in (*lines, f"{last:<{room}}{cells}"))
-
-
-def _manifest(one: ManifestOutcome, options: SuiteOptions, layout: TextLayout) -> str:
-    paint = layout.paint
-    failed = sum(row.failed for row in one.rows)
-    word = paint("fail", "FAIL") if failed else paint("pass", "pass")
-    rows = counted(len(one.rows), "row")
-    counts = f"{failed} of {rows} failed" if failed else rows
-    lines = [f"{word}  {safe_line(one.file)}  {paint('dim', f'({counts}{_skips(one)})')}\n"]
-    for row in one.rows:
-        if row.failed or (options.detailed and not options.fail_only):
-            lines += _row(row, layout)
-    return "".join(lines)
 
 
 def _row(row: RowOutcome, layout: TextLayout) -> Iterator[str]:
@@ -263,16 +258,6 @@ def _row(row: RowOutcome, layout: TextLayout) -> Iterator[str]:
         yield f"{INDENT}{line}\n"
 
 
-def _skips(one: ManifestOutcome) -> str:
-    """Return how many rows were skipped as expected, by the kind of skip."""
-    kinds = Counter(row.skip for row in one.rows if row.skip)
-    listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-    return f"; skipped as expected: {listed}" if listed else ""
-
-
-_PAINTS = (("Pass", "pass"), ("Fail", "fail"), ("Skip", "skip"))
-
-
 def render_table(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the table a line at a time, then the counts; rows are never wrapped."""
     names = columns(options)
@@ -282,12 +267,12 @@ def render_table(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     paint = painter(colours=options.colours)
     yield f"{paint('title', aligned(names, widths))}\n"
     yield f"{'  '.join('-' * width for width in widths)}\n"
-    paints = dict(_PAINTS)
+
     for row in rows:
         padded = [f"{text:<{width}}" for text, width in zip(row, widths, strict=True)]
-        padded[RESULT] = paint(paints[row[RESULT]], padded[RESULT])
+        padded[_RESULT] = paint(row[_RESULT].lower(), padded[_RESULT])
         yield f"{'  '.join(padded).rstrip()}\n"
     yield f"\n{summary_line(outcome)}\n"
     if outcome.mutants is not None:
         yield "\n"
-        yield from mutants.lines(outcome.mutants)
+        yield from mutant_lines(outcome.mutants)

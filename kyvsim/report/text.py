@@ -1,6 +1,6 @@
 """The text view of `apply`: what failed and why, what changed, which rules failed how often."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json, object_key
@@ -15,7 +15,6 @@ from kyvsim.report.related_objects import (
     OutputPiece,
     PendingReference,
     ReferenceIndex,
-    collision_lines,
     pending_references,
 )
 from kyvsim.report.result_groups import (
@@ -34,7 +33,6 @@ from kyvsim.report.result_groups import (
 )
 from kyvsim.report.results import (
     QUIET,
-    ChangedObject,
     Row,
     Summary,
     cached_by_rule,
@@ -53,7 +51,6 @@ from kyvsim.report.run import Lists, NotStreamable, Run, StreamingDocument
 from kyvsim.report.style import (
     INDENT,
     MARK_STYLES,
-    Paint,
     RenderOptions,
     Show,
     TextLayout,
@@ -99,21 +96,22 @@ def rule_table(run: Run, layout: TextLayout, *, every: bool) -> Iterator[str]:
         # Rules that autogen derived count with the rule that is written.
         name = titles.get((kind, policy, path)) or rule_title(policy, rule)
         rules[name] = Summary(*map(sum, zip(rules.get(name, Summary()), summary, strict=True)))
-    shown = {
-        name: one for name, one in rules.items() if every or one.failed or one.warned or one.errors
-    }
+    shown = [
+        (name, one)
+        for name, one in rules.items()
+        if every or one.failed or one.warned or one.errors
+    ]
     if not shown and not every:
         return
     room = layout.width - _COLUMN * len(_SHOWN)
     head = "".join(f"{name:>{_COLUMN}}" for name in _SHOWN)
     yield layout.paint("title", f"{'By rule':<{room}}{head}") + "\n"
-    for name, one in sorted(
-        shown.items(), key=lambda item: (-item[1].errors, -item[1].failed, -item[1].warned, item[0])
-    ):
-        yield from _line(name, one, room, layout)
+    shown.sort(key=lambda item: (-item[1].errors, -item[1].failed, -item[1].warned, item[0]))
     if len(rules) > 1 and not every:
         name = f"all {counted(len(rules), 'rule')} that applied"
-        yield from _line(name, run.result_counts.summary(), room, layout)
+        shown.append((name, run.result_counts.summary()))
+    for name, one in shown:
+        yield from _line(name, one, room, layout)
     yield "\n"
 
 
@@ -176,7 +174,7 @@ class ObjectBlocks:
             if answer.changed or answer.silent:
                 return None
             for result in answer.results:
-                known = self._known.get(_words_of(result))
+                known = self._known.get((result.rule, result.status._value_, *_texts(result)))
                 if known is not None and not _mentions(result, key.name, key.namespace):
                     kinds.append(known)
                 elif result.status._value_ not in self._hidden or not is_plain(result):
@@ -227,7 +225,7 @@ class ObjectBlocks:
             return
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        self._known[_words_of(result)] = kind
+        self._known[result.rule, result.status._value_, *_texts(result)] = kind
 
     def _change(self, change: "RenderedChange", *, alone: bool) -> GroupedResult:
         kind = ResultKey("")
@@ -247,10 +245,6 @@ _MOST_KNOWN: Final = 4096
 
 _Words: TypeAlias = tuple[Rule, str, str, str]
 """What makes the kind of a result: its rule, its status and what it says."""
-
-
-def _words_of(result: RuleResult) -> _Words:
-    return (result.rule, result.status._value_, result.own or result.message, result.note)
 
 
 def _texts(result: RuleResult) -> tuple[str, str]:
@@ -289,6 +283,7 @@ def reference_text(
 _MOST_LINES: Final = 14
 """Lines of one change that are shown; some more where that is the rest."""
 _REST: Final = 3
+_IN_TITLE: Final = frozenset({"apiVersion", "kind", "metadata"})
 _OWN_LABELS: Final = ("app.kubernetes.io/managed-by", "generate.kyverno.io/")
 """How labels begin that Kyverno adds to what it generates."""
 
@@ -337,15 +332,24 @@ def changes_of(response: EngineResponse) -> Iterator[RenderedChange]:
         yield RenderedChange("edit", name, "", before, answer.object)
         before = answer.object
     for change in patched_targets(response):
+        author = rule_title(change.policy.key, change.rule)
         old = change.object if change.before is None else change.before
-        yield _of_other("edit", change, old, change.object)
+        yield RenderedChange("edit", short_title(change.object), author, old, change.object)
     for change in generated(response):
-        yield _of_other("new", change, None, _content(change.object))
-
-
-def _of_other(word: str, change: ChangedObject, before: Json, after: Json) -> RenderedChange:
-    author = rule_title(change.policy.key, change.rule)
-    return RenderedChange(word, short_title(change.object), author, before, after)
+        author = rule_title(change.policy.key, change.rule)
+        # What its title does not say, without the labels that Kyverno adds.
+        metadata = change.object.get("metadata") or {}
+        shown = {
+            name: value
+            for name, value in metadata.items()
+            if name not in {"name", "namespace", "labels"}
+        }
+        labels = (metadata.get("labels") or {}).items()
+        own = {name: value for name, value in labels if not name.startswith(_OWN_LABELS)}
+        shown |= {"labels": own} if own else {}
+        content = {"metadata": shown} if shown else {}
+        rest = {name: one for name, one in change.object.items() if name not in _IN_TITLE}
+        yield RenderedChange("new", short_title(change.object), author, None, content | rest)
 
 
 def change_result(
@@ -355,37 +359,30 @@ def change_result(
 
     Unless it is shown as a whole, only its name is there.
     """
-    rendered = RenderedResult(change.word, change.name, _size(differing))
+    # How many lines came and went, as `+2 -1 lines`.
+    marks = [mark for mark, _ in differing]
+    counts = [(mark, marks.count(mark)) for mark in "+-" if mark in marks]
+    lines = "line" if [number for _, number in counts] == [1] else "lines"
+    size = " ".join((*(f"{mark}{number}" for mark, number in counts), lines)) if counts else ""
+    rendered = RenderedResult(change.word, change.name, size)
     if not whole:
         return rendered
     by = f"by {change.author}" if change.author else ""
     text = "".join(f"{line}\n" for line in wrapped(by, layout.width)) if by else ""
     if not layout.options.objects:
         return rendered._replace(text=text)
-    shown = [*(hunks(change.lines) if layout.options.diff else _with_parents(change.lines))]
-    return rendered._replace(text=text, places="".join(_lines(shown, layout)))
 
-
-def _lines(lines: list[Marked], layout: TextLayout) -> Iterator[str]:
-    room = len(lines) if layout.options.diff or len(lines) <= _MOST_LINES + _REST else _MOST_LINES
-    for mark, line in lines[:room]:
-        text = "..." if mark == "@" else f"{mark} {line}"
-        shown = truncated(f"{INDENT}{text}", layout.width)
-        yield f"{layout.paint(MARK_STYLES[mark], shown) if mark in MARK_STYLES else shown}\n"
-    left = len(lines) - room
-    if left:
-        rendered = f"… {counted(left, 'more line')} (--diff, --show objects)"
-        yield f"{INDENT}{layout.paint('dim', rendered)}\n"
-
-
-def _size(lines: list[Marked]) -> str:
-    """Return how many lines came and went, as `+2 -1 lines`."""
-    marks = [mark for mark, _ in lines]
-    counts = [(mark, marks.count(mark)) for mark in "+-" if mark in marks]
-    if not counts:
-        return ""
-    only = len(counts) == 1 and counts[0][1] == 1
-    return f"{' '.join(f'{mark}{count}' for mark, count in counts)} line{'s' * (not only)}"
+    is_diff = layout.options.diff
+    shown = [*(hunks(change.lines) if is_diff else _with_parents(change.lines))]
+    room = len(shown) if is_diff or len(shown) <= _MOST_LINES + _REST else _MOST_LINES
+    places = []
+    for mark, line in shown[:room]:
+        cut = truncated(f"{INDENT}{'...' if mark == '@' else f'{mark} {line}'}", layout.width)
+        places.append(layout.paint(MARK_STYLES[mark], cut) if mark in MARK_STYLES else cut)
+    if len(shown) > room:
+        left = f"… {counted(len(shown) - room, 'more line')} (--diff, --show objects)"
+        places.append(f"{INDENT}{layout.paint('dim', left)}")
+    return rendered._replace(text=text, places="".join(f"{line}\n" for line in places))
 
 
 def _with_parents(lines: list[Marked]) -> Iterator[Marked]:
@@ -405,21 +402,6 @@ def _with_parents(lines: list[Marked]) -> Iterator[Marked]:
         yield from (one for _, one in above[shown:])
         shown = len(above)
         yield mark, line
-
-
-def _content(obj: Mapping[str, Json]) -> Json:
-    """Return an object without what its title says, and without the labels that Kyverno adds."""
-    metadata = {
-        name: value
-        for name, value in (obj.get("metadata") or {}).items()
-        if name not in {"name", "namespace", "labels"}
-    }
-    labels = (obj.get("metadata") or {}).get("labels") or {}
-    own = {name: value for name, value in labels.items() if not name.startswith(_OWN_LABELS)}
-    if own:
-        metadata["labels"] = own
-    rest = {name: obj[name] for name in obj if name not in {"apiVersion", "kind", "metadata"}}
-    return {**({"metadata": metadata} if metadata else {}), **rest}
 
 
 class ObjectRenderer:
@@ -492,8 +474,15 @@ class ObjectRenderer:
 
 def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the view: objects with something to show, then the summary."""
-    if options.quiet or options.statistics:
-        return _begin_short(run, options)
+    if options.statistics:
+        return StreamingDocument(
+            head=lambda: (),
+            row=lambda _: "",
+            tail=lambda _: rule_table(run, layout_of(options), every=True),
+            joined=lambda _: (),
+        )
+    if options.quiet:
+        return _begin_failures(run, options)
     if options.show is Show.OBJECTS:
         return _begin_whole(run, options)
     paint = painter(colours=options.colours)
@@ -513,7 +502,7 @@ def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
     def tail(_: Lists) -> Iterator[str]:
         yield from renderer.deferred()
         yield from deletions.lines(run.schedules, paint) if deletions else ()
-        yield from collision_lines(collisions, paint)
+        yield from collisions.lines(paint)
         yield from renderer.summary()
 
     return StreamingDocument(
@@ -527,45 +516,38 @@ def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
 
 def _is_silent(response: EngineResponse, options: RenderOptions) -> bool:
     """Return whether there is nothing to show of an object: its rules pass, or do not apply."""
-    return not (options.detailed or response.repeated) and not any(
-        answer.changed or answer.silent or any(map(_is_reported, answer.results))
-        for answer in response.evaluated
-    )
-
-
-def _is_reported(result: RuleResult) -> bool:
-    is_quiet = result.status is RuleStatus.PASS or result.status is RuleStatus.SKIP
-    return not (is_quiet and is_plain(result))
+    if options.detailed or response.repeated:
+        return False
+    for answer in response.evaluated:
+        if answer.changed or answer.silent:
+            return False
+        for one in answer.results:
+            is_quiet = one.status is RuleStatus.PASS or one.status is RuleStatus.SKIP
+            if not (is_quiet and is_plain(one)):
+                return False
+    return True
 
 
 _FAULTS = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 
 
-def _begin_short(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin the view of failures alone, or that of counts alone."""
+def _begin_failures(run: Run, options: RenderOptions) -> StreamingDocument:
+    """Begin the view of failures alone."""
     renderer = ObjectRenderer(run, options, ReferenceIndex())
 
-    def tail(_: Lists) -> Iterator[str]:
-        if options.statistics:
-            yield from rule_table(run, layout_of(options), every=True)
-        else:
-            yield from renderer.repeated()
-
-    def failures(response: EngineResponse) -> EngineResponse:
-        """Return a response with nothing in it but failures."""
+    def row(response: EngineResponse) -> str:
         failed = (
             (answer, tuple(one for one in answer.results if one.status in _FAULTS))
             for answer in response.evaluated
         )
         answers = tuple(answer._replace(results=results) for answer, results in failed if results)
-        return response._replace(answers=answers, repeated=())
+        failures = response._replace(answers=answers, repeated=())
+        return renderer.line(failures) if run.is_part else renderer.row(failures)
 
-    if options.statistics:
-        return StreamingDocument(lambda: (), lambda _: "", tail, joined=lambda _: iter(()))
     return StreamingDocument(
         head=lambda: (),
-        row=lambda response: (renderer.line if run.is_part else renderer.row)(failures(response)),
-        tail=tail,
+        row=row,
+        tail=lambda _: renderer.repeated(),
         joined=renderer.joined,
         counted=renderer.counted,
     )
@@ -578,10 +560,21 @@ def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the view; the last line counts."""
     paint = painter(colours=options.colours)
     references, collisions, deletions = ReferenceIndex(), Collisions(), deletions_of(run)
-    pieces_of = _compile_pieces(run, options)
+    rows_of = compile_rows(audit_warn=run.audit_warn, hidden=options.hidden)
+    block = verdict_block(paint, compile_field_places(run, options))
     order = DeferredOutput(
         references, lambda need, met, owner: reference_line(need, met, paint, owner=owner)
     )
+
+    def pieces_of(response: EngineResponse) -> list[OutputPiece]:
+        """Return the text of a response, with the needs of its object in their place."""
+        verdicts = block(response, rows_of(response))
+        mutated, others = object_blocks(response, paint, options)
+        pieces: list[OutputPiece] = []
+        if mutated:
+            pieces += [mutated, *pending_references(response), "\n"]
+        pieces += [*others, *repeat_blocks(response, paint)]
+        return [resource_block(response, paint), *pieces, verdicts] if verdicts or pieces else []
 
     def row(response: EngineResponse) -> str:
         references.add(response)
@@ -590,61 +583,21 @@ def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
             deletions.add(response)
         return "".join(text for piece in pieces_of(response) for text in order.add(piece))
 
-    def tail(_: Lists) -> Iterator[str]:
-        yield from order.end(paint)
-        yield from deletions.lines(run.schedules, paint) if deletions else ()
-        yield from collision_lines(collisions, paint)
-        yield f"{counts_line(run)}\n"
-
-    return StreamingDocument(
-        head=lambda: (f"{paint('title', header(run))}\n\n",),
-        row=_compile_alone(pieces_of) if run.is_part else row,
-        tail=tail,
-    )
-
-
-def _compile_alone(
-    pieces_of: Callable[[EngineResponse], Iterator[OutputPiece]],
-) -> Callable[[EngineResponse], str]:
-    """Return what writes a response that has nothing to do with others; it raises NotStreamable."""
-
-    def row(response: EngineResponse) -> str:
-        found = [*pieces_of(response)]
+    def part_row(response: EngineResponse) -> str:
+        found = pieces_of(response)
         texts = [piece for piece in found if isinstance(piece, str)]
         if len(texts) < len(found):
             raise NotStreamable
         return "".join(texts)
 
-    return row
+    def tail(_: Lists) -> Iterator[str]:
+        yield from order.end(paint)
+        yield from deletions.lines(run.schedules, paint) if deletions else ()
+        yield from collisions.lines(paint)
+        yield f"{counts_line(run)}\n"
 
-
-def _compile_pieces(
-    run: Run, options: RenderOptions
-) -> Callable[[EngineResponse], Iterator[OutputPiece]]:
-    """Return what yields the text of a response, with the needs of its object in their place."""
-    paint = painter(colours=options.colours)
-    rows_of = compile_rows(audit_warn=run.audit_warn, hidden=options.hidden)
-    block = verdict_block(paint, compile_field_places(run, options))
-
-    def pieces(response: EngineResponse) -> Iterator[OutputPiece]:
-        verdicts = block(response, rows_of(response))
-        changes = list(_change_pieces(response, paint, options))
-        if verdicts or changes:
-            yield resource_block(response, paint)
-            yield from changes
-            yield verdicts
-
-    return pieces
-
-
-def _change_pieces(
-    response: EngineResponse, paint: Paint, options: RenderOptions
-) -> Iterator[OutputPiece]:
-    mutated, others = object_blocks(response, paint, options)
-    if mutated:
-        yield mutated
-        yield from pending_references(response)
-        yield "\n"
-    yield from others
-    if response.repeated:
-        yield from repeat_blocks(response, paint)
+    return StreamingDocument(
+        head=lambda: (f"{paint('title', header(run))}\n\n",),
+        row=part_row if run.is_part else row,
+        tail=tail,
+    )

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterable, Iterator
 from types import MappingProxyType
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.result import EngineResponse, PolicyResponse, RuleStatus
 from kyvsim.model.source import Location
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
 from kyvsim.report.related_objects import PendingReference, PlannedDeletions
 from kyvsim.report.results import (
-    ChangedObject,
     Row,
     cached_by_rule,
     generated,
@@ -125,11 +124,9 @@ def reference_subject(need: PendingReference, met: str | None) -> tuple[str, str
     return "pass" if met else "dim" if need.reference.optional else "warn", what
 
 
-def deletions_of(run: Run) -> "PlannedDeletions | None":
+def deletions_of(run: Run) -> PlannedDeletions | None:
     """Return what gathers what policies would delete, if there are any that do."""
-    if not run.schedules:
-        return None
-    return PlannedDeletions()
+    return PlannedDeletions() if run.schedules else None
 
 
 # The parts of the text view that show objects: mutated ones with marks, generated ones whole.
@@ -141,28 +138,31 @@ _GUTTER = MappingProxyType({" ": "      ", "+": "    + ", "-": "    - ", "@": " 
 def object_blocks(
     response: EngineResponse, paint: Paint, options: RenderOptions
 ) -> tuple[str, list[str]]:
-    """Return the text of the mutated object ("" if none) and the texts of all other objects."""
+    """Return the text of the mutated object ("" if none) and the texts of all other objects.
+
+    It is the object after all policies, or with `options.diff` the changes of each.
+    """
     mutated = mutations(response)
-    text = _mutated(response.trigger, mutated, paint, options) if mutated else ""
-    others = [_patched(change, paint, options) for change in patched_targets(response)]
-    others += [_generated(change, paint, options) for change in generated(response)]
-    return text, others
-
-
-def _mutated(
-    trigger: Json, answers: list[PolicyResponse], paint: Paint, options: RenderOptions
-) -> str:
-    """Return the object after all policies, or with `options.diff` the changes of each."""
-    if not options.diff or not options.objects:
-        head = _head("mutated", "; ".join(map(author_of, answers)), paint)
-        return head + _comparison(trigger, answers[-1].object, paint, options)
     texts = []
-    before = trigger
-    for answer in answers:
-        texts.append(_head("mutated", author_of(answer), paint))
-        texts.append(_comparison(before, answer.object, paint, options))
-        before = answer.object
-    return "".join(texts)
+    before = response.trigger
+    if mutated and not (options.diff and options.objects):
+        texts.append(_head("mutated", "; ".join(map(author_of, mutated)), paint))
+        texts.append(_comparison(before, mutated[-1].object, paint, options))
+    else:
+        for answer in mutated:
+            texts.append(_head("mutated", author_of(answer), paint))
+            texts.append(_comparison(before, answer.object, paint, options))
+            before = answer.object
+    others = []
+    for change in patched_targets(response):
+        head = _head(f"patched {short_title(change.object)}", change.author, paint)
+        old = change.object if change.before is None else change.before
+        others.append(f"{head}{_comparison(old, change.object, paint, options)}\n")
+    for change in generated(response):
+        head = _head(f"generated {short_title(change.object)}", change.author, paint)
+        shown = yaml_lines(change.object) if options.objects else ()
+        others.append(f"{head}{''.join(guttered(((' ', line) for line in shown), paint))}\n")
+    return "".join(texts), others
 
 
 def author_of(answer: PolicyResponse) -> str:
@@ -170,20 +170,6 @@ def author_of(answer: PolicyResponse) -> str:
     rules = [name for name in passed_rules(answer) if name]
     named = f", rule{'s' * (len(rules) != 1)} {', '.join(rules)}" if rules else ""
     return f"policy {answer.policy.key}{named}"
-
-
-def _patched(change: ChangedObject, paint: Paint, options: RenderOptions) -> str:
-    head = _head(f"patched {short_title(change.object)}", change.author, paint)
-    before = change.object if change.before is None else change.before
-    return f"{head}{_comparison(before, change.object, paint, options)}\n"
-
-
-def _generated(change: ChangedObject, paint: Paint, options: RenderOptions) -> str:
-    head = _head(f"generated {short_title(change.object)}", change.author, paint)
-    if not options.objects:
-        return f"{head}\n"
-    lines = ((" ", line) for line in yaml_lines(change.object))
-    return f"{head}{''.join(guttered(lines, paint))}\n"
 
 
 def _head(what: str, author: str, paint: Paint) -> str:
@@ -212,7 +198,8 @@ def repeat_entries(response: EngineResponse) -> Iterator[Json]:
 
     A rule that failed has an entry of its own, with its message as `error`.
     """
-    for answer, before in _steps(response):
+    before = response.object
+    for answer in response.repeated:
         policy, resource = answer.policy.key, identity(response.trigger)
         if answer.changed:
             lines = marked_yaml(before, answer.object)
@@ -223,33 +210,24 @@ def repeat_entries(response: EngineResponse) -> Iterator[Json]:
                 "object": answer.object,
                 "diff": [mark + line for mark, line in lines if mark != " "],
             }
-        for result in _errors(answer):
-            yield {
-                "policy": policy,
-                "rules": [result.rule.name],
-                "resource": resource,
-                "error": result.message,
-            }
+        for result in answer.results:
+            if result.status is RuleStatus.ERROR:
+                rules = [result.rule.name]
+                about = {"policy": policy, "rules": rules, "resource": resource}
+                yield {**about, "error": result.message}
+        before = answer.object
 
 
 def repeat_blocks(response: EngineResponse, paint: Paint) -> Iterator[str]:
     """Yield a block of the text view for each policy that changes the object again, or fails."""
-    for answer, before in _steps(response):
+    before = response.object
+    for answer in response.repeated:
         if answer.changed:
             head = f"  {paint('fail', 'changed again')} by {safe_line(author_of(answer))}\n"
             yield f"{head}{''.join(guttered(hunks(marked_yaml(before, answer.object)), paint))}\n"
-        for result in _errors(answer):
-            name = safe_line(f"policy {answer.policy.key}, rule {result.rule.name}")
-            said = indented(result.message, _INDENT)
-            yield f"  {paint('error', 'failed the second time')}: {name}\n{_INDENT}{said}\n\n"
-
-
-def _errors(answer: PolicyResponse) -> Iterator[RuleResult]:
-    return (result for result in answer.results if result.status is RuleStatus.ERROR)
-
-
-def _steps(response: EngineResponse) -> Iterator[tuple[PolicyResponse, Json]]:
-    before = response.object
-    for answer in response.repeated:
-        yield answer, before
+        for result in answer.results:
+            if result.status is RuleStatus.ERROR:
+                name = safe_line(f"policy {answer.policy.key}, rule {result.rule.name}")
+                said = indented(result.message, _INDENT)
+                yield f"  {paint('error', 'failed the second time')}: {name}\n{_INDENT}{said}\n\n"
         before = answer.object

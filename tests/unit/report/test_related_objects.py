@@ -5,7 +5,7 @@ import pytest
 from kyvsim.api.apply import counted_responses
 from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.report.related_objects import Collisions, collision_entry, collision_lines
+from kyvsim.report.related_objects import Collisions
 from kyvsim.report.run import ResultCounts
 from kyvsim.report.style import painter
 from kyvsim.report.text_blocks import repeat_blocks, repeat_entries
@@ -38,14 +38,13 @@ def gathered(*responses):
 def test_one_object_is_no_collision():
     found = gathered(response("a", config_map("x")), response("b"))
     assert list(found.found()) == []
-    assert list(collision_lines(found, painter(colours=False))) == []
+    assert list(found.lines(painter(colours=False))) == []
 
 
 @pytest.mark.parametrize(("text", "same"), [("x", True), ("y", False)])
 def test_labels_of_the_trigger_are_no_difference(text, same):
     found = gathered(response("a", config_map("x", "1")), response("b", config_map(text, "2")))
-    (collision,) = found.found()
-    told = collision_entry(collision)
+    (told,) = found.entries()
     assert told["same"] is same
     assert [one["trigger"]["name"] for one in told["by"]] == ["a", "b"]
     assert told["object"]["name"] == "cm"
@@ -53,7 +52,7 @@ def test_labels_of_the_trigger_are_no_difference(text, same):
 
 def test_only_some_of_many_triggers_are_named():
     found = gathered(*(response(name, config_map("x")) for name in "abcde"))
-    text = "".join(collision_lines(found, painter(colours=False)))
+    text = "".join(found.lines(painter(colours=False)))
     assert "ConfigMap shop/cm: the same each time\n" in text
     assert "policy p, rule r for Pod shop/c\n" in text
     assert "and 2 more\n" in text
