@@ -40,7 +40,7 @@ from kyvsim.model.result import (
 from kyvsim.model.source import Document
 from kyvsim.model.tracing import Tracer
 from kyvsim.report.baseline import BaselineMatches, FailureMarker, stale_remarks
-from kyvsim.report.failure_reasons import Explain, FailureExplanation
+from kyvsim.report.explanations import Explain, FailureExplanation
 from kyvsim.report.results import Row
 from kyvsim.report.run import BeginDocument, ResultCounts, Run, StreamingDocument
 from kyvsim.report.style import RenderOptions

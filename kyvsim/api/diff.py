@@ -9,7 +9,7 @@ from kyvsim.api.system import own_system
 from kyvsim.load.documents import Loaded
 from kyvsim.load.resources import load_resources
 from kyvsim.model.comparison import ResourceDifference
-from kyvsim.report.differences import DifferenceCounts, RunComparison, compile_differences
+from kyvsim.report.diff import DifferenceCounts, RunComparison, compile_differences
 from kyvsim.report.run import Run
 
 

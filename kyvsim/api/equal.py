@@ -42,7 +42,7 @@ from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Document, Location
 from kyvsim.model.tracing import Ratio
 from kyvsim.patch.structured_merge import type_finder
-from kyvsim.report.explain_words import decision, rule_name
+from kyvsim.report.explanations import decision, rule_name
 from kyvsim.report.object_text import whole_numbers
 from kyvsim.suite.coverage import PointCounter
 

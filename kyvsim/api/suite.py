@@ -27,7 +27,7 @@ from kyvsim.model.source import Location
 from kyvsim.model.suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.model.tracing import Coverage
 from kyvsim.report.diagnostics import rule_place
-from kyvsim.report.failure_reasons import failure_reasons
+from kyvsim.report.explanations import failure_reasons
 from kyvsim.report.results import Row
 from kyvsim.suite.check import check_rows
 from kyvsim.suite.compare import FindReasons, RowContext

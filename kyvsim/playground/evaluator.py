@@ -27,8 +27,8 @@ from kyvsim.report.page import ending_of, fragment, page
 from kyvsim.report.run import Lists, Run
 from kyvsim.report.run_html import streaming_page, values_of
 from kyvsim.report.style import RenderOptions
-from kyvsim.report.timeline_html import columns
-from kyvsim.report.timeline_html import values_of as timeline_values
+from kyvsim.report.timeline_formats import columns
+from kyvsim.report.timeline_formats import values_of as timeline_values
 from kyvsim.report.timeline_rows import SimulationTerms, TimelineOptions, simulation_ending
 
 # The page in which policies are tried, and what it shows of them: parts of the other pages.

@@ -18,7 +18,7 @@ from kyvsim.report.ending import (
     warning_fact,
     weighing,
 )
-from kyvsim.report.junit import attributes, escaped
+from kyvsim.report.finding_formats import attributes, escaped
 from kyvsim.report.object_text import json_entries, to_json
 from kyvsim.report.style import counted, indented, painter, safe_line
 from kyvsim.report.suite_text import SuiteOptions

@@ -9,7 +9,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, Phase
 from kyvsim.report.diagnostics import diagnostic_json, location_json, resource_place, rule_place
 from kyvsim.report.ending import counts_line, ending_json, figures, run_ending
-from kyvsim.report.failure_reasons import Explain
+from kyvsim.report.explanations import Explain
 from kyvsim.report.finding import compile_field_places, finding_of
 from kyvsim.report.object_text import json_entries, to_json, to_yaml
 from kyvsim.report.related_objects import (

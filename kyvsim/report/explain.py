@@ -10,7 +10,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step, StepKind
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import place_json, resource_place
-from kyvsim.report.explain_words import (
+from kyvsim.report.explanations import (
     SHOWN_WORDS,
     ExplainedRule,
     StepPage,

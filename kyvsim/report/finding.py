@@ -15,7 +15,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.result import BaselineState, EngineResponse, ReportedReason
 from kyvsim.model.source import Document, Location
 from kyvsim.report.diagnostics import excerpt_of, failed_place, resource_place, rule_place
-from kyvsim.report.failure_reasons import Explain, explained_place, failure_reasons
+from kyvsim.report.explanations import Explain, explained_place, failure_reasons
 from kyvsim.report.results import (
     Row,
     category_of,

@@ -23,7 +23,7 @@ from kyvsim.report.diagnostics import (
     rule_place,
 )
 from kyvsim.report.ending import counts_line, ending_json, figures, run_ending
-from kyvsim.report.failure_reasons import Explain, reason_lines
+from kyvsim.report.explanations import Explain, reason_lines
 from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import json_entries, to_json
 from kyvsim.report.result_groups import (

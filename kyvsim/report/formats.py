@@ -85,66 +85,66 @@ RUN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
             *_YAML,
         ),
         "policy-report": OutputFormat(
-            "policy_report",
-            "begin_yaml",
+            "policy_objects",
+            "begin_report_yaml",
             "A PolicyReport (wgpolicyk8s.io) in YAML",
             *_YAML,
             parted=True,
         ),
         "policy-report-json": OutputFormat(
-            "policy_report",
-            "begin_json",
+            "policy_objects",
+            "begin_report_json",
             "A PolicyReport (wgpolicyk8s.io) in JSON",
             *_JSON,
             parted=True,
         ),
         "open-report": OutputFormat(
-            "policy_report",
+            "policy_objects",
             "begin_open_yaml",
             "A Report (openreports.io) in YAML",
             *_YAML,
             parted=True,
         ),
         "open-report-json": OutputFormat(
-            "policy_report",
+            "policy_objects",
             "begin_open_json",
             "A Report (openreports.io) in JSON",
             *_JSON,
             parted=True,
         ),
         "exceptions": OutputFormat(
-            "policy_exceptions",
-            "begin_yaml",
+            "policy_objects",
+            "begin_exceptions_yaml",
             "PolicyExceptions that exempt every failure, in YAML",
             *_YAML,
             parted=True,
         ),
         "exceptions-json": OutputFormat(
-            "policy_exceptions",
-            "begin_json",
+            "policy_objects",
+            "begin_exceptions_json",
             "PolicyExceptions that exempt every failure, in JSON",
             *_JSON,
             parted=True,
         ),
         "junit": OutputFormat(
-            "junit",
-            "begin",
+            "finding_formats",
+            "begin_junit",
             "JUnit XML: a suite for each object, a case for each rule",
             *_XML,
             parted=True,
         ),
         "sarif": OutputFormat(
-            "sarif", "begin_sarif", "SARIF 2.1.0, for code scanning services", *_SARIF
+            "finding_formats", "begin_sarif", "SARIF 2.1.0, for code scanning services", *_SARIF
         ),
         "github": OutputFormat(
-            "annotations",
+            "finding_formats",
             "begin_github",
             "Workflow commands, which GitHub shows as annotations",
             *_GITHUB,
             parted=True,
         ),
         "gitlab": OutputFormat(
-            "annotations", "begin_gitlab", "A GitLab code quality report", *_JSON
+            "finding_formats", "begin_gitlab", "A GitLab code quality report", *_JSON
         ),
         "markdown": OutputFormat(
             "tables",
@@ -225,16 +225,16 @@ LINT_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
         ),
         "json": OutputFormat("lint", "render_json", "The findings as one JSON document", *_JSON),
         "github": OutputFormat(
-            "annotations",
+            "finding_formats",
             "render_lint_github",
             "Workflow commands, which GitHub shows as annotations",
             *_GITHUB,
         ),
         "gitlab": OutputFormat(
-            "annotations", "render_lint_gitlab", "A GitLab code quality report", *_JSON
+            "finding_formats", "render_lint_gitlab", "A GitLab code quality report", *_JSON
         ),
         "sarif": OutputFormat(
-            "sarif",
+            "finding_formats",
             "render_lint_sarif",
             "SARIF 2.1.0, for code scanning services",
             *_SARIF,
@@ -289,11 +289,11 @@ TIMELINE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
             *_TEXT,
         ),
         "json": OutputFormat(
-            "timeline_json", "render", "The simulation as one JSON document", *_JSON
+            "timeline_formats", "render_json", "The simulation as one JSON document", *_JSON
         ),
         "html": OutputFormat(
-            "timeline_html",
-            "render",
+            "timeline_formats",
+            "render_html",
             "A page with a time axis, a lane for each actor, hazards and object versions",
             *_HTML,
         ),

@@ -18,9 +18,8 @@ from kyvsim.report.ending import (
     warning_fact,
     weighing,
 )
-from kyvsim.report.equal import Equality, evidence_json
+from kyvsim.report.equal import Equality, ShownEvidence, evidence_json, shown_evidence
 from kyvsim.report.equal import render_text as render_evidence
-from kyvsim.report.evidence import ShownEvidence, shown_evidence
 from kyvsim.report.log_commands import has_log_command
 from kyvsim.report.object_text import json_entries, scalar, to_json, yaml_lines
 from kyvsim.report.page import TableEntry, ending_of, page, table_of

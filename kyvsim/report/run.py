@@ -19,7 +19,7 @@ from kyvsim.model.result import (
 )
 from kyvsim.model.source import Path
 from kyvsim.report.baseline import remainder_of
-from kyvsim.report.failure_reasons import Explain
+from kyvsim.report.explanations import Explain
 from kyvsim.report.results import Summary, only_warns
 from kyvsim.report.style import RenderOptions
 

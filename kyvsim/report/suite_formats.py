@@ -9,18 +9,9 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Location
 from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
-from kyvsim.report.annotations import annotation, remark
 from kyvsim.report.diagnostics import diagnostic_json, place_json
 from kyvsim.report.ending import ending_json
-from kyvsim.report.junit import attributes, escaped
-from kyvsim.report.mutants import (
-    advice_lines,
-    change_text,
-    hole_cases,
-    mutants_json,
-    score_line,
-    score_of,
-)
+from kyvsim.report.finding_formats import annotation, attributes, escaped, remark
 from kyvsim.report.object_text import Marked, hunks, json_entries, marked_yaml, to_json, to_yaml
 from kyvsim.report.page import TableEntry, ending_of, page, table_of
 from kyvsim.report.results import rule_title
@@ -34,11 +25,17 @@ from kyvsim.report.style import (
 )
 from kyvsim.report.suite_text import (
     SuiteOptions,
+    advice_lines,
     cells,
+    change_text,
     columns,
     diff_text,
     every_diagnostic,
+    hole_cases,
+    mutants_json,
     reason,
+    score_line,
+    score_of,
     shown_rows,
     suite_ending,
     summary_line,

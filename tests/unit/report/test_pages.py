@@ -144,7 +144,7 @@ def test_what_stands_in_backticks_looks_like_code():
     ],
 )
 def test_the_end_of_a_run_has_its_colour(verdict, looks):
-    assert ending_of(RunEnding((Fact("x", 1, "x", verdict),))).looks == looks
+    assert ending_of(RunEnding((Fact("x", 1, "x", verdict),)))["looks"] == looks
 
 
 STATUSES = ("fail", "warn", "pass")

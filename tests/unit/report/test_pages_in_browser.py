@@ -11,7 +11,7 @@ from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Expectation, Hazard, HazardLevel, Simulation, TimelineEvent
 from kyvsim.model.source import Location
 from kyvsim.model.suite import GoldenDifference, ManifestOutcome, RowOutcome, SuiteOutcome
-from kyvsim.report import suite_formats, timeline_html
+from kyvsim.report import suite_formats, timeline_formats
 from kyvsim.report.suite_text import SuiteOptions
 from kyvsim.report.timeline_rows import TimelineOptions
 
@@ -159,8 +159,8 @@ def hostile_pages():
             (expectation,),
             description=attack,
         )
-        yield timeline_html.render(run, TimelineOptions())
-        yield timeline_html.render(run._replace(compared=run), TimelineOptions())
+        yield timeline_formats.render_html(run, TimelineOptions())
+        yield timeline_formats.render_html(run._replace(compared=run), TimelineOptions())
         row = RowOutcome(attack, attack, attack, "Fail", attack, attack, location=place)
         difference = GoldenDifference(attack, {attack: attack}, {attack: 1})
         manifest = ManifestOutcome(attack, (row._replace(difference=difference),), ())

@@ -16,7 +16,6 @@ from kyvsim.model.result import (
     report_properties,
     report_source,
 )
-from kyvsim.report.policy_report import begin_json
 from kyvsim.report.style import RenderOptions
 
 # What reports say of results: sources, and properties as `apply --policy-report` shows them.
@@ -69,7 +68,7 @@ def test_properties_tell_annotations_exceptions_and_process(make):
     response = EngineResponse(
         make.pod("a"), make.pod("a"), (PolicyResponse(policy, Phase.VALIDATE, {}, (result,)),)
     )
-    text = "".join(render_document(begin_json, make.run([response]), RenderOptions()))
+    text = "".join(render_document(begin_report_json, make.run([response]), RenderOptions()))
     (entry,) = json.loads(text)["results"]
     assert list(entry["properties"].items()) == list(expected.items())
 
@@ -81,7 +80,7 @@ def test_reports_leave_out_what_is_empty(make):
         make.pod("a"), make.pod("a"), (PolicyResponse(policy, Phase.VALIDATE, {}, (result,)),)
     )
     (entry,) = json.loads(
-        "".join(render_document(begin_json, make.run([response]), RenderOptions()))
+        "".join(render_document(begin_report_json, make.run([response]), RenderOptions()))
     )["results"]
     assert {"message", "rule"}.isdisjoint(entry)
     assert {"policy", "properties", "resources", "result", "scored", "source"} <= entry.keys()

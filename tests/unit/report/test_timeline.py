@@ -20,7 +20,7 @@ from kyvsim.model.simulation import (
     Unevaluated,
 )
 from kyvsim.model.source import Location
-from kyvsim.report import timeline_html, timeline_json, timeline_text
+from kyvsim.report import timeline_formats, timeline_text
 from kyvsim.report.ending import ending_line
 from kyvsim.report.timeline_chart import (
     Repeat,
@@ -199,7 +199,7 @@ def test_text_tells_outcome_reason_hazards_and_expectations(simulation):
 
 
 def test_json_has_the_promised_fields(simulation):
-    data = json.loads("".join(timeline_json.render(simulation, TimelineOptions())))
+    data = json.loads("".join(timeline_formats.render_json(simulation, TimelineOptions())))
     assert list(data) == ["events", "objects", "hazards", "expectations", "summary"]
     event = data["events"][1]
     promised = {"time", "actor", "action", "object", "outcome", "message"}
@@ -216,7 +216,9 @@ def test_json_has_the_promised_fields(simulation):
 
 
 def test_json_of_an_empty_run_is_sound():
-    data = json.loads("".join(timeline_json.render(Simulation("s", (), ()), TimelineOptions())))
+    data = json.loads(
+        "".join(timeline_formats.render_json(Simulation("s", (), ()), TimelineOptions()))
+    )
     assert data["events"] == data["objects"] == data["hazards"] == []
 
 
@@ -235,7 +237,7 @@ def test_mermaid_keeps_every_message_on_its_line(simulation):
 
 
 def test_page_shows_texts_of_users_as_texts(simulation):
-    text = "".join(timeline_html.render(simulation, TimelineOptions()))
+    text = "".join(timeline_formats.render_html(simulation, TimelineOptions()))
     assert text.count("<script>") == 1
     assert "&lt;script&gt;alert(&#34;x&#34;)" in text
     assert "<code>code</code>" in text
@@ -243,7 +245,7 @@ def test_page_shows_texts_of_users_as_texts(simulation):
 
 
 def test_page_shows_versions_as_differences(simulation):
-    text = "".join(timeline_html.render(simulation, TimelineOptions()))
+    text = "".join(timeline_formats.render_html(simulation, TimelineOptions()))
     assert '<span class="add">+ kind: Pod</span>' in text
     assert '<span class="add">+ spec:</span>' in text
     assert "resourceVersion" not in text
@@ -269,11 +271,11 @@ def test_views_tell_errors_apart_from_failures(erring):
     errors = [line.split() for line in lines if line.strip().startswith("error  ")]
     assert [one[1] for one in errors] == ["p/audit:", "p/r", "p/audit:", "p/audit:"]
     assert sum(line.startswith("2") and "scan" in line for line in lines) == 1
-    document = json.loads("".join(timeline_json.render(erring, TimelineOptions())))
+    document = json.loads("".join(timeline_formats.render_json(erring, TimelineOptions())))
     told_in_json = [[one["rule"] for one in event["errors"]] for event in document["events"]]
     assert told_in_json == [["p/audit"], ["p/r", "p/audit"], ["p/audit"]]
     assert document["events"][0]["errors"][0]["message"].startswith("no value")
-    page = "".join(timeline_html.render(erring, TimelineOptions()))
+    page = "".join(timeline_formats.render_html(erring, TimelineOptions()))
     assert page.count('<span class="tag bad">error</span>') == 4
     assert page.count("<script>") == 1
     diagram = "".join(timeline_text.render_mermaid(erring, TimelineOptions()))
@@ -511,10 +513,10 @@ def test_all_views_tell_both(both):
     assert gone.startswith("  - 1  0.100s  user  create  Pod shop/gone")
     assert new.startswith("  + 1  0.100s  user  create  Pod shop/<img")
     assert "\x1b" not in text
-    found = json.loads("".join(timeline_json.render(both, TimelineOptions())))["compared"]
+    found = json.loads("".join(timeline_formats.render_json(both, TimelineOptions())))["compared"]
     assert [one["difference"] for one in found["pairs"]] == ["alike", "only in A", "only in B"]
     assert found["summary"]["events"] == 2
-    page = "".join(timeline_html.render(both, TimelineOptions()))
+    page = "".join(timeline_formats.render_html(both, TimelineOptions()))
     assert 'id="e1"' in page
     assert 'id="f1"' in page
     assert "<img" not in page
@@ -527,7 +529,7 @@ def test_runs_that_are_alike_are_said_to_be():
         timeline_text.render_text(same, TimelineOptions())
     )
     assert "Both runs end in the same state" in "".join(
-        timeline_html.render(same, TimelineOptions())
+        timeline_formats.render_html(same, TimelineOptions())
     )
 
 

@@ -1,4 +1,4 @@
-"""Results as policy reports of the Kubernetes policy working group, or as OpenReports.
+"""Results as policy reports of the Kubernetes policy working group, OpenReports, or exceptions.
 
 Results of ClusterPolicies are in one report for the cluster named `merged`, those of a namespaced
 Policy in a report beside it. Results have a timestamp only where the time of the run was given, so
@@ -9,18 +9,35 @@ for the cluster `PolicyReport`; their group has none of that kind, so they are `
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import groupby
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json, metadata, text_field
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.model.policy import Policy
-from kyvsim.model.result import EngineResponse, report_process, report_properties, report_source
+from kyvsim.model.result import (
+    EngineResponse,
+    Phase,
+    RuleStatus,
+    report_process,
+    report_properties,
+    report_source,
+)
 from kyvsim.report.object_text import scalar, to_yaml
-from kyvsim.report.results import Row, category_of, compile_rows, identity, severity_of, summary_of
+from kyvsim.report.results import (
+    Row,
+    category_of,
+    compile_rows,
+    identity,
+    severity_of,
+    short_title,
+    summary_of,
+)
 from kyvsim.report.run import BeginDocument, Lists, NotStreamable, Run, StreamingDocument
 from kyvsim.report.style import RenderOptions
 
@@ -162,8 +179,8 @@ def _begin_json(run: Run, options: RenderOptions, *, group: _ReportApi) -> Strea
     )
 
 
-begin_yaml: BeginDocument = partial(_begin_yaml, group=_WORKING_GROUP)
-begin_json: BeginDocument = partial(_begin_json, group=_WORKING_GROUP)
+begin_report_yaml: BeginDocument = partial(_begin_yaml, group=_WORKING_GROUP)
+begin_report_json: BeginDocument = partial(_begin_json, group=_WORKING_GROUP)
 begin_open_yaml: BeginDocument = partial(_begin_yaml, group=_OPEN_REPORTS)
 begin_open_json: BeginDocument = partial(_begin_json, group=_OPEN_REPORTS)
 
@@ -211,3 +228,127 @@ def _compile_entry(now: "datetime | None") -> Callable[[Row], Json]:
         return {key: value for key, value in sorted(shown.items()) if value}
 
     return entry
+
+
+# PolicyExceptions by which what failed passes: one for each failure, to be read and kept.
+#
+# A policy with rules gets one of `kyverno.io`, one in CEL an exception of `policies.kyverno.io`.
+# upstream: cmd/cli/kubectl-kyverno/commands/apply/print.go (printExceptions). That knows the former
+# only, and narrows those of Pod security to controls and images, by names that often do not fit.
+
+_Maker: TypeAlias = Callable[[Row, ObjectKey], dict[str, Json]]
+
+_LIFETIME: Final = "cleanup.kyverno.io/ttl"
+_NO_NAME: Final = re.compile(r"[^a-z0-9.-]")
+_MOST_OF_A_NAME: Final = 253
+_HELD: Final = "held"
+
+
+def _begin_exceptions(run: Run, options: RenderOptions, *, as_yaml: bool) -> StreamingDocument:
+    """Begin PolicyExceptions by which what failed passes, one for each failure.
+
+    Failures for which there can be none are counted aside: Kubernetes' own policies know no
+    exceptions, and one can't be for an object without a name.
+    """
+    rows_of = compile_rows(audit_warn=run.audit_warn)
+    held: list[str] = []
+
+    def row(response: EngineResponse) -> str:
+        texts: list[str] = []
+        for one in rows_of(response):
+            if one.status != RuleStatus.FAIL.value or one.result.phase is Phase.DELETE:
+                continue
+            make = _MAKERS.get(split_api_version(one.policy.facts.api_version)[0])
+            key = object_key(one.resource)
+            if make is None or not key.name:
+                held.append(f"{one.policy.kind} {one.policy.key}, {short_title(one.resource)}")
+                continue
+            found = make(one, key)
+            if options.lifetime:
+                labels = {"labels": {_LIFETIME: options.lifetime}}
+                found["metadata"] = labels | found["metadata"]
+            texts.append(f"---\n{to_yaml(found)}" if as_yaml else f",\n  {json.dumps(found)}")
+        return "".join(texts)
+
+    def tail(lists: Lists) -> Iterator[str]:
+        kept = [*lists.get(_HELD, ())]
+        if kept:
+            options.say(f"no exception can exempt {len(kept)} of the failures (first: {kept[0]})")
+        yield "" if as_yaml else "]}\n"
+
+    head = "" if as_yaml else '{"apiVersion": "v1", "kind": "List", "items": ['
+    # The first goes without the separator.
+    skipped = len("---\n" if as_yaml else ",")
+    return StreamingDocument(
+        head=lambda: (head,), row=row, tail=tail, lists={_HELD: held}, skipped=skipped
+    )
+
+
+begin_exceptions_yaml: BeginDocument = partial(_begin_exceptions, as_yaml=True)
+begin_exceptions_json: BeginDocument = partial(_begin_exceptions, as_yaml=False)
+
+
+def _for_rules(row: Row, key: ObjectKey) -> dict[str, Json]:
+    rule, policy = row.result.rule, row.policy
+    kinds, names, rules = [key.kind], [key.name], [rule.name]
+    if rule.autogen_prefix:
+        own = next(one.name for one in policy.rules if one.path == rule.path)
+        if key.kind == "CronJob":
+            kinds.append("Job")
+            rules.append(f"autogen-{own}")
+        kinds.append("Pod")
+        names.append(f"{key.name}-*")
+        rules.append(own)
+    where = {"namespaces": [key.namespace]} if key.namespace else {}
+    return {
+        "apiVersion": "kyverno.io/v2beta1",
+        "kind": "PolicyException",
+        "metadata": {"name": _name(policy.name, rule.name, key)},
+        "spec": {
+            "exceptions": [{"policyName": policy.key, "ruleNames": rules}],
+            "match": {"all": [{"resources": {"kinds": kinds, "names": names, **where}}]},
+        },
+    }
+
+
+def _for_policy(row: Row, key: ObjectKey) -> dict[str, Json]:
+    policy = row.policy
+    tests = [f"object.kind == {_quoted(key.kind)}", f"object.metadata.name == {_quoted(key.name)}"]
+    test = " && ".join(tests)
+    if row.result.rule.variant:
+        below = "in ['Job', 'Pod']" if key.kind == "CronJob" else "== 'Pod'"
+        prefix = _quoted(f"{key.name}-")
+        test += f" || object.kind {below} && object.metadata.name.startsWith({prefix})"
+    conditions = [{"name": "object", "expression": test}]
+    if key.namespace:
+        inside = f"object.metadata.namespace == {_quoted(key.namespace)}"
+        conditions.append({"name": "namespace", "expression": inside})
+    where = {"namespace": policy.namespace} if policy.namespace else {}
+    return {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "PolicyException",
+        "metadata": {"name": _name(policy.name, "", key), **where},
+        "spec": {
+            "matchConditions": conditions,
+            "policyRefs": [{"kind": policy.kind, "name": policy.name}],
+        },
+    }
+
+
+_MAKERS: Mapping[str, _Maker] = MappingProxyType(
+    {"kyverno.io": _for_rules, "policies.kyverno.io": _for_policy}
+)
+"""What makes an exception, by the group of the policy."""
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text) if "'" in text or "\\" in text else f"'{text}'"
+
+
+def _name(policy: str, rule: str, key: ObjectKey) -> str:
+    """Return a name that an API server takes.
+
+    upstream leaves the kind out: of two objects with one name the second's replaces the first's.
+    """
+    text = "-".join(filter(None, (policy, rule, key.kind, key.namespace, key.name))).lower()
+    return _NO_NAME.sub("-", text)[:_MOST_OF_A_NAME].rstrip("-.")

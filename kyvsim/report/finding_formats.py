@@ -1,0 +1,433 @@
+"""Results and diagnostics as JUnit XML, GitHub annotations, GitLab code quality and SARIF."""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+from urllib.parse import quote
+
+from kyvsim import __version__
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.result import EngineResponse, RunVerdict
+from kyvsim.model.source import Location
+from kyvsim.report.diagnostic_codes import codes_by_name, example_blocks, why_lines
+from kyvsim.report.ending import counts_line, run_ending
+from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints
+from kyvsim.report.lint import Findings
+from kyvsim.report.object_text import json_entries
+from kyvsim.report.results import title
+from kyvsim.report.run import Lists, Run, StreamingDocument
+from kyvsim.report.style import RenderOptions, safe_line, safe_text
+
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
+_IN_ATTRIBUTE = str.maketrans({"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+
+
+def attributes(values: Mapping[str, str]) -> str:
+    """Return attributes as they are in a tag, each with a blank before it."""
+    pairs = ((name, escaped(text).translate(_IN_ATTRIBUTE)) for name, text in values.items())
+    return "".join(f' {name}="{text}"' for name, text in pairs)
+
+
+def escaped(text: str) -> str:
+    """Return text as it is in XML, safe to show in a log.
+
+    Characters that XML 1.0 does not have are shown as escapes, or become U+FFFD.
+    """
+    return _NOT_IN_XML.sub("\ufffd", safe_text(text)).translate(_MARKUP)
+
+
+# The run as JUnit XML: a suite for each object, a case for each rule that looked at it.
+
+
+def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
+    """Begin the document a suite at a time; what could not be used is an error of its own suite.
+
+    A warning is a case that passed and says so. Characters that XML 1.0 does not have, and those
+    that move or reorder what a terminal shows, are written as visible escapes.
+    """
+    rows_of = compile_findings(run, options._replace(detailed=True))
+
+    def row(response: EngineResponse) -> str:
+        cases = [_case(one) for one in rows_of(response)]
+        return "".join(_suite(title(response.trigger), cases)) if cases else ""
+
+    def tail(_: Lists) -> Iterator[str]:
+        case = attributes({"name": "inputs", "classname": "kyvsim"})
+        cases = []
+        for one in run.all_diagnostics():
+            if one.severity is Severity.ERROR:
+                error = attributes({"message": safe_text(str(one)), "type": "input"})
+                text = f"    <testcase{case}>\n      <error{error}/>\n    </testcase>\n"
+                cases.append(("error", text))
+        if cases:
+            yield from _suite("inputs", cases)
+        yield "</testsuites>\n"
+
+    opening = '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="kyvsim apply">\n'
+    return StreamingDocument(head=lambda: (opening,), row=row, tail=tail)
+
+
+def _suite(name: str, cases: list[tuple[str, str]]) -> Iterator[str]:
+    counts = Counter(status for status, _ in cases)
+    about = {"name": name, "tests": str(len(cases))}
+    for word, status in (("failures", "fail"), ("errors", "error"), ("skipped", "skip")):
+        about[word] = str(counts[status])
+    yield f"  <testsuite{attributes(about)}>\n"
+    yield from (text for _, text in cases)
+    yield "  </testsuite>\n"
+
+
+def _case(one: Finding) -> tuple[str, str]:
+    """Return the status of a case, and its element: one that is known has passed, and says so."""
+    outcome = "pass" if one.is_known else one.result
+    said = one.shown_text
+    if outcome in {"fail", "error"}:
+        element = "failure" if outcome == "fail" else "error"
+        about = attributes({"message": said, "type": one.result})
+        text = escaped(f"{said}\nat {one.place}\nrule: {one.rule_location}")
+        content = f"<{element}{about}>{text}</{element}>"
+    elif outcome == "skip":
+        content = f"<skipped{attributes({'message': said})}/>"
+    elif one.result == "pass" and not one.note:
+        content = ""
+    else:
+        content = f"<system-out>{escaped(f'{one.result}: {said}')}</system-out>"
+    name = attributes({"name": one.rule or one.definition.name, "classname": one.policy})
+    inner = f">\n      {content}\n    </testcase>" if content else "/>"
+    return outcome, f"    <testcase{name}{inner}\n"
+
+
+# Workflow commands: lines that GitHub reads in a log and shows beside the lines of a change.
+
+_COMMANDS: Mapping[Severity, str] = MappingProxyType(
+    {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+)
+_IN_TEXT = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_IN_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+
+
+def annotation(
+    severity: Severity,
+    place: Location | None,
+    title: str,
+    text: str,
+    *,
+    end: Location | None = None,
+) -> str:
+    """Return the command, one line, that shows a text with a title at a place.
+
+    `end` is where what is meant ends on the line of the place, exclusive.
+    """
+    place = place and place.in_repository()
+    pairs: list[tuple[str, str]] = [("title", title)]
+    if place and place.line:
+        # GitHub counts the last column in.
+        ends = [("endLine", str(end.line)), ("endColumn", str(end.column - 1))] if end else []
+        pairs = [("line", str(place.line)), ("col", str(place.column)), *ends, *pairs]
+    if place:
+        pairs.insert(0, ("file", place.file))
+    properties = (f"{name}={_visible(value).translate(_IN_PROPERTY)}" for name, value in pairs)
+    shown = _visible(text).translate(_IN_TEXT)
+    return f"::{_COMMANDS[severity]} {','.join(properties)}::{shown}\n"
+
+
+def remark(entry: Diagnostic) -> str:
+    """Return the command that shows a diagnostic, its code as the title."""
+    return annotation(entry.severity, entry.location, entry.code, entry.message)
+
+
+def _visible(text: str) -> str:
+    """Return text whose control characters show; the ends of lines are kept for escaping."""
+    return "\r".join(map(safe_text, text.split("\r")))
+
+
+def begin_github(run: Run, options: RenderOptions) -> StreamingDocument:
+    """Begin a command for each diagnostic and each finding; the last line counts, for the log."""
+    findings = compile_findings(run, options._replace(detailed=False))
+
+    def line(one: Finding) -> str:
+        text = f"{one.shown_summary}\nrule: {one.rule_location}"
+        return annotation(one.weight, one.place, one.shown_name, text, end=one.end)
+
+    return StreamingDocument(
+        head=lambda: map(remark, run.diagnostics),
+        row=lambda response: "".join(map(line, findings(response))),
+        tail=lambda _: (*map(remark, run.final_diagnostics()), f"{counts_line(run)}\n"),
+    )
+
+
+def render_lint_github(findings: Findings, _look: RenderOptions) -> Iterator[str]:
+    """Yield one command for each finding."""
+    yield from map(remark, findings.diagnostics)
+
+
+# Issues of a code quality report of GitLab: one of anything, and those of diagnostics.
+#
+# Source: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
+
+_GITLAB_SEVERITIES: Mapping[Severity, str] = MappingProxyType(
+    {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
+)
+SEVERITIES: Final = ("info", "minor", "major", "critical", "blocker")
+"""What the format knows, from light to heavy."""
+
+
+def issue(shown: tuple[str, str], weight: str, place: Location, fingerprint: str) -> Json:
+    """Return an issue with a check and a text.
+
+    Without a known line it is at the first.
+    """
+    check, text = shown
+    place = place.in_repository()
+    return {
+        "description": safe_text(text),
+        "check_name": safe_text(check),
+        "fingerprint": fingerprint,
+        "severity": weight,
+        "location": {
+            "path": place.file.replace("\\", "/").removeprefix("./"),
+            "lines": {"begin": max(place.line, 1)},
+        },
+    }
+
+
+def diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> Iterator[Json]:
+    """Yield an issue for each diagnostic.
+
+    Its fingerprint is made of code, file and message, so that it stays when lines move; those that
+    agree in all are counted.
+    """
+    seen: Counter[str] = Counter()
+    for entry in diagnostics:
+        place = entry.location or Location("")
+        key = json.dumps([entry.code, place.file, entry.message])
+        seen[key] += 1
+        parts = f"{key} {seen[key]}"
+        fingerprint = hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        shown = (entry.code, entry.message)
+        yield issue(shown, _GITLAB_SEVERITIES[entry.severity], place, fingerprint)
+
+
+# What rules found as a code quality report of GitLab, which it shows in merge requests.
+
+_RESULT_WEIGHTS: Mapping[str, str] = MappingProxyType(
+    {"critical": "blocker", "high": "critical", "medium": "major", "low": "minor", "info": "info"}
+)
+
+
+def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
+    """Begin a list with an issue for each finding, and for each diagnostic about an input."""
+    findings = compile_findings(run, options._replace(detailed=False))  # an issue is never a pass
+    fingerprint = compile_fingerprints()
+    is_begun = False
+
+    def row(response: EngineResponse) -> str:
+        nonlocal is_begun
+        texts = [""]
+        for one in findings(response):
+            # As heavy as its policy says where it fails, else as its status says.
+            own = _RESULT_WEIGHTS.get(one.severity) if one.weight is Severity.ERROR else None
+            weight = own or _GITLAB_SEVERITIES[one.weight]
+            shown = one.shown_check, one.shown_summary
+            texts.append(json.dumps(issue(shown, weight, one.place, fingerprint(one))))
+        is_begun = is_begun or len(texts) > 1
+        return ",\n  ".join(texts)
+
+    def tail(_: Lists) -> Iterator[str]:
+        text = "".join(json_entries(map(json.dumps, diagnostic_issues(run.all_diagnostics()))))
+        yield f",{text}]\n" if is_begun and text else f"{text}]\n"
+
+    return StreamingDocument(head=lambda: ("[",), row=row, tail=tail, skipped=1)
+
+
+def render_lint_gitlab(findings: Findings, _look: RenderOptions) -> Iterator[str]:
+    """Yield one list with an issue for each finding."""
+    text = "".join(json_entries(map(json.dumps, diagnostic_issues(findings.diagnostics))))
+    yield f"[{text}]\n"
+
+
+# Parts of a log in SARIF 2.1.0, the format of code scanning services.
+#
+# Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+LEVELS: Mapping[Severity, str] = MappingProxyType(
+    {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+)
+
+
+def physical_location(place: Location, end: Location | None = None) -> dict[str, Json]:
+    """Return a place as a `physicalLocation`; its region is left out where the line is unknown.
+
+    With `end` the region ends there, exclusive: SARIF counts the end column so.
+    """
+    place = place.in_repository()
+    # A path as a reference; one from the root is a whole `file:` address.
+    path = quote(place.file.replace("\\", "/").removeprefix("./"), errors="surrogateescape")
+    uri = f"file://{path}" if path.startswith("/") else path
+    found: dict[str, Json] = {"artifactLocation": {"uri": uri}}
+    if place.line:
+        region = {"startLine": place.line}
+        if place.column:
+            region["startColumn"] = place.column
+        if end and place.column:
+            region |= {"endLine": end.line, "endColumn": end.column}
+        found["region"] = region
+    return found
+
+
+def notification(entry: Diagnostic) -> dict[str, Json]:
+    """Return a diagnostic about an input as a `notification`."""
+    found: dict[str, Json] = {
+        "descriptor": {"id": entry.code},
+        "level": LEVELS[entry.severity],
+        "message": {"text": entry.message},
+    }
+    if entry.location:
+        found["locations"] = [{"physicalLocation": physical_location(entry.location)}]
+    return found
+
+
+# What rules found as SARIF 2.1.0, the format of code scanning services.
+#
+# Each result is at the place in the manifest, with that of its rule beside it; diagnostics about
+# input files are notifications.
+
+_KINDS: Mapping[str, str] = MappingProxyType({"pass": "pass", "skip": "notApplicable"})
+"""How rows are called that find no fault; others of them want somebody to look."""
+_SCORES: Mapping[str, str] = MappingProxyType(
+    {"critical": "9.5", "high": "8.0", "medium": "5.0", "low": "2.0"}
+)
+"""What code scanning of GitHub makes these severities of."""
+
+
+def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
+    """Begin a log with one run. Its rules are those of its results, reported behind them."""
+    findings, fingerprint = compile_findings(run, options), compile_fingerprints()
+    rules: dict[str, Json] = {}
+
+    def row(response: EngineResponse) -> str:
+        texts = [""]
+        for one in findings(response):
+            check = one.shown_check
+            if check not in rules:
+                rules[check] = _rule(one)
+            texts.append(json.dumps(_result(one, fingerprint(one))))
+        return ",\n  ".join(texts)
+
+    def tail(_: Lists) -> Iterator[str]:
+        driver = {"name": "kyvsim", "version": __version__, "rules": [*rules.values()]}
+        ending = run_ending(run)
+        invocation = {
+            "executionSuccessful": ending.verdict is not RunVerdict.INCOMPLETE,
+            "exitCode": ending.status,
+            "toolConfigurationNotifications": [notification(one) for one in run.all_diagnostics()],
+        }
+        yield f'],\n"columnKind": "unicodeCodePoints",\n"tool": {json.dumps({"driver": driver})}'
+        yield f',\n"invocations": [{json.dumps(invocation)}]}}]}}\n'
+
+    head = f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [{{"results": ['
+    return StreamingDocument(head=lambda: (head,), row=row, tail=tail, skipped=1)
+
+
+def _rule(one: Finding) -> Json:
+    """Return what is to be known of a rule: its policy's words about itself."""
+    named, described = (
+        safe_text(text.strip()) if text.__class__ is str else ""
+        for text in (
+            one.definition.annotations.get(f"policies.kyverno.io/{name}")
+            for name in ("title", "description")
+        )
+    )
+    found: dict[str, Json] = {
+        "id": one.shown_check,
+        "shortDescription": {"text": named or one.shown_name},
+        "helpUri": one.documentation,
+    }
+    if described:
+        found["fullDescription"] = {"text": described}
+        found["help"] = {"text": described}
+    properties: dict[str, Json] = {"tags": [safe_line(one.category)]} if one.category else {}
+    if one.severity:
+        properties["severity"] = one.severity
+    if one.severity in _SCORES:
+        properties["security-severity"] = _SCORES[one.severity]
+    return {**found, "properties": properties} if properties else found
+
+
+def _result(one: Finding, fingerprint: str) -> Json:
+    level = LEVELS[one.weight_by_itself]
+    silent = level == "note"
+    rule = {"physicalLocation": physical_location(one.rule_location)}
+    # Whether a failure is new, where the run has a baseline.
+    state = one.row.result.baseline
+    return {
+        "ruleId": one.shown_check,
+        "kind": _KINDS.get(one.result, "review") if silent else "fail",
+        "level": "none" if silent else level,
+        **({"baselineState": state.value} if state else {}),
+        "message": {"text": one.shown_summary},
+        "locations": [
+            {
+                "physicalLocation": physical_location(one.place, one.end),
+                "logicalLocations": [{"fullyQualifiedName": one.shown_title, "kind": "resource"}],
+            }
+        ],
+        "relatedLocations": [{**rule, "message": {"text": f"rule {one.shown_name}"}}],
+        "partialFingerprints": {"kyvsim/v1": fingerprint},
+        "properties": {"result": one.result, "path": one.path},
+    }
+
+
+# Findings as SARIF 2.1.0, the format of code scanning services.
+
+
+def render_lint_sarif(findings: Findings, _look: RenderOptions) -> Iterator[str]:
+    """Yield one log with one run; its rules are the codes that occur, in order.
+
+    They have no `helpUri`, which must be absolute: `DiagnosticCode.page` has no web address.
+    """
+    names = sorted({entry.code for entry in findings.diagnostics})
+    rules = []
+    for code in (codes_by_name()[name] for name in names):
+        page = f"See {code.page} in the repository of kyvsim."
+        markdown = "\n".join((*why_lines(code), *example_blocks(code), page))
+        rules.append(
+            {
+                "id": code.code,
+                "shortDescription": {"text": code.title},
+                "help": {"text": f"{code.why}\n\n{page}", "markdown": markdown},
+            }
+        )
+    results = []
+    for entry in findings.diagnostics:
+        result: dict[str, Json] = {
+            "ruleId": entry.code,
+            "ruleIndex": names.index(entry.code),
+            "level": LEVELS[entry.severity],
+            "message": {"text": entry.message},
+        }
+        if entry.location:
+            place = physical_location(entry.location, _end(findings, entry))
+            result["locations"] = [{"physicalLocation": place}]
+        results.append(result)
+    run = {
+        "tool": {"driver": {"name": "kyvsim", "version": __version__, "rules": rules}},
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    yield json.dumps(log, indent=2) + "\n"
+
+
+def _end(findings: Findings, entry: Diagnostic) -> Location | None:
+    """Return where what a finding is about ends; None where its line is not known."""
+    line, column = findings.end_of(entry)
+    place = entry.location
+    return place._replace(line=line, column=column) if place and column > place.column else None

@@ -1,0 +1,327 @@
+"""A simulation as a page, alone or beside another run, and as one JSON document."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.model.simulation import (
+    Expectation,
+    Hazard,
+    HazardLevel,
+    Simulation,
+    TimelineEvent,
+)
+from kyvsim.report.diagnostics import place_json
+from kyvsim.report.explain import rule_json
+from kyvsim.report.explanations import SHOWN_WORDS, ExplainedRule, explained_rule
+from kyvsim.report.object_text import to_json, to_yaml
+from kyvsim.report.page import page
+from kyvsim.report.results import identity_of
+from kyvsim.report.timeline_chart import (
+    LANE,
+    Card,
+    Chart,
+    Lanes,
+    PairDifference,
+    chart_of,
+    difference,
+    lanes_of,
+    pairs_of,
+)
+from kyvsim.report.timeline_rows import (
+    TimelineOptions,
+    differences,
+    event_title,
+    hazard_subject,
+    orders_text,
+    shown_events,
+    summary_counts,
+    summary_parts,
+    time_text,
+    title_of,
+)
+from kyvsim.report.timeline_text import RenderedInquiry, ending_word, left_out, rendered_inquiries
+
+# What templates of pages of simulations use: words, colours, where lanes are.
+
+
+class Texts(NamedTuple):
+    """The words, as functions."""
+
+    time: Callable[[float], str]
+    subject: Callable[[Hazard], list[str]]
+    yaml: Callable[[Json], str]
+    levels: Mapping[HazardLevel, str]
+    """How hazards look."""
+    lane_height: int
+
+
+TEXTS: Final = Texts(
+    time=time_text,
+    subject=hazard_subject,
+    yaml=to_yaml,
+    levels=MappingProxyType(
+        {HazardLevel.ERROR: "bad", HazardLevel.WARNING: "warn", HazardLevel.INFO: "info"}
+    ),
+    lane_height=LANE,
+)
+
+
+def columns(count: int) -> str:
+    """Return the style that says where so many lanes are: a page may not say it at a card."""
+    lines = [f".lanes{{grid-template-columns:6.5rem repeat({max(1, count)},minmax(0,1fr))}}\n"]
+    lines += [f".l{lane}{{grid-column:{lane + 2}}}\n" for lane in range(count)]
+    return "@media screen and (min-width:861px){\n" + "".join(lines) + "}\n"
+
+
+# Two runs as one page for a browser: how they end, and step by step what only one of them does.
+
+
+class _Run(NamedTuple):
+    """One of the runs."""
+
+    letter: str
+    side: str
+    """What the names of its cards begin with, as targets of links."""
+    simulation: Simulation
+    summary: list[str]
+    lanes: Lanes
+    cards: Mapping[int, Card]
+    """By the numbers of their events."""
+    chart: Chart
+
+
+def _run(letter: str, side: str, simulation: Simulation) -> _Run:
+    lanes = lanes_of(simulation)
+    return _Run(
+        letter=letter,
+        side=side,
+        simulation=simulation,
+        summary=summary_parts(simulation),
+        lanes=lanes,
+        cards={one.event.number: one for one in lanes.cards},
+        chart=chart_of(lanes, simulation.seconds),
+    )
+
+
+# A simulation as one page for a browser: an axis of time, lanes, what goes wrong, versions.
+
+
+def render_html(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
+    """Yield the page in pieces; bookkeeping is in it, shown where its switch is on.
+
+    A simulation that is compared with another one is shown beside it, without bookkeeping unless
+    `options.every` is set: how both end, and step by step what only one of them does.
+    """
+    other = simulation.compared
+    if other:
+        pairs = list(pairs_of(simulation, other, every=options.every))
+        counts = Counter(one.difference for one in pairs)
+        return page(
+            "comparison.html",
+            style=("timeline.css", columns(2)),
+            script=("timeline.js",),
+            runs=(_run("A", "e", simulation), _run("B", "f", other)),
+            differences=list(differences(simulation, other)),
+            pairs=pairs,
+            tally=[f"{counts[one]} {one.value}" for one in PairDifference],
+            texts=TEXTS,
+        )
+    values = values_of(simulation, options)
+    return page(
+        "timeline.html",
+        style=("timeline.css", columns(len(values["lanes"].names))),
+        script=("timeline.js",),
+        **values,
+    )
+
+
+class _Inquiry(NamedTuple):
+    """One time that policies were to be asked about the object that is explained."""
+
+    heading: str
+    notes: tuple[str, ...]
+    rules: tuple[ExplainedRule, ...]
+
+
+def values_of(simulation: Simulation, options: TimelineOptions) -> dict[str, Any]:
+    """Return what templates show of a simulation."""
+    lanes = lanes_of(simulation)
+    # The changes of every object that is shown, in order of first appearance.
+    shown = {event.object for event in shown_events(simulation, every=False)}
+    shown |= set(map(object_key, simulation.objects))
+    versions: dict[ObjectKey, list[TimelineEvent]] = {}
+    for event in simulation.events:
+        changed = event.before is not None or event.after is not None
+        if event.object in shown and event.outcome == "done" and changed:
+            versions.setdefault(event.object, []).append(event)
+    inquiries = []
+    for one in rendered_inquiries(simulation, every=options.every):
+        rules = []
+        for rule in (*one.applied, *one.others):
+            word = ending_word(rule)
+            word = SHOWN_WORDS.get(word, word)
+            rules.append(explained_rule(rule, one.found)._replace(word=word))
+        inquiries.append(_Inquiry(one.heading, one.notes, tuple(rules)))
+    return {
+        "simulation": simulation,
+        "summary": summary_parts(simulation),
+        "every": options.every,
+        "lanes": lanes,
+        "chart": chart_of(lanes, simulation.seconds),
+        "texts": TEXTS,
+        "objects": versions,
+        "inquiries": tuple(inquiries),
+        "more": left_out(simulation, every=options.every),
+        "orders": orders_text(simulation.interleavings) if simulation.interleavings else "",
+        "differences": differences,
+        "difference": difference,
+        "shown_events": shown_events,
+        "title_of": title_of,
+        "event_title": event_title,
+    }
+
+
+def render_json(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
+    """Yield the document, an event or object at a time; bookkeeping is in it in any case."""
+    del options
+    yield '{"events": ['
+    yield from _joined(_event(one) for one in simulation.events)
+    yield '], "objects": ['
+    yield from _joined(iter(simulation.objects))
+    yield '], "hazards": ['
+    yield from _joined(_hazard(one) for one in simulation.hazards)
+    yield '], "expectations": ['
+    yield from _joined(_expectation(one) for one in simulation.expectations)
+    yield "]"
+    if simulation.explained:
+        yield f', "explained": {to_json(simulation.explained)}, "inquiries": ['
+        yield from _joined(_inquiry(one) for one in rendered_inquiries(simulation, every=True))
+        yield "]"
+    if simulation.interleavings:
+        # Each ending but the usual one has the events of its shortest run.
+        found = simulation.interleavings
+        usual, *others = found.endings
+        endings = [
+            {
+                "orders": one.runs,
+                "changes": one.changes,
+                "differences": _differences(usual.simulation, one.simulation),
+                **_steps(one.simulation),
+            }
+            for one in others
+        ]
+        orders = {"orders": found.runs, "complete": found.complete, "otherwise": endings}
+        yield f', "interleavings": {to_json(orders)}'
+    if simulation.compared:
+        other = simulation.compared
+        compared = {
+            "differences": _differences(simulation, other),
+            "pairs": [
+                {
+                    "difference": pair.difference.value,
+                    "event": pair.first.number if pair.first else None,
+                    "other": pair.second.number if pair.second else None,
+                }
+                for pair in pairs_of(simulation, other, every=True)
+            ],
+            **_steps(other),
+            "summary": _summary(other),
+        }
+        yield f', "compared": {to_json(compared)}'
+    yield f', "summary": {to_json(_summary(simulation))}}}\n'
+
+
+def _steps(simulation: Simulation) -> dict[str, Json]:
+    return {
+        "events": [_event(event) for event in simulation.events],
+        "hazards": [_hazard(hazard) for hazard in simulation.hazards],
+        "expectations": [_expectation(each) for each in simulation.expectations],
+    }
+
+
+def _differences(usual: Simulation, other: Simulation) -> Json:
+    return [{"what": one.word, "text": one.text} for one in differences(usual, other)]
+
+
+def _joined(values: Iterator[Json]) -> Iterator[str]:
+    for index, value in enumerate(values):
+        yield f"{',' if index else ''}\n{to_json(value)}"
+
+
+def _event(event: TimelineEvent) -> Json:
+    return {
+        "time": round(event.time, 6),
+        "actor": event.actor,
+        "action": event.action,
+        "object": identity_of(event.object),
+        "outcome": event.outcome,
+        "message": event.full_message,
+        "number": event.number,
+        "cause": event.cause,
+        "policies": list(event.policies),
+        "obstacles": [
+            {
+                "reason": one.reason.value,
+                "message": one.message,
+                "object": identity_of(one.object) if one.object else None,
+                "rules": list(one.rules),
+            }
+            for one in event.failure_reasons
+        ],
+        "givenUp": event.given_up,
+        "errors": [{"rule": one.rule, "message": one.message} for one in event.unevaluated],
+    }
+
+
+def _inquiry(shown: RenderedInquiry) -> Json:
+    """Return one time that policies were to be asked about an object, with the trees of rules."""
+    one = shown.inquiry
+    return {
+        "time": round(one.time, 6),
+        "actor": one.actor,
+        "occasion": one.occasion,
+        "event": one.event,
+        "unheard": one.unheard,
+        "waiting": list(one.waiting),
+        "rules": [
+            {**rule_json(rule, shown.found), "verdict": ending_word(rule)}
+            for rule in (*shown.applied, *shown.others)
+        ],
+    }
+
+
+def _hazard(hazard: Hazard) -> Json:
+    return {
+        "code": hazard.code,
+        "level": hazard.level.value,
+        "message": hazard.message,
+        "objects": [identity_of(one) for one in hazard.objects],
+        "policies": list(hazard.policies),
+        "events": list(hazard.events),
+        "location": place_json(hazard.location),
+        **({"manifests": list(hazard.manifests)} if hazard.manifests else {}),
+    }
+
+
+def _expectation(one: Expectation) -> Json:
+    return {
+        "text": one.text,
+        "met": one.met,
+        "time": round(one.time, 6),
+        "reason": one.reason,
+        "location": place_json(one.location),
+    }
+
+
+def _summary(simulation: Simulation) -> Json:
+    return {
+        "name": simulation.name,
+        "model": simulation.model,
+        "install": simulation.installation,
+        "seconds": round(simulation.seconds, 6),
+        "stopped": simulation.cut.reason if simulation.cut else None,
+        **summary_counts(simulation),
+    }
