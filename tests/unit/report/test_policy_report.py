@@ -16,6 +16,7 @@ from kyvsim.model.result import (
     report_properties,
     report_source,
 )
+from kyvsim.report.policy_objects import begin_report_json
 from kyvsim.report.style import RenderOptions
 
 # What reports say of results: sources, and properties as `apply --policy-report` shows them.
