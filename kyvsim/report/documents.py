@@ -1,8 +1,8 @@
 """The run as one JSON or YAML document, and its objects as a stream of manifests."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy
@@ -94,15 +94,11 @@ def _tail(run: Run, every: Lists, related: Iterable[tuple[str, list[Json]]]) -> 
     for key, texts in objects.items():
         yield from (f',\n"{key}": [', *json_entries(texts), "]")
     if run.baseline:
-        rest = map(_total, run.rest() or ({}, {}, {}))
+        rest = (sum(part.values()) for part in run.rest() or ({}, {}, {}))
         numbers = dict(zip(("met", "stale", "notLookedAt"), rest, strict=True))
         yield f',\n"baseline": {to_json({"file": run.baseline.file, **numbers})}'
     yield f',\n"ending": {json.dumps(ending_json(run_ending(run)))}'
     yield f',\n"summary": {json.dumps(figures(run))}}}\n'
-
-
-def _total(numbers: Mapping[Any, int]) -> int:
-    return sum(numbers.values())
 
 
 def _related(

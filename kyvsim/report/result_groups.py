@@ -253,7 +253,9 @@ class ResultGroups:
                 text or self._head(item.rendered, "(as above)")
                 for item, text in zip(block.items, texts, strict=True)
             )
-            return f"{heading(block.title, block.place, self._layout)}{''.join(shown)}\n"
+            paint, width = self._layout.paint, self._layout.width
+            left, right = justified(safe_line(block.title), safe_line(block.place), width)
+            return f"{paint('title', left)}{paint('dim', right)}\n{''.join(shown)}\n"
         for item in block.items:
             group = self._group_of(item.kind)
             group.count += 1
@@ -326,12 +328,6 @@ class ResultGroups:
             them = "it" if self.edited + self.created == 1 else "them"
             end = f"{sizes} (--show objects prints {them})"
             yield f"{self._layout.paint('title', 'objects')}: {end}\n"
-
-
-def heading(title: str, place: str, layout: TextLayout) -> str:
-    """Return the line with an object and where it is."""
-    left, right = justified(safe_line(title), safe_line(place), layout.width)
-    return f"{layout.paint('title', left)}{layout.paint('dim', right)}\n"
 
 
 _APART: Final = "\x1e"

@@ -35,7 +35,6 @@ from kyvsim.report.suite_text import (
     mutants_json,
     reason,
     score_line,
-    score_of,
     shown_rows,
     suite_ending,
     summary_line,
@@ -312,7 +311,7 @@ def render_html(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
         remarks=tuple(every_diagnostic(outcome)),
         tables=(table_of("rule", by_rule, _STATUSES), table_of("manifest", by_manifest, _STATUSES)),
         manifests=manifests,
-        score=score_of(outcome.mutants),
+        score=score_line(outcome.mutants) if outcome.mutants else "",
         holes=hole_cases(outcome.mutants),
     )
 

@@ -149,11 +149,6 @@ def hole_cases(mutants: Mutants | None) -> tuple[HoleCase, ...]:
     )
 
 
-def score_of(mutants: Mutants | None) -> str:
-    """Return the score in words, "" where no policies were changed."""
-    return score_line(mutants) if mutants else ""
-
-
 # What reports of tests share: which rows they show, the counts, the columns.
 
 
