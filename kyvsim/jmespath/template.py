@@ -148,9 +148,9 @@ def _endless(variable: Variable, path: str) -> SubstitutionError:
 # depend on the document alone, so they are resolved when it is compiled.
 
 
-_REFERENCE: Final = re.compile(r"^\$\(.[^ ]*\)|[^\\]\$\(.[^ ]*\)")
-_ESCAPED: Final = re.compile(r"\\\$\(.[^ )]*\)")
-_ANCHOR: Final = re.compile(r"[+<=X^]?\((.+)\)")
+_REFERENCE = r"^\$\(.[^ ]*\)|[^\\]\$\(.[^ ]*\)"
+_ESCAPED = r"\\\$\(.[^ )]*\)"
+_ANCHOR = r"[+<=X^]?\((.+)\)"
 _OPERATORS: Final = (">=", "<=", ">", "<", "!")
 
 
@@ -185,7 +185,7 @@ def _has_reference(value: Json) -> bool:
 
 
 def _resolved_text(text: str, path: str, document: Json) -> str:
-    for found in _REFERENCE.findall(text):
+    for found in re.findall(_REFERENCE, text):
         before = "" if found.startswith("$(") else found[0]
         reference = remains_of(before) + found[len(before) :]
         try:
@@ -203,7 +203,7 @@ def _resolved_text(text: str, path: str, document: Json) -> str:
         # What is left of a character beyond ASCII is its first byte, which Go reads as a character.
         kept = before if before.isascii() else chr(before.encode("utf-8", "surrogatepass")[0])
         text = text.replace(found, kept + value, 1)
-    for found in _ESCAPED.findall(text):
+    for found in re.findall(_ESCAPED, text):
         text = text.replace(found, found[1:])
     return text
 
@@ -222,7 +222,7 @@ def _referred(reference: str, path: str, document: Json) -> Json:
     value = None
     for place, leaf in _leaves(document, ""):
         parts = [
-            anchor[1] if (anchor := _ANCHOR.fullmatch(part)) else part
+            anchor[1] if (anchor := re.fullmatch(_ANCHOR, part)) else part
             for part in place.removeprefix("/").split("/")
         ]
         cleaned = clean_path("/".join(part for part in parts if part))

@@ -47,7 +47,7 @@ KindTable = Mapping[tuple[str, str], KindFacts]
 NO_KINDS: KindTable = MappingProxyType({})
 
 _KUBERNETES = "1.35"
-_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
+_VERSION = r"v(\d+)(?:(alpha|beta)(\d+))?"
 
 
 @lru_cache(maxsize=1)
@@ -127,7 +127,7 @@ def is_mature(version: str, others: Iterable[str]) -> bool:
 
 def _maturity(version: str) -> tuple[int, int, int]:
     """Return what orders versions: stable before beta before alpha, then the newest first."""
-    found = _VERSION.fullmatch(version)
+    found = re.fullmatch(_VERSION, version)
     if found is None:
         return (0, 0, 0)
     number, stage, step = found.groups()

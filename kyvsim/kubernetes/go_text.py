@@ -203,7 +203,7 @@ def clean_path(path: str) -> str:
 
 
 _LONE = "[\ud800-\udfff]"
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_HALF = r"\\u[dD][89a-fA-F]"
 _KINDS = MappingProxyType(
     {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
 )
@@ -225,7 +225,7 @@ def parse_json(text: str) -> Json:
         raise JsonError(json_problem(error)) from None
     if may_be_too_deep(text.count("{") + text.count("[")) and is_too_deep(data):
         raise JsonError(TOO_DEEP)
-    return _with_characters(data) if "\\u" in text and _HALF.search(text) else data
+    return _with_characters(data) if "\\u" in text and re.search(_HALF, text) else data
 
 
 def json_kind(value: Json) -> str:
@@ -281,7 +281,7 @@ _PLACES = MappingProxyType(
         "Invalid \\uXXXX escape": "in \\u hexadecimal character escape",
     }
 )
-_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"|([\[{])|([\]}])', re.DOTALL)
+_BRACKET = r'(?s)"(?:[^"\\]++|\\.)*+"|([\[{])|([\]}])'
 _ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{0,3})?")
 
 
@@ -328,7 +328,7 @@ def _bad_value(text: str, at: int) -> str:
 def _open_bracket(text: str) -> str:
     """Return the innermost bracket that is still open."""
     stack: list[str] = []
-    for found in _BRACKET.finditer(text):
+    for found in re.finditer(_BRACKET, text):
         if found[1]:
             stack.append(found[1])
         elif found[2] and stack:

@@ -91,9 +91,7 @@ _FLOAT = re.compile(
     rf"[+-]?(?:(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?|inf|infinity)|nan",
     _ANY_CASE,
 )
-_HEX_FLOAT = re.compile(
-    rf"[+-]?0x(?:_?{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})p[+-]?{_DIGITS}", _ANY_CASE
-)
+_HEX_FLOAT = rf"(?ia)[+-]?0x(?:_?{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})p[+-]?{_DIGITS}"
 _SPAN = 1 << 64
 _LOWEST = -(1 << 63)
 _HIGHEST = (1 << 63) - 1
@@ -112,7 +110,7 @@ def parse_float(text: str) -> float | None:
     try:
         if _FLOAT.fullmatch(text) is not None:
             number = float(text.replace("_", ""))
-        elif _HEX_FLOAT.fullmatch(text) is not None:
+        elif re.fullmatch(_HEX_FLOAT, text) is not None:
             number = float.fromhex(text.replace("_", ""))
         else:
             return None

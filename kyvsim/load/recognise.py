@@ -17,7 +17,7 @@ _OF_HELM = (
     r"\{\{-?\s*(?:(?:if|with|range|include|template|toYaml|define)\s[^}]*)?"
     rf"(?:\$?\.(?:{'|'.join(_HELM_OBJECTS)})\b|(?:{'|'.join(_HELM_CALLS)})\s+\")"
 )
-_COMMENT = re.compile(r"(?m)(?:^|(?<=\s))#.*$")
+_COMMENT = r"(?m)(?:^|(?<=\s))#.*$"
 _HOLDERS = frozenset({"ConfigMap", "Secret"})
 _HELD = frozenset({"data", "stringData", "binaryData"})
 _IN_HELM = (*(f".{one}" for one in _HELM_OBJECTS), *_HELM_CALLS)
@@ -56,7 +56,7 @@ def helm_template(text: str) -> int:
 
 def without_comments(text: str) -> str:
     """Return a YAML text without what is plainly a comment: from `#` after white space on."""
-    return _COMMENT.sub("", text) if "#" in text else text
+    return re.sub(_COMMENT, "", text) if "#" in text else text
 
 
 def templated_path(data: Json) -> Path | None:

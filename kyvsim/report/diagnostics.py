@@ -14,7 +14,7 @@ from kyvsim.report.style import TextLayout, safe_line, wrapped
 
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"' r"|'(?:[^']|'')*'")
 _WORD: Final = re.compile(r"[^\s,\[\]{}]+")
-_PLAIN: Final = re.compile(r"[^,\[\]{}#]+")
+_PLAIN = r"[^,\[\]{}#]+"
 _QUOTES: Final = ('"', "'")
 _NO_KEY_STARTS: Final = frozenset(":\"'")
 _NO_PLAIN_STARTS: Final = frozenset("&!*|>[{#")
@@ -87,7 +87,7 @@ def _meant(source: str, start: int) -> str:
     # How much of the text behind a key is a scalar, 0 where something else begins there.
     value = behind[1:].lstrip()
     size = _quoted(value, 0)
-    plain = None if size or value[:1] in _NO_PLAIN_STARTS else _PLAIN.match(value)
+    plain = None if size or value[:1] in _NO_PLAIN_STARTS else re.match(_PLAIN, value)
     size = len(plain[0].rstrip()) if plain else size
     return source[start : len(source) - len(value) + size if size else end]
 

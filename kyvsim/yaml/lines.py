@@ -70,7 +70,7 @@ _HEADER = re.compile(r"([|>][+-]?)" + _END)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _NO_PLAIN_START = frozenset("&*!%@`,]}")
 _INDICATORS = ("- ", ": ", "? ")
-_TEXT = re.compile(r" *[A-Za-z0-9`'\"(](?:[^:#]++|:(?=\S)|(?<=\S)#)*+\Z")
+_TEXT = r" *[A-Za-z0-9`'\"(](?:[^:#]++|:(?=\S)|(?<=\S)#)*+\Z"
 """What a line can only say if a text of the line before goes on there."""
 _UNEVEN = re.compile(r"\A\n|\n[ \t\n]")
 """Lines that do not simply fold: such as are blank or indented."""
@@ -123,7 +123,7 @@ def _line(text: str, *, floats: bool) -> Line:
         raise NeedsFullParser
     column, dash = len(found[1]), found[2] or ""
     if not (dash or found[3]):
-        if not _TEXT.match(text):
+        if not re.match(_TEXT, text):
             raise NeedsFullParser
         return TEXT, 2 * column, None, None, 0
     inner = 2 * (column + len(dash)) if dash else 0
@@ -286,7 +286,7 @@ def text_going_on(lines: Sequence[str], start: int, text: str, level: int) -> tu
         bare = line.lstrip(" ")
         if 2 * (len(line) - len(bare)) <= level or not bare:
             break
-        if not _TEXT.match(line) or _needs_full_parser(line):
+        if not re.match(_TEXT, line) or _needs_full_parser(line):
             raise NeedsFullParser
         found.append(bare.rstrip(" "))
     whole = " ".join(found)

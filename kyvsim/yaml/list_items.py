@@ -55,7 +55,7 @@ def item_fallback(text: str, *, floats: bool) -> Json:
 # JSON texts read by `json`, where that gives what libyaml gives: it is five times as quick.
 
 
-_ODD_ESCAPE = re.compile(r"\\(?:/|u[dD][89a-fA-F])")
+_ODD_ESCAPE = r"\\(?:/|u[dD][89a-fA-F])"
 _BLANK_BEFORE_COLON = re.compile(r":(?<=[ \n]:)")
 """Begins with the colon, of which a text has fewer than blanks: a fifth of the time."""
 _MOST_KEYS = 1_000
@@ -68,7 +68,7 @@ def is_like_yaml(text: str) -> bool:
         return False
     if not text.isascii() and re.search(ODD, text.replace("\n", "")):
         return False
-    return "\\" not in text or not _ODD_ESCAPE.search(text)
+    return "\\" not in text or not re.search(_ODD_ESCAPE, text)
 
 
 @lru_cache(maxsize=2)
@@ -369,7 +369,7 @@ Reader: TypeAlias = Callable[[int, int], bytes]
 
 _SEPARATOR = b"\n---"
 # That it begins with plain text makes the search for it eight times as quick.
-_ODD_SEPARATOR = re.compile(rb"\n(---(?![ \t]*\r?\n)[^\n]*)")
+_ODD_SEPARATOR = rb"\n(---(?![ \t]*\r?\n)[^\n]*)"
 _STEP = 1 << 16
 """Bytes that are looked at together where nothing else says how many."""
 
@@ -490,7 +490,7 @@ def _framed(read: Reader, start: int, end: int, size: int) -> Framed | None:
 
 def _bad_separator(body: bytes) -> int:
     """Return where the line ends that ends a stream early, 0 where there is none."""
-    for found in _ODD_SEPARATOR.finditer(b"\n" + body):
+    for found in re.finditer(_ODD_SEPARATOR, b"\n" + body):
         if not is_separator(found[1].decode("utf-8", "replace").removesuffix("\r")):
             return min(found.end(), len(body))
     return 0

@@ -59,7 +59,7 @@ _TIMESTAMP = (
     r"(?:(?:[Tt]\d{1,2}:\d{1,2}:\d{1,2}(?:[.,]\d+)?(?:Z|[-+]\d\d:\d\d))"
     r"| \d{1,2}:\d{1,2}:\d{1,2}(?:[.,]\d+)?)?\Z"
 )
-_ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
+_ESCAPED_BYTE = "[\udc80-\udcff]"
 
 
 class ScalarError(ValueError):
@@ -188,7 +188,7 @@ def tagged_value(tag: str, text: str) -> Json:
             raise ScalarError("!!binary value contains invalid base64 data")
         # Go's JSON replaces every single byte that is no UTF-8; surrogate escapes count them so.
         decoded = data.decode("utf-8", "surrogateescape")
-        return _ESCAPED_BYTE.sub("\ufffd", decoded)
+        return re.sub(_ESCAPED_BYTE, "\ufffd", decoded)
     if tag == _TIMESTAMP_TAG and _is_timestamp(text):
         return text
     if tag not in _CHECKED_TAGS and tag != _TIMESTAMP_TAG:
