@@ -48,7 +48,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "equal": ("equal", "old.yaml", "policy.yaml", "-r", "resource.yaml", *_QUICK),
     "equal to write": ("equal", "old.yaml", "policy.yaml", *_QUICK, "--write-tests", "tests"),
     "migrate": ("migrate", "policy.yaml"),
-    "migrate to check": ("migrate", "policy.yaml", "--check", "--seconds", "1", "-o", "made"),
+    "migrate to check": ("migrate", "policy.yaml", "--check", "--seconds", "1", "--output", "made"),
     "simulate": ("simulate", "policy.yaml", "-r", "resource.yaml", "--max-events", "300"),
     "simulate to json": (
         *("simulate", "policy.yaml", "-r", "resource.yaml", "-e", "exception.yaml"),

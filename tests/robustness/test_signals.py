@@ -73,7 +73,7 @@ RUNS = {
     "chainsaw -j": "chainsaw . -j 2 --output-format junit={out}.xml",
     "lint": "lint many --output-format json={out}.json",
     "simulate": "simulate policy.yaml -r some.yaml --output-format json={out}.json",
-    "migrate to files": "migrate many -o {out}",
+    "migrate to files": "migrate many --output {out}",
 }
 
 

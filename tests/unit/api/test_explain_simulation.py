@@ -91,8 +91,13 @@ def policy(spec="  background: true", kinds="ConfigMap", more=""):
 
 NEW = f"steps:\n- create: {MAP % 'web'}\n"
 REASONS = {
-    "another kind": (policy(kinds="Secret"), NEW, "unconcerned", 'wanted ["Secret"]'),
-    "a match": (policy(more=", names: [x]"), NEW, "unconcerned", 'names wanted ["x"] found "web"'),
+    "another kind": (policy(kinds="Secret"), NEW, "unconcerned", 'expected ["Secret"]'),
+    "a match": (
+        policy(more=", names: [x]"),
+        NEW,
+        "unconcerned",
+        'names expected ["x"], found "web"',
+    ),
     "admission is off": (
         VALIDATES,
         NEW,
@@ -167,7 +172,7 @@ steps:
 """
     ((_, rules, why),) = told(policy(), story, "ConfigMap/free")
     assert rules == [("copies", "skip")]
-    assert 'shop/spared / any[0] / names wanted ["free"] found "free"' in why
+    assert 'shop/spared / any[0] / names expected ["free"], found "free"' in why
 
 
 def test_an_object_that_an_exception_does_not_cover_is_taken_up(told):
