@@ -6,9 +6,9 @@ TeamCity on `##teamcity[…]`, GitLab and Travis on `section_start:TIME:NAME` an
 text in a policy, a manifest, the name of a file or an argument is data, so one character of it is
 written as an escape: visible in text, and one that decodes to the same character in JSON and XML.
 
-The functions here are called where text leaves (`kyvsim/cli/streams.py`, `report_files.py`) and not
+The functions here are called where text leaves (`kyvsim/cli/streams.py`, `output_files.py`) and not
 by the formats, so that no format can forget them. YAML needs more, since an escape needs a quoted
-scalar: `object_yaml.py` quotes these.
+scalar: `object_text.py` quotes these.
 
 Sources of the syntax: actions/runner (ActionCommand.cs), microsoft/azure-pipelines-agent
 (Command.cs), the pages "Service Messages" of TeamCity and "Job logs" of GitLab.
