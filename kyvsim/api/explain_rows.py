@@ -9,7 +9,7 @@ from kyvsim.engine.compile import CompileOptions, PolicySet
 from kyvsim.engine.evaluate import STAGES, evaluate, evaluate_payload
 from kyvsim.engine.policy import RuleInput, open_request
 from kyvsim.engine.world import World
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages import compile_policies
 from kyvsim.model.explanation import (
     ObjectExplanation,
@@ -22,7 +22,7 @@ from kyvsim.model.explanation import (
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Payload
 from kyvsim.model.result import EngineResponse, Phase, RuleResult, RuleStatus, Stage
-from kyvsim.model.source import Document, Path
+from kyvsim.model.source import Document
 from kyvsim.report.explanations import Explain, FailureExplanation, reasons_of
 from kyvsim.report.results import Row
 

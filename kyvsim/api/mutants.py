@@ -26,13 +26,14 @@ from kyvsim.equivalence.cases import STRANGER
 from kyvsim.equivalence.policy_runner import CaseWorld
 from kyvsim.equivalence.search import Search, SearchBudget
 from kyvsim.equivalence.verdict import VerdictContext, answer_of, first_counterexample
+from kyvsim.kubernetes.objects import Path
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.policy import load_policies
 from kyvsim.load.suite_manifest import read_manifests
 from kyvsim.model.comparison import Answer, Counterexample
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.policy import Policy
-from kyvsim.model.source import Path, place_in_text
+from kyvsim.model.source import place_in_text
 from kyvsim.model.suite import ExpectedRow, Manifest, Mutants, SurvivingMutant
 from kyvsim.mutation import MutationKind, PolicyChange, mutants_of
 from kyvsim.report.object_text import whole_numbers

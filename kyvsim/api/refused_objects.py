@@ -20,13 +20,13 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.go_text import Base64Error, decode_padded
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
-from kyvsim.kubernetes.objects import Json, metadata, object_key
+from kyvsim.kubernetes.objects import Json, Path, metadata, object_key
 from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.validation import metadata_problems, problems_of, required_problems
 from kyvsim.load.recognise import is_beside_kustomization
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import RefusalCount
-from kyvsim.model.source import Document, Path
+from kyvsim.model.source import Document
 from kyvsim.patch.merge_types import (
     BOOLEAN,
     NUMERIC,

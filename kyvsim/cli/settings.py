@@ -23,7 +23,7 @@ from kyvsim.cli.parameters import (
     settable,
     takes_several,
 )
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.load.configuration import (
     Configuration,
     ConfigurationFiles,
@@ -32,7 +32,7 @@ from kyvsim.load.configuration import (
 )
 from kyvsim.load.scratch import ScratchFiles
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
-from kyvsim.model.source import Location, Path
+from kyvsim.model.source import Location
 
 # What a configuration may set that kyvsim discovered, and the outputs that it may choose.
 #

@@ -19,7 +19,7 @@ from kyvsim.equivalence.policy_runner import (
     difference,
 )
 from kyvsim.equivalence.search import Disagreement, SearchResult
-from kyvsim.kubernetes.objects import Json, metadata, object_key, replaced, without
+from kyvsim.kubernetes.objects import Json, Path, metadata, object_key, replaced, without
 from kyvsim.model.comparison import (
     Account,
     Answer,
@@ -32,7 +32,7 @@ from kyvsim.model.comparison import (
     SideReached,
 )
 from kyvsim.model.request import Operation
-from kyvsim.model.source import Location, Path
+from kyvsim.model.source import Location
 from kyvsim.model.tracing import Point, PointKind, Ratio
 
 # Makes a case small that shows something: what can be left out goes, what remains gets simple.

@@ -10,6 +10,9 @@ Json: TypeAlias = Any
 A Python `int` stands for Go's int64 and a `float` for float64: Kyverno distinguishes them.
 """
 
+Path: TypeAlias = tuple[str | int, ...]
+"""The way from the root of a document to a node: mapping keys and list indices."""
+
 
 MAP_FIELDS = frozenset(
     {"annotations", "labels", "matchLabels", "nodeSelector", "data", "stringData"}

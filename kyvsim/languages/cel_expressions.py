@@ -17,11 +17,11 @@ from kyvsim.cel import (
 )
 from kyvsim.cel.kubernetes import VARIABLES, declared_type
 from kyvsim.cel.types import BOOL, DYN, CelType
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.tracing import with_coverage
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ports import Meter
-from kyvsim.model.source import Document, Location, Path
+from kyvsim.model.source import Document, Location
 from kyvsim.model.tracing import NO_TRACE, TraceContext
 
 _KYVERNO_VARIABLES = "kyverno.variables"

@@ -22,9 +22,8 @@ from kyvsim.cel.kubernetes import VARIABLES, declared_type, kubernetes_environme
 from kyvsim.cel.program import composited
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kubernetes.go_text import quote
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.ports import Meter
-from kyvsim.model.source import Path
 
 _LONGEST_MESSAGE = 5 * 1024
 

@@ -11,10 +11,10 @@ from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate
 from kyvsim.engine.match.block import traced_filter
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, is_namespaced, kind_of_plural, plural
 from kyvsim.kubernetes.labels import compile_selector, selector_fault
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.tracing import traced_constraints, traced_parts
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.source import Document, Path
+from kyvsim.model.source import Document
 from kyvsim.model.tracing import NO_TRACE, TraceContext
 
 _Parts: TypeAlias = list[tuple[str, Predicate]]

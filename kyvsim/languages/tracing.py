@@ -11,9 +11,8 @@ from kyvsim.cel.unparse import object_path, start_of, written
 from kyvsim.cel.values import plain, show_value
 from kyvsim.engine.match import MatchFacts, Predicate
 from kyvsim.engine.match.block import kind_text, traced_block
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.explanation import Step, StepKind, Value
-from kyvsim.model.source import Path
 from kyvsim.model.tracing import LONGEST_TRACED, PointKind, TraceContext, traced
 
 # Expressions in CEL, for `explain`.

@@ -18,11 +18,10 @@ from kyvsim.cel.nodes import (
 from kyvsim.cel.parser import ExpressionSyntaxError, parse
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import kind_of_plural
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import KindKey
-from kyvsim.model.source import Path
 from kyvsim.patch.merge_types import ListType, MapType, NoTypesError, Type, find_type, resolve
 
 # A policy's expressions as trees, with their places, as advice looks at them.

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression
 from kyvsim.cel.nodes import Call, Literal, Loop, Node, Select, children, dotted_name
 from kyvsim.kubernetes.discovery import lies_in_namespace
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.lint.cel_policy import (
     MUTATING,
     VALIDATING,
@@ -20,7 +20,6 @@ from kyvsim.lint.cel_policy import (
 )
 from kyvsim.model import ports
 from kyvsim.model.diagnostic import Diagnostic, listed
-from kyvsim.model.source import Path
 
 # Constant tests: they have the same result for every object.
 

@@ -9,7 +9,7 @@ from kyvsim.engine.conditions.operators import Operator, duration_of
 from kyvsim.jmespath.errors import QuerySyntaxError
 from kyvsim.jmespath.parse import parse
 from kyvsim.jmespath.variables import VARIABLE
-from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, Path, text_field
 from kyvsim.kubernetes.quantities import parse_float, parse_quantity
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.validation.rule_parts import (
@@ -27,7 +27,6 @@ from kyvsim.languages.classic.validation.variables import (
 )
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
 from kyvsim.model.policy import Policy
-from kyvsim.model.source import Path
 
 # Conditions that always come out the same, whatever a rule is about.
 #

@@ -10,12 +10,11 @@ from types import MappingProxyType
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.pattern.anchors import parse_anchor
 from kyvsim.kubernetes.discovery import KindTable, every_kind, parse_kind_selector
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.autogen import ANNOTATION
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, TextChange, change, nearest
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.source import Path
 from kyvsim.patch.merge_types import FindType, NoTypesError, Type, resolve
 from kyvsim.patch.structured_merge import type_finder
 

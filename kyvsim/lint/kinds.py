@@ -19,11 +19,11 @@ from kyvsim.kubernetes.discovery import (
     plural,
     split_api_version,
 )
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, Path, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
 from kyvsim.model.policy import Binding, Policy, PolicyException
-from kyvsim.model.source import Document, Path
+from kyvsim.model.source import Document
 from kyvsim.schema.kinds import CEL_GROUP, kyverno_kinds
 
 # Kinds in match and exclude blocks that nothing knows: the rule never runs, and all is green.

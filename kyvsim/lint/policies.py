@@ -9,7 +9,7 @@ from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.engine.compile.compiled import uncompiled
 from kyvsim.jmespath import QuerySyntaxError
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages import (
     CEL_POLICIES,
     CLASSIC_POLICIES,
@@ -38,7 +38,6 @@ from kyvsim.lint.registry import run_checks
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import BudgetError, fault_text
-from kyvsim.model.source import Path
 
 
 def lint_policy(policy: Policy, options: CompileOptions) -> Diagnostics:

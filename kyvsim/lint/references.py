@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.match.criteria import kinds_of_block
-from kyvsim.kubernetes.objects import Json, contains_text
+from kyvsim.kubernetes.objects import Json, Path, contains_text
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.validation.variables import impossible_calls_in, unreadable_variables
 from kyvsim.lint.check import LintInputs
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.policy import Binding, CelException, ExceptedRules, Policy, PolicyException, Rule
 from kyvsim.model.request import Values
-from kyvsim.model.source import Path
 
 
 class KnownNames(NamedTuple):

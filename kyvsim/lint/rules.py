@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import parse_kind_selector
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.autogen import (
     ANNOTATION,
@@ -22,7 +22,6 @@ from kyvsim.languages.classic.validation.match_blocks import check_empty_match
 from kyvsim.languages.classic.validation.rule_parts import rules_under_check
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.source import Path
 
 # Rules whose match and exclude blocks leave nothing.
 #

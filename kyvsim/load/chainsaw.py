@@ -7,7 +7,7 @@ from pathlib import Path as FilePath
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, metadata, text_field
+from kyvsim.kubernetes.objects import Json, Path, metadata, text_field
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.load.chainsaw_files import is_inside, place_of, project_of, resolved
 from kyvsim.load.documents import STRICT, read_documents
@@ -25,7 +25,7 @@ from kyvsim.model.chainsaw import (
     UnreachableError,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.source import Document, Location, Path
+from kyvsim.model.source import Document, Location
 from kyvsim.schema.node import SchemaNode
 
 # What tests, step templates and configurations of chainsaw are made of: operations and bindings.

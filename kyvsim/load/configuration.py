@@ -9,13 +9,13 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import MAX_DEPTH, TOO_DEEP, Json, ObjectKey, text_field
+from kyvsim.kubernetes.objects import MAX_DEPTH, TOO_DEEP, Json, ObjectKey, Path, text_field
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.recognise import what_it_is
 from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import Baseline, BaselineEntry, KnownFailure
-from kyvsim.model.source import Document, Location, Path
+from kyvsim.model.source import Document, Location
 from kyvsim.schema.node import SchemaNode
 
 # A project's configuration: `.kyvsim.yaml`, or the table `tool.kyvsim` of pyproject.toml.

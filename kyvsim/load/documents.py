@@ -12,13 +12,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import is_builtin, kind_of_plural, plural, split_api_version
-from kyvsim.kubernetes.objects import Json, metadata, text_field
+from kyvsim.kubernetes.objects import Json, Path, metadata, text_field
 from kyvsim.load.files import STDIN_NAME, Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.recognise import helm_template, templated_path, without_comments, wrong_text
 from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.source import Document, Location, Path
+from kyvsim.model.source import Document, Location
 from kyvsim.schema.node import SchemaNode
 from kyvsim.yaml.document import Keys, YamlError
 from kyvsim.yaml.list_items import cut_list, read_text

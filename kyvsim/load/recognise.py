@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
-from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, Path, text_field
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
-from kyvsim.model.source import Document, Location, Path
+from kyvsim.model.source import Document, Location
 from kyvsim.schema.kinds import NATIVE_GROUP, POLICY_GROUPS, RULES_GROUP, native_kinds, policy_names
 from kyvsim.yaml.document import YamlError
 

@@ -14,7 +14,7 @@ from kyvsim.kubernetes.discovery import (
     is_namespaced,
     split_api_version,
 )
-from kyvsim.kubernetes.objects import MAP_FIELDS, Json, text_field
+from kyvsim.kubernetes.objects import MAP_FIELDS, Json, Path, text_field
 from kyvsim.load.documents import (
     AS_RESOURCES,
     AS_WRITTEN,
@@ -38,7 +38,7 @@ from kyvsim.load.recognise import (
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity, left_out
 from kyvsim.model.request import Payload, PayloadMode
-from kyvsim.model.source import Document, Location, Path
+from kyvsim.model.source import Document, Location
 from kyvsim.yaml.document import copy_tree
 
 # Documents found in folders, sorted into those that are wanted and those that are left out.

@@ -7,7 +7,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, Path, text_field
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.load.documents import AS_WRITTEN, STRICT, Typing, read_documents
 from kyvsim.load.policy import sniff
@@ -27,7 +27,7 @@ from kyvsim.model.simulation import (
     ScenarioStep,
     Verb,
 )
-from kyvsim.model.source import Document, Location, Path
+from kyvsim.model.source import Document, Location
 from kyvsim.schema.node import SchemaNode
 
 # How Kyverno is installed: by name, or by a file of values for its Helm chart.

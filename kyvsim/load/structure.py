@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.package_data import read_table
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
-from kyvsim.model.source import Document, Path
+from kyvsim.model.source import Document
 from kyvsim.schema.findings import SchemaFinding, duplicates, findings_as_written
 from kyvsim.schema.node import TYPE_NAMES, SchemaNode, SchemaRef, completed, schemas_of
 

@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 
-from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, Path, text_field
 from kyvsim.load.documents import STRICT_FLOATS, parse_documents, read_documents
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking, walk
@@ -17,7 +17,7 @@ from kyvsim.load.recognise import (
 from kyvsim.load.values import check_cli_document, cli_schemas
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, Severity, TextChange, change
 from kyvsim.model.request import PayloadMode
-from kyvsim.model.source import Document, Location, Path
+from kyvsim.model.source import Document, Location
 from kyvsim.model.suite import ExpectedRow, Manifest, ResourceSpec
 
 # Test manifests as they were written before they had a kind, and the same as they are now.

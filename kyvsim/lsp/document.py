@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from kyvsim.model.source import Path
+from kyvsim.kubernetes.objects import Path
 
 # The keys of a YAML text by its lines alone, so that a half-typed document has them, too.
 #

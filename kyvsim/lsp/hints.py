@@ -14,8 +14,8 @@ from kyvsim.api.schemas import known_schemas
 from kyvsim.api.workspace import ReportedRule, concerns, rules_in
 from kyvsim.engine.conditions.operators import OPERATORS
 from kyvsim.jmespath.functions.table import functions
+from kyvsim.kubernetes.objects import Path
 from kyvsim.lsp.document import EditPosition, YamlEntry, YamlText, in_cel, in_template, word_at
-from kyvsim.model.source import Path
 from kyvsim.schema.node import SchemaNode
 
 # What may be written at a place, after the schemas of Kyverno and of kyvsim's own files.

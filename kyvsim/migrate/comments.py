@@ -6,7 +6,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.model.source import Document, Path
+from kyvsim.kubernetes.objects import Path
+from kyvsim.model.source import Document
 
 _COMMENT: Final = re.compile(r"^\s*(#.*?)\s*$")
 _BLOCK: Final = re.compile(r"[:-]\s+[|>][-+0-9]*\s*$")

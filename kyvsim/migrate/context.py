@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
-from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, Path, text_field
 from kyvsim.migrate.values import Expr, element_of
 from kyvsim.model.migration import (
     ConversionCondition,
@@ -13,7 +13,7 @@ from kyvsim.model.migration import (
     ConversionOutcome,
     RuleOutcome,
 )
-from kyvsim.model.source import Document, Path
+from kyvsim.model.source import Document
 
 # What comes together while a rule is converted: variables of the new policy, and conditions.
 

@@ -14,7 +14,7 @@ from kyvsim.kubernetes.discovery import (
     plural,
     preferred_version,
 )
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard, matches
 from kyvsim.migrate.context import USER_KNOWN, ConversionContext, NotConvertible, located, within
 from kyvsim.migrate.expressions import (
@@ -34,7 +34,6 @@ from kyvsim.migrate.scalars import like, like_one
 from kyvsim.migrate.values import Types, types_of
 from kyvsim.model.diagnostic import likely, listed
 from kyvsim.model.migration import ConversionCondition
-from kyvsim.model.source import Path
 from kyvsim.patch.keyed_lists import MergeField, find_type
 
 # `operations` of match blocks, and conditions on the operation → those of resource rules.

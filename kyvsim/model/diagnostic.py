@@ -9,7 +9,8 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import NamedTuple
 
-from kyvsim.model.source import Document, Location, Path
+from kyvsim.kubernetes.objects import Path
+from kyvsim.model.source import Document, Location
 
 # What would put right what a remark is about: changes of a document, by the places in it.
 

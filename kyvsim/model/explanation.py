@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json, ObjectKey
+from kyvsim.kubernetes.objects import Json, ObjectKey, Path
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import EngineResponse, RuleResult, RuleStatus, Stage
-from kyvsim.model.source import Location, Path
+from kyvsim.model.source import Location
 
 Answer: TypeAlias = RuleStatus | bool
 """A verdict, or whether something holds."""

@@ -5,11 +5,11 @@ from enum import StrEnum
 from itertools import zip_longest
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.comparison import Evidence
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, PolicyException
-from kyvsim.model.source import Location, Path
+from kyvsim.model.source import Location
 
 
 class ConversionOutcome(StrEnum):

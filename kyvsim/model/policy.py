@@ -8,10 +8,10 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.request import PayloadMode
-from kyvsim.model.source import Document, Path
+from kyvsim.model.source import Document
 
 # What others than its language need to know of a policy: the same words for every language.
 #

@@ -5,8 +5,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json
-from kyvsim.model.source import Document, Path
+from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.model.source import Document
 
 # Admission requests: what the API server would ask about one object.
 

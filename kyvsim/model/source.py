@@ -3,13 +3,9 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
-from kyvsim.kubernetes.objects import Json
-
-Path: TypeAlias = tuple[str | int, ...]
-"""The way from a document's root to a node: mapping keys and list indices."""
-
+from kyvsim.kubernetes.objects import Json, Path
 
 HELM = "helm"
 KUSTOMIZE = "kustomize"

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
+from kyvsim.kubernetes.objects import Path
 from kyvsim.model.explanation import RuleRun, Step, Value
 from kyvsim.model.result import RuleStatus
-from kyvsim.model.source import Document, Location, Path, place_in_text
+from kyvsim.model.source import Document, Location, place_in_text
 
 # What tests can reach in policies: points, and how often each outcome of theirs came up.
 

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from kyvsim.cel.parser import tokenize
 from kyvsim.engine.pattern.anchors import CONDITION, EQUALITY, GLOBAL, Anchor, parse_anchor
-from kyvsim.kubernetes.objects import Json, renamed, replaced, without
+from kyvsim.kubernetes.objects import Json, Path, renamed, replaced, without
 from kyvsim.kubernetes.wildcard import has_wildcard, range_ends, split_operator
-from kyvsim.model.source import Path
 
 
 class PartKind(Enum):

@@ -5,8 +5,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kyvsim.kubernetes.objects import Json
-from kyvsim.model.source import Path
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.mutation.changes import (
     KINDS,
     MutationKind,

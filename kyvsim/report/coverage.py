@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.kubernetes.objects import Json
-from kyvsim.model.source import Path
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.tracing import Coverage, Point, PointKind, Ratio
 from kyvsim.report.object_text import json_entries, to_json
 from kyvsim.report.style import safe_line

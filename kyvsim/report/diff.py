@@ -5,7 +5,7 @@ from itertools import zip_longest
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import Json, ObjectKey, Path, object_key
 from kyvsim.kubernetes.quantities import deep_equal
 from kyvsim.model.comparison import (
     Author,
@@ -29,7 +29,6 @@ from kyvsim.model.result import (
     RunEnding,
     RunVerdict,
 )
-from kyvsim.model.source import Path
 from kyvsim.report.diagnostics import diagnostic_json, place_json, resource_place, rule_place
 from kyvsim.report.ending import (
     ending_json,

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import Json, ObjectKey, Path, object_key
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.policy import SEVERITIES, Override, Policy, Rule
 from kyvsim.model.result import (
@@ -18,7 +18,6 @@ from kyvsim.model.result import (
     RuleStatus,
     report_message,
 )
-from kyvsim.model.source import Path
 
 # Which status a result has in reports, and how many there are of each.
 

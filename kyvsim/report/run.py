@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.diagnostic import Diagnostic, strictly
 from kyvsim.model.policy import Policy, Rule, Schedule
 from kyvsim.model.result import (
@@ -17,7 +17,6 @@ from kyvsim.model.result import (
     PolicyResponse,
     RuleStatus,
 )
-from kyvsim.model.source import Path
 from kyvsim.report.baseline import remainder_of
 from kyvsim.report.explanations import Explain
 from kyvsim.report.results import Summary, only_warns

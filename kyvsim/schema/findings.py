@@ -12,10 +12,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.quantities import parse_duration
 from kyvsim.kubernetes.regexes import RegexError, compile_regex
-from kyvsim.model.source import Path
 from kyvsim.schema.node import SchemaNode
 
 # What the `format` of a text or number says of it, as far as an API server looks.

@@ -19,8 +19,7 @@ from kyvsim.cel import (
 )
 from kyvsim.cel.libraries import KUBERNETES
 from kyvsim.cel.types import DYN
-from kyvsim.kubernetes.objects import Json, text_field
-from kyvsim.model.source import Path
+from kyvsim.kubernetes.objects import Json, Path, text_field
 from kyvsim.schema.node import SchemaNode
 
 _RULES = "x-kubernetes-validations"

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from kyvsim.kubernetes.objects import ObjectKey, object_key
-from kyvsim.model.source import Path
+from kyvsim.kubernetes.objects import ObjectKey, Path, object_key
 from kyvsim.model.suite import ExpectedRow
 from kyvsim.model.tracing import (
     Coverage,

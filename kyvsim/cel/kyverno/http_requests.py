@@ -17,8 +17,7 @@ from kyvsim.cel.kyverno import mcp
 from kyvsim.cel.kyverno.messages import MessageError, MessageTypes
 from kyvsim.cel.types import CelType, list_of, map_of, struct
 from kyvsim.cel.values import Message
-from kyvsim.kubernetes.objects import Json
-from kyvsim.model.source import Path
+from kyvsim.kubernetes.objects import Json, Path
 
 REQUEST = struct("http.CheckRequest")
 RESPONSE = struct("http.CheckResponse")

@@ -18,8 +18,7 @@ from kyvsim.cel.environment import StructType
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import CelType, struct
 from kyvsim.cel.values import Message, Timestamp, UInt
-from kyvsim.kubernetes.objects import Json
-from kyvsim.model.source import Path
+from kyvsim.kubernetes.objects import Json, Path
 
 _DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {

@@ -12,13 +12,13 @@ from kyvsim.engine.match.criteria import reach_of_block
 from kyvsim.engine.prefilter import Shape
 from kyvsim.jmespath import System, Template
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.diagnostic import Diagnostic, Fix, Severity
 from kyvsim.model.policy import Binding, CelException, Policy, PolicyException, Rule
 from kyvsim.model.ports import Meter
 from kyvsim.model.request import AdmissionRequest, PayloadMode
 from kyvsim.model.result import NO_PROPERTIES, PatchedTarget, Phase, RuleStatus, Stage
-from kyvsim.model.source import Document, Path
+from kyvsim.model.source import Document
 from kyvsim.model.tracing import NO_TRACE, CoverageSink, PolicyPlace, TraceContext, Tracer
 
 # What compiling depends on besides the policies.

@@ -14,10 +14,9 @@ from kyvsim.jmespath.access_path import FieldStep, path_of_text
 from kyvsim.jmespath.closures import MissingValue, Run
 from kyvsim.jmespath.query import NodeHook
 from kyvsim.jmespath.variables import Variable
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import FEW, Meter
-from kyvsim.model.source import Path
 from kyvsim.model.tracing import (
     LONGEST_TRACED,
     NO_TRACE,

@@ -12,11 +12,10 @@ from kyvsim.engine.match.criteria import (
     user_criteria,
     user_fields,
 )
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import Meter
 from kyvsim.model.request import UserInfo
-from kyvsim.model.source import Path
 from kyvsim.model.tracing import NO_TRACE, PointKind, TraceContext, trace_step, traced, with_answer
 
 # Match and exclude blocks that report the answer of each of their parts.

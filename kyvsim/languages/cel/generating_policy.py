@@ -24,7 +24,7 @@ from kyvsim.cel.values import UInt, show_double
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.go_text import quote
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, Path, object_key
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
 from kyvsim.languages.cel.validating_policy import annotation_texts
 from kyvsim.languages.cel_expressions import (
@@ -36,7 +36,6 @@ from kyvsim.languages.cel_expressions import (
 )
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT, Meter
 from kyvsim.model.result import RuleStatus, Stage
-from kyvsim.model.source import Path
 from kyvsim.model.tracing import PointKind
 from kyvsim.schema.kinds import is_cluster_scoped
 from kyvsim.yaml.document import YamlError

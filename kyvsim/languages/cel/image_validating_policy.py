@@ -31,7 +31,7 @@ from kyvsim.engine.compile.tracing import CHECKED
 from kyvsim.engine.context.json_context import SKIPPED, ImageError, load_images
 from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
 from kyvsim.kubernetes.go_text import to_json
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, Path, object_key
 from kyvsim.kubernetes.wildcard import GlobError, compile_glob
 from kyvsim.languages.cel.autogen import variants
 from kyvsim.languages.cel.exceptions import (
@@ -56,7 +56,6 @@ from kyvsim.languages.cel_expressions import (
     evaluate,
 )
 from kyvsim.model.result import Phase, RuleStatus, Stage
-from kyvsim.model.source import Path
 
 # `matchImageReferences`: which images a policy is about.
 #

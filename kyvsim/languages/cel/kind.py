@@ -19,14 +19,13 @@ from kyvsim.engine.context.cel_access import (
     resource_access,
 )
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, plural, split_api_version
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, Path, object_key
 from kyvsim.languages.cel.autogen import PolicyVariant
 from kyvsim.languages.cel_expressions import Compiler
 from kyvsim.languages.cel_request import review_request
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import RuleStatus, Stage
-from kyvsim.model.source import Path
 
 
 class PolicyPart(NamedTuple):

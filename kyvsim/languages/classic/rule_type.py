@@ -12,10 +12,9 @@ from kyvsim.engine.compile.compiled import CompiledBody, Exclusion, Outcome, Pro
 from kyvsim.engine.compile.tracing import APPLIED, CHECKED, Ends
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, System, Template, compile_template
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.policy import Policy, Rule, RuleFacts
 from kyvsim.model.result import Phase
-from kyvsim.model.source import Path
 from kyvsim.model.tracing import NO_TRACE, TraceContext
 
 

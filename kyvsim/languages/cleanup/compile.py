@@ -32,7 +32,7 @@ from kyvsim.engine.match.criteria import filters
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System
 from kyvsim.kubernetes.cron import is_standard_schedule
 from kyvsim.kubernetes.go_text import quote
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, Path, object_key
 from kyvsim.languages.classic.validation.match_blocks import check_match_blocks, user_fields
 from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, texts
 from kyvsim.languages.classic.validation.variables import (
@@ -44,7 +44,6 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule, RuleFacts
 from kyvsim.model.ports import Meter
 from kyvsim.model.result import RuleStatus, Stage
-from kyvsim.model.source import Path
 from kyvsim.model.tracing import PointKind, TraceContext
 
 _LONGEST_NAME = 63

@@ -18,7 +18,7 @@ from kyvsim.engine.compile.compiled import (
 )
 from kyvsim.engine.compile.tracing import APPLIED, CHECKED, Ends
 from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, Path, object_key
 from kyvsim.kubernetes.quantities import with_floats_where_exact, with_whole_numbers
 from kyvsim.languages.cel_expressions import (
     Compiler,
@@ -42,7 +42,6 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Meter
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.result import RuleStatus, Stage
-from kyvsim.model.source import Path
 from kyvsim.model.tracing import NO_TRACE, TraceContext
 from kyvsim.patch.merge_types import DEDUCED, Type, resolve
 from kyvsim.patch.nodes import same

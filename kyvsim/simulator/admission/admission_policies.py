@@ -17,7 +17,15 @@ from kyvsim.engine.world import World
 from kyvsim.kubernetes.discovery import KindTable, is_builtin, served_versions, split_api_version
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    ObjectKey,
+    Path,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.languages.cel_expressions import (
     Compiler,
@@ -44,7 +52,6 @@ from kyvsim.languages.native.admission_policies import audit_annotations, for_co
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.simulation import FailureCause, Unevaluated
-from kyvsim.model.source import Path
 from kyvsim.patch.structured_merge import type_finder
 from kyvsim.schema.kinds import native_schemas
 from kyvsim.simulator.admission.classic import RequestNote

@@ -5,11 +5,10 @@ from types import MappingProxyType
 
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.go_text import quote, sprint, to_json
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, Path, object_key, text_field
 from kyvsim.kubernetes.validation import problems_of
 from kyvsim.languages.classic.pod_security.go_structs import MisfitError, has_type, read_object
 from kyvsim.model.request import Operation
-from kyvsim.model.source import Path
 from kyvsim.schema.findings import SchemaFinding, duplicates, findings
 from kyvsim.schema.kinds import given_schema, kyverno_schema
 from kyvsim.schema.node import TYPE_NAMES, SchemaNode, stored

@@ -10,7 +10,7 @@ from kyvsim.engine.compile.tracing import traced_template
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, compile_template
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.classic.rule_type import (
     NOTHING_CHANGED,
     Autogen,
@@ -33,7 +33,6 @@ from kyvsim.languages.classic.rules.mutate_resource import (
 )
 from kyvsim.model.ports import FEW
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.model.source import Path
 from kyvsim.patch.strategic_merge import ElementMerges
 
 _PATCHED_AT_ONCE = 10

@@ -21,7 +21,7 @@ from kyvsim.engine.compile.compiled import (
 )
 from kyvsim.kubernetes.discovery import kind_of_plural, plural, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, labels, object_key
+from kyvsim.kubernetes.objects import Json, Path, labels, object_key
 from kyvsim.languages.cel_request import authorizer_of, namespace_object, request_value
 from kyvsim.languages.cel_validator import (
     CompiledExpression,
@@ -34,7 +34,6 @@ from kyvsim.languages.classic.rule_type import Autogen, Remark, RuleContext, Rul
 from kyvsim.languages.tracing import with_coverage
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.result import Phase
-from kyvsim.model.source import Path
 from kyvsim.model.tracing import TraceContext
 
 # The parameter objects of a CEL rule.

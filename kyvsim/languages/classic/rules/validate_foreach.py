@@ -19,7 +19,7 @@ from kyvsim.engine.compile.compiled import (
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.conditions.shape import elements_shape, refuting_shape
 from kyvsim.jmespath import QueryError
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.classic.rule_type import (
     NOTHING_CHECKED,
     Remark,
@@ -41,7 +41,6 @@ from kyvsim.languages.classic.rules.validate_pattern import (
     compile_pattern_body,
 )
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.model.source import Path
 
 _PASSED: Final = passed("rule passed")
 _GO_TYPES: Final = MappingProxyType(

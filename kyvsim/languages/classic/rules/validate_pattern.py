@@ -22,7 +22,7 @@ from kyvsim.engine.pattern.shape import alternative_shapes, pattern_shape
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.jmespath.variables import RuleScope
 from kyvsim.kubernetes.go_text import json_kind
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.classic.rule_type import (
     NOTHING_CHECKED,
     PodTemplate,
@@ -39,7 +39,6 @@ from kyvsim.languages.classic.rule_type import (
 from kyvsim.model.policy import RuleFacts
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase
-from kyvsim.model.source import Path
 from kyvsim.model.tracing import PointKind, Seen
 
 _Built = TypeVar("_Built")

@@ -20,7 +20,7 @@ from kyvsim.engine.compile.compiled import (
 )
 from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.image import parse_image
-from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, Path, text_field
 from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.kubernetes.wildcard import compile_wildcard
 from kyvsim.languages.classic.pod_security.controls import (
@@ -43,7 +43,6 @@ from kyvsim.languages.classic.rule_type import (
 )
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.result import Phase
-from kyvsim.model.source import Path
 from kyvsim.model.tracing import TraceContext, trace_step
 
 # Exclusions: controls, or single fields and values of them, that a rule or an exception lets

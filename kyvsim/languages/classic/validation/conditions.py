@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from kyvsim.engine.conditions import operators
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.image import parse_image
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck
 from kyvsim.languages.classic.validation.variables import mask_variables, syntax_problem
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.source import Path
 
 # Preconditions and deny conditions are complete and use operators that exist.
 #

@@ -6,12 +6,11 @@ upstream: pkg/validation/policy/validate.go, api/kyverno/v1/spec_types.go
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.validation.rule_parts import has, validation_error
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
-from kyvsim.model.source import Path
 
 _LONGEST_NAME = 63
 _AUTOGEN = "pod-policies.kyverno.io/autogen-controllers"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kyvsim.engine.pattern.anchors import parse_anchor
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.go_text import quote, to_json
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.rule_type import Remark, RuleType, body_at
 from kyvsim.languages.classic.rules import SECTIONS, rule_types_of
@@ -19,7 +19,6 @@ from kyvsim.languages.classic.validation.rule_parts import (
 from kyvsim.languages.classic.validation.variables import PLAIN_VARIABLE, mask_variables
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
-from kyvsim.model.source import Path
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json, contains_text
+from kyvsim.kubernetes.objects import Json, Path, contains_text
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.source import Path
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from kyvsim.kubernetes.go_text import quote, to_json
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.validation.rule_bodies import unsupported_anchor
 from kyvsim.languages.classic.validation.rule_parts import RuleCheck, RuleUnderCheck, has, is_set
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.source import Path
 
 # A generate rule has a source and a complete target.
 #

@@ -17,7 +17,7 @@ from kyvsim.jmespath.parse import parse
 from kyvsim.jmespath.query import impossible_calls
 from kyvsim.jmespath.variables import VARIABLE, note_on_cut, remains_of
 from kyvsim.kubernetes.go_text import sprint
-from kyvsim.kubernetes.objects import Json, contains_text
+from kyvsim.kubernetes.objects import Json, Path, contains_text
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.rule_type import REFERENCE
 from kyvsim.languages.classic.validation.rule_parts import (
@@ -31,7 +31,6 @@ from kyvsim.languages.classic.validation.rule_parts import (
 )
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
-from kyvsim.model.source import Path
 
 # Finding `{{ }}` variables and JMESPath expressions in texts.
 #
