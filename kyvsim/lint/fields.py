@@ -8,7 +8,6 @@ from difflib import SequenceMatcher
 from types import MappingProxyType
 
 from kyvsim.engine.compile.compiled import warn
-from kyvsim.engine.pattern.anchors import parse_anchor
 from kyvsim.kubernetes.discovery import KindTable, every_kind, parse_kind_selector
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
@@ -17,6 +16,7 @@ from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, TextChange, cha
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.patch.merge_types import FindType, NoTypesError, Type, resolve
 from kyvsim.patch.structured_merge import type_finder
+from kyvsim.policy.anchors import parse_anchor
 
 # What is written in place of a deprecated field, where that means the same.
 #

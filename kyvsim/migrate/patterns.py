@@ -9,14 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.engine.pattern.anchors import (
-    CONDITION,
-    EQUALITY,
-    EXISTENCE,
-    GLOBAL,
-    NEGATION,
-    parse_anchor,
-)
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.migrate.context import ConversionContext, element_for, located, no_twin
@@ -24,6 +16,14 @@ from kyvsim.migrate.expressions import TRUE, Quantified, Relation, Test, every, 
 from kyvsim.migrate.scalars import fits_null, like, scalar_test
 from kyvsim.migrate.values import Expr, values_of
 from kyvsim.model.migration import ConversionCondition
+from kyvsim.policy.anchors import (
+    CONDITION,
+    EQUALITY,
+    EXISTENCE,
+    GLOBAL,
+    NEGATION,
+    parse_anchor,
+)
 
 # Loops over the lists of containers: equal ones become one.
 

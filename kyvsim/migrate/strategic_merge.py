@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from kyvsim.engine.pattern.anchors import ADDITION, CONDITION, GLOBAL, parse_anchor
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, split_operator
 from kyvsim.migrate.conditions import READ_TEXTS
@@ -53,6 +52,7 @@ from kyvsim.migrate.scalars import scalar_test
 from kyvsim.migrate.values import TEXT, Expr, Types, element_of, is_list, is_map
 from kyvsim.patch.keyed_lists import NOTHING_MERGES, MergeField
 from kyvsim.patch.strategic_merge import DIRECTIVE
+from kyvsim.policy.anchors import ADDITION, CONDITION, GLOBAL, parse_anchor
 
 # Conditions of a merge: `(key)` and `<(key)`.
 

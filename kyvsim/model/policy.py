@@ -12,6 +12,7 @@ from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document
+from kyvsim.policy.tree import NO_RULE, RuleNode
 
 # What others than its language need to know of a policy: the same words for every language.
 #
@@ -208,6 +209,8 @@ class Rule:
     path: Path
     """Where the rule, or the one it was derived from, stands in the policy's document."""
     facts: RuleFacts
+    tree: RuleNode = NO_RULE
+    """What is written, typed, for rules of ClusterPolicies and Policies."""
     variant: str = ""
     """Which variant of a policy for controllers it is; "" for what is written."""
     autogen_prefix: Path = ()

@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.cel.parser import tokenize
-from kyvsim.engine.pattern.anchors import CONDITION, EQUALITY, GLOBAL, Anchor, parse_anchor
 from kyvsim.kubernetes.objects import Json, Path, renamed, replaced, without
 from kyvsim.kubernetes.wildcard import has_wildcard, range_ends, split_operator
+from kyvsim.policy.anchors import CONDITION, EQUALITY, GLOBAL, Anchor, parse_anchor
 
 
 class PartKind(Enum):

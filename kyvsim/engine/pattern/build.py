@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.engine.pattern import anchors, checks
+from kyvsim.engine.pattern import checks
 from kyvsim.engine.pattern import checks as paths
-from kyvsim.engine.pattern.anchors import parse_anchor
 from kyvsim.engine.pattern.checks import (
     Check,
     FailureKind,
@@ -32,6 +31,8 @@ from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import FEW, Meter
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.tracing import NO_TRACE, TraceContext, trace_step, traced, untraced
+from kyvsim.policy import anchors
+from kyvsim.policy.anchors import parse_anchor
 
 # Checks of patterns that report what each part of a pattern found.
 

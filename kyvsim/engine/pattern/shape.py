@@ -7,9 +7,7 @@ that skip, existence anchors and lists of lists have no shape.
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.engine.pattern import anchors
 from kyvsim.engine.pattern import checks as paths
-from kyvsim.engine.pattern.anchors import parse_anchor
 from kyvsim.engine.pattern.checks import Check, Weight, scalar_check, scalar_list_check
 from kyvsim.engine.prefilter import (
     FieldShape,
@@ -26,6 +24,8 @@ from kyvsim.engine.prefilter import (
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
+from kyvsim.policy import anchors
+from kyvsim.policy.anchors import parse_anchor
 
 _TAGS = ("labels", "annotations")
 

@@ -43,7 +43,7 @@ from kyvsim.jmespath import QuerySyntaxError, compile_template
 from kyvsim.kubernetes.objects import Json, annotations, metadata, text_field
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.autogen import CRON_JOB, POD_CONTROLLERS, ComputedRules, compute_rules
-from kyvsim.languages.classic.facts import policy_facts, rule_facts
+from kyvsim.languages.classic.facts import policy_facts, rule_of
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.languages.classic.validation.rule_parts import rules_under_check, validation_error
@@ -430,7 +430,7 @@ def read(data: Json, document: Document) -> tuple[Policy, tuple[Diagnostic, ...]
     """Return a policy whose shape is right, with a warning if it has no rules."""
     spec = data["spec"]
     rules = tuple(
-        Rule(rule["name"], rule, ("spec", "rules", index), rule_facts(rule, spec))
+        rule_of(rule, ("spec", "rules", index), spec)
         for index, rule in enumerate(spec.get("rules", ()))
     )
     policy = Policy(

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kyvsim.engine.match.criteria import filters, kinds_of_block
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.model.policy import FailureAction, Override, PolicyFacts, Rule, RuleFacts
+from kyvsim.policy.read import read_rule
 
 
 def rule_facts(rule: Mapping[str, Json], spec: Mapping[str, Json]) -> RuleFacts:
@@ -28,9 +29,15 @@ def rule_facts(rule: Mapping[str, Json], spec: Mapping[str, Json]) -> RuleFacts:
     return facts
 
 
+def rule_of(data: Mapping[str, Json], path: Path, spec: Mapping[str, Json]) -> Rule:
+    """Return a rule that is written at a path, in a policy with this specification."""
+    return Rule(data["name"], data, path, rule_facts(data, spec), read_rule(data, path))
+
+
 def with_facts(rule: Rule, spec: Mapping[str, Json]) -> Rule:
-    """Return a rule with the facts of its data."""
-    return replace(rule, facts=rule_facts(rule.data, spec))
+    """Return a rule with the tree and the facts of its data."""
+    facts = rule_facts(rule.data, spec)
+    return replace(rule, facts=facts, tree=read_rule(rule.data, rule.path))
 
 
 def policy_facts(spec: Mapping[str, Json], rules: tuple[RuleFacts, ...]) -> PolicyFacts:

@@ -9,7 +9,6 @@ from urllib.parse import unquote
 
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.engine.match.criteria import filters
-from kyvsim.engine.pattern.anchors import parse_anchor
 from kyvsim.jmespath import QuerySyntaxError
 from kyvsim.jmespath.parse import Tree, parse
 from kyvsim.jmespath.variables import find_variables
@@ -56,6 +55,7 @@ from kyvsim.model.policy import (
     Subject,
 )
 from kyvsim.model.ports import System
+from kyvsim.policy.anchors import parse_anchor
 
 # What queries in JMESPath mention: the fields that they read, the constants beside them.
 

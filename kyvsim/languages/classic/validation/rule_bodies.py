@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from kyvsim.engine.pattern.anchors import parse_anchor
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.objects import Json, Path
@@ -19,6 +18,7 @@ from kyvsim.languages.classic.validation.rule_parts import (
 from kyvsim.languages.classic.validation.variables import PLAIN_VARIABLE, mask_variables
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
+from kyvsim.policy.anchors import parse_anchor
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 

@@ -11,7 +11,6 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from kyvsim.engine.match.criteria import filters
-from kyvsim.engine.pattern.anchors import parse_anchor
 from kyvsim.jmespath.errors import QuerySyntaxError
 from kyvsim.jmespath.parse import parse
 from kyvsim.jmespath.query import impossible_calls
@@ -31,6 +30,7 @@ from kyvsim.languages.classic.validation.rule_parts import (
 )
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
+from kyvsim.policy.anchors import parse_anchor
 
 # Finding `{{ }}` variables and JMESPath expressions in texts.
 #

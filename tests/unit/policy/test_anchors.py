@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.engine.pattern.anchors import (
+from kyvsim.policy.anchors import (
     Anchor,
     checking_order,
     has_wildcard_key,

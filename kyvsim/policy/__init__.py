@@ -1,0 +1,1 @@
+"""Policies as typed trees: what a ClusterPolicy, a cleanup policy or an exception says."""

@@ -1,0 +1,495 @@
+"""Documents to trees. Each part of a policy is read here and nowhere else.
+
+The schema of the kind has checked the document. Where it allows anything (conditions, patterns,
+loops within loops), data of the wrong type is kept in the node, so that the message for it can be
+Kyverno's own.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.policy import tree
+from kyvsim.policy.anchors import parse_anchor
+
+_Node = TypeVar("_Node")
+
+
+def _map(data: Json) -> Mapping[str, Json]:
+    return data if data.__class__ is dict else {}
+
+
+def _text(data: Mapping[str, Json], name: str) -> str:
+    value = data.get(name)
+    return value if value.__class__ is str else ""
+
+
+def _texts(data: Json) -> tuple[str, ...] | None:
+    return None if data is None else tuple(data)
+
+
+def _each(
+    data: Json, path: Path, read: Callable[[Mapping[str, Json], Path], _Node]
+) -> tuple[_Node, ...] | None:
+    """Return the nodes of a list of maps, None where there is no list."""
+    if data.__class__ is not list:
+        return None
+    return tuple(read(one, (*path, index)) for index, one in enumerate(data))
+
+
+# Conditions.
+
+
+def read_conditions(data: Json, path: Path) -> tree.Conditions | None:
+    """Return a block of conditions, None where there is none.
+
+    upstream drops a policy whose conditions have another form while it reads it.
+    """
+    if data is None:
+        return None
+    is_list = data.__class__ is list
+    problem = _problem_of_conditions(data)
+    if problem:
+        return tree.Conditions(path, (), is_list, problem)
+    if not is_list:
+        return tree.Conditions(path, (_condition_group(data, path),))
+    groups = tuple(_list_item(one, (*path, index)) for index, one in enumerate(data))
+    return tree.Conditions(path, groups, is_list=True)
+
+
+def _problem_of_conditions(data: Json) -> str:
+    if data.__class__ is dict:
+        lists = [data[name] for name in ("any", "all") if data.get(name) is not None]
+    else:
+        lists = [data]
+    for conditions in lists:
+        if conditions.__class__ is not list:
+            return "conditions must be a list, or a mapping with lists `any` and `all`"
+        if any(one.__class__ is not dict for one in conditions):
+            return "a condition must be a mapping"
+        for name in ("operator", "message"):
+            if any(one.get(name, "").__class__ not in {str, type(None)} for one in conditions):
+                return f"`{name}` of a condition must be text"
+    return ""
+
+
+def _list_item(data: Mapping[str, Json], path: Path) -> tree.ConditionGroup:
+    if "any" in data or "all" in data:
+        return _condition_group(data, path)
+    return tree.ConditionGroup(path, None, (_condition(data, path),))
+
+
+def _condition_group(data: Mapping[str, Json], path: Path) -> tree.ConditionGroup:
+    return tree.ConditionGroup(
+        path,
+        _each(data.get("any"), (*path, "any"), _condition),
+        _each(data.get("all"), (*path, "all"), _condition),
+    )
+
+
+def _condition(data: Mapping[str, Json], path: Path) -> tree.Condition:
+    return tree.Condition(
+        path, data.get("key"), _text(data, "operator"), data.get("value"), _text(data, "message")
+    )
+
+
+# Match and exclude blocks.
+
+
+def read_match(data: Json, path: Path) -> tree.MatchBlock | None:
+    """Return a match or exclude block, None where there is none."""
+    if data is None:
+        return None
+    return tree.MatchBlock(
+        path,
+        _each(data.get("any"), (*path, "any"), _filter),
+        _each(data.get("all"), (*path, "all"), _filter),
+        _filter(data, path),
+    )
+
+
+def _filter(data: Mapping[str, Json], path: Path) -> tree.ResourceFilter:
+    resources = _map(data.get("resources"))
+    return tree.ResourceFilter(
+        path,
+        has_resources=bool(resources),
+        operations=_texts(resources.get("operations")),
+        kinds=_texts(resources.get("kinds")),
+        name=_text(resources, "name"),
+        names=_texts(resources.get("names")),
+        namespaces=_texts(resources.get("namespaces")),
+        annotations=resources.get("annotations"),
+        selector=resources.get("selector"),
+        namespace_selector=resources.get("namespaceSelector"),
+        roles=_texts(data.get("roles")),
+        cluster_roles=_texts(data.get("clusterRoles")),
+        subjects=_each(data.get("subjects"), (*path, "subjects"), _subject),
+    )
+
+
+def _subject(data: Mapping[str, Json], path: Path) -> tree.Subject:
+    return tree.Subject(path, _text(data, "kind"), _text(data, "name"), _text(data, "namespace"))
+
+
+# Patterns and patches.
+
+
+def read_pattern(data: Json, path: Path) -> tree.Pattern | None:
+    """Return a pattern or a strategic merge patch, None where there is none."""
+    return None if data is None else tree.Pattern(path, data, pattern_node(data, path))
+
+
+def pattern_node(data: Json, path: Path) -> tree.PatternNode:
+    """Return the tree of a pattern, or of a part of one."""
+    if data.__class__ is dict:
+        return tree.PatternMap(path, tuple(_pattern_entries(data, path)))
+    if data.__class__ is list:
+        items = (pattern_node(one, (*path, index)) for index, one in enumerate(data))
+        return tree.PatternList(path, tuple(items))
+    return tree.PatternLeaf(path, data)
+
+
+def _pattern_entries(data: Mapping[str, Json], path: Path) -> Iterator[tree.PatternEntry]:
+    for text, value in data.items():
+        place = (*path, text)
+        anchor = parse_anchor(text)
+        sign, key = (None, text) if anchor is None else anchor
+        yield tree.PatternEntry(place, text, sign, key, pattern_node(value, place))
+
+
+def _patterns(data: Json, path: Path) -> tuple[tree.Pattern, ...] | None:
+    return _each(data, path, lambda one, place: tree.Pattern(place, one, pattern_node(one, place)))
+
+
+def _json_patch(data: Json, path: Path) -> tree.JsonPatch | None:
+    return tree.JsonPatch(path, data) if data.__class__ is str and data else None
+
+
+# Context entries.
+
+
+def read_context(data: Json, path: Path) -> tuple[tree.ContextEntry, ...]:
+    """Return the entries of a `context` list; the first source of an entry counts."""
+    return _each(data, path, _context_entry) or ()
+
+
+def _context_entry(data: Mapping[str, Json], path: Path) -> tree.ContextEntry:
+    name = _text(data, "name")
+    for field, read in _ENTRY_READERS:
+        if data.get(field) is not None:
+            return read(name, data[field], (*path, field))
+    return tree.VariableEntry(path, name, None, None, "")
+
+
+def _variable(name: str, data: Mapping[str, Json], path: Path) -> tree.ContextEntry:
+    jmes_path = _text(data, "jmesPath")
+    return tree.VariableEntry(path, name, data.get("value"), data.get("default"), jmes_path)
+
+
+def _config_map(name: str, data: Mapping[str, Json], path: Path) -> tree.ContextEntry:
+    return tree.ConfigMapEntry(path, name, _text(data, "name"), _text(data, "namespace"))
+
+
+def _api_call(name: str, data: Mapping[str, Json], path: Path) -> tree.ContextEntry:
+    return tree.ApiCallEntry(
+        path,
+        name,
+        url_path=_text(data, "urlPath"),
+        service_url=_text(_map(data.get("service")), "url"),
+        has_service="service" in data,
+        method=_text(data, "method"),
+        default=data.get("default"),
+        jmes_path=_text(data, "jmesPath"),
+        data=data,
+    )
+
+
+def _global(name: str, data: Mapping[str, Json], path: Path) -> tree.ContextEntry:
+    return tree.GlobalEntry(path, name, _text(data, "name"), _text(data, "jmesPath"))
+
+
+def _image(name: str, data: Mapping[str, Json], path: Path) -> tree.ContextEntry:
+    return tree.ImageEntry(path, name, _text(data, "reference"), _text(data, "jmesPath"))
+
+
+_ENTRY_READERS = (
+    ("variable", _variable),
+    ("configMap", _config_map),
+    ("apiCall", _api_call),
+    ("globalReference", _global),
+    ("imageRegistry", _image),
+)
+
+
+# Validation.
+
+
+def _validate(data: Mapping[str, Json], path: Path) -> tree.Validate:
+    any_pattern = data.get("anyPattern")
+    is_list = any_pattern.__class__ is list
+    return tree.Validate(
+        path,
+        message=_text(data, "message"),
+        failure_action=_text(data, "failureAction"),
+        overrides=read_overrides(data, "failureActionOverrides", path),
+        allow_existing_violations=data.get("allowExistingViolations"),
+        pattern=read_pattern(data.get("pattern"), (*path, "pattern")),
+        any_pattern=_patterns(any_pattern, (*path, "anyPattern")),
+        deny=_deny(data.get("deny"), (*path, "deny")),
+        foreach=_each(data.get("foreach"), (*path, "foreach"), _foreach_validation),
+        pod_security=_pod_security(data.get("podSecurity"), (*path, "podSecurity")),
+        manifests=data.get("manifests"),
+        cel=_cel(data.get("cel"), (*path, "cel")),
+        assertion=data.get("assert"),
+        invalid={} if is_list or any_pattern is None else {"anyPattern": any_pattern},
+    )
+
+
+def read_overrides(
+    data: Mapping[str, Json], field: str, path: Path
+) -> tuple[tree.FailureOverride, ...]:
+    """Return the failure actions for some namespaces, of a rule or of a policy."""
+
+    def override(one: Mapping[str, Json], place: Path) -> tree.FailureOverride:
+        return tree.FailureOverride(
+            place,
+            _text(one, "action"),
+            _texts(one.get("namespaces")),
+            one.get("namespaceSelector"),
+        )
+
+    return _each(data.get(field), (*path, field), override) or ()
+
+
+def _deny(data: Json, path: Path) -> tree.Deny | None:
+    if data.__class__ is not dict:
+        return None
+    return tree.Deny(path, read_conditions(data.get("conditions"), (*path, "conditions")))
+
+
+def _invalid(data: Mapping[str, Json], **types: type) -> Mapping[str, Json]:
+    return {
+        name: data[name]
+        for name, kind in types.items()
+        if data.get(name) is not None and not isinstance(data[name], kind)
+    }
+
+
+def _foreach_validation(data: Mapping[str, Json], path: Path) -> tree.ForEachValidation:
+    return tree.ForEachValidation(
+        path,
+        list=_text(data, "list"),
+        element_scope=data.get("elementScope"),
+        context=read_context(data.get("context"), (*path, "context")),
+        preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
+        pattern=read_pattern(data.get("pattern"), (*path, "pattern")),
+        any_pattern=_patterns(data.get("anyPattern"), (*path, "anyPattern")),
+        deny=_deny(data.get("deny"), (*path, "deny")),
+        foreach=_each(data.get("foreach"), (*path, "foreach"), _foreach_validation),
+        invalid=_invalid(data, anyPattern=list, deny=dict, foreach=list),
+    )
+
+
+def _pod_security(data: Json, path: Path) -> tree.PodSecurity | None:
+    if data is None:
+        return None
+    exclude = _each(data.get("exclude"), (*path, "exclude"), _pod_security_exclusion)
+    return tree.PodSecurity(path, _text(data, "level"), _text(data, "version"), exclude or ())
+
+
+def _pod_security_exclusion(data: Mapping[str, Json], path: Path) -> tree.PodSecurityExclusion:
+    return tree.PodSecurityExclusion(
+        path,
+        _text(data, "controlName"),
+        _texts(data.get("images")) or (),
+        _text(data, "restrictedField"),
+        _texts(data.get("values")) or (),
+    )
+
+
+def _cel(data: Json, path: Path) -> tree.CelValidation | None:
+    if data is None:
+        return None
+    return tree.CelValidation(
+        path,
+        generate=data.get("generate"),
+        expressions=_each(data.get("expressions"), (*path, "expressions"), _expression) or (),
+        audit_annotations=_named_expressions(data, "auditAnnotations", path),
+        variables=_named_expressions(data, "variables", path),
+        param_kind=data.get("paramKind"),
+        param_ref=data.get("paramRef"),
+    )
+
+
+def _expression(data: Mapping[str, Json], path: Path) -> tree.CelExpression:
+    return tree.CelExpression(
+        path,
+        _text(data, "expression"),
+        _text(data, "message"),
+        _text(data, "messageExpression"),
+        _text(data, "reason"),
+    )
+
+
+def _named_expressions(
+    data: Mapping[str, Json], field: str, path: Path
+) -> tuple[tree.NamedExpression, ...]:
+    keys = ("key", "valueExpression") if field == "auditAnnotations" else ("name", "expression")
+
+    def named(one: Mapping[str, Json], place: Path) -> tree.NamedExpression:
+        return tree.NamedExpression(place, *(_text(one, key) for key in keys))
+
+    return _each(data.get(field), (*path, field), named) or ()
+
+
+# Mutation.
+
+
+def _mutate(data: Mapping[str, Json], path: Path) -> tree.Mutate:
+    return tree.Mutate(
+        path,
+        patch_strategic_merge=_merge_patch(data, path),
+        patches_json6902=_json_patch(data.get("patchesJson6902"), (*path, "patchesJson6902")),
+        foreach=_each(data.get("foreach"), (*path, "foreach"), _foreach_mutation),
+        targets=_each(data.get("targets"), (*path, "targets"), _mutate_target),
+        mutate_existing_on_policy_update=data.get("mutateExistingOnPolicyUpdate"),
+    )
+
+
+def _merge_patch(data: Mapping[str, Json], path: Path) -> tree.Pattern | None:
+    return read_pattern(data.get("patchStrategicMerge"), (*path, "patchStrategicMerge"))
+
+
+def _foreach_mutation(data: Mapping[str, Json], path: Path) -> tree.ForEachMutation:
+    return tree.ForEachMutation(
+        path,
+        list=_text(data, "list"),
+        order=_text(data, "order"),
+        context=read_context(data.get("context"), (*path, "context")),
+        preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
+        patch_strategic_merge=_merge_patch(data, path),
+        patches_json6902=_json_patch(data.get("patchesJson6902"), (*path, "patchesJson6902")),
+        foreach=_each(data.get("foreach"), (*path, "foreach"), _foreach_mutation),
+        invalid=_invalid(data, foreach=list, patchesJson6902=str),
+    )
+
+
+def _mutate_target(data: Mapping[str, Json], path: Path) -> tree.MutateTarget:
+    return tree.MutateTarget(
+        path,
+        api_version=_text(data, "apiVersion"),
+        kind=_text(data, "kind"),
+        namespace=_text(data, "namespace"),
+        name=_text(data, "name"),
+        uid=_text(data, "uid"),
+        selector=data.get("selector"),
+        context=read_context(data.get("context"), (*path, "context")),
+        preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
+    )
+
+
+# Generation.
+
+
+def _generate(data: Mapping[str, Json], path: Path) -> tree.Generate:
+    return tree.Generate(
+        path,
+        target=_generate_target(data, path),
+        foreach=_each(data.get("foreach"), (*path, "foreach"), _foreach_generation),
+        generate_existing=data.get("generateExisting"),
+        synchronize=data.get("synchronize"),
+        orphan_downstream_on_policy_delete=data.get("orphanDownstreamOnPolicyDelete"),
+    )
+
+
+def _generate_target(data: Mapping[str, Json], path: Path) -> tree.GenerateTarget:
+    return tree.GenerateTarget(
+        path,
+        api_version=_text(data, "apiVersion"),
+        kind=_text(data, "kind"),
+        namespace=_text(data, "namespace"),
+        name=_text(data, "name"),
+        uid=_text(data, "uid"),
+        data=data.get("data"),
+        clone=_clone(data.get("clone"), (*path, "clone")),
+        clone_list=_clone_list(data.get("cloneList"), (*path, "cloneList")),
+    )
+
+
+def _clone(data: Json, path: Path) -> tree.Clone | None:
+    return None if data is None else tree.Clone(path, _text(data, "name"), _text(data, "namespace"))
+
+
+def _clone_list(data: Json, path: Path) -> tree.CloneList | None:
+    if data is None:
+        return None
+    kinds = _texts(data.get("kinds")) or ()
+    return tree.CloneList(path, kinds, _text(data, "namespace"), data.get("selector"))
+
+
+def _foreach_generation(data: Mapping[str, Json], path: Path) -> tree.ForEachGeneration:
+    return tree.ForEachGeneration(
+        path,
+        list=_text(data, "list"),
+        context=read_context(data.get("context"), (*path, "context")),
+        preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
+        target=_generate_target(data, path),
+    )
+
+
+# Verification of images.
+
+
+def _image_verification(data: Mapping[str, Json], path: Path) -> tree.ImageVerification:
+    validate = _map(data.get("validate"))
+    return tree.ImageVerification(
+        path,
+        type=_text(data, "type"),
+        image_references=_texts(data.get("imageReferences")) or (),
+        skip_image_references=_texts(data.get("skipImageReferences")) or (),
+        failure_action=_text(data, "failureAction"),
+        attestors=tuple(data.get("attestors") or ()),
+        attestations=_each(data.get("attestations"), (*path, "attestations"), _attestation) or (),
+        deny=_deny(validate.get("deny"), (*path, "validate", "deny")),
+        message=_text(validate, "message"),
+        mutate_digest=data.get("mutateDigest"),
+        verify_digest=data.get("verifyDigest"),
+        required=data.get("required"),
+        data=data,
+    )
+
+
+def _attestation(data: Mapping[str, Json], path: Path) -> tree.Attestation:
+    return tree.Attestation(
+        path,
+        name=_text(data, "name"),
+        type=_text(data, "type"),
+        predicate_type=_text(data, "predicateType"),
+        attestors=tuple(data.get("attestors") or ()),
+        conditions=read_conditions(data.get("conditions"), (*path, "conditions")),
+    )
+
+
+# Rules.
+
+
+def read_rule(data: Mapping[str, Json], path: Path) -> tree.RuleNode:
+    """Return a rule of a ClusterPolicy or Policy."""
+    validate, mutate, generate = (data.get(name) for name in ("validate", "mutate", "generate"))
+    images = (*path, "verifyImages")
+    return tree.RuleNode(
+        path,
+        name=_text(data, "name"),
+        context=read_context(data.get("context"), (*path, "context")),
+        match=read_match(data.get("match"), (*path, "match")),
+        exclude=read_match(data.get("exclude"), (*path, "exclude")),
+        image_extractors=data.get("imageExtractors") or {},
+        preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
+        cel_preconditions=_named_expressions(data, "celPreconditions", path),
+        validate=None if validate is None else _validate(validate, (*path, "validate")),
+        mutate=None if mutate is None else _mutate(mutate, (*path, "mutate")),
+        generate=None if generate is None else _generate(generate, (*path, "generate")),
+        verify_images=_each(data.get("verifyImages"), images, _image_verification),
+        skip_background_requests=data.get("skipBackgroundRequests"),
+        report_properties=data.get("reportProperties") or {},
+    )

@@ -1,0 +1,542 @@
+"""Nodes of policies: immutable, typed, each with its path in the document.
+
+`read.py` makes them from a document whose shape a schema has checked; `visit.py` walks them. A
+field that is not in the document is None, or "" for a text and () for a list where Kyverno takes
+an absent one for an empty one. Kubernetes' own types (selectors, objects to generate) stay plain
+data.
+
+upstream: api/kyverno/v1, api/kyverno/v2
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.kubernetes.objects import Json, Path
+
+# Conditions: preconditions, conditions of `deny`, of attestations, exceptions and cleanup policies.
+
+
+class Condition(NamedTuple):
+    """One condition: its key compared with its value."""
+
+    path: Path
+    key: Json
+    """The left side, a text with variables or any other data; None where it is missing."""
+    operator: str
+    value: Json
+    message: str
+
+
+class ConditionGroup(NamedTuple):
+    """Conditions that are combined: one of `any`, and every one of `all`."""
+
+    path: Path
+    any: tuple[Condition, ...] | None
+    """None where the field is missing; an empty list never holds."""
+    all: tuple[Condition, ...] | None
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """All conditions, in the order in which they are evaluated."""
+        return (*(self.any or ()), *(self.all or ()))
+
+
+class Conditions(NamedTuple):
+    """A block of conditions: groups that all have to hold.
+
+    A list of bare conditions, the oldest form, is a group for each of them.
+    """
+
+    path: Path
+    groups: tuple[ConditionGroup, ...]
+    is_list: bool = False
+    """Whether the block is a list, of groups or of bare conditions."""
+    problem: str = ""
+    """Why the data cannot be conditions at all; then there are no groups."""
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """All conditions, in the order in which they are evaluated."""
+        return tuple(one for group in self.groups for one in group.conditions)
+
+    @property
+    def never_hold(self) -> bool:
+        """Whether a group lists alternatives, and has none."""
+        return not self.is_list and any(group.any == () for group in self.groups)
+
+
+# Match and exclude blocks.
+
+
+class Subject(NamedTuple):
+    """A user, group or service account."""
+
+    path: Path
+    kind: str
+    name: str
+    namespace: str
+
+
+class ResourceFilter(NamedTuple):
+    """One filter of a match or exclude block; a request has to meet all of its criteria."""
+
+    path: Path
+    has_resources: bool
+    """Whether there is a `resources` field that is not empty."""
+    operations: tuple[str, ...] | None = None
+    kinds: tuple[str, ...] | None = None
+    name: str = ""
+    names: tuple[str, ...] | None = None
+    namespaces: tuple[str, ...] | None = None
+    annotations: Mapping[str, str] | None = None
+    selector: Mapping[str, Json] | None = None
+    namespace_selector: Mapping[str, Json] | None = None
+    roles: tuple[str, ...] | None = None
+    cluster_roles: tuple[str, ...] | None = None
+    subjects: tuple[Subject, ...] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the filter has no criterion."""
+        return not any(self[1:])
+
+
+class MatchBlock(NamedTuple):
+    """A match or exclude block: `any` or `all` filters, or one filter of its own."""
+
+    path: Path
+    any: tuple[ResourceFilter, ...] | None
+    all: tuple[ResourceFilter, ...] | None
+    own: ResourceFilter
+    """The fields of the block itself, the oldest form."""
+
+    @property
+    def filters(self) -> tuple[ResourceFilter, ...]:
+        """All filters: any, all, then the block itself."""
+        return (*(self.any or ()), *(self.all or ()), self.own)
+
+    @property
+    def effective(self) -> tuple[ResourceFilter, ...]:
+        """The filters that are evaluated."""
+        return self.any or self.all or (self.own,)
+
+
+# Patterns: what an object has to look like, and strategic merge patches, which have anchors, too.
+
+
+class PatternEntry(NamedTuple):
+    """One key of a pattern's map, with its value."""
+
+    path: Path
+    text: str
+    """The key as it is written, with its anchor."""
+    anchor: str | None
+    """The sign of the anchor, "" for a condition `(key)`; None for a plain key."""
+    key: str
+    """The key without its anchor."""
+    value: "PatternNode"
+
+
+class PatternMap(NamedTuple):
+    """A map of a pattern, in the order in which it is written."""
+
+    path: Path
+    entries: tuple[PatternEntry, ...]
+
+
+class PatternList(NamedTuple):
+    """A list of a pattern."""
+
+    path: Path
+    items: tuple["PatternNode", ...]
+
+
+class PatternLeaf(NamedTuple):
+    """A scalar of a pattern: a text may have operators and wildcards."""
+
+    path: Path
+    value: Json
+
+
+PatternNode: TypeAlias = PatternMap | PatternList | PatternLeaf
+
+
+class Pattern(NamedTuple):
+    """A whole pattern or strategic merge patch."""
+
+    path: Path
+    data: Json
+    """As it is written, for filling in its variables."""
+    root: PatternNode
+
+
+class JsonPatch(NamedTuple):
+    """A JSON patch: YAML or JSON in a text, which may have variables."""
+
+    path: Path
+    text: str
+
+
+# Context entries.
+
+
+class VariableEntry(NamedTuple):
+    """A context entry that is computed."""
+
+    path: Path
+    name: str
+    value: Json
+    default: Json
+    jmes_path: str
+
+
+class ConfigMapEntry(NamedTuple):
+    """A context entry with a ConfigMap."""
+
+    path: Path
+    name: str
+    config_map_name: str
+    config_map_namespace: str
+
+
+class ApiCallEntry(NamedTuple):
+    """A context entry with the answer of a call of the Kubernetes API, or of a service."""
+
+    path: Path
+    name: str
+    url_path: str
+    service_url: str
+    has_service: bool
+    method: str
+    default: Json
+    jmes_path: str
+    data: Mapping[str, Json]
+    """The whole call as it is written, for filling in its variables."""
+
+
+class GlobalEntry(NamedTuple):
+    """A context entry that refers to a GlobalContextEntry."""
+
+    path: Path
+    name: str
+    reference: str
+    jmes_path: str
+
+
+class ImageEntry(NamedTuple):
+    """A context entry with what a registry says of an image."""
+
+    path: Path
+    name: str
+    reference: str
+    jmes_path: str
+
+
+ContextEntry: TypeAlias = VariableEntry | ConfigMapEntry | ApiCallEntry | GlobalEntry | ImageEntry
+
+
+# Validation.
+
+
+class FailureOverride(NamedTuple):
+    """A failure action for some namespaces."""
+
+    path: Path
+    action: str
+    namespaces: tuple[str, ...] | None
+    """Patterns for names of namespaces; None where they do not count."""
+    selector: Mapping[str, Json] | None
+
+
+class Deny(NamedTuple):
+    """A `deny` block."""
+
+    path: Path
+    conditions: Conditions | None
+
+
+class ForEachValidation(NamedTuple):
+    """A loop of a validate rule: each element of a list is checked."""
+
+    path: Path
+    list: str
+    element_scope: bool | None
+    context: tuple[ContextEntry, ...]
+    preconditions: Conditions | None
+    pattern: Pattern | None
+    any_pattern: tuple[Pattern, ...] | None
+    deny: Deny | None
+    foreach: tuple["ForEachValidation", ...] | None
+    invalid: Mapping[str, Json]
+    """Fields whose data has the wrong type, by their names: the schema does not describe loops
+    within loops."""
+
+
+class PodSecurityExclusion(NamedTuple):
+    """A control that a Pod security rule leaves out."""
+
+    path: Path
+    control_name: str
+    images: tuple[str, ...]
+    restricted_field: str
+    values: tuple[str, ...]
+
+
+class PodSecurity(NamedTuple):
+    """A check of Pod Security Standards."""
+
+    path: Path
+    level: str
+    version: str
+    exclude: tuple[PodSecurityExclusion, ...]
+
+
+class CelExpression(NamedTuple):
+    """An expression in CEL with what a failure says."""
+
+    path: Path
+    expression: str
+    message: str
+    message_expression: str
+    reason: str
+
+
+class NamedExpression(NamedTuple):
+    """An expression in CEL with a name: a match condition, a variable, an annotation."""
+
+    path: Path
+    name: str
+    expression: str
+
+
+class CelValidation(NamedTuple):
+    """The `cel` block of a validate rule."""
+
+    path: Path
+    generate: bool | None
+    expressions: tuple[CelExpression, ...]
+    audit_annotations: tuple[NamedExpression, ...]
+    variables: tuple[NamedExpression, ...]
+    param_kind: Mapping[str, Json] | None
+    param_ref: Mapping[str, Json] | None
+
+
+class Validate(NamedTuple):
+    """The `validate` section of a rule."""
+
+    path: Path
+    message: str
+    failure_action: str
+    overrides: tuple[FailureOverride, ...]
+    allow_existing_violations: bool | None
+    pattern: Pattern | None
+    any_pattern: tuple[Pattern, ...] | None
+    deny: Deny | None
+    foreach: tuple[ForEachValidation, ...] | None
+    pod_security: PodSecurity | None
+    manifests: Mapping[str, Json] | None
+    cel: CelValidation | None
+    assertion: Json
+    invalid: Mapping[str, Json]
+    """Fields whose data has the wrong type, by their names: `anyPattern` may hold anything."""
+
+
+# Mutation.
+
+
+class ForEachMutation(NamedTuple):
+    """A loop of a mutate rule: each element of a list brings a patch."""
+
+    path: Path
+    list: str
+    order: str
+    context: tuple[ContextEntry, ...]
+    preconditions: Conditions | None
+    patch_strategic_merge: Pattern | None
+    patches_json6902: JsonPatch | None
+    foreach: tuple["ForEachMutation", ...] | None
+    invalid: Mapping[str, Json]
+    """Fields whose data has the wrong type, by their names: the schema does not describe loops
+    within loops."""
+
+
+class MutateTarget(NamedTuple):
+    """Existing objects that a rule changes; texts may have variables."""
+
+    path: Path
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    selector: Mapping[str, Json] | None
+    context: tuple[ContextEntry, ...]
+    preconditions: Conditions | None
+
+
+class Mutate(NamedTuple):
+    """The `mutate` section of a rule."""
+
+    path: Path
+    patch_strategic_merge: Pattern | None
+    patches_json6902: JsonPatch | None
+    foreach: tuple[ForEachMutation, ...] | None
+    targets: tuple[MutateTarget, ...] | None
+    mutate_existing_on_policy_update: bool | None
+
+
+# Generation.
+
+
+class Clone(NamedTuple):
+    """The object that a generate rule copies."""
+
+    path: Path
+    name: str
+    namespace: str
+
+
+class CloneList(NamedTuple):
+    """The objects that a generate rule copies together."""
+
+    path: Path
+    kinds: tuple[str, ...]
+    namespace: str
+    selector: Mapping[str, Json] | None
+
+
+class GenerateTarget(NamedTuple):
+    """What a generate rule, or one of its loops, makes; texts may have variables."""
+
+    path: Path
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    data: Json
+    clone: Clone | None
+    clone_list: CloneList | None
+
+
+class ForEachGeneration(NamedTuple):
+    """A loop of a generate rule: each element of a list brings objects."""
+
+    path: Path
+    list: str
+    context: tuple[ContextEntry, ...]
+    preconditions: Conditions | None
+    target: GenerateTarget
+
+
+class Generate(NamedTuple):
+    """The `generate` section of a rule."""
+
+    path: Path
+    target: GenerateTarget
+    """What is generated outside of loops."""
+    foreach: tuple[ForEachGeneration, ...] | None
+    generate_existing: bool | None
+    synchronize: bool | None
+    orphan_downstream_on_policy_delete: bool | None
+
+
+# Verification of images.
+
+
+class Attestation(NamedTuple):
+    """Statements about an image, and the conditions that they have to meet."""
+
+    path: Path
+    name: str
+    type: str
+    predicate_type: str
+    attestors: tuple[Mapping[str, Json], ...]
+    conditions: Conditions | None
+
+
+class ImageVerification(NamedTuple):
+    """One entry of `verifyImages`."""
+
+    path: Path
+    type: str
+    image_references: tuple[str, ...]
+    skip_image_references: tuple[str, ...]
+    failure_action: str
+    attestors: tuple[Mapping[str, Json], ...]
+    attestations: tuple[Attestation, ...]
+    deny: Deny | None
+    """The `deny` block of `validate`."""
+    message: str
+    """The message of `validate`."""
+    mutate_digest: bool | None
+    verify_digest: bool | None
+    required: bool | None
+    data: Mapping[str, Json]
+    """The whole entry as it is written, with keys, certificates and registries."""
+
+
+# Rules and policies.
+
+
+class RuleNode(NamedTuple):
+    """One rule of a ClusterPolicy or Policy."""
+
+    path: Path
+    name: str
+    context: tuple[ContextEntry, ...]
+    match: MatchBlock | None
+    exclude: MatchBlock | None
+    image_extractors: Mapping[str, Json]
+    preconditions: Conditions | None
+    cel_preconditions: tuple[NamedExpression, ...]
+    validate: Validate | None
+    mutate: Mutate | None
+    generate: Generate | None
+    verify_images: tuple[ImageVerification, ...] | None
+    skip_background_requests: bool | None
+    report_properties: Mapping[str, str]
+
+
+NO_RULE = RuleNode((), "", (), None, None, {}, None, (), None, None, None, None, None, {})
+"""The rule of a policy that is of another kind."""
+
+Node: TypeAlias = (
+    Condition
+    | ConditionGroup
+    | Conditions
+    | Subject
+    | ResourceFilter
+    | MatchBlock
+    | PatternEntry
+    | PatternMap
+    | PatternList
+    | PatternLeaf
+    | Pattern
+    | JsonPatch
+    | VariableEntry
+    | ConfigMapEntry
+    | ApiCallEntry
+    | GlobalEntry
+    | ImageEntry
+    | FailureOverride
+    | Deny
+    | ForEachValidation
+    | PodSecurityExclusion
+    | PodSecurity
+    | CelExpression
+    | NamedExpression
+    | CelValidation
+    | Validate
+    | ForEachMutation
+    | MutateTarget
+    | Mutate
+    | Clone
+    | CloneList
+    | GenerateTarget
+    | ForEachGeneration
+    | Generate
+    | Attestation
+    | ImageVerification
+    | RuleNode
+)

@@ -1,0 +1,71 @@
+"""Every part of a rule is in its tree, at its path."""
+
+from kyvsim.policy.read import read_conditions, read_rule
+from kyvsim.policy.tree import Condition, Pattern, PatternEntry, ResourceFilter
+from kyvsim.policy.visit import walk
+
+_RULE = {
+    "name": "all-parts",
+    "match": {"any": [{"resources": {"kinds": ["Pod"]}, "subjects": [{"kind": "User"}]}]},
+    "exclude": {"resources": {"namespaces": ["kube-*"]}},
+    "preconditions": {"all": [{"key": "a", "operator": "Equals", "value": 1}]},
+    "validate": {
+        "foreach": [
+            {
+                "list": "request.object.spec.containers",
+                "foreach": [
+                    {
+                        "list": "element.ports",
+                        "deny": {"conditions": [{"key": "b", "operator": "In", "value": []}]},
+                    }
+                ],
+            },
+            {"list": "x", "pattern": {"=(spec)": {"^(containers)": [{"image": "!*:latest"}]}}},
+        ]
+    },
+}
+
+
+def _paths(kind):
+    return [one.path for one in walk(read_rule(_RULE, ("spec", "rules", 0))) if type(one) is kind]
+
+
+def _at(path):
+    found = {"spec": {"rules": [_RULE]}}
+    for step in path:
+        found = found[step]
+    return found
+
+
+def test_each_node_knows_its_path():
+    for one in walk(read_rule(_RULE, ("spec", "rules", 0))):
+        assert _at(one.path) is not None
+
+
+def test_conditions_of_all_blocks():
+    deny = ("validate", "foreach", 0, "foreach", 0, "deny", "conditions", 0)
+    assert _paths(Condition) == [
+        ("spec", "rules", 0, "preconditions", "all", 0),
+        ("spec", "rules", 0, *deny),
+    ]
+
+
+def test_filters_and_patterns():
+    assert len(_paths(ResourceFilter)) == 3
+    assert len(_paths(Pattern)) == 1
+    tree = read_rule(_RULE, ())
+    anchors = [(one.anchor, one.key) for one in walk(tree) if isinstance(one, PatternEntry)]
+    assert anchors == [("=", "spec"), ("^", "containers"), (None, "image")]
+
+
+def test_a_list_of_bare_conditions_is_a_group_for_each():
+    read = read_conditions([{"key": 1}, {"key": 2}], ("preconditions",))
+    assert [group.conditions[0].key for group in read.groups] == [1, 2]
+    assert [group.path for group in read.groups] == [("preconditions", 0), ("preconditions", 1)]
+
+
+def test_data_that_cannot_be_conditions():
+    assert read_conditions("x", ()).problem.startswith("conditions must be a list")
+    assert read_conditions({"any": [1]}, ()).problem == "a condition must be a mapping"
+    assert read_conditions([{"operator": 1}], ()).problem.startswith("`operator` of a condition")
+    assert read_conditions({"any": []}, ()).never_hold
