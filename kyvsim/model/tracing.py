@@ -175,6 +175,14 @@ class TraceContext(NamedTuple):
         place = PolicyPlace(document, policy, rule, root, (*inside, *written))
         return TraceContext(place, self.coverage_sink, self.tracer, left)
 
+    def to(self, path: Path) -> TraceContext:
+        """Return the context of the node at a path of the document, within the same rule."""
+        if self.place is None:
+            return self
+        document, policy, rule, root, _ = self.place
+        place = PolicyPlace(document, policy, rule, root, path[len(root) :])
+        return TraceContext(place, self.coverage_sink, self.tracer)
+
     @property
     def name(self) -> str:
         """The place in short: `any[0]`, `preconditions`."""
