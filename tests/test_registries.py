@@ -7,6 +7,7 @@ import inspect
 import re
 from collections import Counter
 from pathlib import Path
+from typing import get_args
 
 import click
 import pytest
@@ -18,8 +19,7 @@ from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.cli.commands import COMMANDS, module_of
 from kyvsim.engine.conditions.operators import OPERATORS, operators
 from kyvsim.engine.context.json_context import ContextLoader
-from kyvsim.engine.context.loaders import FIELDS as CONTEXT_FIELDS
-from kyvsim.engine.context.loaders import loader_of
+from kyvsim.engine.context.loaders import LOADERS, loader_of
 from kyvsim.jmespath.functions import Function
 from kyvsim.jmespath.functions.table import FAMILIES, family, functions
 from kyvsim.languages import LANGUAGES
@@ -28,6 +28,8 @@ from kyvsim.languages.classic.rule_type import RuleType
 from kyvsim.languages.classic.rules import rule_types, rule_types_of
 from kyvsim.lint.registry import CHECKS
 from kyvsim.mutation.changes import KINDS as KINDS_OF_CHANGES
+from kyvsim.policy.read import CONTEXT_SOURCES
+from kyvsim.policy.tree import ContextEntry
 from kyvsim.report.formats import FORMATS_OF, RUN_FORMATS
 from kyvsim.schema.kinds import kyverno_facts
 from kyvsim.simulator.hazards import HAZARDS, find_hazards
@@ -80,11 +82,12 @@ def test_every_rule_type_is_registered():
 
 def test_every_context_loader_is_registered():
     """Every loader stands in a line, under its field."""
-    known = [loader_of(field) for field in CONTEXT_FIELDS]
+    known = [loader_of(entry_class) for entry_class in LOADERS]
     for name, module in modules("engine/context/loaders").items():
-        missing = [one.field for one in values(module, ContextLoader) if one not in known]
+        missing = [one.entry for one in values(module, ContextLoader) if one not in known]
         assert not missing, name
-    assert [one.field for one in known] == [*CONTEXT_FIELDS]
+    assert [one.entry for one in known] == [*LOADERS]
+    assert {*LOADERS} == {*get_args(ContextEntry)}
 
 
 def test_the_names_of_kinds_of_changes_differ():
@@ -92,9 +95,9 @@ def test_the_names_of_kinds_of_changes_differ():
 
 
 def test_context_loaders_cover_every_source_of_an_entry():
-    """Each field of an entry in Kyverno's definitions, other than its name, has a loader."""
+    """Each field of an entry in Kyverno's definitions, other than its name, is read."""
     entry = kyverno_facts()["schemas"]["Context"]["items"]["properties"]
-    assert {*CONTEXT_FIELDS} == {*entry} - {"name"}
+    assert {*CONTEXT_SOURCES} == {*entry} - {"name"}
 
 
 def test_every_family_of_functions_is_registered():

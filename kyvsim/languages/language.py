@@ -12,6 +12,7 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, PolicyFacts, PolicyReader, Rule, RuleFacts
 from kyvsim.model.request import Payload
 from kyvsim.model.source import Document
+from kyvsim.policy.tree import NO_RULE, RuleNode
 
 Diagnostics: TypeAlias = tuple[Diagnostic, ...]
 
@@ -45,7 +46,13 @@ class Language(NamedTuple):
 
 
 def single_rule_policy(
-    data: Json, document: Document, facts: PolicyFacts, of_rule: RuleFacts, *, rule_name: str = ""
+    data: Json,
+    document: Document,
+    facts: PolicyFacts,
+    of_rule: RuleFacts,
+    *,
+    rule_name: str = "",
+    tree: RuleNode = NO_RULE,
 ) -> Policy:
     """Return a policy with one rule, which has the policy's specification."""
     return Policy(
@@ -54,7 +61,7 @@ def single_rule_policy(
         namespace=text_field(metadata(data), "namespace"),
         annotations=annotations(data),
         spec=data["spec"],
-        rules=(Rule(rule_name, data["spec"], ("spec",), of_rule),),
+        rules=(Rule(rule_name, data["spec"], ("spec",), of_rule, tree),),
         document=document,
         facts=facts,
     )

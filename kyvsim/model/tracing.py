@@ -175,6 +175,11 @@ class TraceContext(NamedTuple):
         place = PolicyPlace(document, policy, rule, root, (*inside, *written))
         return TraceContext(place, self.coverage_sink, self.tracer, left)
 
+    @property
+    def path(self) -> Path:
+        """The path of the place in its document; () where there is no place."""
+        return (*self.place.root, *self.place.inside) if self.place else ()
+
     def to(self, path: Path) -> TraceContext:
         """Return the context of the node at a path of the document, within the same rule."""
         if self.place is None:

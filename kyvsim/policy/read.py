@@ -6,6 +6,7 @@ Kyverno's own.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TypeVar
 
 from kyvsim.kubernetes.objects import Json, Path
@@ -169,16 +170,13 @@ def _json_patch(data: Json, path: Path) -> tree.JsonPatch | None:
 
 
 def read_context(data: Json, path: Path) -> tuple[tree.ContextEntry, ...]:
-    """Return the entries of a `context` list; the first source of an entry counts."""
+    """Return the entries of a `context` list. The schema requires one source for each."""
     return _each(data, path, _context_entry) or ()
 
 
 def _context_entry(data: Mapping[str, Json], path: Path) -> tree.ContextEntry:
-    name = _text(data, "name")
-    for field, read in _ENTRY_READERS:
-        if data.get(field) is not None:
-            return read(name, data[field], (*path, field))
-    return tree.VariableEntry(path, name, None, None, "")
+    field = next(one for one in CONTEXT_SOURCES if data.get(one) is not None)
+    return CONTEXT_SOURCES[field](_text(data, "name"), data[field], path)
 
 
 def _variable(name: str, data: Mapping[str, Json], path: Path) -> tree.ContextEntry:
@@ -195,38 +193,39 @@ def _api_call(name: str, data: Mapping[str, Json], path: Path) -> tree.ContextEn
         path,
         name,
         url_path=_text(data, "urlPath"),
-        service_url=_text(_map(data.get("service")), "url"),
-        has_service="service" in data,
-        method=_text(data, "method"),
+        service=data.get("service"),
         default=data.get("default"),
         jmes_path=_text(data, "jmesPath"),
-        data=data,
+        call=data,
     )
 
 
-def _global(name: str, data: Mapping[str, Json], path: Path) -> tree.ContextEntry:
-    return tree.GlobalEntry(path, name, _text(data, "name"), _text(data, "jmesPath"))
+def _global_reference(name: str, data: Mapping[str, Json], path: Path) -> tree.ContextEntry:
+    return tree.GlobalReferenceEntry(path, name, _text(data, "name"), _text(data, "jmesPath"))
 
 
-def _image(name: str, data: Mapping[str, Json], path: Path) -> tree.ContextEntry:
-    return tree.ImageEntry(path, name, _text(data, "reference"), _text(data, "jmesPath"))
+def _image_registry(name: str, data: Mapping[str, Json], path: Path) -> tree.ContextEntry:
+    return tree.ImageRegistryEntry(path, name, _text(data, "reference"), _text(data, "jmesPath"))
 
 
-_ENTRY_READERS = (
-    ("variable", _variable),
-    ("configMap", _config_map),
-    ("apiCall", _api_call),
-    ("globalReference", _global),
-    ("imageRegistry", _image),
+CONTEXT_SOURCES: Mapping[str, Callable[[str, Mapping[str, Json], Path], tree.ContextEntry]] = (
+    MappingProxyType(
+        {
+            "variable": _variable,
+            "configMap": _config_map,
+            "apiCall": _api_call,
+            "globalReference": _global_reference,
+            "imageRegistry": _image_registry,
+        }
+    )
 )
+"""The fields that a context entry may have besides its name, one of them in each entry."""
 
 
 # Validation.
 
 
 def _validate(data: Mapping[str, Json], path: Path) -> tree.Validate:
-    any_pattern = data.get("anyPattern")
-    is_list = any_pattern.__class__ is list
     return tree.Validate(
         path,
         message=_text(data, "message"),
@@ -234,14 +233,14 @@ def _validate(data: Mapping[str, Json], path: Path) -> tree.Validate:
         overrides=read_overrides(data, "failureActionOverrides", path),
         allow_existing_violations=data.get("allowExistingViolations"),
         pattern=read_pattern(data.get("pattern"), (*path, "pattern")),
-        any_pattern=_patterns(any_pattern, (*path, "anyPattern")),
+        any_pattern=_patterns(data.get("anyPattern"), (*path, "anyPattern")),
         deny=_deny(data.get("deny"), (*path, "deny")),
         foreach=_each(data.get("foreach"), (*path, "foreach"), _foreach_validation),
         pod_security=_pod_security(data.get("podSecurity"), (*path, "podSecurity")),
         manifests=data.get("manifests"),
         cel=_cel(data.get("cel"), (*path, "cel")),
         assertion=data.get("assert"),
-        invalid={} if is_list or any_pattern is None else {"anyPattern": any_pattern},
+        invalid=_invalid(data),
     )
 
 
@@ -267,12 +266,9 @@ def _deny(data: Json, path: Path) -> tree.Deny | None:
     return tree.Deny(path, read_conditions(data.get("conditions"), (*path, "conditions")))
 
 
-def _invalid(data: Mapping[str, Json], **types: type) -> Mapping[str, Json]:
-    return {
-        name: data[name]
-        for name, kind in types.items()
-        if data.get(name) is not None and not isinstance(data[name], kind)
-    }
+def _invalid(data: Mapping[str, Json]) -> Mapping[str, Json]:
+    found = data.get("anyPattern")
+    return {} if found is None or found.__class__ is list else {"anyPattern": found}
 
 
 def _foreach_validation(data: Mapping[str, Json], path: Path) -> tree.ForEachValidation:
@@ -286,7 +282,7 @@ def _foreach_validation(data: Mapping[str, Json], path: Path) -> tree.ForEachVal
         any_pattern=_patterns(data.get("anyPattern"), (*path, "anyPattern")),
         deny=_deny(data.get("deny"), (*path, "deny")),
         foreach=_each(data.get("foreach"), (*path, "foreach"), _foreach_validation),
-        invalid=_invalid(data, anyPattern=list, deny=dict, foreach=list),
+        invalid=_invalid(data),
     )
 
 
@@ -370,7 +366,6 @@ def _foreach_mutation(data: Mapping[str, Json], path: Path) -> tree.ForEachMutat
         patch_strategic_merge=_merge_patch(data, path),
         patches_json6902=_json_patch(data.get("patchesJson6902"), (*path, "patchesJson6902")),
         foreach=_each(data.get("foreach"), (*path, "foreach"), _foreach_mutation),
-        invalid=_invalid(data, foreach=list, patchesJson6902=str),
     )
 
 
@@ -492,4 +487,15 @@ def read_rule(data: Mapping[str, Json], path: Path) -> tree.RuleNode:
         verify_images=_each(data.get("verifyImages"), images, _image_verification),
         skip_background_requests=data.get("skipBackgroundRequests"),
         report_properties=data.get("reportProperties") or {},
+    )
+
+
+def read_cleanup_rule(spec: Mapping[str, Json], path: Path) -> tree.RuleNode:
+    """Return the specification of a cleanup policy as a rule whose conditions come first."""
+    return tree.NO_RULE._replace(
+        path=path,
+        context=read_context(spec.get("context"), (*path, "context")),
+        match=read_match(spec.get("match"), (*path, "match")),
+        exclude=read_match(spec.get("exclude"), (*path, "exclude")),
+        preconditions=read_conditions(spec.get("conditions"), (*path, "conditions")),
     )

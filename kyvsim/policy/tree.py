@@ -181,7 +181,7 @@ class JsonPatch(NamedTuple):
 
 
 class VariableEntry(NamedTuple):
-    """A context entry that is computed."""
+    """A context entry that is computed: a value, a query, or a query on a value."""
 
     path: Path
     name: str
@@ -200,21 +200,19 @@ class ConfigMapEntry(NamedTuple):
 
 
 class ApiCallEntry(NamedTuple):
-    """A context entry with the answer of a call of the Kubernetes API, or of a service."""
+    """A context entry with the response to a call of the Kubernetes API, or of a service."""
 
     path: Path
     name: str
     url_path: str
-    service_url: str
-    has_service: bool
-    method: str
+    service: Mapping[str, Json] | None
     default: Json
     jmes_path: str
-    data: Mapping[str, Json]
+    call: Mapping[str, Json]
     """The whole call as it is written, for filling in its variables."""
 
 
-class GlobalEntry(NamedTuple):
+class GlobalReferenceEntry(NamedTuple):
     """A context entry that refers to a GlobalContextEntry."""
 
     path: Path
@@ -223,8 +221,8 @@ class GlobalEntry(NamedTuple):
     jmes_path: str
 
 
-class ImageEntry(NamedTuple):
-    """A context entry with what a registry says of an image."""
+class ImageRegistryEntry(NamedTuple):
+    """A context entry with what a registry knows about an image."""
 
     path: Path
     name: str
@@ -232,7 +230,9 @@ class ImageEntry(NamedTuple):
     jmes_path: str
 
 
-ContextEntry: TypeAlias = VariableEntry | ConfigMapEntry | ApiCallEntry | GlobalEntry | ImageEntry
+ContextEntry: TypeAlias = (
+    VariableEntry | ConfigMapEntry | ApiCallEntry | GlobalReferenceEntry | ImageRegistryEntry
+)
 
 
 # Validation.
@@ -268,8 +268,7 @@ class ForEachValidation(NamedTuple):
     deny: Deny | None
     foreach: tuple["ForEachValidation", ...] | None
     invalid: Mapping[str, Json]
-    """Fields whose data has the wrong type, by their names: the schema does not describe loops
-    within loops."""
+    """Fields whose data has the wrong type, by their names: `anyPattern` may hold anything."""
 
 
 class PodSecurityExclusion(NamedTuple):
@@ -355,9 +354,6 @@ class ForEachMutation(NamedTuple):
     patch_strategic_merge: Pattern | None
     patches_json6902: JsonPatch | None
     foreach: tuple["ForEachMutation", ...] | None
-    invalid: Mapping[str, Json]
-    """Fields whose data has the wrong type, by their names: the schema does not describe loops
-    within loops."""
 
 
 class MutateTarget(NamedTuple):
@@ -372,6 +368,18 @@ class MutateTarget(NamedTuple):
     selector: Mapping[str, Json] | None
     context: tuple[ContextEntry, ...]
     preconditions: Conditions | None
+
+    @property
+    def selection(self) -> dict[str, Json]:
+        """The fields that select objects, for filling in their variables."""
+        fields = {
+            "apiVersion": self.api_version,
+            "kind": self.kind,
+            "namespace": self.namespace,
+            "name": self.name,
+            "selector": self.selector,
+        }
+        return {field: value for field, value in fields.items() if value}
 
 
 class Mutate(NamedTuple):
@@ -517,8 +525,8 @@ Node: TypeAlias = (
     | VariableEntry
     | ConfigMapEntry
     | ApiCallEntry
-    | GlobalEntry
-    | ImageEntry
+    | GlobalReferenceEntry
+    | ImageRegistryEntry
     | FailureOverride
     | Deny
     | ForEachValidation

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kyvsim.jmespath import QueryError, System
 from kyvsim.kubernetes.image import parse_image
@@ -14,6 +14,7 @@ from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.tracing import TraceContext, traced
+from kyvsim.policy.tree import ContextEntry
 
 # Variables given by dotted names, put into the data that expressions see.
 
@@ -240,14 +241,9 @@ class JSONContext:
 # Context entries that report their values when they are first read.
 
 
-def traced_entries(
-    entries: Iterable[tuple[str, EntryLoader]], trace: TraceContext
-) -> tuple[tuple[str, EntryLoader], ...]:
-    """Return entries that report what is loaded; `trace` is that of their list."""
-    return tuple(
-        (name, traced(trace.at(index), load, Step(StepKind.CONTEXT, name), _completed))
-        for index, (name, load) in enumerate(entries)
-    )
+def traced_entry(entry: ContextEntry, load: EntryLoader, trace: TraceContext) -> EntryLoader:
+    """Return the loader of an entry as one that reports what is loaded, if there is a tracer."""
+    return traced(trace.to(entry.path), load, Step(StepKind.CONTEXT, entry.name), _completed)
 
 
 def _completed(step: Step, found: Json, _: JSONContext) -> Step:
@@ -256,16 +252,16 @@ def _completed(step: Step, found: Json, _: JSONContext) -> Step:
     return step._replace(found=Value(found))
 
 
-# What a context loader is: the field it reads, and how an entry with that field is compiled.
+# What a context loader is: the entries it is for, and how they are compiled.
 
 
 class ContextLoader(NamedTuple):
     """One source of context entries."""
 
-    field: str
-    """The field of an entry that this loader reads, such as `configMap`."""
-    compile: Callable[[str, Json, System], EntryLoader]
-    """Takes the entry's name and the content of its field."""
+    entry: type
+    """The class of the entries that it loads."""
+    compile: Callable[[Any, System], EntryLoader]
+    """Compiles an entry of this class."""
 
 
 # The `images` variable: references of the containers of a Pod or of a controller's template.

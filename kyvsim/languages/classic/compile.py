@@ -227,7 +227,7 @@ def _compile_phase(
             lazy=lazy,
         ),
         kinds=rule.facts.kinds,
-        entries=compile_entries(data.get("context") or (), system, trace.at("context")),
+        entries=compile_entries(rule.tree.context, system, trace),
         preconditions=None
         if preconditions is None
         else _compiled(

@@ -6,6 +6,7 @@ from kyvsim.languages.cleanup.compile import lower_cleanup
 from kyvsim.languages.language import Diagnostics, Language, single_rule_policy
 from kyvsim.model.policy import Policy, PolicyFacts, RuleFacts
 from kyvsim.model.source import Document
+from kyvsim.policy.read import read_cleanup_rule
 
 
 def _read(data: Json, document: Document) -> tuple[Policy, Diagnostics]:
@@ -21,7 +22,8 @@ def _read(data: Json, document: Document) -> tuple[Policy, Diagnostics]:
         exclude=tuple(filters(spec, "exclude")),
         kinds=kinds_of_block(spec.get("match") or {}),
     )
-    return single_rule_policy(data, document, facts, blocks, rule_name=metadata(data)["name"]), ()
+    tree, name = read_cleanup_rule(spec, ("spec",)), metadata(data)["name"]
+    return single_rule_policy(data, document, facts, blocks, rule_name=name, tree=tree), ()
 
 
 LANGUAGE = Language(read=_read, compile=lower_cleanup)

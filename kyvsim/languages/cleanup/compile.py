@@ -7,8 +7,9 @@ Source of the rules: upstream pkg/validation/cleanuppolicy, api/kyverno/v2/clean
 cmd/cli/kubectl-kyverno/commands/apply/command.go (`applyCleanupPolicies`), pkg/utils/match/match.go
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from kyvsim.engine.compile.compiled import (
     CompiledBody,
@@ -45,9 +46,12 @@ from kyvsim.model.policy import Policy, Rule, RuleFacts
 from kyvsim.model.ports import Meter
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.tracing import PointKind, TraceContext
+from kyvsim.policy.tree import ConfigMapEntry, ImageRegistryEntry
 
 _LONGEST_NAME = 63
-_NOT_ALLOWED = (("imageRegistry", "ImageRegistry"), ("configMap", "ConfigMap"))
+_NOT_ALLOWED: Mapping[type, str] = MappingProxyType(
+    {ImageRegistryEntry: "ImageRegistry", ConfigMapEntry: "ConfigMap"}
+)
 
 
 def cleanup_problems(policy: Policy) -> Iterator[str]:
@@ -55,10 +59,9 @@ def cleanup_problems(policy: Policy) -> Iterator[str]:
     if len(policy.name.encode()) > _LONGEST_NAME:
         yield f"metadata.name: Too long: may not be more than {_LONGEST_NAME} bytes"
     spec = policy.spec
-    for entry in spec.get("context") or ():
-        for field, title in _NOT_ALLOWED:
-            if entry.get(field) is not None:
-                yield f"spec.context: Invalid value: {title} is not allowed in CleanUp Policy"
+    for entry in policy.rules[0].tree.context:
+        if title := _NOT_ALLOWED.get(type(entry)):
+            yield f"spec.context: Invalid value: {title} is not allowed in CleanUp Policy"
     schedule = spec.get("schedule", "")
     if not is_standard_schedule(str(schedule)):
         why = "schedule spec in the cleanupPolicy is not in proper cron format"
@@ -122,7 +125,7 @@ def lower_cleanup(
     """Return a cleanup policy compiled, or None and why it cannot be."""
     try:
         spec, trace = policy.spec, options.trace_of(policy, policy.rules[0])
-        entries = compile_entries(spec.get("context") or (), options.system, trace.at("context"))
+        entries = compile_entries(policy.rules[0].tree.context, options.system, trace)
         rule = CompiledRule(
             rule=policy.rules[0],
             stage=Stage.DELETE,

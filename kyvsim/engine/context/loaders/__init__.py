@@ -1,6 +1,6 @@
-"""Loaders of context entries: one file each; the table says which reads which field.
+"""Loaders of context entries: one module each; the table says which loads which entries.
 
-A loader is loaded when the first entry needs it.
+A loader is imported when the first entry needs it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,44 +9,49 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Final, cast
 
-from kyvsim.engine.context.json_context import ContextLoader, EntryLoader, traced_entries
+from kyvsim.engine.context.json_context import ContextLoader, EntryLoader, traced_entry
 from kyvsim.jmespath import System
-from kyvsim.kubernetes.objects import Json
 from kyvsim.model.tracing import NO_TRACE, TraceContext
+from kyvsim.policy.tree import (
+    ApiCallEntry,
+    ConfigMapEntry,
+    ContextEntry,
+    GlobalReferenceEntry,
+    ImageRegistryEntry,
+    VariableEntry,
+)
 
-FIELDS: Final[Mapping[str, str]] = MappingProxyType(
+LOADERS: Final[Mapping[type, str]] = MappingProxyType(
     {
-        "variable": "variable",
-        "configMap": "config_map",
-        "apiCall": "api_call",
-        "globalReference": "global_reference",
-        "imageRegistry": "image_registry",
+        VariableEntry: "variable",
+        ConfigMapEntry: "config_map",
+        ApiCallEntry: "api_call",
+        GlobalReferenceEntry: "global_reference",
+        ImageRegistryEntry: "image_registry",
     }
 )
-"""The field of an entry that a loader reads, and its module; the first one that is there counts."""
+"""The module that loads the entries of a class."""
 
 
 @lru_cache(maxsize=16)
-def loader_of(field: str) -> ContextLoader:
-    """Return what compiles the entries with this field."""
-    module = import_module(f"{__name__}.{FIELDS[field]}")
+def loader_of(entry_class: type) -> ContextLoader:
+    """Return what compiles the entries of a class."""
+    module = import_module(f"{__name__}.{LOADERS[entry_class]}")
     return cast("ContextLoader", module.LOADER)
 
 
 def compile_entries(
-    entries: Iterable[Json], system: System, trace: TraceContext = NO_TRACE
+    entries: Iterable[ContextEntry], system: System, trace: TraceContext = NO_TRACE
 ) -> tuple[tuple[str, EntryLoader], ...]:
     """Return name and loader of each context entry, in the order in which they are written.
 
-    `trace` is that of their list.
+    `trace` is that of the rule, or of a part of it.
     """
-    compiled = tuple((entry["name"], _compile_entry(entry, system)) for entry in entries)
-    if trace.tracer is None:
-        return compiled
-
-    return traced_entries(compiled, trace)
+    return tuple(
+        (entry.name, traced_entry(entry, _compile_entry(entry, system), trace)) for entry in entries
+    )
 
 
-def _compile_entry(entry: Json, system: System) -> EntryLoader:
-    field = next(field for field in FIELDS if entry.get(field) is not None)
-    return loader_of(field).compile(entry["name"], entry[field], system)
+def _compile_entry(entry: ContextEntry, system: System) -> EntryLoader:
+    entry_class: type = type(entry)
+    return loader_of(entry_class).compile(entry, system)

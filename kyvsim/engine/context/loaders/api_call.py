@@ -31,6 +31,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.model.ports import ClusterView, ExternalData
 from kyvsim.model.request import CallAnswer
+from kyvsim.policy.tree import ApiCallEntry
 
 _NAMESPACED = re.compile(r"/apis?/.*?/namespaces/([^/]+)")
 _REVIEWS = frozenset(
@@ -58,19 +59,18 @@ class _Call(NamedTuple):
         )
 
 
-class _ApiCallEntry(NamedTuple):
+class _CompiledCall(NamedTuple):
     name: str
     default: Json
     query_of: Callable[[Mapping[str, Json]], Query | None]
-    """Takes the entry with its variables filled in; raises `QueryError`."""
+    """Takes the call with its variables filled in; raises `QueryError`."""
 
 
-def _compile(name: str, spec: Json, system: System) -> EntryLoader:
-    template = compile_template(with_floats(spec), system)
-    entry = _ApiCallEntry(
-        name, with_floats(spec.get("default")), _compile_query(name, spec, system)
-    )
-    shown = spec.get("urlPath") or ""
+def _compile(written: ApiCallEntry, system: System) -> EntryLoader:
+    template = compile_template(with_floats(written.call), system)
+    name, shown = written.name, written.url_path
+    query_of = _compile_query(name, written.jmes_path, system)
+    entry = _CompiledCall(name, with_floats(written.default), query_of)
 
     def load(scope: JSONContext) -> Json:
         answers_nothing = not scope.external.answers_calls and not scope.external.mocks.calls
@@ -105,9 +105,8 @@ def _compile(name: str, spec: Json, system: System) -> EntryLoader:
 
 
 def _compile_query(
-    name: str, spec: Json, system: System
+    name: str, written: str, system: System
 ) -> Callable[[Mapping[str, Json]], Query | None]:
-    written = spec.get("jmesPath") or ""
     if "{{" not in written:
         query = compile_query(written.strip(), system) if written else None
         return lambda _: query
@@ -125,7 +124,7 @@ def _compile_query(
     return query_of
 
 
-def _mocked(mock: CallAnswer, entry: _ApiCallEntry, filled: Mapping[str, Json]) -> Json:
+def _mocked(mock: CallAnswer, entry: _CompiledCall, filled: Mapping[str, Json]) -> Json:
     if not mock.good:
         raise QueryError(
             f'HTTP {mock.status} from apiCall mock for context entry "{entry.name}" '
@@ -144,7 +143,7 @@ def _mocked(mock: CallAnswer, entry: _ApiCallEntry, filled: Mapping[str, Json]) 
 
 
 def _from_cluster(
-    call: _Call, entry: _ApiCallEntry, filled: Mapping[str, Json], scope: JSONContext
+    call: _Call, entry: _CompiledCall, filled: Mapping[str, Json], scope: JSONContext
 ) -> Json:
     _check_namespace(call.path, scope.policy_namespace)
     if scope.holds(entry.name):
@@ -246,4 +245,4 @@ def _is_guessed(call: _Call, cluster: ClusterView) -> bool:
     return wanted is not None and cluster.guesses(wanted.api_version, wanted.resource)
 
 
-LOADER = ContextLoader("apiCall", _compile)
+LOADER = ContextLoader(ApiCallEntry, _compile)

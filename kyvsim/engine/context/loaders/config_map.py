@@ -6,11 +6,13 @@ Source of the rules: upstream pkg/engine/context/loaders/configmap.go.
 from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
 from kyvsim.jmespath import QueryError, System, compile_template
 from kyvsim.kubernetes.objects import Json, metadata
+from kyvsim.policy.tree import ConfigMapEntry
 
 
-def _compile(name: str, spec: Json, system: System) -> EntryLoader:
+def _compile(entry: ConfigMapEntry, system: System) -> EntryLoader:
+    name = entry.name
     template = compile_template(
-        {"name": spec.get("name") or "", "namespace": spec.get("namespace") or ""}, system
+        {"name": entry.config_map_name, "namespace": entry.config_map_namespace}, system
     )
 
     def load(scope: JSONContext) -> Json:
@@ -60,4 +62,4 @@ def _value(entry: str) -> str:
     return f'add its data to the values file: globalValues: {{"{entry}.data": {{}}}}'
 
 
-LOADER = ContextLoader("configMap", _compile)
+LOADER = ContextLoader(ConfigMapEntry, _compile)

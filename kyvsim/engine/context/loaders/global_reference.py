@@ -13,12 +13,12 @@ from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query,
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import GlobalData
+from kyvsim.policy.tree import GlobalReferenceEntry
 
 
-def _compile(name: str, spec: Json, system: System) -> EntryLoader:
-    template = compile_template(
-        {"name": spec.get("name") or "", "jmesPath": spec.get("jmesPath") or ""}, system
-    )
+def _compile(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
+    name = entry.name
+    template = compile_template({"name": entry.reference, "jmesPath": entry.jmes_path}, system)
 
     def load(scope: JSONContext) -> Json:
         external = scope.external
@@ -26,7 +26,7 @@ def _compile(name: str, spec: Json, system: System) -> EntryLoader:
         if not given and external.account is None:
             # Without any data the entry stays undefined, as upstream's command line has it.
             if not scope.holds(name):
-                scope.hints.append(_missing(name, spec.get("name") or ""))
+                scope.hints.append(_missing(name, entry.reference))
             return SKIPPED
         try:
             filled = template.render(scope)
@@ -68,7 +68,7 @@ def _queried(data: Json, key: str, path: str, name: str, system: System) -> Json
         ) from error
 
 
-LOADER = ContextLoader("globalReference", _compile)
+LOADER = ContextLoader(GlobalReferenceEntry, _compile)
 
 
 KEPT = ("kyverno.io/v2", "GlobalContextEntry", "")

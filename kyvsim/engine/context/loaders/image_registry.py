@@ -13,13 +13,12 @@ from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query,
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import with_floats
+from kyvsim.policy.tree import ImageRegistryEntry
 
 
-def _compile(name: str, spec: Json, system: System) -> EntryLoader:
-    template = compile_template(
-        {"reference": spec.get("reference") or "", "jmesPath": spec.get("jmesPath") or ""},
-        system,
-    )
+def _compile(entry: ImageRegistryEntry, system: System) -> EntryLoader:
+    name = entry.name
+    template = compile_template({"reference": entry.reference, "jmesPath": entry.jmes_path}, system)
 
     def load(scope: JSONContext) -> Json:
         if scope.holds(name):
@@ -82,4 +81,4 @@ _ALWAYS: Final = ("manifest", "configData")
 """What a registry returns for every image."""
 
 
-LOADER = ContextLoader("imageRegistry", _compile)
+LOADER = ContextLoader(ImageRegistryEntry, _compile)

@@ -17,13 +17,14 @@ from kyvsim.jmespath import (
 from kyvsim.kubernetes.go_text import sprint_text
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import with_floats
+from kyvsim.policy.tree import VariableEntry
 
 
-def _compile(name: str, spec: Json, system: System) -> EntryLoader:
-    path_of = _compile_path(name, spec.get("jmesPath") or "", system)
-    value_of = _compile_part(name, spec.get("value"), system)
-    default_of = _compile_part(name, spec.get("default"), system)
-    has_value = spec.get("value") is not None
+def _compile(entry: VariableEntry, system: System) -> EntryLoader:
+    name, has_value = entry.name, entry.value is not None
+    path_of = _compile_path(name, entry.jmes_path, system)
+    value_of = _compile_part(name, entry.value, system)
+    default_of = _compile_part(name, entry.default, system)
 
     def load(scope: JSONContext) -> Json:
         query, default = path_of(scope), default_of(scope)
@@ -94,4 +95,4 @@ def _render(name: str, text: Json, render: Callable[[], Json]) -> Json:
         raise QueryError(f"failed to substitute variables in {where}: {error.message}") from error
 
 
-LOADER = ContextLoader("variable", _compile)
+LOADER = ContextLoader(VariableEntry, _compile)

@@ -28,6 +28,7 @@ from kyvsim.languages.classic.rules.mutate_resource import apply_patch, compile_
 from kyvsim.model.policy import MutationTarget, RuleFacts
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
+from kyvsim.policy.tree import MutateTarget, RuleNode
 
 # The existing objects that a target of a mutate rule means.
 #
@@ -89,9 +90,6 @@ def _without_wildcards(selector: Mapping[str, Json]) -> Json:
     return {"matchExpressions": [*equal, *(selector.get("matchExpressions") or ())]}
 
 
-_SELECTING = ("apiVersion", "kind", "namespace", "name", "selector")
-
-
 class _CompiledTarget(NamedTuple):
     """One entry of `targets`."""
 
@@ -140,17 +138,20 @@ def _compile_patch(context: RuleContext) -> Callable[[JSONContext, Evaluation, J
     return patch_target
 
 
+def _targets(rule: RuleNode) -> tuple[MutateTarget, ...]:
+    return (rule.mutate and rule.mutate.targets) or ()
+
+
 def _compile(context: RuleContext) -> CompiledBody:
     system, targets = context.system, []
-    for index, target in enumerate(context.rule.data["mutate"]["targets"]):
-        trace = context.trace.at("mutate", "targets", index)
-        selecting = {field: target[field] for field in _SELECTING if target.get(field)}
-        conditions = target.get("preconditions")
+    for index, target in enumerate(_targets(context.rule.tree)):
+        trace = context.trace.to(target.path)
+        conditions = context.rule.data["mutate"]["targets"][index].get("preconditions")
         targets.append(
             _CompiledTarget(
-                compile_template(selecting, system),
-                (target.get("kind") or "").partition("/")[2],
-                compile_entries(target.get("context") or (), system, trace.at("context")),
+                compile_template(target.selection, system),
+                target.kind.partition("/")[2],
+                compile_entries(target.context, system, trace),
                 compile_conditions(conditions, system, trace.at("preconditions"))
                 if conditions is not None
                 else None,

@@ -7,6 +7,7 @@ others are reported too. upstream: pkg/validation/policy/validate.go, Validate
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.languages.classic.validation import (
     conditions,
+    context,
     match_blocks,
     rule_bodies,
     rule_types,
@@ -29,8 +30,8 @@ BODY_CHECKS: tuple[RuleCheck, ...] = (
     match_blocks.check_match_presence,
     conditions.check_conditions,
     variables.check_elements,
-    conditions.check_context,
-    conditions.check_image_extractors,
+    context.check_context,
+    context.check_image_extractors,
     match_blocks.check_kinds_present,
     rule_bodies.check_mutate,
     rule_bodies.check_validate,

@@ -8,6 +8,7 @@ from kyvsim.engine.context.loaders import compile_entries
 from kyvsim.jmespath import QueryError
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import Values
+from kyvsim.policy.read import read_context
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def ask(system, thing):
 
     def run(spec, confined="", **data):
         scope = JSONContext(dict(data), ExternalData(given), deleting=False).confined(confined)
-        entries = compile_entries([{"name": "v", "configMap": spec}], system)
+        entries = compile_entries(read_context([{"name": "v", "configMap": spec}], ()), system)
         return scope.layer({}, entries).root(frozenset({"v"})).get("v")
 
     return run

@@ -7,6 +7,7 @@ from kyvsim.engine.context import JSONContext
 from kyvsim.engine.context.loaders import compile_entries
 from kyvsim.jmespath import QueryError
 from kyvsim.model.ports import ExternalData
+from kyvsim.policy.read import read_context
 
 DATA = {"a": {"b": "x", "list": [1.0, 2.0], "none": None}, "field": "b"}
 
@@ -14,7 +15,7 @@ DATA = {"a": {"b": "x", "list": [1.0, 2.0], "none": None}, "field": "b"}
 @pytest.fixture
 def load(system):
     def run(spec):
-        entries = compile_entries([{"name": "v", "variable": spec}], system)
+        entries = compile_entries(read_context([{"name": "v", "variable": spec}], ()), system)
         scope = JSONContext(dict(DATA), ExternalData(GivenObjects([])), deleting=False)
         return scope.layer({}, entries).root(frozenset({"v"}))["v"]
 
