@@ -22,6 +22,7 @@ from kyvsim.model.policy import (
 )
 from kyvsim.model.ports import fault_text
 from kyvsim.model.source import Document
+from kyvsim.policy.read import read_pod_security_exclusions
 from kyvsim.schema.kinds import (
     NATIVE_GROUP,
     POLICY_GROUPS,
@@ -257,7 +258,9 @@ def load_exceptions(documents: Iterable[Document]) -> tuple[Exceptions, tuple[Di
                 ),
                 match=spec["match"],
                 conditions=spec.get("conditions"),
-                pod_security=tuple(spec.get("podSecurity", ())),
+                pod_security=read_pod_security_exclusions(
+                    spec.get("podSecurity"), ("spec", "podSecurity")
+                ),
                 document=document,
             )
             rules.append(exception)

@@ -12,7 +12,15 @@ from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document
-from kyvsim.policy.tree import NO_RULE, RuleNode
+from kyvsim.policy.tree import (
+    NO_POLICY,
+    NO_RULE,
+    Clone,
+    CloneList,
+    PodSecurityExclusion,
+    PolicyNode,
+    RuleNode,
+)
 
 # What others than its language need to know of a policy: the same words for every language.
 #
@@ -91,14 +99,14 @@ class GeneratePattern(NamedTuple):
     name: str
     has_data: bool
     """Whether it writes data, and copies nothing."""
-    clone: Json
-    clone_list: Json
+    clone: Clone | None
+    clone_list: CloneList | None
     list: str = ""
 
     @property
     def clone_kinds(self) -> tuple[str, ...]:
         """The kinds of the sources that are copied together."""
-        return tuple((self.clone_list or {}).get("kinds") or ())
+        return (self.clone_list and self.clone_list.kinds) or ()
 
 
 class Generation(NamedTuple):
@@ -247,6 +255,8 @@ class Policy:
     rules: tuple[Rule, ...]
     document: Document
     facts: PolicyFacts
+    tree: PolicyNode = NO_POLICY
+    """What is written outside of rules, typed, for ClusterPolicies and Policies."""
 
     @property
     def key(self) -> str:
@@ -377,7 +387,7 @@ class PolicyException:
     exceptions: tuple[ExceptedRules, ...]
     match: Mapping[str, Json]
     conditions: Mapping[str, Json] | None
-    pod_security: tuple[Mapping[str, Json], ...]
+    pod_security: tuple[PodSecurityExclusion, ...]
     document: Document
 
     @cached_property

@@ -289,8 +289,13 @@ def _foreach_validation(data: Mapping[str, Json], path: Path) -> tree.ForEachVal
 def _pod_security(data: Json, path: Path) -> tree.PodSecurity | None:
     if data is None:
         return None
-    exclude = _each(data.get("exclude"), (*path, "exclude"), _pod_security_exclusion)
-    return tree.PodSecurity(path, _text(data, "level"), _text(data, "version"), exclude or ())
+    exclude = read_pod_security_exclusions(data.get("exclude"), (*path, "exclude"))
+    return tree.PodSecurity(path, _text(data, "level"), _text(data, "version"), exclude)
+
+
+def read_pod_security_exclusions(data: Json, path: Path) -> tuple[tree.PodSecurityExclusion, ...]:
+    """Return the controls that a rule leaves out, or an exception."""
+    return _each(data, path, _pod_security_exclusion) or ()
 
 
 def _pod_security_exclusion(data: Mapping[str, Json], path: Path) -> tree.PodSecurityExclusion:
@@ -418,7 +423,7 @@ def _clone(data: Json, path: Path) -> tree.Clone | None:
 def _clone_list(data: Json, path: Path) -> tree.CloneList | None:
     if data is None:
         return None
-    kinds = _texts(data.get("kinds")) or ()
+    kinds = _texts(data.get("kinds"))
     return tree.CloneList(path, kinds, _text(data, "namespace"), data.get("selector"))
 
 
@@ -478,7 +483,7 @@ def read_rule(data: Mapping[str, Json], path: Path) -> tree.RuleNode:
         context=read_context(data.get("context"), (*path, "context")),
         match=read_match(data.get("match"), (*path, "match")),
         exclude=read_match(data.get("exclude"), (*path, "exclude")),
-        image_extractors=data.get("imageExtractors") or {},
+        image_extractors=data.get("imageExtractors"),
         preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
         cel_preconditions=_named_expressions(data, "celPreconditions", path),
         validate=None if validate is None else _validate(validate, (*path, "validate")),
@@ -487,6 +492,68 @@ def read_rule(data: Mapping[str, Json], path: Path) -> tree.RuleNode:
         verify_images=_each(data.get("verifyImages"), images, _image_verification),
         skip_background_requests=data.get("skipBackgroundRequests"),
         report_properties=data.get("reportProperties") or {},
+        operations=frozenset(
+            name
+            for name, section in (
+                ("validate", validate),
+                ("mutate", mutate),
+                ("generate", generate),
+                ("verifyImages", data.get("verifyImages")),
+            )
+            if (bool(section) if name == "verifyImages" else _is_set(section))
+        ),
+    )
+
+
+_FREE_DATA = frozenset({"patchStrategicMerge", "data"})
+_POINTERS = frozenset(
+    {"allowExistingViolations", "mutateExistingOnPolicyUpdate", "generate", "generateExisting"}
+)
+"""Switches for which false differs from nothing: pointers in Go."""
+
+
+def _is_set(value: Json) -> bool:
+    """Return whether a struct of Go with this data differs from an empty one.
+
+    Any list counts, an empty one too, and so does anything in a field for free data, and a switch
+    that is a pointer. upstream: api/kyverno/v1/rule_types.go, HasMutate and its like
+    """
+    if value.__class__ is dict:
+        return any(
+            name in _FREE_DATA or (name in _POINTERS and child is not None) or _is_set(child)
+            for name, child in value.items()
+        )
+    return value is not None and value is not False and value != ""
+
+
+def read_policy(spec: Mapping[str, Json], path: Path) -> tree.PolicyNode:
+    """Return the specification of a ClusterPolicy or Policy, without its rules."""
+    return tree.PolicyNode(
+        path,
+        validation_failure_action=_text(spec, "validationFailureAction"),
+        overrides=read_overrides(spec, "validationFailureActionOverrides", path),
+        admission=spec.get("admission"),
+        background=spec.get("background"),
+        apply_rules=_text(spec, "applyRules"),
+        emit_warning=spec.get("emitWarning"),
+        failure_policy=_text(spec, "failurePolicy"),
+        webhook=_webhook(spec.get("webhookConfiguration"), (*path, "webhookConfiguration")),
+        webhook_timeout_seconds=spec.get("webhookTimeoutSeconds"),
+        use_server_side_apply=spec.get("useServerSideApply"),
+        mutate_existing_on_policy_update=spec.get("mutateExistingOnPolicyUpdate"),
+        generate_existing=spec.get("generateExisting"),
+        generate_existing_on_policy_update=spec.get("generateExistingOnPolicyUpdate"),
+    )
+
+
+def _webhook(data: Json, path: Path) -> tree.WebhookConfiguration | None:
+    if data is None:
+        return None
+    return tree.WebhookConfiguration(
+        path,
+        failure_policy=_text(data, "failurePolicy"),
+        timeout_seconds=data.get("timeoutSeconds"),
+        match_conditions=_named_expressions(data, "matchConditions", path),
     )
 
 

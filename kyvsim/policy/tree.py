@@ -408,7 +408,7 @@ class CloneList(NamedTuple):
     """The objects that a generate rule copies together."""
 
     path: Path
-    kinds: tuple[str, ...]
+    kinds: tuple[str, ...] | None
     namespace: str
     selector: Mapping[str, Json] | None
 
@@ -495,7 +495,7 @@ class RuleNode(NamedTuple):
     context: tuple[ContextEntry, ...]
     match: MatchBlock | None
     exclude: MatchBlock | None
-    image_extractors: Mapping[str, Json]
+    image_extractors: Mapping[str, Json] | None
     preconditions: Conditions | None
     cel_preconditions: tuple[NamedExpression, ...]
     validate: Validate | None
@@ -504,10 +504,47 @@ class RuleNode(NamedTuple):
     verify_images: tuple[ImageVerification, ...] | None
     skip_background_requests: bool | None
     report_properties: Mapping[str, str]
+    operations: frozenset[str]
+    """The sections that say what it does, such as `mutate`: those with anything in them."""
 
 
-NO_RULE = RuleNode((), "", (), None, None, {}, None, (), None, None, None, None, None, {})
+NO_RULE = RuleNode(
+    (), "", (), None, None, None, None, (), None, None, None, None, None, {}, frozenset()
+)
 """The rule of a policy that is of another kind."""
+
+
+class WebhookConfiguration(NamedTuple):
+    """How an API server calls the webhook of a policy."""
+
+    path: Path
+    failure_policy: str
+    timeout_seconds: int | None
+    match_conditions: tuple[NamedExpression, ...]
+
+
+class PolicyNode(NamedTuple):
+    """The specification of a ClusterPolicy or Policy, but for its rules."""
+
+    path: Path
+    validation_failure_action: str
+    overrides: tuple[FailureOverride, ...]
+    """The `validationFailureActionOverrides`."""
+    admission: bool | None
+    background: bool | None
+    apply_rules: str
+    emit_warning: bool | None
+    failure_policy: str
+    webhook: WebhookConfiguration | None
+    webhook_timeout_seconds: int | None
+    use_server_side_apply: bool | None
+    mutate_existing_on_policy_update: bool | None
+    generate_existing: bool | None
+    generate_existing_on_policy_update: bool | None
+
+
+NO_POLICY = PolicyNode((), "", (), None, None, "", None, "", None, None, None, None, None, None)
+"""The specification of a policy that is of another kind."""
 
 Node: TypeAlias = (
     Condition
@@ -547,4 +584,6 @@ Node: TypeAlias = (
     | Attestation
     | ImageVerification
     | RuleNode
+    | WebhookConfiguration
+    | PolicyNode
 )

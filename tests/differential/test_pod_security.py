@@ -12,16 +12,18 @@ from kyvsim.languages.classic.pod_security.controls import CONTROLS
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.validate_pod_security import RULE_TYPE, compile_exclusions
 from kyvsim.model.policy import Rule, RuleFacts
+from kyvsim.policy.read import read_pod_security_exclusions, read_rule
 
 ROWS = recorded("pod_security.jsonl")
 START = "(Forbidden reason: "
 
 
 def answer(row):
-    rule = Rule(row["rule"], {"validate": {"podSecurity": row["podSecurity"]}}, (), RuleFacts())
+    data = {"validate": {"podSecurity": row["podSecurity"]}}
+    rule = Rule(row["rule"], data, (), RuleFacts(), read_rule(data, ()))
     body = RULE_TYPE.compile(RuleContext(None, rule, None))
     exceptions = tuple(
-        MatchedException(f"x/e{at}", compile_exclusions(controls))
+        MatchedException(f"x/e{at}", compile_exclusions(read_pod_security_exclusions(controls, ())))
         for at, controls in enumerate(row.get("exceptions", ()))
     )
     outcome = body(Evaluation(None, None, with_floats(row["object"]), exceptions=exceptions))

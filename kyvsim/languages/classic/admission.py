@@ -9,7 +9,6 @@ from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.validation.rule_bodies import CEL_ONLY
-from kyvsim.languages.classic.validation.rule_parts import has
 from kyvsim.model.policy import Policy, Rule
 
 # Warnings about policies that are admitted.
@@ -33,15 +32,13 @@ _EVERY_CONTROLLER = ("cronjob", "daemonset", "deployment", "job", "statefulset")
 
 def old_actions(policy: Policy) -> Iterator[str]:
     """Yield that failure actions are spelled as they were once, for each place of one."""
-    written = [(policy.spec, "validationFailureAction")]
+    places = [(policy.tree.validation_failure_action, policy.tree.overrides)]
     for rule in policy.rules:
-        validate = rule.data.get("validate") or {}
-        if "failureAction" in validate:
-            written.append((validate, "failureAction"))
-    for holder, field in written:
-        overrides = holder.get(f"{field}Overrides") or ()
-        actions = [holder.get(field), *(one.get("action") for one in overrides)]
-        if any(one in ("enforce", "audit") for one in actions):
+        validate = rule.tree.validate
+        if validate and validate.failure_action:
+            places.append((validate.failure_action, validate.overrides))
+    for action, overrides in places:
+        if not {action, *(one.action for one in overrides)}.isdisjoint({"enforce", "audit"}):
             yield _ACTIONS
 
 
@@ -85,7 +82,7 @@ def _missing_subresources(rule: Rule) -> Iterator[str]:
     blocks = (one for block in ("match", "exclude") for one in filters(rule.data, block))
     named = [kind for one in blocks for kind in one.kinds]
     for section in ("validate", "mutate"):
-        if not has(rule.data, section):
+        if section not in rule.tree.operations:
             continue
         body = rule.data[section]
         if section == "validate" and body.get("deny") is not None:
@@ -133,7 +130,8 @@ _MAY_CHANGE = frozenset(
 def changed_generation(new: Policy, old: Policy) -> tuple[bool, str]:
     """Return whether targets may be left over, and why the change is refused ("" if it is not)."""
     before, after = (
-        [rule.data for rule in policy.rules if has(rule.data, "generate")] for policy in (old, new)
+        [rule.data for rule in policy.rules if "generate" in rule.tree.operations]
+        for policy in (old, new)
     )
 
     def targets(rules: list[Json]) -> set[str]:

@@ -18,6 +18,7 @@ from kyvsim.languages.classic.facts import with_facts
 from kyvsim.languages.classic.rule_type import PodTemplate, rewrite_conditions
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.policy.tree import PolicyNode
 
 ANNOTATION = "pod-policies.kyverno.io/autogen-controllers"
 
@@ -107,7 +108,7 @@ def compute_rules(policy: Policy) -> ComputedRules:
         return ComputedRules(policy.rules)
 
     def derive(kinds: list[str]) -> tuple[DerivedRule, ...]:
-        return tuple(one for rule in policy.rules for one in _derive(rule, policy.spec, kinds))
+        return tuple(one for rule in policy.rules for one in _derive(rule, policy.tree, kinds))
 
     others = {name: derive([name]) for name in names if name not in POD_CONTROLLERS}
     return ComputedRules(policy.rules, derive(names), frozenset(names), others)
@@ -146,7 +147,7 @@ def _contains_pod(kinds: Iterable[str]) -> bool:
     return any(parse_kind_selector(text).kind == "Pod" for text in kinds)
 
 
-def _derive(rule: Rule, spec: Mapping[str, Json], names: list[str]) -> Iterator[DerivedRule]:
+def _derive(rule: Rule, policy: PolicyNode, names: list[str]) -> Iterator[DerivedRule]:
     """Yield what is derived of a rule: for controllers, then for CronJobs.
 
     Their number is known at once. They are made on first use: in most runs no object
@@ -165,7 +166,7 @@ def _derive(rule: Rule, spec: Mapping[str, Json], names: list[str]) -> Iterator[
     for_controllers = cache(lambda: _for_controllers(rule, others))
     # An empty annotation gives a list with an empty name, which is not a controller.
     if any(others):
-        made = cache(lambda: with_facts(_rewrite(for_controllers(), "spec.template"), spec))
+        made = cache(lambda: with_facts(_rewrite(for_controllers(), "spec.template"), policy))
         yield DerivedRule(made, rule, for_cron_jobs=False)
     # upstream looks for both words anywhere in the joined names
     if not any(word in name for name in names for word in (CRON_JOB, "all")):
@@ -181,7 +182,7 @@ def _derive(rule: Rule, spec: Mapping[str, Json], names: list[str]) -> Iterator[
     def make() -> Rule:
         data = _with_matches(inner().data, [_CRON_JOB_SELECTOR], with_cron_job)
         wrapped = _wrap(rule, data, "autogen-cronjob", _JOB_TEMPLATE)
-        return with_facts(_rewrite(wrapped, "spec.jobTemplate.spec.template"), spec)
+        return with_facts(_rewrite(wrapped, "spec.jobTemplate.spec.template"), policy)
 
     yield DerivedRule(cache(make), rule, for_cron_jobs=True)
 

@@ -54,6 +54,7 @@ from kyvsim.model.ports import BudgetError
 from kyvsim.model.result import Phase, Stage
 from kyvsim.model.source import Document
 from kyvsim.model.tracing import PointKind, PolicyPlace, Seen, TraceContext
+from kyvsim.policy.read import read_policy
 
 # Policy exceptions, attached to the rules that they name.
 #
@@ -276,9 +277,11 @@ def _tolerates_violations(policy: Policy, rule: Rule) -> bool:
 
     upstream: pkg/engine/handlers/validation/validate_resource.go
     """
-    validate = rule.data.get("validate") or {}
-    action = validate.get("failureAction") or policy.spec.get("validationFailureAction") or "Audit"
-    return str(action).lower() == "enforce" and validate.get("allowExistingViolations") is not False
+    validate = rule.tree.validate
+    action = (validate and validate.failure_action) or policy.tree.validation_failure_action
+    return action.lower() == "enforce" and (
+        validate is None or validate.allow_existing_violations is not False
+    )
 
 
 # Rules that report their outcomes for coverage: as a whole, and in each form of autogen.
@@ -429,8 +432,9 @@ def _form_of(kind: str) -> str:
 def read(data: Json, document: Document) -> tuple[Policy, tuple[Diagnostic, ...]]:
     """Return a policy whose shape is right, with a warning if it has no rules."""
     spec = data["spec"]
+    tree = read_policy(spec, ("spec",))
     rules = tuple(
-        rule_of(rule, ("spec", "rules", index), spec)
+        rule_of(rule, ("spec", "rules", index), tree)
         for index, rule in enumerate(spec.get("rules", ()))
     )
     policy = Policy(
@@ -441,7 +445,8 @@ def read(data: Json, document: Document) -> tuple[Policy, tuple[Diagnostic, ...]
         spec=spec,
         rules=rules,
         document=document,
-        facts=policy_facts(spec, tuple(rule.facts for rule in rules)),
+        facts=policy_facts(tree, tuple(rule.facts for rule in rules)),
+        tree=tree,
     )
     if rules:
         return policy, ()

@@ -8,70 +8,61 @@ from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.model.policy import FailureAction, Override, PolicyFacts, Rule, RuleFacts
 from kyvsim.policy.read import read_rule
+from kyvsim.policy.tree import FailureOverride, PolicyNode, RuleNode
 
 
-def rule_facts(rule: Mapping[str, Json], spec: Mapping[str, Json]) -> RuleFacts:
-    """Return the facts of a rule in a policy with this specification.
+def rule_of(data: Mapping[str, Json], path: Path, policy: PolicyNode) -> Rule:
+    """Return a rule that is written at a path, in a policy with this specification."""
+    tree = read_rule(data, path)
+    return Rule(tree.name, data, path, _rule_facts(data, tree, policy), tree)
 
-    Facts that all rules have are set here; rule types add the rest.
-    """
-    types = tuple(rule_types_of(rule))
+
+def with_facts(rule: Rule, policy: PolicyNode) -> Rule:
+    """Return a rule with the tree and the facts of its data."""
+    tree = read_rule(rule.data, rule.path)
+    return replace(rule, facts=_rule_facts(rule.data, tree, policy), tree=tree)
+
+
+def _rule_facts(data: Mapping[str, Json], rule: RuleNode, policy: PolicyNode) -> RuleFacts:
+    """Return the facts of a rule. Those of all rules are set here; rule types add the rest."""
+    types = tuple(rule_types_of(data))
+    validate = rule.validate
     facts = RuleFacts(
         section=types[0].section if types else "",
-        match=tuple(filters(rule, "match")),
-        exclude=tuple(filters(rule, "exclude")),
-        kinds=kinds_of_block(rule.get("match") or {}),
-        action=failure_action(rule.get("validate") or {}, "failureAction"),
-        sees_background=rule.get("skipBackgroundRequests") is False,
+        match=tuple(filters(data, "match")),
+        exclude=tuple(filters(data, "exclude")),
+        kinds=kinds_of_block(data.get("match") or {}),
+        action=_action(validate.failure_action, validate.overrides) if validate else _action(),
+        sees_background=rule.skip_background_requests is False,
     )
     for one in types:
-        facts = one.facts(facts, rule, spec)
+        facts = one.facts(facts, rule, policy)
     return facts
 
 
-def rule_of(data: Mapping[str, Json], path: Path, spec: Mapping[str, Json]) -> Rule:
-    """Return a rule that is written at a path, in a policy with this specification."""
-    return Rule(data["name"], data, path, rule_facts(data, spec), read_rule(data, path))
-
-
-def with_facts(rule: Rule, spec: Mapping[str, Json]) -> Rule:
-    """Return a rule with the tree and the facts of its data."""
-    facts = rule_facts(rule.data, spec)
-    return replace(rule, facts=facts, tree=read_rule(rule.data, rule.path))
-
-
-def policy_facts(spec: Mapping[str, Json], rules: tuple[RuleFacts, ...]) -> PolicyFacts:
+def policy_facts(policy: PolicyNode, rules: tuple[RuleFacts, ...]) -> PolicyFacts:
     """Return the facts of a ClusterPolicy or Policy, of those of its rules and the rest."""
-    webhook = spec.get("webhookConfiguration") or {}
-    chosen = webhook.get("failurePolicy") or spec.get("failurePolicy") or "Fail"
-    own = any(one.mutates_on_update for one in rules)
+    webhook = policy.webhook
+    failure_policy = (webhook and webhook.failure_policy) or policy.failure_policy
+    mutates_on_update = any(one.mutates_on_update for one in rules)
     return PolicyFacts(
         api_version="kyverno.io/v1",
-        action=failure_action(spec, "validationFailureAction"),
-        admission=spec.get("admission") is not False,
-        background=spec.get("background") is not False,
-        applies_one_rule=spec.get("applyRules") == "One",
-        emits_warnings=spec.get("emitWarning") is True,
-        fails_closed=chosen == "Fail",
+        action=_action(policy.validation_failure_action, policy.overrides),
+        admission=policy.admission is not False,
+        background=policy.background is not False,
+        applies_one_rule=policy.apply_rules == "One",
+        emits_warnings=policy.emit_warning is True,
+        fails_closed=failure_policy in {"", "Fail"},
         webhook_conditions=tuple(
-            (one["name"], one["expression"]) for one in webhook.get("matchConditions") or ()
+            (one.name, one.expression) for one in (webhook.match_conditions if webhook else ())
         ),
-        webhook_timeout=webhook.get("timeoutSeconds") or spec.get("webhookTimeoutSeconds"),
-        applies_server_side=bool(spec.get("useServerSideApply")),
-        mutates_on_update=own or bool(spec.get("mutateExistingOnPolicyUpdate")),
+        webhook_timeout=(webhook and webhook.timeout_seconds) or policy.webhook_timeout_seconds,
+        applies_server_side=policy.use_server_side_apply is True,
+        mutates_on_update=mutates_on_update or policy.mutate_existing_on_policy_update is True,
     )
 
 
-def failure_action(written: Mapping[str, Json], field: str) -> FailureAction:
-    """Return the action of `field` and its overrides, `failureAction` or its older name."""
-    overrides = []
-    for one in written.get(f"{field}Overrides") or ():
-        namespaces = one.get("namespaces")
-        overrides.append(
-            Override(
-                str(one.get("action") or ""),
-                None if namespaces is None else tuple(map(str, namespaces)),
-                one.get("namespaceSelector"),
-            )
-        )
-    return FailureAction(str(written.get(field) or ""), tuple(overrides))
+def _action(action: str = "", overrides: tuple[FailureOverride, ...] = ()) -> FailureAction:
+    return FailureAction(
+        action, tuple(Override(one.action, one.namespaces, one.selector) for one in overrides)
+    )

@@ -16,6 +16,7 @@ from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.policy import Policy, Rule, RuleFacts
 from kyvsim.model.result import Phase
 from kyvsim.model.tracing import NO_TRACE, TraceContext
+from kyvsim.policy.tree import PodSecurityExclusion, PolicyNode, RuleNode
 
 
 class RuleContext(NamedTuple):
@@ -90,15 +91,15 @@ class RuleType(NamedTuple):
     """Fields of a rule that only rules of this type may have."""
     reads_context: bool = True
     """Whether its expressions know the entries of the rule's `context`."""
-    facts: Callable[[RuleFacts, Mapping[str, Json], Mapping[str, Json]], RuleFacts] = (
-        lambda facts, _rule, _spec: facts
+    facts: Callable[[RuleFacts, RuleNode, PolicyNode], RuleFacts] = lambda facts, _rule, _policy: (
+        facts
     )
-    """Adds to what is known of a rule in a policy with some specification."""
+    """Adds to what is known of a rule of a policy."""
     ends: Callable[[Json], Ends] | None = None
     """What can come of a rule with this body; None where that follows from the phase."""
     tolerant: bool = True
     """Whether failures that an UPDATE did not bring may be passed over."""
-    exclusions: Callable[[Sequence[Mapping[str, Json]]], tuple[Exclusion, ...]] | None = None
+    exclusions: Callable[[Sequence[PodSecurityExclusion]], tuple[Exclusion, ...]] | None = None
     """Compiles the controls that exceptions exempt, for a body that decides itself what the
     exceptions that match change; None where a rule is skipped that an exception matches."""
     concerns: Callable[[RuleContext], Callable[[Json], bool]] | None = None

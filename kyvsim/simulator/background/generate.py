@@ -188,13 +188,13 @@ def _stale_kinds(before: Policy, policy: Policy) -> Iterator[tuple[str, str]]:
             # upstream looks for the kind of the rule, also where that of a loop has changed.
             if _target(one) != _target(other) and old.whole.kind:
                 yield rule.name, old.whole.kind
-            if (one.clone_list or None) != (other.clone_list or None):
+            if one.clone_list != other.clone_list:
                 yield from ((rule.name, kind) for kind in old.whole.clone_kinds)
 
 
 def _target(made: GeneratePattern) -> tuple[Json, ...]:
     """Return what is made, and of which source."""
-    return made.api_version, made.kind, made.namespace, made.name, made.clone or None
+    return made.api_version, made.kind, made.namespace, made.name, made.clone
 
 
 # Writing and reporting what a generate rule generates.

@@ -376,7 +376,7 @@ def test_an_exception(version):
     assert found.exceptions == (("p", ("r", "autogen-*")),)
     assert found.match == exception()["spec"]["match"]
     assert found.conditions["all"][0]["operator"] == "Equals"
-    assert found.pod_security[0]["controlName"] == "Sysctls"
+    assert found.pod_security[0].control_name == "Sysctls"
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from itertools import zip_longest
 import pytest
 
 from kyvsim.api.apply import counted_responses
-from kyvsim.languages.classic.facts import policy_facts, rule_facts
+from kyvsim.languages.classic.facts import policy_facts, rule_of
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy
 from kyvsim.model.result import (
     EngineResponse,
     PatchedTarget,
@@ -17,6 +17,7 @@ from kyvsim.model.result import (
     RuleStatus,
 )
 from kyvsim.model.source import Document, Location
+from kyvsim.policy.read import read_policy
 from kyvsim.report.run import ResultCounts, Run
 
 
@@ -26,14 +27,14 @@ def make_document(data, file):
 
 def make_policy(name, *rules, annotations=None, namespace="", **spec):
     kind = "Policy" if namespace else "ClusterPolicy"
-    written = spec.get("rules") or [{}] * len(rules)
+    written, tree = spec.get("rules") or [{}] * len(rules), read_policy(spec, ("spec",))
     made = tuple(
-        Rule(rule, data, ("spec", "rules", i), rule_facts(data, spec))
+        rule_of({**data, "name": rule}, ("spec", "rules", i), tree)
         for i, (rule, data) in enumerate(zip_longest(rules, written, fillvalue=rules[0]))
     )
     document = make_document({"kind": kind}, f"{name}.yaml")
     return Policy(
-        kind, name, namespace, annotations or {}, spec, made, document, policy_facts(spec, ())
+        kind, name, namespace, annotations or {}, spec, made, document, policy_facts(tree, ())
     )
 
 

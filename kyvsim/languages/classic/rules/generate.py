@@ -5,7 +5,7 @@ A rule that was reached passes; what prevents its objects (a missing source, a v
 value) is in its note.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
@@ -22,6 +22,7 @@ from kyvsim.model.policy import GeneratePattern, Generation, Policy, Rule, RuleF
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT, ClusterView
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.simulation import FailureCause
+from kyvsim.policy.tree import GenerateTarget, PolicyNode, RuleNode
 
 # Downstream objects: what a generate rule makes of data or of a source.
 #
@@ -326,38 +327,42 @@ def _no_effect(spec: Json) -> Iterator[Remark]:
         yield ("foreach", *path), why
 
 
-def _facts(facts: RuleFacts, rule: Mapping[str, Json], spec: Mapping[str, Json]) -> RuleFacts:
-    written = rule["generate"]
-    if not written:
+def _facts(facts: RuleFacts, rule: RuleNode, policy: PolicyNode) -> RuleFacts:
+    generate = rule.generate
+    if generate is None or "generate" not in rule.operations:
         return facts
-    loops = written.get("foreach")
-    asked = written.get("generateExisting")
-    said = {
-        "synchronize": written.get("synchronize"),
-        "orphanDownstreamOnPolicyDelete": written.get("orphanDownstreamOnPolicyDelete"),
-        "useServerSideApply": spec.get("useServerSideApply"),
-    }
+    existing, loops = generate.generate_existing, generate.foreach
     generation = Generation(
-        whole=_pattern_facts(written),
-        loops=None if loops is None else tuple(map(_pattern_facts, loops)),
-        synchronizes=bool(written.get("synchronize")),
-        looks_back=bool(spec.get("generateExisting") if asked is None else asked),
-        orphans=bool(written.get("orphanDownstreamOnPolicyDelete")),
+        whole=_pattern_facts(generate.target),
+        loops=None
+        if loops is None
+        else tuple(_pattern_facts(one.target, one.list) for one in loops),
+        synchronizes=generate.synchronize is True,
+        looks_back=(policy.generate_existing if existing is None else existing) is True,
+        orphans=generate.orphan_downstream_on_policy_delete is True,
     )
-    upkeep = {name: value for name, value in said.items() if value is not None}
+    settings = {
+        "synchronize": generate.synchronize,
+        "orphanDownstreamOnPolicyDelete": generate.orphan_downstream_on_policy_delete,
+        "useServerSideApply": policy.use_server_side_apply,
+    }
+    upkeep = {name: value for name, value in settings.items() if value is not None}
     return facts._replace(generation=generation, upkeep=upkeep)
 
 
-def _pattern_facts(written: Mapping[str, Json]) -> GeneratePattern:
+def _pattern_facts(target: GenerateTarget, elements: str = "") -> GeneratePattern:
+    # Sources are compared with those of an earlier version of the policy, wherever they were.
+    clone = target.clone and target.clone._replace(path=())
+    clone_list = target.clone_list and target.clone_list._replace(path=())
     return GeneratePattern(
-        api_version=text_field(written, "apiVersion"),
-        kind=text_field(written, "kind"),
-        namespace=text_field(written, "namespace"),
-        name=text_field(written, "name"),
-        has_data=written.get("data") is not None,
-        clone=written.get("clone"),
-        clone_list=written.get("cloneList"),
-        list=text_field(written, "list"),
+        api_version=target.api_version,
+        kind=target.kind,
+        namespace=target.namespace,
+        name=target.name,
+        has_data=target.data is not None,
+        clone=clone if clone and any(clone) else None,
+        clone_list=clone_list if clone_list and any(clone_list) else None,
+        list=elements,
     )
 
 

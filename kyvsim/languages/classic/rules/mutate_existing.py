@@ -14,7 +14,7 @@ from kyvsim.engine.context.loaders import compile_entries
 from kyvsim.jmespath import QueryError, Template, compile_template
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, labels, object_key, text_field
+from kyvsim.kubernetes.objects import Json, labels, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.rule_type import (
     NO_AUTOGEN,
@@ -28,7 +28,7 @@ from kyvsim.languages.classic.rules.mutate_resource import apply_patch, compile_
 from kyvsim.model.policy import MutationTarget, RuleFacts
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
-from kyvsim.policy.tree import MutateTarget, RuleNode
+from kyvsim.policy.tree import MutateTarget, PolicyNode, RuleNode
 
 # The existing objects that a target of a mutate rule means.
 #
@@ -195,19 +195,17 @@ def _unmet(target: _CompiledTarget, scope: JSONContext) -> Outcome | None:
     return skipped("; ".join(filter(None, ("preconditions not met", result.messages))))
 
 
-def _facts(facts: RuleFacts, rule: Mapping[str, Json], spec: Mapping[str, Json]) -> RuleFacts:
-    name = "mutateExistingOnPolicyUpdate"
-    asked = rule["mutate"].get(name)
+def _facts(facts: RuleFacts, rule: RuleNode, policy: PolicyNode) -> RuleFacts:
+    on_update = rule.mutate and rule.mutate.mutate_existing_on_policy_update
+    of_policy = policy.mutate_existing_on_policy_update
     return facts._replace(
         targets=tuple(
-            MutationTarget(
-                *(text_field(one, part) for part in ("apiVersion", "kind", "namespace", "name"))
-            )
-            for one in rule["mutate"]["targets"]
+            MutationTarget(one.api_version, one.kind, one.namespace, one.name)
+            for one in _targets(rule)
         ),
         spares_triggers=True,
-        mutates_on_update=asked is True,
-        runs_on_policy_update=bool(spec.get(name) if asked is None else asked),
+        mutates_on_update=on_update is True,
+        runs_on_policy_update=(of_policy if on_update is None else on_update) is True,
     )
 
 

@@ -253,5 +253,7 @@ RULE_TYPE = RuleType(
     problems=_problems,
     no_effect=empty([], "foreach", NOTHING_CHANGED),
     patterns=_patterns,
-    facts=lambda facts, rule, _: facts._replace(patches_elements=bool(rule["mutate"]["foreach"])),
+    facts=lambda facts, rule, _: facts._replace(
+        patches_elements=bool(rule.mutate and rule.mutate.foreach)
+    ),
 )

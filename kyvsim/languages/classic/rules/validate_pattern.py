@@ -3,7 +3,7 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -22,7 +22,7 @@ from kyvsim.engine.pattern.shape import alternative_shapes, pattern_shape
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.jmespath.variables import RuleScope
 from kyvsim.kubernetes.go_text import json_kind
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Json, Path, metadata
 from kyvsim.languages.classic.rule_type import (
     NOTHING_CHECKED,
     PodTemplate,
@@ -40,6 +40,7 @@ from kyvsim.model.policy import RuleFacts
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase
 from kyvsim.model.tracing import PointKind, Seen
+from kyvsim.policy.tree import PolicyNode, RuleNode
 
 _Built = TypeVar("_Built")
 _PatternCheck: TypeAlias = Callable[[Json], PatternFailure | None]
@@ -182,10 +183,9 @@ def _pattern_proofs(context: RuleContext) -> tuple[Proof, ...]:
     return (Proof(found.shape, usual_pass(context), found.exact, is_all),)
 
 
-def _facts(facts: RuleFacts, rule: Mapping[str, Json], _: Mapping[str, Json]) -> RuleFacts:
-    pattern = rule["validate"]["pattern"]
-    metadata = pattern.get("metadata") if pattern.__class__ is dict else None
-    labels = metadata.get("labels") if metadata.__class__ is dict else None
+def _facts(facts: RuleFacts, rule: RuleNode, _: PolicyNode) -> RuleFacts:
+    pattern = rule.validate and rule.validate.pattern
+    labels = metadata(pattern.data).get("labels") if pattern else None
     return facts._replace(asked_labels=labels) if labels.__class__ is dict else facts
 
 

@@ -44,6 +44,7 @@ from kyvsim.languages.classic.rule_type import (
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.result import Phase
 from kyvsim.model.tracing import TraceContext, trace_step
+from kyvsim.policy.tree import PodSecurity, PodSecurityExclusion
 
 # Exclusions: controls, or single fields and values of them, that a rule or an exception lets
 # pass.
@@ -60,19 +61,19 @@ Violations = dict[str, Violation]
 """Violations by the ids of their checks."""
 
 
-def compile_exclusions(entries: Sequence[Mapping[str, Json]]) -> tuple[Exclusion, ...]:
+def compile_exclusions(entries: Sequence[PodSecurityExclusion]) -> tuple[Exclusion, ...]:
     """Return the exclusions that a rule's `exclude` or an exception's `podSecurity` lists."""
 
-    def any_of(patterns: Sequence[str] | None) -> Callable[[str], bool] | None:
-        tests = tuple(map(compile_wildcard, patterns or ()))
+    def any_of(patterns: Sequence[str]) -> Callable[[str], bool] | None:
+        tests = tuple(map(compile_wildcard, patterns))
         return (lambda text: any(test(text) for test in tests)) if tests else None
 
     return tuple(
         Exclusion(
-            entry.get("controlName", ""),
-            any_of(entry.get("images")),
-            entry.get("restrictedField") or "",
-            any_of(entry.get("values")),
+            entry.control_name,
+            any_of(entry.images),
+            entry.restricted_field,
+            any_of(entry.values),
         )
         for entry in entries
     )
@@ -239,11 +240,19 @@ _UNKNOWN_VERSION = errored("failed to parse pod security api version", 'must be 
 
 
 def _compile(context: RuleContext) -> CompiledBody:
-    specification = context.rule.data["validate"]["podSecurity"]
-    level, version = specification.get("level") or "", specification.get("version") or ""
+    validate = context.rule.tree.validate
+    specification = validate and validate.pod_security
+    # upstream takes a body without fields for none at all
+    if specification is None or not any(specification[1:]):
+        return lambda _: None
+    return _compile_checks(context, specification)
+
+
+def _compile_checks(context: RuleContext, specification: PodSecurity) -> CompiledBody:
+    level, version = specification.level, specification.version
     checks = active_checks(level, version)
-    exclusions = compile_exclusions(specification.get("exclude") or ())
-    trace = context.trace.at("validate", "podSecurity")
+    exclusions = compile_exclusions(specification.exclude)
+    trace = context.trace.to(specification.path)
     pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
     own = f'It violates PodSecurity "{level}:{version}".'
     start = f"Validation rule '{context.rule.name}' failed. {own.removesuffix('.')}: "
@@ -315,10 +324,7 @@ def _finding_text(finding: ForbiddenField, kind: str) -> str:
 RULE_TYPE = RuleType(
     ("validate", "podSecurity"),
     Phase.VALIDATE,
-    # upstream takes a body without fields for none at all
-    lambda context: (
-        _compile(context) if context.rule.data["validate"]["podSecurity"] else lambda _: None
-    ),
+    _compile,
     autogen_rewrite("podSecurity"),
     no_effect=empty({}, "podSecurity", NOTHING_CHECKED),
     exclusions=compile_exclusions,

@@ -67,6 +67,7 @@ from kyvsim.model.request import AdmissionRequest, ImageData, Operation
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.tracing import TraceContext, trace_step, traced
 from kyvsim.patch.json_patch import apply_json_patch
+from kyvsim.policy.tree import PolicyNode, RuleNode
 
 # Verdicts about images, kept in annotations of the object for the checks that come later.
 #
@@ -472,9 +473,9 @@ def _no_effect(entries: Json) -> Iterator[Remark]:
             yield (index,), "the entry checks nothing"
 
 
-def _facts(facts: RuleFacts, rule: Mapping[str, Json], _: Mapping[str, Json]) -> RuleFacts:
-    actions = (one.get("failureAction") for one in rule["verifyImages"])
-    return facts._replace(image_actions=tuple(str(one) for one in actions if one))
+def _facts(facts: RuleFacts, rule: RuleNode, _: PolicyNode) -> RuleFacts:
+    actions = (one.failure_action for one in rule.verify_images or ())
+    return facts._replace(image_actions=tuple(filter(None, actions)))
 
 
 RULE_TYPE = RuleType(

@@ -7,7 +7,7 @@ from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.labels import selector_fault
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, has, is_set, patch_paths
+from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, is_set, patch_paths
 from kyvsim.languages.classic.validation.variables import PLAIN_VARIABLE
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Filter
@@ -231,9 +231,10 @@ def _wildcard_problem(subject: RuleUnderCheck, entry: Filter) -> str:
         return "wildcard policy can not deal with more than one kind"
     data = subject.data
     validate = data.get("validate", {})
-    if has(data, "generate") or has(data, "verifyImages") or "foreach" in validate:
+    operations = subject.rule.tree.operations
+    if not operations.isdisjoint({"generate", "verifyImages"}) or "foreach" in validate:
         return "wildcard policy does not support rule type"
-    patterned = "pattern" in validate or "anyPattern" in validate or has(data, "mutate")
+    patterned = "pattern" in validate or "anyPattern" in validate or "mutate" in operations
     if patterned and not _touches_only_metadata(data):
         return _ONLY_METADATA
     conditions = validate.get("deny", {}).get("conditions")

@@ -6,20 +6,21 @@ upstream: pkg/validation/policy/validate.go, api/kyverno/v1/spec_types.go
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Path
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.languages.classic.validation.rule_parts import has, validation_error
+from kyvsim.languages.classic.validation.rule_parts import validation_error
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
+from kyvsim.policy.tree import FailureOverride
 
 _LONGEST_NAME = 63
 _AUTOGEN = "pod-policies.kyverno.io/autogen-controllers"
-_TWINS = (("webhookTimeoutSeconds", "timeoutSeconds"), ("failurePolicy", "failurePolicy"))
 
 
 def check_match_conditions(policy: Policy) -> Iterator[Diagnostic]:
     """Webhook match conditions are CEL for the API server; the reference dies on them offline."""
-    if policy.spec.get("webhookConfiguration", {}).get("matchConditions"):
+    webhook = policy.tree.webhook
+    if webhook and webhook.match_conditions:
         text = "spec.webhookConfiguration.matchConditions cannot be evaluated without a cluster"
         path = ("spec", "webhookConfiguration", "matchConditions")
         yield validation_error(policy, "KV102", text, path)
@@ -40,35 +41,55 @@ def check_identity(policy: Policy) -> Iterator[Diagnostic]:
 
 def check_deprecated_twins(policy: Policy) -> Iterator[Diagnostic]:
     """A deprecated field and what replaced it are not both set."""
-    webhook = policy.spec.get("webhookConfiguration", {})
-    successors = {old: f"webhookConfiguration.{new}" for old, new in _TWINS if new in webhook}
-    successors["generateExistingOnPolicyUpdate"] = "generate[*].generateExisting"
-    for old, new in successors.items():
-        if old in policy.spec:
+    spec, webhook = policy.tree, policy.tree.webhook
+    has_timeout = webhook is not None and webhook.timeout_seconds is not None
+    has_failure_policy = webhook is not None and bool(webhook.failure_policy)
+    for old, new, are_both_set in (
+        (
+            "webhookTimeoutSeconds",
+            "webhookConfiguration.timeoutSeconds",
+            has_timeout and spec.webhook_timeout_seconds is not None,
+        ),
+        (
+            "failurePolicy",
+            "webhookConfiguration.failurePolicy",
+            has_failure_policy and bool(spec.failure_policy),
+        ),
+        (
+            "generateExistingOnPolicyUpdate",
+            "generate[*].generateExisting",
+            spec.generate_existing_on_policy_update is not None,
+        ),
+    ):
+        if are_both_set:
             text = f"spec.{old}: Forbidden: remove the deprecated field and use spec.{new} instead"
             yield validation_error(policy, "KV105", text, ("spec", old))
 
 
 def check_mutate_targets(policy: Policy) -> Iterator[Diagnostic]:
     """Mutating existing resources on a policy's update needs targets."""
-    for index, rule in enumerate(policy.spec.get("rules", ())):
-        mutate = rule.get("mutate", {})
-        name = "mutateExistingOnPolicyUpdate"
-        on_update = policy.spec.get(name) or mutate.get(name)
-        if has(rule, "mutate") and on_update and not mutate.get("targets"):
+    for index, rule in enumerate(policy.rules):
+        mutate = rule.tree.mutate
+        if mutate is None or "mutate" not in rule.tree.operations or mutate.targets:
+            continue
+        of_policy = policy.tree.mutate_existing_on_policy_update
+        if of_policy or mutate.mutate_existing_on_policy_update:
             text = (
                 f"spec.mutateExistingOnPolicyUpdate: Forbidden: rules[{index}].mutate.targets has"
                 " to be specified when mutateExistingOnPolicyUpdate is set"
             )
-            yield validation_error(policy, "KV106", text, ("spec", "rules", index, "mutate"))
+            yield validation_error(policy, "KV106", text, mutate.path)
 
 
 def check_timeouts(policy: Policy) -> Iterator[Diagnostic]:
     """Webhook timeouts are between 1 and 30 seconds."""
-    webhook = policy.spec.get("webhookConfiguration", {})
+    webhook = policy.tree.webhook
     for value, path in (
-        (policy.spec.get("webhookTimeoutSeconds"), ("spec", "webhookTimeoutSeconds")),
-        (webhook.get("timeoutSeconds"), ("spec", "webhookConfiguration", "timeoutSeconds")),
+        (policy.tree.webhook_timeout_seconds, ("spec", "webhookTimeoutSeconds")),
+        (
+            webhook and webhook.timeout_seconds,
+            ("spec", "webhookConfiguration", "timeoutSeconds"),
+        ),
     ):
         if value is not None and not 1 <= value <= 30:
             text = (
@@ -80,14 +101,14 @@ def check_timeouts(policy: Policy) -> Iterator[Diagnostic]:
 
 def check_modes(policy: Policy) -> Iterator[Diagnostic]:
     """Admission or background processing is on; without admission there are only validations."""
-    if policy.spec.get("admission") is not False:
+    if policy.tree.admission is not False:
         return
     path = ("spec", "admission")
     if not policy.background:
         text = "disabling both admission and background processing is not allowed"
         yield validation_error(policy, "KV108", text, path)
     for rule in policy.rules:
-        if any(has(rule.data, name) for name in ("mutate", "generate", "verifyImages")):
+        if rule.tree.operations - {"validate"}:
             text = "disabling admission processing is only allowed with validation policies"
             yield validation_error(policy, "KV108", text, path)
             return
@@ -100,7 +121,7 @@ def check_modes(policy: Policy) -> Iterator[Diagnostic]:
 
 def check_overrides(policy: Policy) -> Iterator[Diagnostic]:
     """No namespace is both enforced and audited; a namespaced Policy has no overrides."""
-    overrides = policy.spec.get("validationFailureActionOverrides", ())
+    overrides = policy.tree.overrides
     path: Path = ("spec", "validationFailureActionOverrides")
     if policy.kind == "Policy":
         if overrides:
@@ -111,23 +132,22 @@ def check_overrides(policy: Policy) -> Iterator[Diagnostic]:
             yield validation_error(policy, "KV109", text, path)
         return
     for index, rule in enumerate(policy.rules):
-        found = rule.data.get("validate", {}).get("failureActionOverrides", ())
-        text_path = f"spec.rules[{index}].validate.validationFailureActionOverrides"
-        rule_path = (*rule.path, "validate", "failureActionOverrides")
-        yield from _conflicts(policy, found, text_path, rule_path)
-    yield from _conflicts(policy, overrides, "spec.validationFailureActionOverrides", path)
+        if rule.tree.validate:
+            text_path = f"spec.rules[{index}].validate.validationFailureActionOverrides"
+            yield from _conflicts(policy, rule.tree.validate.overrides, text_path)
+    yield from _conflicts(policy, overrides, "spec.validationFailureActionOverrides")
 
 
 def _conflicts(
-    policy: Policy, overrides: Iterable[Json], text_path: str, path: Path
+    policy: Policy, overrides: Iterable[FailureOverride], text_path: str
 ) -> Iterator[Diagnostic]:
     seen: dict[bool, list[str]] = {True: [], False: []}
     for index, override in enumerate(overrides):
-        if "action" not in override:
-            yield validation_error(policy, "KV109", "invalid action", (*path, index))
+        if not override.action:
+            yield validation_error(policy, "KV109", "invalid action", override.path)
             return
-        enforced = override["action"].lower() == "enforce"
-        namespaces = override.get("namespaces", [])
+        enforced = override.action.lower() == "enforce"
+        namespaces = override.namespaces or ()
         place = f"{text_path}[{index}].namespaces"
         shared = sorted(set(namespaces) & {n for n in seen[not enforced] if not has_wildcard(n)})
         seen[enforced] += namespaces
@@ -137,7 +157,7 @@ def _conflicts(
         elif clash := _clash(audited=seen[False], enforced=seen[True]):
             text = f"path: {place}: {clash}"
         if text:
-            yield validation_error(policy, "KV109", text, (*path, index, "namespaces"))
+            yield validation_error(policy, "KV109", text, (*override.path, "namespaces"))
             return
 
 

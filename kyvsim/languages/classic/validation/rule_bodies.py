@@ -7,10 +7,9 @@ from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.rule_type import Remark, RuleType, body_at
-from kyvsim.languages.classic.rules import SECTIONS, rule_types_of
+from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.languages.classic.validation.rule_parts import (
     RuleUnderCheck,
-    has,
     marked_texts,
     patch_paths,
     validation_error,
@@ -36,7 +35,7 @@ CEL_ONLY = "celPrecondition can only be used with validate.cel"
 def check_mutate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """A mutate rule has one patch, or loops that have."""
     rule = subject.data
-    if not has(rule, "mutate"):
+    if "mutate" not in subject.rule.tree.operations:
         return
     bodies = _bodies(rule, "mutate")
     loops = any(one.field[-1] == "foreach" for one in bodies)
@@ -78,7 +77,7 @@ def _has_foreign_preconditions(rule: Json) -> bool:
 def check_validate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """A validate rule has one body, and so has each of its loops."""
     rule = subject.data
-    if not has(rule, "validate"):
+    if "validate" not in subject.rule.tree.operations:
         return
     problems: list[Remark] = []
     count = len(_bodies(rule, "validate"))
@@ -125,18 +124,17 @@ def check_derived_bodies(policy: Policy) -> Iterator[Diagnostic]:
 def check_rule_names(policy: Policy) -> Iterator[Diagnostic]:
     """Rule names are unique."""
     seen = set()
-    for index, rule in enumerate(policy.spec.get("rules", ())):
-        name = rule["name"]
-        if name in seen:
-            text = f"spec.rules[{index}].name: Invalid value: Duplicate rule name: '{name}'"
-            yield validation_error(policy, "KV120", text, ("spec", "rules", index, "name"))
-        seen.add(name)
+    for index, rule in enumerate(policy.rules):
+        if rule.name in seen:
+            text = f"spec.rules[{index}].name: Invalid value: Duplicate rule name: '{rule.name}'"
+            yield validation_error(policy, "KV120", text, (*rule.path, "name"))
+        seen.add(rule.name)
 
 
 def check_operations(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """A rule mutates, validates, generates or verifies images."""
     name = subject.rule.name
-    count = sum(has(subject.data, section) for section in SECTIONS)
+    tree, count = subject.rule.tree, len(subject.rule.tree.operations)
     kinds = "mutate,validate,generate,verifyImages"
     if count != 1:
         problem = (
@@ -146,7 +144,7 @@ def check_operations(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             else f"No operation defined in the rule '{name}'.(supported operations: {kinds})"
         )
         yield subject.error("KV121", f"{subject.text_path}: Invalid value: {problem}")
-    if "imageExtractors" in subject.data and not has(subject.data, "verifyImages"):
+    if tree.image_extractors is not None and "verifyImages" not in tree.operations:
         text = (
             f"{subject.text_path}.imageExtractors: Invalid value: Invalid rule spec for rule"
             f" '{name}', imageExtractors can only be defined for verifyImages rule"

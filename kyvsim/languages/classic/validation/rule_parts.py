@@ -31,7 +31,11 @@ class RuleUnderCheck(NamedTuple):
 
     def error(self, code: str, message: str, path: Path = ()) -> Diagnostic:
         """Return an error at `path` inside the rule."""
-        return validation_error(self.policy, code, message, (*self.rule.path, *path))
+        return self.error_at((*self.rule.path, *path), code, message)
+
+    def error_at(self, path: Path, code: str, message: str) -> Diagnostic:
+        """Return an error at `path` in the document."""
+        return validation_error(self.policy, code, message, path)
 
 
 _MARKS = ("{{", "$(")
@@ -82,15 +86,6 @@ def is_set(value: Json) -> bool:
             for name, child in value.items()
         )
     return value is not None and value is not False and value != ""
-
-
-def has(rule: Json, operation: str) -> bool:
-    """Return whether a rule has an operation (`mutate`, `validate`, …) that is not empty.
-
-    upstream: api/kyverno/v1/rule_types.go
-    """
-    data = rule.get(operation)
-    return bool(data) if operation == "verifyImages" else is_set(data)
 
 
 def marked_texts(data: Json, path: Path = ()) -> Iterator[tuple[Path, str]]:

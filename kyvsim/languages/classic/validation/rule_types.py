@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from kyvsim.kubernetes.go_text import quote, to_json
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.validation.rule_bodies import unsupported_anchor
-from kyvsim.languages.classic.validation.rule_parts import RuleCheck, RuleUnderCheck, has, is_set
+from kyvsim.languages.classic.validation.rule_parts import RuleCheck, RuleUnderCheck
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.policy import Policy
+from kyvsim.policy.tree import CloneList, Generate, GenerateTarget, PodSecurityExclusion
 
 # A generate rule has a source and a complete target.
 #
@@ -24,23 +26,25 @@ def unknown_scope_check(cluster_wide: IsClusterWide) -> RuleCheck:
 
     def check(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         """KV113: a target without a namespace, of a kind whose scope is unknown."""
-        generate = subject.data.get("generate", {})
-        targets: list[tuple[Json, Path]] = [(generate, ("generate",))]
-        if "foreach" in generate:
-            loops = enumerate(generate["foreach"] or ())
-            targets = [(loop, ("generate", "foreach", index)) for index, loop in loops]
-        for target, path in targets:
-            kind = target.get("kind")
-            if not kind or target.get("namespace") or cluster_wide(_type_of(target)) is not None:
+        generate = subject.rule.tree.generate
+        for _, target in _targets(generate) if generate else ():
+            if not target.kind or target.namespace or cluster_wide(_type_of(target)) is not None:
                 continue
             text = (
-                f"the scope of {kind} ({target.get('apiVersion', '')}) is unknown, so it is treated"
+                f"the scope of {target.kind} ({target.api_version}) is unknown, so it is treated"
                 " as namespaced: pass its CRD with --crd-path if it is cluster-scoped"
             )
-            found = subject.error("KV113", text, (*path, "kind"))
+            found = subject.error_at((*target.path, "kind"), "KV113", text)
             yield found._replace(severity=Severity.WARNING)
 
     return check
+
+
+def _targets(generate: Generate) -> list[tuple[str, GenerateTarget]]:
+    """Return the targets of a rule or of its loops, each after its path in upstream's words."""
+    if generate.foreach is None:
+        return [("", generate.target)]
+    return [(f".foreach[{index}]", loop.target) for index, loop in enumerate(generate.foreach)]
 
 
 def generate_check(cluster_wide: IsClusterWide) -> RuleCheck:
@@ -51,96 +55,90 @@ def generate_check(cluster_wide: IsClusterWide) -> RuleCheck:
 
     def check(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         """One source, and a target with kind, name, apiVersion and namespace."""
-        if not has(subject.data, "generate"):
+        generate = subject.rule.tree.generate
+        if generate is None or "generate" not in subject.rule.tree.operations:
             return
-        generate = subject.data["generate"]
+        _, _, _, _, _, _, data, clone, clone_list = generate.target
         sources = (
-            generate.get("data") is not None,
-            is_set(generate.get("clone")),
-            generate.get("cloneList", {}).get("kinds") is not None,
-            "foreach" in generate,
+            data is not None,
+            clone is not None and bool(clone.name or clone.namespace),
+            clone_list is not None and clone_list.kinds is not None,
+            generate.foreach is not None,
         )
         if sum(sources) > 1:
             text = (
                 f"{subject.text_path}: Forbidden: only one of generate patterns(data, clone, "
                 "cloneList and foreach) can be specified"
             )
-            yield subject.error("KV129", text, ("generate",))
+            yield subject.error_at(generate.path, "KV129", text)
             return
-        targets: list[tuple[Json, str, Path]] = [(generate, "", ("generate",))]
-        if "foreach" in generate:
-            targets = [
-                (loop, f".foreach[{index}]", ("generate", "foreach", index))
-                for index, loop in enumerate(generate["foreach"])
-            ]
-        for target, place, path in targets:
-            for text in _problems(target, subject, cluster_wide):
-                yield subject.error("KV129", f"{subject.text_path}{place}.{text}", path)
+        for place, target in _targets(generate):
+            for text in _problems(target, subject.policy, cluster_wide):
+                message = f"{subject.text_path}{place}.{text}"
+                yield subject.error_at(target.path, "KV129", message)
 
     return check
 
 
 def check_generate_data(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Data has no anchors, the selector of sources no wildcards, the kind is not the trigger's."""
-    generate = subject.data.get("generate", {})
-    if not has(subject.data, "generate"):
+    generate = subject.rule.tree.generate
+    if generate is None or "generate" not in subject.rule.tree.operations:
         return
-    place = f"path: {subject.text_path}.generate."
-    selector = generate.get("cloneList", {}).get("selector")
-    if has_wildcard(to_json(selector)):
+    place, target = f"path: {subject.text_path}.generate.", generate.target
+    clone_list = target.clone_list
+    if clone_list and has_wildcard(to_json(clone_list.selector)):
         text = f"{place}selector.: wildcard characters `*/?` not supported"
-        yield subject.error("KV130", text, ("generate", "cloneList", "selector"))
-    found = unsupported_anchor(generate.get("data"), frozenset())
+        yield subject.error_at((*clone_list.path, "selector"), "KV130", text)
+    found = unsupported_anchor(target.data, frozenset())
     if found:
         text_path, reason, path = found
         text = f"{place}data.{text_path}.: anchors not supported on generate resources: {reason}"
-        yield subject.error("KV130", text, ("generate", "data", *path))
-    kinds = subject.data.get("match", {}).get("resources", {}).get("kinds", ())
-    if generate.get("kind", "") in kinds:
+        yield subject.error_at((*target.path, "data", *path), "KV130", text)
+    match = subject.rule.tree.match
+    if match and target.kind in (match.own.kinds or ()):
         text = "generation kind and match resource kind should not be the same"
-        yield subject.error("KV130", text, ("generate", "kind"))
+        yield subject.error_at((*target.path, "kind"), "KV130", text)
 
 
-def _problems(target: Json, subject: RuleUnderCheck, cluster_wide: IsClusterWide) -> Iterator[str]:
+def _problems(target: GenerateTarget, policy: Policy, cluster_wide: IsClusterWide) -> Iterator[str]:
     """Yield what is wrong with one target, beginning with the field."""
     kind = _type_of(target)
-    namespace = target.get("namespace", "")
-    mismatch = _mismatch(target, subject, kind if cluster_wide(kind) else "")
+    mismatch = _mismatch(target, policy, kind if cluster_wide(kind) else "")
     if mismatch:
         yield f"namespace: Forbidden: target resource scope mismatched: {mismatch} "
-    if target.get("kind") and cluster_wide(kind):
-        if namespace:
+    if target.kind and cluster_wide(kind):
+        if target.namespace:
             yield (
                 "namespace: Forbidden: target namespace must not be set for a cluster-wide resource"
             )
-    elif target.get("kind") and not namespace:
+    elif target.kind and not target.namespace:
         yield "namespace: Forbidden: target namespace must be set for a namespaced resource"
-    if target.get("cloneList", {}).get("kinds"):
-        yield from _source_problems(target["cloneList"], subject, cluster_wide)
+    if target.clone_list and target.clone_list.kinds:
+        yield from _source_problems(target.clone_list, policy, cluster_wide)
         return
-    for name in ("kind", "name", "apiVersion"):
-        if not target.get(name):
-            yield f"{name}: Forbidden: {name} can not be empty"
+    required = {"kind": target.kind, "name": target.name, "apiVersion": target.api_version}
+    yield from (
+        f"{name}: Forbidden: {name} can not be empty" for name in required if not required[name]
+    )
 
 
-def _type_of(target: Json) -> str:
-    return f"{target.get('apiVersion', '')}/{target.get('kind', '')}"
+def _type_of(target: GenerateTarget) -> str:
+    return f"{target.api_version}/{target.kind}"
 
 
-def _mismatch(target: Json, subject: RuleUnderCheck, cluster_kind: str) -> str:
+def _mismatch(target: GenerateTarget, policy: Policy, cluster_kind: str) -> str:
     """Return why a namespaced policy cannot have a target, "" where it can.
 
     `cluster_kind` is the target's kind if that has no namespaces.
     """
-    policy = subject.policy
     if policy.kind != "Policy":
         return ""
     if cluster_kind:
         return f"the target must be a namespaced resource: {cluster_kind}"
-    clone = target.get("clone", {})
-    reached = [("generate resources in", target.get("namespace", ""))]
-    if clone.get("name"):
-        reached.append(("clone resources from", clone.get("namespace", "")))
+    reached = [("generate resources in", target.namespace)]
+    if target.clone and target.clone.name:
+        reached.append(("clone resources from", target.clone.namespace))
     return next(
         (
             f"a namespaced policy cannot {verb} other namespaces, expected: {policy.namespace}, "
@@ -153,10 +151,10 @@ def _mismatch(target: Json, subject: RuleUnderCheck, cluster_kind: str) -> str:
 
 
 def _source_problems(
-    sources: Json, subject: RuleUnderCheck, cluster_wide: IsClusterWide
+    sources: CloneList, policy: Policy, cluster_wide: IsClusterWide
 ) -> Iterator[str]:
     """Yield what is wrong with a list of kinds to clone."""
-    policy, kinds, source = subject.policy, sources["kinds"], sources.get("namespace", "")
+    kinds, source = sources.kinds or (), sources.namespace
     if policy.kind == "Policy":
         for kind in kinds:
             if cluster_wide(kind):
@@ -194,7 +192,7 @@ _ALGORITHMS = ("", "sha224", "sha256", "sha384", "sha512")
 
 def check_images(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Every entry has references and sound attestors, and changes nothing while it only audits."""
-    audits = subject.policy.spec.get("validationFailureAction", "Audit").lower() != "enforce"
+    audits = subject.policy.tree.validation_failure_action.lower() != "enforce"
     for index, image in enumerate(subject.data.get("verifyImages", ())):
         action = image.get("failureAction")
         if action is not None:
@@ -289,25 +287,25 @@ _OF_CONTAINERS = (
 
 def check_pod_security(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Every exclusion of a podSecurity rule is complete and of the rule's level."""
-    rule = subject.data.get("validate", {}).get("podSecurity", {})
-    for index, entry in enumerate(rule.get("exclude", ())):
+    validate = subject.rule.tree.validate
+    if validate is None or validate.pod_security is None:
+        return
+    for index, entry in enumerate(validate.pod_security.exclude):
         place = f"{subject.text_path}.podSecurity.exclude[{index}]"
-        path: Path = ("validate", "podSecurity", "exclude", index)
-        control = entry.get("controlName", "")
         for text in exclusion_problems(entry):
-            yield subject.error("KV128", f"{place}.{text}", path)
-        if rule.get("level") == "baseline" and control in _RESTRICTED:
+            yield subject.error_at(entry.path, "KV128", f"{place}.{text}")
+        control = entry.control_name
+        if validate.pod_security.level == "baseline" and control in _RESTRICTED:
             text = (
                 f"{place}.controlName: Invalid value: {quote(control)}: Invalid control name"
                 " defined at the given level"
             )
-            yield subject.error("KV128", text, path)
+            yield subject.error_at(entry.path, "KV128", text)
 
 
-def exclusion_problems(entry: Json) -> Iterator[str]:
+def exclusion_problems(entry: PodSecurityExclusion) -> Iterator[str]:
     """Yield what is wrong with an exclusion of controls, beginning with the field."""
-    control = entry.get("controlName", "")
-    images = entry.get("images")
+    control, images = entry.control_name, entry.images
     if control in _OF_CONTAINERS and not images:
         yield (
             f"controlName: Invalid value: {quote(control)}: exclude.images must be specified for"
@@ -318,7 +316,7 @@ def exclusion_problems(entry: Json) -> Iterator[str]:
             f"controlName: Invalid value: {quote(control)}: exclude.images must not be specified"
             " for the pod level control"
         )
-    if entry.get("restrictedField") and not entry.get("values"):
+    if entry.restricted_field and not entry.values:
         yield "values: Forbidden: values is required"
-    if entry.get("values") and not entry.get("restrictedField"):
+    if entry.values and not entry.restricted_field:
         yield "restrictedField: Forbidden: restrictedField is required"

@@ -21,7 +21,6 @@ from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.rule_type import REFERENCE
 from kyvsim.languages.classic.validation.rule_parts import (
     RuleUnderCheck,
-    has,
     is_query,
     marked_texts,
     rules_under_check,
@@ -434,11 +433,13 @@ def check_update_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
     A background policy was held to that before.
     """
-    mutate = subject.data.get("mutate", {})
-    on_update = mutate.get(
-        "mutateExistingOnPolicyUpdate", subject.policy.spec.get("mutateExistingOnPolicyUpdate")
-    )
-    if subject.policy.background or not on_update or not has(subject.data, "mutate"):
+    mutate = subject.rule.tree.mutate
+    if mutate is None or "mutate" not in subject.rule.tree.operations:
+        return
+    on_update = mutate.mutate_existing_on_policy_update
+    if on_update is None:
+        on_update = subject.policy.tree.mutate_existing_on_policy_update
+    if subject.policy.background or not on_update:
         return
     if next(variables_of(subject.policy), None) is None:
         return

@@ -12,18 +12,26 @@ from kyvsim.languages.classic.rules.validate_pod_security import (
 )
 from kyvsim.model.policy import Rule, RuleFacts
 from kyvsim.model.result import RuleStatus
+from kyvsim.policy.read import read_pod_security_exclusions, read_rule
 
 # validate pod security
 
 
 HOST = {"hostPID": True, "containers": []}
-NAMESPACES = compile_exclusions([{"controlName": "Host Namespaces"}])
-PORTS = compile_exclusions([{"controlName": "Host Ports", "images": ["*"]}])
+
+
+def exclusions(*entries):
+    return compile_exclusions(read_pod_security_exclusions([*entries], ()))
+
+
+NAMESPACES = exclusions({"controlName": "Host Namespaces"})
+PORTS = exclusions({"controlName": "Host Ports", "images": ["*"]})
 
 
 def run(obj, *exceptions, **rule):
     data = {"validate": {"podSecurity": {"level": "baseline", **rule}}}
-    body = RULE_TYPE.compile(RuleContext(None, Rule("r", data, (), RuleFacts()), None))
+    written = Rule("r", data, (), RuleFacts(), read_rule(data, ()))
+    body = RULE_TYPE.compile(RuleContext(None, written, None))
     return body(Evaluation(None, None, obj, exceptions=exceptions))
 
 
@@ -169,7 +177,7 @@ def left(spec, *entries):
     )
     pod = read_pod({}, spec)
     found = {one.id: violation for one in checks if (violation := one.check(pod))}
-    rest = without_excluded(found, compile_exclusions(entries), checks, pod)
+    rest = without_excluded(found, exclusions(*entries), checks, pod)
     return sorted(finding.field for violation in rest.values() for finding in violation.findings)
 
 
