@@ -71,13 +71,20 @@ def _problem_of_conditions(data: Json) -> str:
         for name in ("operator", "message"):
             if any(one.get(name, "").__class__ not in {str, type(None)} for one in conditions):
                 return f"`{name}` of a condition must be text"
-    return ""
+    groups = filter(_is_group, data if data.__class__ is list else ())
+    return next(filter(None, map(_problem_of_conditions, groups)), "")
+
+
+def _is_group(data: Mapping[str, Json]) -> bool:
+    """Return whether an item of a list is a group, and not a bare condition."""
+    # upstream ignores `any` and `all` of what it reads as a condition.
+    return ("any" in data or "all" in data) and not data.get("operator")
 
 
 def _list_item(data: Mapping[str, Json], path: Path) -> tree.ConditionGroup:
-    if "any" in data or "all" in data:
+    if _is_group(data):
         return _condition_group(data, path)
-    return tree.ConditionGroup(path, None, (_condition(data, path),))
+    return tree.ConditionGroup(path, None, (_condition(data, path),), is_bare=True)
 
 
 def _condition_group(data: Mapping[str, Json], path: Path) -> tree.ConditionGroup:

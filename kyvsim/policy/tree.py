@@ -34,6 +34,8 @@ class ConditionGroup(NamedTuple):
     any: tuple[Condition, ...] | None
     """None where the field is missing; an empty list never holds."""
     all: tuple[Condition, ...] | None
+    is_bare: bool = False
+    """Whether it stands for a bare condition of a list, which is all of it."""
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -58,6 +60,11 @@ class Conditions(NamedTuple):
     def conditions(self) -> tuple[Condition, ...]:
         """All conditions, in the order in which they are evaluated."""
         return tuple(one for group in self.groups for one in group.conditions)
+
+    @property
+    def effective(self) -> tuple[ConditionGroup, ...]:
+        """The groups that are evaluated: beside others, bare conditions count as nothing."""
+        return tuple(one for one in self.groups if not one.is_bare) or self.groups
 
     @property
     def never_hold(self) -> bool:

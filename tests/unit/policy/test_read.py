@@ -64,7 +64,21 @@ def test_a_list_of_bare_conditions_is_a_group_for_each():
     assert [group.path for group in read.groups] == [("preconditions", 0), ("preconditions", 1)]
 
 
+def test_bare_conditions_beside_groups_count_as_nothing():
+    read = read_conditions([{"any": [{"key": 1}]}, {"key": 2}], ())
+    assert [group.is_bare for group in read.groups] == [False, True]
+    assert read.effective == read.groups[:1]
+
+
+def test_a_condition_of_a_list_stays_one_whatever_else_it_has():
+    (group,) = read_conditions([{"any": [], "key": 1, "operator": "Equals"}], ()).effective
+    assert group.is_bare
+    assert group.conditions[0].key == 1
+
+
 def test_data_that_cannot_be_conditions():
+    assert read_conditions([{"any": [1]}], ()).problem == "a condition must be a mapping"
+    assert read_conditions([{"all": "x"}], ()).problem.startswith("conditions must be a list")
     assert read_conditions("x", ()).problem.startswith("conditions must be a list")
     assert read_conditions({"any": [1]}, ()).problem == "a condition must be a mapping"
     assert read_conditions([{"operator": 1}], ()).problem.startswith("`operator` of a condition")
