@@ -49,8 +49,8 @@ def _condition_blocks(data: Json) -> Iterator[tuple[str, Json, Path]]:
         denied = image.get("validate", {}).get("deny", {}).get("conditions")
         yield "imageVerify.validate.deny.conditions", denied, path
         for at, attestation in enumerate(image.get("attestations", ())):
-            for entry in attestation.get("conditions", ()):
-                path = ("verifyImages", index, "attestations", at, "conditions")
+            for number, entry in enumerate(attestation.get("conditions", ())):
+                path = ("verifyImages", index, "attestations", at, "conditions", number)
                 yield "verifyImages.attestations.conditions", entry, path
 
 

@@ -394,6 +394,27 @@ def test_a_sound_policy_passes():
             ),
         ),
         (
+            images(
+                AUDIT
+                | {
+                    "attestations": [
+                        {
+                            "type": "a",
+                            "attestors": [KEYS],
+                            "conditions": [{"all": []}, {"any": [{"key": 1, "value": 1}]}],
+                        }
+                    ]
+                }
+            ),
+            {},
+            "KV133",
+            "spec/rules/0/verifyImages/0/attestations/0/conditions/1/any/0",
+            (
+                "path: spec.rules[0].verifyImages.attestations.conditions.any[0].: entered value of"
+                " `key`, `value` or `operator` is missing or misspelled"
+            ),
+        ),
+        (
             validating(message="{{ element.name }}", deny={}),
             {},
             "KV134",
