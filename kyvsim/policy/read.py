@@ -509,6 +509,7 @@ def read_rule(data: Mapping[str, Json], path: Path) -> tree.RuleNode:
             )
             if (bool(section) if name == "verifyImages" else _is_set(section))
         ),
+        data=data,
     )
 
 
@@ -572,4 +573,5 @@ def read_cleanup_rule(spec: Mapping[str, Json], path: Path) -> tree.RuleNode:
         match=read_match(spec.get("match"), (*path, "match")),
         exclude=read_match(spec.get("exclude"), (*path, "exclude")),
         preconditions=read_conditions(spec.get("conditions"), (*path, "conditions")),
+        data=spec,
     )

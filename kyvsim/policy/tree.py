@@ -9,6 +9,7 @@ upstream: api/kyverno/v1, api/kyverno/v2
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json, Path
@@ -513,6 +514,8 @@ class RuleNode(NamedTuple):
     report_properties: Mapping[str, str]
     operations: frozenset[str]
     """The sections that say what it does, such as `mutate`: those with anything in them."""
+    data: Mapping[str, Json] = MappingProxyType({})
+    """The whole rule as it is written: variables and references may be anywhere in it."""
 
 
 NO_RULE = RuleNode(

@@ -1,8 +1,29 @@
-"""The one way through the tree of a policy."""
+"""The one way through the tree of a policy, and through the texts of a rule."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from types import MappingProxyType
+from typing import NamedTuple
 
-from kyvsim.policy.tree import Node
+from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.policy.tree import (
+    ApiCallEntry,
+    CelValidation,
+    Condition,
+    ForEachGeneration,
+    ForEachMutation,
+    ForEachValidation,
+    GenerateTarget,
+    GlobalReferenceEntry,
+    ImageRegistryEntry,
+    JsonPatch,
+    NamedExpression,
+    Node,
+    Pattern,
+    RuleNode,
+    Validate,
+    VariableEntry,
+)
 
 
 def children(node: Node) -> Iterator[Node]:
@@ -24,3 +45,94 @@ def walk(node: Node) -> Iterator[Node]:
         one = pending.pop()
         yield one
         pending += reversed(tuple(children(one)))
+
+
+# Texts of rules. Variables may be in any of them, also in parts that have no node.
+
+
+class TextKind(Enum):
+    """What a text of a rule is."""
+
+    TEMPLATE = "template"
+    """A text of the rule itself, which may have variables `{{ }}` and references `$( )`."""
+    QUERY = "query"
+    """A JMESPath expression as a whole."""
+    CEL = "cel"
+    """A part of a block in CEL."""
+    DATA = "data"
+    """Data of the user: patterns, patches, values, objects to generate. May have variables."""
+
+
+class Text(NamedTuple):
+    """A text of a rule."""
+
+    path: Path
+    """Its path in the document; a key has the path of its map."""
+    text: str
+    kind: TextKind
+
+
+def texts(rule: RuleNode) -> Iterator[Text]:
+    """Yield every key and text of a rule, in the order in which they are written."""
+    return texts_within(rule.data, rule.path, dict(_text_kinds(rule)))
+
+
+def texts_within(
+    data: Json, path: Path, kinds: Mapping[Path, TextKind] = MappingProxyType({})
+) -> Iterator[Text]:
+    """Yield every key and text of data at a path: templates, but for what `kinds` says of parts.
+
+    Goes down without recursion: documents may be deep.
+    """
+    pending: list[tuple[Path, Json, TextKind]] = [(path, data, TextKind.TEMPLATE)]
+    while pending:
+        place, value, outer = pending.pop()
+        kind = kinds.get(place, outer)
+        below: Iterable[tuple[str | int, Json]] = ()
+        if value.__class__ is str:
+            yield Text(place, value, kind)
+        elif value.__class__ is dict:
+            yield from (Text(place, key, kind) for key in value)
+            below = value.items()
+        elif value.__class__ is list:
+            below = enumerate(value)
+        pending += reversed([((*place, step), one, kind) for step, one in below])
+
+
+_PARTS: Mapping[type, tuple[tuple[TextKind, Path], ...]] = MappingProxyType(
+    {
+        VariableEntry: (
+            (TextKind.QUERY, ("variable", "jmesPath")),
+            (TextKind.DATA, ("variable", "value")),
+            (TextKind.DATA, ("variable", "default")),
+        ),
+        ApiCallEntry: (
+            (TextKind.QUERY, ("apiCall", "jmesPath")),
+            (TextKind.DATA, ("apiCall", "data")),
+            (TextKind.DATA, ("apiCall", "default")),
+        ),
+        GlobalReferenceEntry: ((TextKind.QUERY, ("globalReference", "jmesPath")),),
+        ImageRegistryEntry: ((TextKind.QUERY, ("imageRegistry", "jmesPath")),),
+        ForEachValidation: ((TextKind.QUERY, ("list",)),),
+        ForEachMutation: ((TextKind.QUERY, ("list",)),),
+        ForEachGeneration: ((TextKind.QUERY, ("list",)),),
+        CelValidation: ((TextKind.CEL, ()),),
+        NamedExpression: ((TextKind.CEL, ()),),
+        Condition: ((TextKind.DATA, ("value",)),),
+        Pattern: ((TextKind.DATA, ()),),
+        JsonPatch: ((TextKind.DATA, ()),),
+        GenerateTarget: ((TextKind.DATA, ("data",)),),
+        Validate: ((TextKind.DATA, ("manifests",)), (TextKind.DATA, ("assert",))),
+    }
+)
+"""The parts of nodes that are not templates, by their paths from the node."""
+
+
+def _text_kinds(rule: RuleNode) -> Iterator[tuple[Path, TextKind]]:
+    for node in walk(rule):
+        for kind, path in _PARTS.get(type(node), ()):
+            yield (*node.path, *path), kind
+    for resource, extractors in (rule.image_extractors or {}).items():
+        for index in range(len(extractors)):
+            path = (*rule.path, "imageExtractors", resource, index, "jmesPath")
+            yield path, TextKind.QUERY
