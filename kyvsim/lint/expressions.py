@@ -9,24 +9,19 @@ from kyvsim.engine.conditions.operators import Operator, duration_of
 from kyvsim.jmespath.errors import QuerySyntaxError
 from kyvsim.jmespath.parse import parse
 from kyvsim.jmespath.variables import VARIABLE
-from kyvsim.kubernetes.objects import Json, Path, text_field
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.quantities import parse_float, parse_quantity
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.languages.classic.validation.rule_parts import (
-    conditions_of,
-    is_free,
-    is_open,
-    is_query,
-    nodes,
-    texts,
-)
+from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.languages.classic.validation.variables import (
     expression_of,
     impossible_calls_in,
     syntax_problem,
 )
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.policy.tree import Condition, Conditions, ContextEntry
+from kyvsim.policy.visit import Text, TextKind, texts, walk
 
 # Conditions that always come out the same, whatever a rule is about.
 #
@@ -44,8 +39,6 @@ _ORDERS = ("Greater", "Less", "Duration")
 _LENGTH = re.compile(r"\{\{-?\s*(length\(.*\))\s*\}\}")
 _LENGTHS = (0, 1 << 31)
 """The least length and one that none reaches: what orders both alike orders all alike."""
-_LISTS = frozenset({"all", "preconditions", "conditions"})
-"""Fields with conditions of which all have to hold."""
 _EQUAL = frozenset({"Equal", "Equals"})
 _MOST_PAIRS = 1_000_000
 """Elements that are compared with each other for the advice on one policy: about a second."""
@@ -58,20 +51,23 @@ def constant_conditions(policy: Policy) -> Iterator[Diagnostic]:
     Long lists with wildcards end the search: compiling reports rules that exceed the budget.
     """
     pairs = 0
+    for condition in _conditions_of(policy):
+        operator, key, value = operators.get(condition.operator), condition.key, condition.value
+        if operator is None or key is None:
+            continue
+        pairs += operator.pairs(key, value) if operator.pairs is not None else 0
+        if pairs > _MOST_PAIRS:
+            return
+        for holds, why in _constant(operator, key, value):
+            word = "always" if holds else "never"
+            text = f"the condition is {word} true: {why}"
+            yield warn(policy.document, "KV222", text, condition.path)
+            break
+
+
+def _conditions_of(policy: Policy) -> Iterator[Condition]:
     for rule in policy.rules:
-        for path, condition in conditions_of(rule.data, rule.path):
-            operator = operators.get(condition["operator"])
-            if operator is None or "key" not in condition:
-                continue
-            key, value = condition["key"], condition.get("value")
-            pairs += operator.pairs(key, value) if operator.pairs is not None else 0
-            if pairs > _MOST_PAIRS:
-                return
-            for holds, why in _constant(operator, key, value):
-                word = "always" if holds else "never"
-                text = f"the condition is {word} true: {why}"
-                yield warn(policy.document, "KV222", text, path)
-                break
+        yield from (one for one in walk(rule.tree) if isinstance(one, Condition))
 
 
 def _constant(operator: Operator, key: Json, value: Json) -> Iterator[tuple[bool, str]]:
@@ -116,34 +112,41 @@ def _is_number(value: Json) -> bool:
 
 def exclusive_conditions(policy: Policy) -> Iterator[Diagnostic]:
     """KV223: conditions that are never true together."""
-    for rule in policy.rules:
-        lists: dict[Path, list[tuple[Path, Json]]] = {}
-        for path, condition in conditions_of(rule.data, rule.path):
-            if path[-2] in _LISTS and "key" in condition:
-                lists.setdefault(path[:-1], []).append((path, condition))
-        for entries in lists.values():
-            for path, text in _exclusive(entries):
+    blocks = (
+        node for rule in policy.rules for node in walk(rule.tree) if isinstance(node, Conditions)
+    )
+    for block in blocks:
+        # Bare conditions, a group for each of them, have to hold together as those of a list do.
+        lists: dict[Path, list[Condition]] = {}
+        for condition in (one for group in block.groups for one in group.all or ()):
+            lists.setdefault(condition.path[:-1], []).append(condition)
+        for conditions in lists.values():
+            for path, text in _exclusive(conditions):
                 yield warn(policy.document, "KV223", text, path)
 
 
-def _exclusive(entries: list[tuple[Path, Json]]) -> Iterator[tuple[Path, str]]:
+def _exclusive(conditions: list[Condition]) -> Iterator[tuple[Path, str]]:
     """Yield the first condition on each key that another one of a list excludes."""
     words: dict[str, str] = {}
-    for _, condition in entries:
-        expression = _expression(condition["key"])
-        if expression and condition["operator"] in _EQUAL and _is_word(condition.get("value")):
-            words.setdefault(expression, condition["value"])
-    for path, condition in entries:
-        expression, value = _expression(condition["key"]), condition.get("value")
+    for one in conditions:
+        expression = _expression(one.key)
+        if expression and one.operator in _EQUAL and _is_word(one.value):
+            words.setdefault(expression, one.value)
+    for one in conditions:
+        expression, operator = _expression(one.key), operators.get(one.operator)
         word = words.get(expression)
-        operator = operators.get(condition["operator"])
-        if word is None or operator is None or is_open(value) or operator.holds(word, value):
+        if (
+            word is None
+            or operator is None
+            or is_open(one.value)
+            or operator.holds(word, one.value)
+        ):
             continue
         text = (
             "the conditions are never true together: another condition requires `{{ "
             f"{expression} }}}}` to be `{word}`"
         )
-        yield path, text
+        yield one.path, text
         del words[expression]
 
 
@@ -171,25 +174,25 @@ def _is_word(value: Json) -> bool:
 
 def deprecated_operators(policy: Policy) -> Iterator[Diagnostic]:
     """KV201: an operator that still works and has a successor."""
-    for rule in policy.rules:
-        for path, condition in conditions_of(rule.data, rule.path):
-            name = condition["operator"]
-            operator = operators.get(name)
-            if operator is not None and operator.successors:
-                instead = " or ".join(f"`{one}`" for one in operator.successors)
-                text = f"operator `{name}` is deprecated: use {instead}"
-                place = (*path, "operator")
-                fix = _use_successor(policy, operator, condition, place)
-                yield warn(policy.document, "KV201", text, place, fix=fix)
+    for condition in _conditions_of(policy):
+        operator = operators.get(condition.operator)
+        if operator is not None and operator.successors:
+            instead = " or ".join(f"`{one}`" for one in operator.successors)
+            text = f"operator `{condition.operator}` is deprecated: use {instead}"
+            path = (*condition.path, "operator")
+            fix = _use_successor(policy, operator, condition, path)
+            yield warn(policy.document, "KV201", text, path, fix=fix)
 
 
-def _use_successor(policy: Policy, operator: Operator, condition: Json, path: Path) -> "Fix | None":
+def _use_successor(
+    policy: Policy, operator: Operator, condition: Condition, path: Path
+) -> Fix | None:
     """Return a fix that replaces an operator by its successor, if both are equivalent.
 
     `In` and `NotIn` are, for keys that are not lists, among strings.
     """
     first, *others = operator.successors
-    if others and not (_is_string(condition.get("key")) and _are_strings(condition.get("value"))):
+    if others and not (_is_string(condition.key) and _are_strings(condition.value)):
         return None
     return Fix(f"use {first}", (change(policy.document, ChangeKind.VALUE, path, first),))
 
@@ -229,40 +232,34 @@ _NESTED = re.compile(r"\{\{[^{}]*\{\{")
 def unread_entries(policy: Policy) -> Iterator[Diagnostic]:
     """KV204: a context entry that is never used in its rule."""
     for rule in policy.rules:
-        entries = tuple(_entries(rule.data))
-        found = tuple(texts(rule.data)) if entries else ()
+        entries = [one for one in walk(rule.tree) if isinstance(one, ContextEntry) and one.name]
+        found = tuple(texts(rule.tree)) if entries else ()
         if any(
-            ("{{" in text and (is_query(path) or _NESTED.search(text) is not None))
-            for path, text in found
+            "{{" in one.text
+            and (one.kind is TextKind.QUERY or _NESTED.search(one.text) is not None)
+            for one in found
         ):
             continue
-        places = _places_of_words(found) if entries else {}
-        for path, name in entries:
+        places = _places_of_words(found)
+        for entry in entries:
+            name, path = entry.name, entry.path
             if _WORD.fullmatch(name):
                 is_read = any(place[: len(path)] != path for place in places.get(name, ()))
             else:
                 word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-                others = (text for place, text in found if place[: len(path)] != path)
+                others = (one.text for one in found if one.path[: len(path)] != path)
                 is_read = any(word.search(text) for text in others)
             if not is_read:
                 text = f"the context entry `{name}` is never used in the rule"
-                yield warn(policy.document, "KV204", text, (*rule.path, *path))
+                yield warn(policy.document, "KV204", text, path)
 
 
-def _places_of_words(found: Iterable[tuple[Path, str]]) -> Mapping[str, list[Path]]:
+def _places_of_words(found: Iterable[Text]) -> Mapping[str, list[Path]]:
     places: dict[str, list[Path]] = {}
-    for place, text in found:
-        for word in _WORD.findall(text):
-            places.setdefault(word, []).append(place)
+    for one in found:
+        for word in _WORD.findall(one.text):
+            places.setdefault(word, []).append(one.path)
     return places
-
-
-def _entries(rule: Json) -> Iterator[tuple[Path, str]]:
-    for path, value in nodes(rule):
-        if path[-2:-1] == ("context",) and path[-1].__class__ is int and not is_free(path):
-            name = text_field(value, "name")
-            if name:
-                yield path, name
 
 
 # Fixed expressions that are not JMESPath, where Kyverno reads them only when the rule runs.
@@ -274,16 +271,18 @@ def _entries(rule: Json) -> Iterator[tuple[Path, str]]:
 def unreadable_queries(policy: Policy) -> Iterator[Diagnostic]:
     """KV209: an expression in a loop or target that cannot be parsed: the rule ends in error."""
     for rule in policy.rules:
-        for path, query in _queries(rule.data):
+        for path, query in _queries(rule):
             problem = syntax_problem(query)
             if problem:
                 message = f"`{query}` is not valid JMESPath: {problem}"
-                yield warn(policy.document, "KV209", message, (*rule.path, *path))
+                yield warn(policy.document, "KV209", message, path)
 
 
-def _queries(rule: Json) -> Iterator[tuple[Path, str]]:
-    for path, text in texts(rule):
-        if is_query(path) and path[0] != "context" and text.strip() and "{{" not in text:
+def _queries(rule: Rule) -> Iterator[tuple[Path, str]]:
+    own = {one.path for one in rule.tree.context}
+    for path, text, kind in texts(rule.tree):
+        # An expression is in the source of an entry: two steps below it.
+        if kind is TextKind.QUERY and path[:-2] not in own and text.strip() and "{{" not in text:
             yield path, text.strip()
 
 
@@ -300,5 +299,5 @@ def impossible_calls(policy: Policy) -> Iterator[Diagnostic]:
     Fixed expressions are checked everywhere; those with variables are not.
     """
     for rule in policy.rules:
-        for problem, path in impossible_calls_in(rule.data):
-            yield warn(policy.document, "KV205", problem, (*rule.path, *path))
+        for problem, path in impossible_calls_in(texts(rule.tree)):
+            yield warn(policy.document, "KV205", problem, path)

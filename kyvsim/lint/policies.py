@@ -9,7 +9,6 @@ from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.engine.compile.compiled import uncompiled
 from kyvsim.jmespath import QuerySyntaxError
-from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages import (
     CEL_POLICIES,
     CLASSIC_POLICIES,
@@ -27,7 +26,7 @@ from kyvsim.languages.classic.compile import (
 )
 from kyvsim.languages.classic.suspicious import suspicious_parts
 from kyvsim.languages.classic.validation import check_policy
-from kyvsim.languages.classic.validation.rule_parts import nodes, validation_error
+from kyvsim.languages.classic.validation.rule_parts import validation_error
 from kyvsim.languages.cleanup.compile import expression_problems, lower_cleanup
 from kyvsim.languages.language import Diagnostics
 from kyvsim.languages.native.compile import compile_native_policy
@@ -38,6 +37,7 @@ from kyvsim.lint.registry import run_checks
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import BudgetError, fault_text
+from kyvsim.policy.visit import texts
 
 
 def lint_policy(policy: Policy, options: CompileOptions) -> Diagnostics:
@@ -77,22 +77,18 @@ def _compile_errors(policy: Policy, options: CompileOptions) -> Iterator[Diagnos
             yield exhausted(policy, rule, error.cause)
         except (QuerySyntaxError, ValueError) as error:
             failed = True
-            path: Path = ()
+            path = rule.path
             if isinstance(error, QuerySyntaxError):
-                path = _path_of(rule.data, error.expression)
+                places = (one.path for one in texts(rule.tree) if error.expression in one.text)
+                path = next(places, path)
             message = f"rule `{rule.name}` cannot be compiled: {error}"
-            yield validation_error(policy, "KV190", message, (*rule.path, *path))
+            yield validation_error(policy, "KV190", message, path)
     if failed:
         return
     try:
         compile_policy(policy, options)
     except (QuerySyntaxError, ValueError) as error:
         yield uncompiled(policy, error)
-
-
-def _path_of(data: Json, expression: str) -> Path:
-    found = (path for path, value in nodes(data) if value.__class__ is str and expression in value)
-    return next(found, ())
 
 
 _ALL_TEXT_DERIVED = frozenset({"ValidatingPolicy", "ImageValidatingPolicy"})

@@ -15,6 +15,7 @@ from kyvsim.lint.check import LintInputs
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.policy import Binding, CelException, ExceptedRules, Policy, PolicyException, Rule
 from kyvsim.model.request import Values
+from kyvsim.policy.visit import texts_within
 
 
 class KnownNames(NamedTuple):
@@ -263,8 +264,8 @@ def broken_conditions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnos
             yield Diagnostic("KV230", Severity.ERROR, text, place, excerpt)
         if not contains_text(conditions, "("):
             continue
-        for problem, path in impossible_calls_in(conditions):
-            yield warn(document, "KV205", problem, ("spec", "conditions", *path))
+        for problem, path in impossible_calls_in(texts_within(conditions, ("spec", "conditions"))):
+            yield warn(document, "KV205", problem, path)
 
 
 def _kinds(entry: ExceptedRules, rules: Iterable[Rule]) -> frozenset[str]:

@@ -35,7 +35,7 @@ from kyvsim.kubernetes.cron import is_standard_schedule
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json, Path, object_key
 from kyvsim.languages.classic.validation.match_blocks import check_match_blocks, user_fields
-from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, texts
+from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck
 from kyvsim.languages.classic.validation.variables import (
     invalid_cleanup_variables,
     syntax_problem,
@@ -47,6 +47,7 @@ from kyvsim.model.ports import Meter
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.tracing import PointKind, TraceContext
 from kyvsim.policy.tree import ConfigMapEntry, ImageRegistryEntry
+from kyvsim.policy.visit import TextKind, texts
 
 _LONGEST_NAME = 63
 _NOT_ALLOWED: Mapping[type, str] = MappingProxyType(
@@ -85,26 +86,21 @@ def variable_problems(policy: Policy) -> Iterator[tuple[str, Path, str]]:
 def expression_problems(policy: Policy) -> Iterator[Diagnostic]:
     """KV231: a variable in a condition, KV232: one in a context entry, that is not JMESPath."""
 
-    def refused(code: str, text: str, path: Path, note: str) -> Diagnostic:
+    def refused(code: str, text: str, path: Path, note: str = "") -> Diagnostic:
         excerpt = (note,) if note else ()
         return Diagnostic(code, Severity.ERROR, text, policy.document.locate(path), excerpt)
 
     for text, path, note in variable_problems(policy):
         yield refused("KV231", text, path, note)
-    context = policy.spec.get("context")
-    for problem, path, note in (*unreadable_variables(context), *_unreadable_queries(context)):
-        text = f"a context entry can never be evaluated: {problem}"
-        yield refused("KV232", text, ("spec", "context", *path), note)
-
-
-def _unreadable_queries(context: Json) -> Iterator[tuple[str, Path, str]]:
-    for path, text in texts(context):
+    unread = "a context entry can never be evaluated: "
+    for problem, path, note in unreadable_variables(policy.spec.get("context")):
+        yield refused("KV232", f"{unread}{problem}", ("spec", "context", *path), note)
+    for path, text, kind in texts(policy.rules[0].tree):
         query = text.strip()
-        problem = ""
-        if path[-1:] == ("jmesPath",) and "{{" not in text:
-            problem = syntax_problem(query) if query else ""
-        if problem:
-            yield f"`{query}` is not JMESPath: {problem}", path, ""
+        if kind is TextKind.QUERY and query and "{{" not in text:
+            problem = syntax_problem(query)
+            if problem:
+                yield refused("KV232", f"{unread}`{query}` is not JMESPath: {problem}", path)
 
 
 def _block_problems(policy: Policy, block: str) -> Iterator[str]:

@@ -21,15 +21,14 @@ from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.rule_type import REFERENCE
 from kyvsim.languages.classic.validation.rule_parts import (
     RuleUnderCheck,
-    is_query,
     marked_texts,
     rules_under_check,
-    texts,
     validation_error,
 )
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.policy.anchors import parse_anchor
+from kyvsim.policy.visit import Text, TextKind
 
 # Finding `{{ }}` variables and JMESPath expressions in texts.
 #
@@ -51,12 +50,12 @@ def mask_variables(text: str, replacement: str) -> str:
     return VARIABLE.sub(lambda found: found[1] + replacement, text) if "{{" in text else text
 
 
-def impossible_calls_in(data: Json) -> Iterator[tuple[str, Path]]:
-    """Yield what is wrong with calls in a part of a document, and where their texts are."""
-    for path, text in texts(data):
-        if "(" not in text or "cel" in path:
+def impossible_calls_in(found: Iterable[Text]) -> Iterator[tuple[str, Path]]:
+    """Yield what is wrong with calls in texts, and where these are."""
+    for path, text, kind in found:
+        if "(" not in text or kind is TextKind.CEL:
             continue
-        expressions = [text] if is_query(path) else []
+        expressions = [text] if kind is TextKind.QUERY else []
         if "{{" in text:
             expressions = [expression_of(variable) for _, variable in VARIABLE.findall(text)]
         for expression in expressions:
