@@ -5,12 +5,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations, islice
+from operator import eq
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import parse_kind_selector
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Json, Path, without
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.autogen import (
     ANNOTATION,
@@ -22,6 +23,7 @@ from kyvsim.languages.classic.validation.match_blocks import check_empty_match
 from kyvsim.languages.classic.validation.rule_parts import rules_under_check
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.policy.tree import MatchBlock, PatternLeaf, PatternMap, PatternNode, ResourceFilter
 
 # Rules whose match and exclude blocks leave nothing.
 #
@@ -29,65 +31,65 @@ from kyvsim.model.policy import Policy, Rule
 #
 # Source of the rules: upstream pkg/engine/utils/match.go
 
-_USER = ("subjects", "roles", "clusterRoles")
-
 
 def never_matches(policy: Policy) -> Iterator[Diagnostic]:
     """KV206: a rule that can match nothing."""
     for subject in rules_under_check(policy):
-        match, exclude = subject.data.get("match") or {}, subject.data.get("exclude") or {}
-        path = subject.rule.path
+        match, exclude = subject.rule.tree.match, subject.rule.tree.exclude
+        if not match:
+            continue
         for name, clash in _CLASHES.items():
-            if not match.get("any") and clash(match.get("all") or ()):
+            if not match.any and clash(match.all or ()):
                 text = (
                     f"the rule never matches: the filters of `match.all` have no {name} in common"
                 )
-                yield warn(policy.document, "KV206", text, (*path, "match", "all"))
-        if _excludes_all(match, exclude) and not any(check_empty_match(subject)):
+                yield warn(policy.document, "KV206", text, (*match.path, "all"))
+        if exclude and _excludes_all(match, exclude) and not any(check_empty_match(subject)):
             text = "the rule never matches: its exclude block covers everything that it matches"
-            yield warn(policy.document, "KV206", text, (*path, "exclude"))
+            yield warn(policy.document, "KV206", text, exclude.path)
 
 
-def _excludes_all(match: Json, exclude: Json) -> bool:
+def _excludes_all(match: MatchBlock, exclude: MatchBlock) -> bool:
     """Return whether each way to match is covered by one filter that is enough to exclude."""
-    some, every = exclude.get("any") or (), exclude.get("all") or ()
-    removed = some or (every if len(every) == 1 else ())
-    if not some and not every:
-        removed = [exclude]
-    if match.get("any"):
-        return all(any(_covers(out, one) for out in removed) for one in match["any"])
-    wanted = match.get("all") or [match]
-    return any(_covers(out, one) for out in removed for one in wanted)
-
-
-def _covers(removed: Json, wanted: Json) -> bool:
-    criteria = removed.get("resources") or {}
-    own = wanted.get("resources") or {}
-    if any(removed.get(name) for name in _USER):
+    removed = exclude.effective
+    if not exclude.any and len(removed) > 1:
         return False
-    given = {name: value for name, value in criteria.items() if value or name in _SELECTORS}
-    return bool(given) and all(
-        own.get(name) is not None
-        and _NARROWER.get(name, lambda removed, wanted: bool(removed == wanted))(value, own[name])
-        for name, value in given.items()
+    if match.any:
+        return all(any(_covers(out, one) for out in removed) for one in match.any)
+    return any(_covers(out, one) for out in removed for one in match.effective)
+
+
+def _covers(removed: ResourceFilter, wanted: ResourceFilter) -> bool:
+    if removed.subjects or removed.roles or removed.cluster_roles:
+        return False
+    criteria = (
+        (removed.operations, _all_fit(eq, removed.operations, wanted.operations)),
+        (removed.kinds, _all_fit(_is_kind, removed.kinds, wanted.kinds)),
+        (removed.name, bool(wanted.name) and _names(removed.name, wanted.name)),
+        (removed.names, _all_fit(_names, removed.names, wanted.names)),
+        (removed.namespaces, _all_fit(_names, removed.namespaces, wanted.namespaces)),
+        (removed.annotations, removed.annotations == wanted.annotations),
+        (removed.selector is not None, removed.selector == wanted.selector),
+        (
+            removed.namespace_selector is not None,
+            removed.namespace_selector == wanted.namespace_selector,
+        ),
     )
+    given = [is_covered for criterion, is_covered in criteria if criterion]
+    return bool(given) and all(given)
 
 
-_SELECTORS = frozenset({"selector", "namespaceSelector"})
+_Texts: TypeAlias = tuple[str, ...] | None
 
 
-def _all_named(removed: list[str], wanted: list[str]) -> bool:
-    return bool(wanted) and all(
-        any(_names(pattern, text) for pattern in removed) for text in wanted
-    )
+def _all_fit(fits: Callable[[str, str], bool], removed: _Texts, wanted: _Texts) -> bool:
+    if not wanted:
+        return False
+    return all(any(fits(out, one) for out in removed or ()) for one in wanted)
 
 
 def _names(pattern: str, text: str) -> bool:
     return pattern in {text, "*"} or (not has_wildcard(text) and matches(pattern, text))
-
-
-def _all_kinds(removed: list[str], wanted: list[str]) -> bool:
-    return bool(wanted) and all(any(_is_kind(out, one) for out in removed) for one in wanted)
 
 
 def _is_kind(removed: str, wanted: str) -> bool:
@@ -95,33 +97,21 @@ def _is_kind(removed: str, wanted: str) -> bool:
     return all(out in {one, "*"} for out, one in pairs)
 
 
-_NARROWER: Mapping[str, Callable[[Json, Json], bool]] = MappingProxyType(
-    {
-        "kinds": _all_kinds,
-        "names": _all_named,
-        "name": lambda removed, wanted: bool(wanted) and _names(removed, wanted),
-        "namespaces": _all_named,
-        "operations": lambda removed, wanted: bool(wanted) and set(wanted) <= set(removed),
-    }
-)
+def _operations_clash(filters: Iterable[ResourceFilter]) -> bool:
+    named = [set(one.operations) for one in filters if one.operations]
+    return any(a.isdisjoint(b) for a, b in combinations(named, 2))
 
 
-def _operations_clash(filters: Iterable[Json]) -> bool:
-    named = [set((one.get("resources") or {}).get("operations") or ()) for one in filters]
-    return any(a.isdisjoint(b) for a, b in combinations(filter(None, named), 2))
-
-
-def _kinds_clash(filters: Iterable[Json]) -> bool:
-    named = [(one.get("resources") or {}).get("kinds") or () for one in filters]
+def _kinds_clash(filters: Iterable[ResourceFilter]) -> bool:
     plain = [
-        {parse_kind_selector(text).kind for text in kinds}
-        for kinds in named
-        if kinds and not any(has_wildcard(text) for text in kinds)
+        {parse_kind_selector(text).kind for text in one.kinds}
+        for one in filters
+        if one.kinds and not any(map(has_wildcard, one.kinds))
     ]
     return any(a.isdisjoint(b) for a, b in combinations(plain, 2))
 
 
-_CLASHES: Mapping[str, Callable[[Iterable[Json]], bool]] = MappingProxyType(
+_CLASHES: Mapping[str, Callable[[Iterable[ResourceFilter]], bool]] = MappingProxyType(
     {"operation": _operations_clash, "kind": _kinds_clash}
 )
 
@@ -157,8 +147,6 @@ def autogen_off(policy: Policy) -> Iterator[Diagnostic]:
 # Compared are rules for the same objects: their blocks, contexts and preconditions are the same.
 
 _SCOPE = ("match", "exclude", "preconditions", "celPreconditions", "context")
-_BODIES = ("validate", "generate", "verifyImages")
-"""Bodies that have no more effect if they are repeated; a patch may add twice."""
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _NO_WORDS = frozenset({"true", "false", "null"})
 
@@ -183,14 +171,14 @@ def repeated_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
     """KV220: a rule that repeats a rule before it."""
     seen: dict[str, list[_Placed]] = {}
     for one in _rules(policies):
-        if not any(one.rule.data.get(name) for name in _BODIES):
+        tree, policy = one.rule.tree, one.policy
+        # These have no more effect if they are repeated; a patch may add twice.
+        if not (tree.validate or tree.generate or tree.verify_images):
             continue
-        policy = one.policy
         spec = {name: value for name, value in policy.spec.items() if name != "rules"}
-        data = {name: value for name, value in one.rule.data.items() if name != "name"}
-        validate = data.get("validate")
-        if validate.__class__ is dict:
-            data["validate"] = {name: part for name, part in validate.items() if name != "message"}
+        data = without(tree.data, ("name",))
+        if tree.validate:
+            data = without(data, ("validate", "message"))
         before = seen.setdefault(
             _text([policy.kind, policy.namespace, policy.scored, spec, data]), []
         )
@@ -205,13 +193,15 @@ def contradicting_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
     """KV221: a rule whose pattern contradicts that of another rule."""
     seen: dict[_Field, dict[Json, _Placed]] = {}
     for one in _rules(policies):
-        pattern = (one.rule.data.get("validate") or {}).get("pattern")
-        if not pattern or any(sign in _text(pattern) for sign in ("(", "{{", "*", "?")):
+        tree = one.rule.tree
+        pattern = tree.validate.pattern if tree.validate else None
+        if not pattern or any(sign in _text(pattern.data) for sign in ("(", "{{", "*", "?")):
             continue
-        own = [one.rule.data.get(name) for name in _SCOPE]
+        own = [tree.data.get(name) for name in _SCOPE]
         scope = _text([one.policy.kind, one.policy.namespace, one.policy.facts.action, *own])
         values = {
-            (scope, path, value.__class__): value for path, value in _plain_values(pattern, ())
+            (scope, leaf.path[len(pattern.path) :], leaf.value.__class__): leaf.value
+            for leaf in _plain_leaves(pattern.root)
         }
         clashes = (
             (field[1], value, other_value, other)
@@ -226,8 +216,7 @@ def contradicting_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
                 f"since one requires `{name}` to be {json.dumps(value)} and the other "
                 f"{json.dumps(other_value)}"
             )
-            place = (*one.rule.path, "validate", "pattern", *path)
-            yield warn(one.policy.document, "KV221", text, place)
+            yield warn(one.policy.document, "KV221", text, (*pattern.path, *path))
         for field, value in values.items():
             seen.setdefault(field, {}).setdefault(value, one)
 
@@ -260,12 +249,14 @@ def _text(data: Json) -> str:
     return json.dumps(data, sort_keys=True, default=str)
 
 
-def _plain_values(pattern: Json, path: Path) -> Iterator[tuple[Path, Json]]:
-    if pattern.__class__ is dict:
-        for name, value in pattern.items():
-            yield from _plain_values(value, (*path, name))
-    elif pattern.__class__ is bool or _is_plain_word(pattern):
-        yield path, pattern
+def _plain_leaves(pattern: PatternNode) -> Iterator[PatternLeaf]:
+    if isinstance(pattern, PatternMap):
+        for entry in pattern.entries:
+            yield from _plain_leaves(entry.value)
+    elif isinstance(pattern, PatternLeaf) and (
+        pattern.value.__class__ is bool or _is_plain_word(pattern.value)
+    ):
+        yield pattern
 
 
 def _is_plain_word(value: Json) -> bool:
