@@ -16,7 +16,19 @@ from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, TextChange, cha
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.patch.merge_types import FindType, NoTypesError, Type, resolve
 from kyvsim.patch.structured_merge import type_finder
-from kyvsim.policy.anchors import parse_anchor
+from kyvsim.policy.tree import (
+    Attestation,
+    ImageVerification,
+    MatchBlock,
+    Node,
+    Pattern,
+    PatternList,
+    PatternMap,
+    PatternNode,
+    ResourceFilter,
+    RuleNode,
+)
+from kyvsim.policy.visit import walk
 
 # What is written in place of a deprecated field, where that means the same.
 #
@@ -58,13 +70,14 @@ def _into_webhook(name: str) -> _Mover:
     return move
 
 
-def _into_rules(section: str, name: str, fits: Callable[[Rule], bool]) -> _Mover:
+def _into_rules(name: str, section: Callable[[Rule], Node | None]) -> _Mover:
+    """Return what moves a field to the sections of rules that `section` returns."""
+
     def move(policy: Policy, data: Json, path: Path) -> _Changes:
-        rules = [one for one in policy.rules if fits(one)]
-        if not rules or any(name in one.data[section] for one in rules):
+        places = [one.path for one in map(section, policy.rules) if one]
+        if not places or any(name in _written(policy, one) for one in places):
             return ()
         entry = f"{name}: {_word(data[path[-1]])}"
-        places = [(*one.path, section) for one in rules]
         added = (change(policy.document, ChangeKind.ADD, place, entry) for place in places)
         return change(policy.document, ChangeKind.REMOVE, path), *added
 
@@ -74,7 +87,7 @@ def _into_rules(section: str, name: str, fits: Callable[[Rule], bool]) -> _Mover
 def _action(policy: Policy, data: Json, path: Path) -> _Changes:
     """Move the failure action to the rules: those for images have none that means the same."""
     value = str(data[path[-1]])
-    if any(one.data.get("verifyImages") for one in policy.rules):
+    if any(one.tree.verify_images for one in policy.rules):
         return ()
     if "validationFailureActionOverrides" in data or value.lower() not in {"audit", "enforce"}:
         return ()
@@ -82,9 +95,15 @@ def _action(policy: Policy, data: Json, path: Path) -> _Changes:
     return _into_validations(policy, spelled, path)
 
 
-_into_validations = _into_rules(
-    "validate", "failureAction", lambda rule: bool(rule.data.get("validate"))
-)
+_into_validations = _into_rules("failureAction", lambda rule: rule.tree.validate)
+
+
+def _written(policy: Policy, path: Path) -> Json:
+    """Return what is written at a path, an empty map where nothing is."""
+    data = policy.document.data
+    for step in path:
+        data = data[step] if step.__class__ is int else data.get(step) or {}
+    return data
 
 
 def _one_filter(policy: Policy, data: Json, path: Path) -> _Changes:
@@ -116,11 +135,10 @@ _MOVERS: Mapping[str, _Mover] = MappingProxyType(
         "failurePolicy": _into_webhook("failurePolicy"),
         "webhookTimeoutSeconds": _into_webhook("timeoutSeconds"),
         "mutateExistingOnPolicyUpdate": _into_rules(
-            "mutate", "mutateExistingOnPolicyUpdate", lambda rule: rule.mutates_existing
+            "mutateExistingOnPolicyUpdate",
+            lambda rule: rule.tree.mutate if rule.mutates_existing else None,
         ),
-        "generateExisting": _into_rules(
-            "generate", "generateExisting", lambda rule: rule.generates
-        ),
+        "generateExisting": _into_rules("generateExisting", lambda rule: rule.tree.generate),
         "schemaValidation": _left_out,
         **dict.fromkeys(("resources", "subjects", "roles", "clusterRoles"), _one_filter),
         "name": _into_names,
@@ -151,8 +169,6 @@ _SPEC = (
     ("generateExisting", "`generate.generateExisting` of each rule"),
     ("schemaValidation", ""),
 )
-_BLOCK = tuple((name, _ANY) for name in ("resources", "subjects", "roles", "clusterRoles"))
-_RESOURCES = (("name", "`names`"),)
 _IMAGE = (
     ("image", "`imageReferences`"),
     ("key", "`attestors` with `keys`"),
@@ -162,15 +178,22 @@ _IMAGE = (
     ("additionalExtensions", "`attestors` with `keyless`"),
     ("annotations", "`annotations` of each attestor"),
 )
-_ATTESTATION = (("predicateType", "`type`"),)
-
-_Fields = tuple[tuple[str, str], ...]
+_FIELDS: Mapping[type, tuple[tuple[str, str], ...]] = MappingProxyType(
+    {
+        MatchBlock: tuple(
+            (name, _ANY) for name in ("resources", "subjects", "roles", "clusterRoles")
+        ),
+        ImageVerification: _IMAGE,
+        Attestation: (("predicateType", "`type`"),),
+    }
+)
+"""The fields of nodes with what replaced them."""
 
 
 def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:
     """KV202: a field that still works and has been replaced, or has no effect any more."""
-    spec = policy.document.data["spec"]
-    for data, path, fields in _places(spec):
+    for path, fields in _places(policy):
+        data = _written(policy, path)
         for name, successor in fields:
             if data.get(name) is not None:
                 remedy = f"use {successor}" if successor else "remove it"
@@ -179,27 +202,13 @@ def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:
                 yield warn(policy.document, "KV202", text, (*path, name), fix=fix)
 
 
-def _places(spec: Json) -> Iterator[tuple[Json, Path, _Fields]]:
-    yield spec, ("spec",), _SPEC
-    for index, rule in enumerate(spec.get("rules") or ()):
-        path: Path = ("spec", "rules", index)
-        for block in ("match", "exclude"):
-            data = rule.get(block) or {}
-            yield data, (*path, block), _BLOCK
-            yield from _resources(data, (*path, block))
-        for at, image in enumerate(rule.get("verifyImages") or ()):
-            place = (*path, "verifyImages", at)
-            yield image, place, _IMAGE
-            for one, attestation in enumerate(image.get("attestations") or ()):
-                yield attestation, (*place, "attestations", one), _ATTESTATION
-
-
-def _resources(block: Json, path: Path) -> Iterator[tuple[Json, Path, _Fields]]:
-    yield block.get("resources") or {}, (*path, "resources"), _RESOURCES
-    for group in ("any", "all"):
-        for index, one in enumerate(block.get(group) or ()):
-            place = (*path, group, index, "resources")
-            yield one.get("resources") or {}, place, _RESOURCES
+def _places(policy: Policy) -> Iterator[tuple[Path, Iterable[tuple[str, str]]]]:
+    yield ("spec",), _SPEC
+    for node in (node for rule in policy.rules for node in walk(rule.tree)):
+        if isinstance(node, ResourceFilter):
+            yield (*node.path, "resources"), (("name", "`names`"),)
+        else:
+            yield node.path, _FIELDS.get(type(node), ())
 
 
 # Annotations without effect that are probably typos.
@@ -258,35 +267,32 @@ _OPEN = frozenset("*?{$")
 """Characters of keys that are not plain names."""
 _NEAR_FIELD = 0.75
 """How like a field's name must be to that of a known one."""
-_BODIES: tuple[tuple[str, str], ...] = (("validate", "pattern"), ("mutate", "patchStrategicMerge"))
 
 
 def unknown_pattern_fields(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Diagnostic]:
     """KV225: a field in a pattern that none of the rule's kinds has."""
     find = type_finder(kinds)
     written = (
-        (policy, rule, *body)
+        (policy, rule, pattern)
         for policy in policies
         for rule in policy.rules
-        for body in _bodies(rule)
+        for pattern in _patterns(rule.tree)
     )
-    for policy, rule, path, pattern in written:
+    for policy, rule, pattern in written:
         types = _types(rule, find, kinds)
-        for place, near in _unknown(pattern, types, path) if types else ():
-            key = place[-1]
+        for path, near in _unknown(pattern.root, types) if types else ():
+            key = path[-1]
             hint = f": did you mean `{near}`?" if near else ""
             text = f"none of the kinds of rule `{rule.name}` has the field `{key}` here{hint}"
-            yield warn(policy.document, "KV225", text, (*rule.path, *place))
+            yield warn(policy.document, "KV225", text, path)
 
 
-def _bodies(rule: Rule) -> Iterator[tuple[Path, Json]]:
-    for section, field in _BODIES:
-        body = rule.data.get(section)
-        if body.__class__ is dict and body.get(field).__class__ is dict and not body.get("targets"):
-            yield (section, field), body[field]
-    several = (rule.data.get("validate") or {}).get("anyPattern")
-    for index, one in enumerate(several if several.__class__ is list else ()):
-        yield ("validate", "anyPattern", index), one
+def _patterns(rule: RuleNode) -> Iterator[Pattern]:
+    """Yield what is shaped like the objects of a rule."""
+    if rule.validate:
+        yield from filter(None, (rule.validate.pattern, *(rule.validate.any_pattern or ())))
+    if rule.mutate and rule.mutate.patch_strategic_merge and not rule.mutate.targets:
+        yield rule.mutate.patch_strategic_merge
 
 
 def _types(rule: Rule, find: FindType, kinds: KindTable) -> tuple[Type, ...]:
@@ -318,22 +324,21 @@ def _types_of(text: str, find: FindType, kinds: KindTable) -> Iterator[Type]:
             yield from filter(None, (find(one, selector.kind),))
 
 
-def _unknown(pattern: Json, types: Sequence[Type], path: Path) -> Iterator[tuple[Path, str]]:
-    if pattern.__class__ is list:
+def _unknown(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path, str]]:
+    """Yield the path of each field that no type has, and a field with a similar name or ""."""
+    if isinstance(pattern, PatternList):
         inner = [resolve(one.sequence.element) for one in types if one.sequence is not None]
-        for index, item in enumerate(pattern if inner else ()):
-            yield from _unknown(item, inner, (*path, index))
-    elif pattern.__class__ is dict:
+        for item in pattern.items if inner else ():
+            yield from _unknown(item, inner)
+    elif isinstance(pattern, PatternMap):
         maps = [one.mapping for one in types if one.mapping is not None]
-        for key, value in pattern.items() if maps else ():
-            anchor = parse_anchor(key)
-            name = anchor.key if anchor else key
-            if not _OPEN.isdisjoint(name):
+        for entry in pattern.entries if maps else ():
+            if not _OPEN.isdisjoint(entry.key):
                 continue
-            refs = [one.fields.get(name, one.others) for one in maps]
+            refs = [one.fields.get(entry.key, one.others) for one in maps]
             inner = [resolve(ref) for ref in refs if ref is not None]
             if inner:
-                yield from _unknown(value, inner, (*path, key))
+                yield from _unknown(entry.value, inner)
             else:
                 known = (field for one in maps for field in one.fields)
-                yield (*path, key), nearest(name, known, _NEAR_FIELD)
+                yield entry.path, nearest(entry.key, known, _NEAR_FIELD)
