@@ -34,13 +34,13 @@ from kyvsim.model.comparison import (
     MissingExample,
     SideReached,
 )
+from kyvsim.model.coverage import Ratio
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.explanation import RuleExplanation
 from kyvsim.model.policy import Binding, Policy, Subject
 from kyvsim.model.request import UserInfo
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Document, Location
-from kyvsim.model.tracing import Ratio
 from kyvsim.patch.structured_merge import type_finder
 from kyvsim.report.explanations import decision, rule_name
 from kyvsim.report.object_text import whole_numbers

@@ -14,6 +14,7 @@ from kyvsim.kubernetes.objects import object_key
 from kyvsim.load.files import fingerprint
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.suite_manifest import find_manifests, read_manifests, what_is_there
+from kyvsim.model.coverage import Coverage
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed, without_left_out
 from kyvsim.model.result import (
     EngineResponse,
@@ -25,7 +26,6 @@ from kyvsim.model.result import (
 )
 from kyvsim.model.source import Location
 from kyvsim.model.suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
-from kyvsim.model.tracing import Coverage
 from kyvsim.report.diagnostics import rule_place
 from kyvsim.report.explanations import failure_reasons
 from kyvsim.report.results import Row

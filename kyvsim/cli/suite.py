@@ -66,9 +66,9 @@ from kyvsim.cli.streams import (
     shows_colours,
     write_out,
 )
+from kyvsim.model.coverage import Coverage
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.suite import Demands, SuiteOutcome
-from kyvsim.model.tracing import Coverage
 from kyvsim.report.coverage import percent_text
 from kyvsim.report.formats import COVERAGE_FORMATS
 from kyvsim.report.formats import SUITE_FORMATS as FORMATS

@@ -29,10 +29,10 @@ from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.validation import problems_of
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.model.comparison import CaseResult, DifferenceKind, Limit
+from kyvsim.model.coverage import Point
 from kyvsim.model.explanation import RuleRun, Step, StepKind
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.model.tracing import Point
 from kyvsim.patch.merge_types import FindType
 from kyvsim.simulator.admission.review import enforces
 from kyvsim.simulator.api_server.defaults import with_defaults

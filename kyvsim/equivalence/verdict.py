@@ -31,9 +31,10 @@ from kyvsim.model.comparison import (
     RuleAction,
     SideReached,
 )
+from kyvsim.model.coverage import Point, Ratio
 from kyvsim.model.request import Operation
 from kyvsim.model.source import Location
-from kyvsim.model.tracing import Point, PointKind, Ratio
+from kyvsim.model.tracing import PointKind
 
 # Makes a case small that shows something: what can be left out goes, what remains gets simple.
 #

@@ -6,9 +6,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, ObjectKey
+from kyvsim.model.coverage import Point, Ratio
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Location
-from kyvsim.model.tracing import Point, Ratio
 
 # What two sets of policies say otherwise of the same resources.
 

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.comparison import Counterexample
+from kyvsim.model.coverage import Coverage, Point, Ratio
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.result import ReportedReason
 from kyvsim.model.source import Document, Fingerprint, Location
-from kyvsim.model.tracing import Coverage, Point, Ratio
 
 # What tests notice of policies that are changed a little.
 

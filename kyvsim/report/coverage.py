@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from kyvsim.kubernetes.objects import Json, Path
-from kyvsim.model.tracing import Coverage, Point, PointKind, Ratio
+from kyvsim.model.coverage import Coverage, Point, Ratio
+from kyvsim.model.tracing import PointKind
 from kyvsim.report.object_text import json_entries, to_json
 from kyvsim.report.style import safe_line
 

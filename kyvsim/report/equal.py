@@ -20,10 +20,10 @@ from kyvsim.model.comparison import (
     RuleAction,
     SideReached,
 )
+from kyvsim.model.coverage import Point
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.model.source import Location
-from kyvsim.model.tracing import Point
 from kyvsim.report.coverage import point_json, ratio_json
 from kyvsim.report.diagnostics import diagnostic_json, place_json
 from kyvsim.report.ending import ending_json, error_fact, informing, warning_fact, weighing

@@ -5,16 +5,9 @@ from functools import partial
 from typing import TypeAlias
 
 from kyvsim.kubernetes.objects import ObjectKey, Path, object_key
+from kyvsim.model.coverage import Coverage, FileCoverage, Point, PointOutcome
 from kyvsim.model.suite import ExpectedRow
-from kyvsim.model.tracing import (
-    Coverage,
-    FileCoverage,
-    Point,
-    PointKind,
-    PointOutcome,
-    PolicyPlace,
-    Seen,
-)
+from kyvsim.model.tracing import PointKind, PolicyPlace, Seen
 from kyvsim.suite.check import candidates
 from kyvsim.suite.compare import names_rule
 from kyvsim.suite.row_targets import row_index, target_resources

@@ -3,8 +3,9 @@ import re
 
 import pytest
 
+from kyvsim.model.coverage import Coverage, FileCoverage, Point, PointOutcome, Ratio
 from kyvsim.model.source import Location
-from kyvsim.model.tracing import Coverage, FileCoverage, Point, PointKind, PointOutcome, Ratio
+from kyvsim.model.tracing import PointKind
 from kyvsim.report.formats import COVERAGE_FORMATS
 
 NOTHING = Coverage(())
