@@ -83,13 +83,14 @@ def whole_where_exact(number: float) -> int | float:
 # upstream: Go's strconv package and its conversion rules on amd64.
 
 
-_ANY_CASE = re.IGNORECASE | re.ASCII  # without re.ASCII two letters of Turkish fit `i`
 _INT = re.compile(r"[+-]?[0-9]+")
 _DIGITS = "[0-9](?:_?[0-9])*"
 _HEX_DIGITS = "[0-9a-f](?:_?[0-9a-f])*"
-_FLOAT = re.compile(
-    rf"[+-]?(?:(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?|inf|infinity)|nan",
-    _ANY_CASE,
+# Regular expressions are texts here, which `re` compiles when they are first used: few runs need
+# all of them. Without the flag `a` two letters of Turkish fit `i`.
+_FLOAT = (
+    rf"(?ia)[+-]?(?:(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?"
+    r"|inf|infinity)|nan"
 )
 _HEX_FLOAT = rf"(?ia)[+-]?0x(?:_?{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})p[+-]?{_DIGITS}"
 _SPAN = 1 << 64
@@ -108,7 +109,7 @@ def parse_int(text: str) -> int | None:
 def parse_float(text: str) -> float | None:
     """Return the float64 that `text` writes, or None where it writes none or is out of range."""
     try:
-        if _FLOAT.fullmatch(text) is not None:
+        if re.fullmatch(_FLOAT, text) is not None:
             number = float(text.replace("_", ""))
         elif re.fullmatch(_HEX_FLOAT, text) is not None:
             number = float.fromhex(text.replace("_", ""))
@@ -200,9 +201,7 @@ _STARTS = frozenset("+-.0123456789eE")
 _LONGEST_SUFFIX = 2
 _INT64_DIGITS = 18
 """So many always fit."""
-_GRAMMAR = re.compile(
-    r"([+-]?)(0*)([0-9]*)(\.[0-9]*)?([numkMGTPE]?|[KMGTPE]i|[eE][+-]?[0-9]{1,19})"
-)
+_GRAMMAR = r"([+-]?)(0*)([0-9]*)(\.[0-9]*)?([numkMGTPE]?|[KMGTPE]i|[eE][+-]?[0-9]{1,19})"
 _DECIMAL_EXPONENTS = MappingProxyType(
     {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 )
@@ -211,8 +210,8 @@ _DECIMAL_SUFFIXES = MappingProxyType({power: text for text, power in _DECIMAL_EX
 _BINARY_SUFFIXES = MappingProxyType({power: text for text, power in _BINARY_EXPONENTS.items()})
 
 
-_SHAPE = re.compile(r"[+-]?[0-9]*(?:\.[0-9]*)?([eEinumkKMGTP]*[-+]?[0-9]*)")
-_SUFFIX = re.compile(r"[numkMGTPE]?|[KMGTPE]i|[eE][-+]?[0-9]+")
+_SHAPE = r"[+-]?[0-9]*(?:\.[0-9]*)?([eEinumkKMGTP]*[-+]?[0-9]*)"
+_SUFFIX = r"[numkMGTPE]?|[KMGTPE]i|[eE][-+]?[0-9]+"
 _WRONG_SHAPE = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
@@ -352,7 +351,7 @@ def parse_quantity(text: str) -> Quantity | None:
     if text.isdecimal() and text.isascii() and len(text) <= _INT64_DIGITS:
         return Quantity(int(text), 0, DECIMAL_SI)
     is_short = 0 < len(text) <= _LONGEST_SUFFIX
-    found = _GRAMMAR.fullmatch(text) if is_short or text[:1] in _STARTS else None
+    found = re.fullmatch(_GRAMMAR, text) if is_short or text[:1] in _STARTS else None
     return _read(found) if found else None
 
 
@@ -386,12 +385,12 @@ def _read(found: re.Match[str]) -> Quantity | None:
 
 def quantity_problem(text: str) -> str:
     """Return what upstream says of a text that writes no quantity."""
-    shape = _SHAPE.fullmatch(text)
+    shape = re.fullmatch(_SHAPE, text)
     if shape is None or not text:
         return _WRONG_SHAPE
     suffix = shape[1]
     too_far = suffix[1:].lstrip("+-").isdecimal() and _exponent(suffix[1:]) is None
-    if too_far or _SUFFIX.fullmatch(suffix) is None:
+    if too_far or re.fullmatch(_SUFFIX, suffix) is None:
         return "unable to parse quantity's suffix"
     return "unable to parse numeric part of quantity"
 
@@ -468,22 +467,22 @@ _UNITS = MappingProxyType(
         "h": HOUR,
     }
 )
-_WHOLE = re.compile(r"([+-]?)((?:(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:ns|[u\u00b5\u03bcm]s|[smh]))++)")
+_WHOLE = r"([+-]?)((?:(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:ns|[u\u00b5\u03bcm]s|[smh]))++)"
 """No part of it is read twice: a long text without a unit takes no longer than one with many."""
 _DURATION_STARTS = frozenset("+-.0123456789")
 _ENDS = frozenset("smh")
-_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
+_PART = r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)"
 
 
 def parse_duration(text: str) -> int | None:
     """Return the nanoseconds that `text` writes, or None where Go refuses it."""
     may_be = text[:1] in _DURATION_STARTS and text[-1:] in _ENDS
-    found = _WHOLE.fullmatch(text) if may_be else None
+    found = re.fullmatch(_WHOLE, text) if may_be else None
     if found is None:
         return 0 if text in ("0", "+0", "-0") else None
     sign, parts = found.groups()
     total = 0
-    for whole, fraction, unit in _PART.findall(parts):
+    for whole, fraction, unit in re.findall(_PART, parts):
         if not unit:
             continue
         nanos = _nanoseconds(whole, fraction, _UNITS[unit])
@@ -519,7 +518,7 @@ def explain_duration(text: str) -> str:
     """Return the message with which Go refuses `text` as a duration."""
     at = 1 if text[:1] in ("+", "-") else 0
     while at < len(text) and text[at] in ".0123456789":
-        found = _PART.match(text, at)
+        found = re.compile(_PART).match(text, at)
         assert found is not None  # noqa: S101 - the expression fits every text
         whole, fraction, unit = found.groups()
         if not (whole or fraction) or (

@@ -110,8 +110,8 @@ _REMEMBERED = 512
 _ENDPOINT = r"([-|+]?[0-9]+(?:\.[0-9]+)?[A-Za-z]*)"
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@-]+")
 _RANGE_STARTS = frozenset("-|+0123456789")
-_INSIDE = re.compile(f"{_ENDPOINT}-{_ENDPOINT}")
-_OUTSIDE = re.compile(f"{_ENDPOINT}!-{_ENDPOINT}")
+_INSIDE = f"{_ENDPOINT}-{_ENDPOINT}"
+_OUTSIDE = f"{_ENDPOINT}!-{_ENDPOINT}"
 _COMPARISONS: MappingProxyType[str, Callable[[Any, Any], bool]] = MappingProxyType(
     {
         ">=": operator.ge,
@@ -135,7 +135,7 @@ def range_ends(text: str) -> tuple[str, str, bool] | None:
     if "-" not in text or text[0] not in _RANGE_STARTS:
         return None
     inside = "!" not in text
-    found = (_INSIDE if inside else _OUTSIDE).fullmatch(text)
+    found = re.fullmatch(_INSIDE if inside else _OUTSIDE, text)
     return (found[1], found[2], inside) if found else None
 
 

@@ -31,8 +31,10 @@ _LONGEST_COMMAND = 64
 """How much of such a line is kept back, so that a command is not cut in two."""
 
 # .NET compares by culture, and these characters count for nothing then: `##<soft hyphen>vso[`.
-_IGNORED = "\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u206f"
-_IGNORED += "\ufe00-\ufe0f\ufeff"
+_IGNORED_CHARACTERS = frozenset(
+    "\xad\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u200b\u200c\u200d\ufeff"
+).union(map(chr, range(0x2060, 0x2070)), map(chr, range(0xFE00, 0xFE10)))
+_IGNORED = "".join(sorted(_IGNORED_CHARACTERS))
 _COLOUR = r"\x1b\[[0-9;]*m"
 _COMMAND = (
     rf"(?m)(?P<lead>^(?:[^\S\n]|[{_IGNORED}]|{_COLOUR})*)(?P<first>:)(?=[{_IGNORED}]*:)"
@@ -134,4 +136,4 @@ class LogFilter:
 def _may_have_command(text: str) -> bool:
     if any(map(text.__contains__, _HINTS)):
         return True
-    return not text.isascii() and re.search(f"[{_IGNORED}]", text) is not None
+    return not text.isascii() and not _IGNORED_CHARACTERS.isdisjoint(text)

@@ -132,8 +132,8 @@ def read_json(text: str, *, floats: bool = False) -> dict[str, Json] | None:
 
 _YAML_ITEMS = rb"(?m)^items:\n(?=( *)- )"
 _JSON_ITEMS = rb'"items": ?\[ *\n(?=( *)\{)'
-_AFTER_YAML = re.compile(rb"^[^ #\n-]", re.MULTILINE)
-_AFTER_JSON = re.compile(r"[ \n]*\]")
+_AFTER_YAML = rb"(?m)^[^ #\n-]"
+_AFTER_JSON = r"[ \n]*\]"
 _ANY_JSON = JSONDecoder()
 
 
@@ -182,7 +182,7 @@ def _in_yaml(head: bytes, tail: Tail, *, floats: bool) -> Framed | None:
     margin = field[1]
     sign = b"\n" + margin + b"- "
     place, rest = tail(sign)
-    after = _AFTER_YAML.search(rest, 1)
+    after = re.compile(_AFTER_YAML).search(rest, 1)
     end = after.start() if after else len(rest)
     text = b"".join((head[: field.start()], b"items: []\n", rest[end:]))
     envelope = read_fast(_with_end(text.decode()), floats=floats)
@@ -200,7 +200,7 @@ def _in_json(head: bytes, tail: Tail, *, floats: bool) -> Framed | None:
     place, rest = tail(sign)
     text = rest.decode()
     _, end = _ANY_JSON.raw_decode(text, len(margin))
-    after = _AFTER_JSON.match(text, end)
+    after = re.compile(_AFTER_JSON).match(text, end)
     if after is None:
         return None
     whole = f'{head[: field.start()].decode()}"items": []{text[after.end() :]}'
@@ -219,8 +219,8 @@ def _with_end(text: str) -> str:
 
 
 _ITEMS_FIELD = r'"items": ?\[[ \n]*(?=\{)'
-_NEXT = re.compile(r"[ \n]*(?:(,)[ \n]*|\])")
-_AFTER_ITEM = re.compile(r"[ \n]*(?:,[ \n]*|\Z)")
+_NEXT = r"[ \n]*(?:(,)[ \n]*|\])"
+_AFTER_ITEM = r"[ \n]*(?:,[ \n]*|\Z)"
 
 
 def cut_json(text: str, *, floats: bool) -> CutList | None:
@@ -228,12 +228,13 @@ def cut_json(text: str, *, floats: bool) -> CutList | None:
     first = re.search(_ITEMS_FIELD, text)
     if first is None:
         return None
+    find_next = re.compile(_NEXT)
     items, at, start = [], first.end(), _LineStart(1, 0, 0)
     while True:
         start = _line_start(text, at, start)
         item, at = _json_item(text, at, start, floats=floats)
         items.append(item)
-        between = _NEXT.match(text, at)
+        between = find_next.match(text, at)
         if between is None:
             return None
         at = between.end()
@@ -276,12 +277,13 @@ def _json_item(text: str, start: int, line: _LineStart, *, floats: bool) -> tupl
 
 def json_items(text: str, *, floats: bool) -> Iterator[ListItem]:
     """Yield the items of a block; raises ValueError, RecursionError or NeedsFullParser."""
+    find_next = re.compile(_AFTER_ITEM)
     at, start = text.index("{"), _LineStart(1, 0, 0)
     while True:
         start = _line_start(text, at, start)
         item, at = _json_item(text, at, start, floats=floats)
         yield item
-        between = _AFTER_ITEM.match(text, at)
+        between = find_next.match(text, at)
         if between is None:
             raise NeedsFullParser
         at = between.end()
@@ -290,8 +292,8 @@ def json_items(text: str, *, floats: bool) -> Iterator[ListItem]:
 
 
 _ITEMS = "items:\n"
-_FIRST_ITEM = re.compile(_ITEMS + r"( *)- ")
-_AFTER_ITEMS = re.compile(r"^[^ #\n-]", re.MULTILINE)
+_FIRST_ITEM = _ITEMS + r"( *)- "
+_AFTER_ITEMS = r"(?m)^[^ #\n-]"
 
 
 def cut_list(text: str, *, floats: bool = False) -> CutList | None:
@@ -300,13 +302,15 @@ def cut_list(text: str, *, floats: bool = False) -> CutList | None:
         if text.lstrip(" \n").startswith("{"):
             return cut_json(text, floats=floats)
         field = 0 if text.startswith(_ITEMS) else text.find(f"\n{_ITEMS}") + 1
-        first = _FIRST_ITEM.match(text, field) if text.startswith(_ITEMS, field) else None
+        first = (
+            re.compile(_FIRST_ITEM).match(text, field) if text.startswith(_ITEMS, field) else None
+        )
         if first is None:
             return None
         column, start = len(first[1]), first.start(1)
         sign = f"\n{first[1]}- "
         last = text.rfind(sign) + 1
-        after = _AFTER_ITEMS.search(text, last + 1)
+        after = re.compile(_AFTER_ITEMS).search(text, last + 1)
         end = after.start() if after else len(text)
         envelope = read_fast(f"{text[: first.start()]}items: []\n{text[end:]}", floats=floats)
         if envelope is None or envelope.get("items") != []:

@@ -48,10 +48,10 @@ _SHORT = 19
 """So many digits and more may be too much for 64 bits."""
 NUMBER_ENDS = frozenset("0123456789._abcdefABCDEF")
 """What begins with a digit and ends otherwise is text."""
-_INT = re.compile(
-    r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]{0,19}))\Z"
-)
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+# Regular expressions are texts here, which `re` compiles when they are first used: whole numbers in
+# digits take none, and values are remembered.
+_INT = r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]{0,19}))\Z"
+_FLOAT = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z"
 _POINT_FLOAT = r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?\Z"
 _SIGN_AFTER_PREFIX = r"0b([-+][01]+)\Z"
 _TIMESTAMP = (
@@ -67,7 +67,7 @@ class ScalarError(ValueError):
 
 
 def _whole_number(text: str) -> int | None:
-    found = _INT.match(text)
+    found = re.match(_INT, text)
     if not found:
         return None
     sign, hexadecimal, binary, octal, decimal = found.groups()
@@ -92,7 +92,7 @@ def _number(text: str) -> Json:
     whole = _whole_number(plain)
     if whole is not None:
         return whole
-    if _FLOAT.match(plain):
+    if re.match(_FLOAT, plain):
         value = float(plain)
         return text if math.isinf(value) else value
     # upstream: go-yaml has a branch of its own for binary numbers, which lets a sign follow 0b.
