@@ -10,7 +10,6 @@ Other kinds extend them: every function takes those that `crd_kinds` finds, or
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
@@ -19,11 +18,13 @@ from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.kubernetes.package_data import read_table
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class GivenSchema:
     """The schema of a definition, as it is written; it equals itself only, so it can be a key."""
 
-    words: Mapping[str, Json]
+    __slots__ = ("words",)
+
+    def __init__(self, words: Mapping[str, Json]) -> None:
+        self.words = words
 
 
 class KindFacts(NamedTuple):

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, StrEnum
-from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -378,8 +377,7 @@ class ExceptedRules(NamedTuple):
     rules: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class PolicyException:
+class PolicyException(NamedTuple):
     """A PolicyException (kyverno.io): shape checked, expressions still text."""
 
     name: str
@@ -390,7 +388,7 @@ class PolicyException:
     pod_security: tuple[PodSecurityExclusion, ...]
     document: Document
 
-    @cached_property
+    @property
     def entries(self) -> Mapping[str, tuple[int, ...]]:
         """The numbers of the entries for each policy, by its key."""
         found: dict[str, list[int]] = {}

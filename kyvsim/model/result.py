@@ -1,7 +1,6 @@
 """Outcomes of evaluation, from a rule up to a run; known failures; the exit status of a run."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
@@ -129,15 +128,17 @@ class PolicyResponse(NamedTuple):
     They have no status that counts."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class PolicyPasses:
     """A policy all of whose rules pass; its results have nothing but messages.
 
     Many objects share one: it equals itself only, so that shared ones are counted together.
     """
 
-    policy: Policy
-    results: tuple[RuleResult, ...]
+    __slots__ = ("policy", "results")
+
+    def __init__(self, policy: Policy, results: tuple[RuleResult, ...]) -> None:
+        self.policy = policy
+        self.results = results
 
 
 class PassingPolicies(NamedTuple):

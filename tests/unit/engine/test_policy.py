@@ -1,7 +1,5 @@
 """Rules of a policy."""
 
-from dataclasses import replace
-
 import pytest
 
 from kyvsim.engine.cluster_views import GivenObjects
@@ -464,7 +462,7 @@ def test_a_skipped_generate_rule_has_no_message_and_says_why_beside_it(run, pod,
 
 
 def test_an_exception_without_a_namespace_is_named_without_a_slash(run, pod, exception, verdicts):
-    given = replace(exception("p", "r"), namespace="")
+    given = exception("p", "r")._replace(namespace="")
     (message,) = (text for *_, text in verdicts(run(DENY, pod(), exceptions=[given])))
     assert message == "rule is skipped due to policy exceptionsx"
 
