@@ -254,7 +254,8 @@ def broken_conditions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnos
     upstream logs it and goes on as if the exception were not there: pkg/engine/utils/exceptions.go
     """
     for exception in exceptions:
-        conditions, document = exception.conditions, exception.document
+        document = exception.document
+        conditions = document.data["spec"].get("conditions")
         if not conditions:
             continue
         for problem, path, note in unreadable_variables(conditions):

@@ -22,7 +22,7 @@ from kyvsim.model.policy import (
 )
 from kyvsim.model.ports import fault_text
 from kyvsim.model.source import Document
-from kyvsim.policy.read import read_pod_security_exclusions
+from kyvsim.policy.read import read_conditions, read_pod_security_exclusions
 from kyvsim.schema.kinds import (
     NATIVE_GROUP,
     POLICY_GROUPS,
@@ -257,7 +257,7 @@ def load_exceptions(documents: Iterable[Document]) -> tuple[Exceptions, tuple[Di
                     for entry in spec["exceptions"]
                 ),
                 match=spec["match"],
-                conditions=spec.get("conditions"),
+                conditions=read_conditions(spec.get("conditions"), ("spec", "conditions")),
                 pod_security=read_pod_security_exclusions(
                     spec.get("podSecurity"), ("spec", "podSecurity")
                 ),

@@ -168,9 +168,10 @@ def _conditions(
         context.note(_SCANS)
     matched = within(("match",), block_test, exception.match, kinds, context.at("match"))
     holds: Test = TRUE
-    if exception.conditions:
+    conditions = exception.document.data["spec"].get("conditions")
+    if conditions:
         scope = Scope(context, Expr("object"), Expr("oldObject"))
-        holds = within(("conditions",), conditions_test, exception.conditions, scope)
+        holds = within(("conditions",), conditions_test, conditions, scope)
     asked = [] if matched == TRUE else [("matched", matched)]
     return [*asked, *named_conditions("condition", holds)]
 

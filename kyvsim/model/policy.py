@@ -16,6 +16,7 @@ from kyvsim.policy.tree import (
     NO_RULE,
     Clone,
     CloneList,
+    Conditions,
     PodSecurityExclusion,
     PolicyNode,
     RuleNode,
@@ -384,7 +385,7 @@ class PolicyException(NamedTuple):
     namespace: str
     exceptions: tuple[ExceptedRules, ...]
     match: Mapping[str, Json]
-    conditions: Mapping[str, Json] | None
+    conditions: Conditions | None
     pod_security: tuple[PodSecurityExclusion, ...]
     document: Document
 

@@ -9,6 +9,7 @@ from kyvsim.engine.conditions import compile_conditions, operators
 from kyvsim.jmespath import System
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.model.ports import Meter
+from kyvsim.policy.read import read_conditions
 
 ROWS = recorded("conditions.jsonl")
 
@@ -38,7 +39,8 @@ def test_recorded_verdicts():
     for row in ROWS:
         condition, data = condition_and_data(row)
         evaluate = compile_conditions(
-            {"any": [condition]}, System(clock=None, entropy=None, meter=Meter())
+            read_conditions({"any": [condition]}, ()),
+            System(clock=None, entropy=None, meter=Meter()),
         )
         if evaluate(data).met is not row["met"]:
             wrong.append(row)

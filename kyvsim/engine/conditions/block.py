@@ -3,7 +3,7 @@
 upstream: pkg/engine/variables/evaluate.go and, for exceptions, pkg/utils/conditions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import takewhile
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -27,6 +27,7 @@ from kyvsim.model.tracing import (
     with_answer,
     with_found,
 )
+from kyvsim.policy.tree import Condition, ConditionGroup, Conditions
 
 # Conditions that report the values of both of their sides.
 
@@ -101,18 +102,13 @@ def _is_field(step: object) -> bool:
 
 def traced_condition(
     holds: Callable[[RuleScope], bool],
-    written: Mapping[str, Json],
+    condition: Condition,
     sides: tuple[Template, Template],
     trace: TraceContext,
 ) -> Callable[[RuleScope], bool]:
     """Return a condition that reports its answer, and its sides that are fixed."""
     key, value = sides
-    asked = Step(
-        StepKind.CONDITION,
-        trace.name,
-        str(written.get("operator") or ""),
-        note=written.get("message") or "",
-    )
+    asked = Step(StepKind.CONDITION, trace.name, condition.operator, note=condition.message)
 
     def run(scope: RuleScope) -> bool:
         if key.constant:
@@ -164,35 +160,37 @@ class _CompiledCondition(NamedTuple):
     fixed: bool | None
 
 
-def compile_conditions(data: Json, system: System, trace: TraceContext = NO_TRACE) -> Evaluate:
+def compile_conditions(
+    conditions: Conditions | None, system: System, trace: TraceContext = NO_TRACE
+) -> Evaluate:
     """Return a function that says whether a block of conditions holds.
 
     `any` stops at the first condition that holds, `all` at the first that does not, so errors
-    after it do not show. Evaluation raises `ConditionError`. A missing block holds.
+    after it do not show. Evaluation raises `ConditionError`. A missing block holds; `trace` is at
+    its place, too.
     """
-    return _traced_block(_compile_block(data, system, trace), trace)
+    return _traced_block(_compile_groups(conditions, system, trace), trace)
 
 
-def _compile_block(data: Json, system: System, trace: TraceContext) -> Evaluate:
-    if data.__class__ is list:
-        if any("any" in item or "all" in item for item in data):
-            blocks = [_compile_any_all(one, system, trace.at(n)) for n, one in enumerate(data)]
+def _compile_groups(conditions: Conditions | None, system: System, trace: TraceContext) -> Evaluate:
+    groups = conditions.effective if conditions else ()
+    if all(group.is_bare for group in groups):
+        bare = [one for group in groups for one in group.conditions]
+        return _all_of(_compile_list(bare, system, trace), ";")
+    blocks = [_compile_group(group, system, trace) for group in groups]
+    if len(blocks) == 1:
+        return blocks[0]
 
-            def evaluate(scope: RuleScope) -> ConditionsResult:
-                texts = []
-                for block in blocks:
-                    result = block(scope)
-                    if not result.met:
-                        return result
-                    texts.append(result.messages)
-                return ConditionsResult(True, _joined(texts, ";"))
+    def evaluate(scope: RuleScope) -> ConditionsResult:
+        texts = []
+        for block in blocks:
+            result = block(scope)
+            if not result.met:
+                return result
+            texts.append(result.messages)
+        return ConditionsResult(True, _joined(texts, ";"))
 
-            return evaluate
-        conditions = _compile_list(data, system, trace)
-        every = _all_of(conditions)
-        met = ConditionsResult(True, _joined([each.message for each in conditions], ";"))
-        return lambda scope: met if (found := every(scope)).met else found
-    return _compile_any_all(data or {}, system, trace)
+    return evaluate
 
 
 def _traced_block(evaluate: Evaluate, trace: TraceContext) -> Evaluate:
@@ -204,15 +202,17 @@ def _traced_block(evaluate: Evaluate, trace: TraceContext) -> Evaluate:
 
 
 def compile_exception_conditions(
-    data: Json, system: System, trace: TraceContext = NO_TRACE
+    conditions: Conditions, system: System, trace: TraceContext = NO_TRACE
 ) -> Evaluate:
     """Return the same for the conditions of an exception: `all` comes first, an empty `any` holds.
 
     Messages are left out.
     """
-    first = _all_of(_compile_list(data.get("all"), system, trace.at("all")))
-    some = _compile_list(data.get("any"), system, trace.at("any"))
-    second = _any_of(some) if some else None
+    every = (one for group in conditions.groups for one in group.all or ())
+    some = (one for group in conditions.groups for one in group.any or ())
+    first = _all_of(_compile_list(every, system, trace))
+    alternatives = _compile_list(some, system, trace)
+    second = _any_of(alternatives) if alternatives else None
 
     def evaluate(scope: RuleScope) -> ConditionsResult:
         if not first(scope).met:
@@ -225,14 +225,13 @@ def compile_exception_conditions(
 # ---------------------------------------------------------------------------- blocks
 
 
-def _compile_any_all(data: Mapping[str, Json], system: System, trace: TraceContext) -> Evaluate:
-    """Return the evaluation of one map; `any` that is there but empty never holds."""
-    some = data.get("any")
-    all_of = _all_of(_compile_list(data.get("all"), system, trace.at("all")))
-    if some is None:
+def _compile_group(group: ConditionGroup, system: System, trace: TraceContext) -> Evaluate:
+    """Return the evaluation of one group; `any` that is there but empty never holds."""
+    all_of = _all_of(_compile_list(group.all or (), system, trace))
+    if group.any is None:
         return all_of
-    conditions = _compile_list(some, system, trace.at("any"))
-    return _both(conditions, all_of) if data.get("all") else _any_of(conditions)
+    some = _compile_list(group.any, system, trace)
+    return _both(some, all_of) if group.all else _any_of(some)
 
 
 def _both(some: Sequence[_CompiledCondition], all_of: Evaluate) -> Evaluate:
@@ -270,9 +269,9 @@ def _any_of(conditions: Sequence[_CompiledCondition]) -> Evaluate:
     return evaluate
 
 
-def _all_of(conditions: Sequence[_CompiledCondition]) -> Evaluate:
+def _all_of(conditions: Sequence[_CompiledCondition], separator: str = "; ") -> Evaluate:
     useful = tuple(each for each in conditions if each.fixed is not True)
-    met = ConditionsResult(True, _joined([each.message for each in conditions], "; "))
+    met = ConditionsResult(True, _joined([each.message for each in conditions], separator))
     if not useful:
         return lambda _: met
     if len(useful) == 1 and not met.messages:
@@ -303,11 +302,11 @@ def _joined(texts: Sequence[str], separator: str) -> str:
 
 
 def _compile_list(
-    data: Json, system: System, trace: TraceContext
+    conditions: Iterable[Condition], system: System, trace: TraceContext
 ) -> tuple[_CompiledCondition, ...]:
+    placed = ((one, trace.to(one.path)) for one in conditions)
     return tuple(
-        _with_coverage(_compile_condition(one, system, trace.at(n)), trace.at(n))
-        for n, one in enumerate(data or ())
+        _with_coverage(_compile_condition(one, system, place), place) for one, place in placed
     )
 
 
@@ -329,26 +328,27 @@ def _with_coverage(condition: _CompiledCondition, trace: TraceContext) -> _Compi
 
 
 def _compile_condition(
-    data: Mapping[str, Json], system: System, trace: TraceContext
+    condition: Condition, system: System, trace: TraceContext
 ) -> _CompiledCondition:
     """Return one condition; where it is traced it is evaluated even if its outcome is known."""
-    key, value = (compile_template(_compared(data.get(side)), system) for side in ("key", "value"))
+    sides = _compared(condition.key), _compared(condition.value)
+    key, value = (compile_template(side, system) for side in sides)
     if trace.tracer is None:
-        return _compile_sides(data, key, value, system.meter)
+        return _compile_sides(condition, key, value, system.meter)
     seen_key, seen_value = (
-        traced_side(_compared(data.get(one)), one, system, trace) for one in ("key", "value")
+        traced_side(side, name, system, trace)
+        for side, name in zip(sides, ("key", "value"), strict=True)
     )
-    complete = _compile_sides(data, seen_key, seen_value, system.meter)
-    holds = traced_condition(complete.holds, data, (key, value), trace)
+    complete = _compile_sides(condition, seen_key, seen_value, system.meter)
+    holds = traced_condition(complete.holds, condition, (key, value), trace)
     return complete._replace(holds=holds, fixed=None)
 
 
 def _compile_sides(
-    data: Mapping[str, Json], key: Template, value: Template, meter: Meter
+    condition: Condition, key: Template, value: Template, meter: Meter
 ) -> _CompiledCondition:
-    name = data.get("operator") or ""
-    message = data.get("message") or ""
-    operator = operators.get(name)
+    message = condition.message
+    operator = operators.get(condition.operator)
     if operator is None:
         return _CompiledCondition(_unknown_operator, message, None)
     if value.constant:

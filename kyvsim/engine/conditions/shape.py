@@ -3,7 +3,7 @@
 A shape that holds means that the evaluation in `block.py` gives this outcome, without an error.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from typing import Final
 
 from kyvsim.engine.conditions.operators import Test, operators
@@ -22,6 +22,7 @@ from kyvsim.jmespath.variables import is_plain
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.model.ports import FEW
+from kyvsim.policy.tree import Condition, Conditions
 
 _SPREADING: Final = frozenset({"AnyIn", "AnyNotIn"})
 """Operators that do not hold of a list if they hold of none of its elements."""
@@ -29,28 +30,28 @@ _HAVING: Final = (("AnyIn", True), ("AllIn", True), ("AnyNotIn", False), ("AllNo
 """Operators whose outcome for a text and a list is known once the text is in the list."""
 
 
-def refuting_shape(data: Json, start: tuple[str, ...]) -> Shape | None:
+def refuting_shape(conditions: Conditions | None, start: tuple[str, ...]) -> Shape | None:
     """Return the shape of what is under `start` for which a block certainly does not hold."""
-    some, every = _lists(data)
+    some, every = _lists(conditions)
     if some and not every:
         return _all(some, start, wanted=False)
     return _first(every, start, wanted=False) if every and some is None else None
 
 
-def is_seen_whole(data: Json) -> bool:
+def is_seen_whole(conditions: Conditions | None) -> bool:
     """Return whether a block looks at nothing but what its refuting shape looks at.
 
     However it ends then, it ends so for all that looks the same, in the same words.
     """
-    some, every = _lists(data)
-    conditions = [*(some or ()), *(every or ())]
-    is_first_all = not every or len(conditions) == 1
-    return is_first_all and all(_is_fixed(one.get("message")) for one in conditions)
+    some, every = _lists(conditions)
+    listed = (*(some or ()), *(every or ()))
+    is_first_all = not every or len(listed) == 1
+    return is_first_all and all(_is_fixed(one.message) for one in listed)
 
 
-def confirming_shape(data: Json, start: tuple[str, ...]) -> Shape | None:
+def confirming_shape(conditions: Conditions | None, start: tuple[str, ...]) -> Shape | None:
     """Return the shape of what is under `start` for which a block certainly holds."""
-    some, every = _lists(data)
+    some, every = _lists(conditions)
     if every and some is None:
         return _all(every, start, wanted=True)
     return _first(some, start, wanted=True) if some and not every else None
@@ -65,15 +66,11 @@ def elements_shape(expression: str, element: Shape, *start: str) -> Shape | None
     return _led(way, element, absent=True, counted=True)
 
 
-def reads_only(data: Json, *way: str) -> bool:
+def reads_only(conditions: Conditions | None, *way: str) -> bool:
     """Return whether a block looks at nothing but the value that some keys lead to."""
-    if data.__class__ is list:
-        return all(reads_only(one, *way) for one in data)
-    if data.__class__ is not dict:
-        return data is None
-    if "any" in data or "all" in data:
-        return reads_only(data.get("any"), *way) and reads_only(data.get("all"), *way)
-    return all(_is_fixed(side) or _ends(side, way) for side in (data.get("key"), data.get("value")))
+    listed = conditions.conditions if conditions else ()
+    sides = (side for one in listed for side in (one.key, one.value))
+    return all(_is_fixed(side) or _ends(side, way) for side in sides)
 
 
 def _ends(side: Json, way: tuple[str, ...]) -> bool:
@@ -81,25 +78,30 @@ def _ends(side: Json, way: tuple[str, ...]) -> bool:
     return found is not None and not found.steps
 
 
-def _lists(data: Json) -> tuple[Json, Json]:
-    return (data.get("any"), data.get("all")) if data.__class__ is dict else (None, None)
+def _lists(
+    conditions: Conditions | None,
+) -> tuple[Sequence[Condition] | None, Sequence[Condition] | None]:
+    """Return what a block has under `any` and `all`; None twice for a list."""
+    if conditions is None or conditions.is_list:
+        return None, None
+    return next(((group.any, group.all) for group in conditions.groups), (None, None))
 
 
-def _all(conditions: Iterable[Json], start: tuple[str, ...], *, wanted: bool) -> Shape | None:
+def _all(conditions: Sequence[Condition], start: tuple[str, ...], *, wanted: bool) -> Shape | None:
     shapes = [_condition_shape(one, start, wanted=wanted) for one in conditions]
     known = [shape for shape in shapes if shape is not None]
     return together(known) if len(known) == len(shapes) else None
 
 
-def _first(conditions: list[Json], start: tuple[str, ...], *, wanted: bool) -> Shape | None:
+def _first(
+    conditions: Sequence[Condition], start: tuple[str, ...], *, wanted: bool
+) -> Shape | None:
     """Return the shape that settles a block with its first condition; errors come after it."""
     return _condition_shape(conditions[0], start, wanted=wanted)
 
 
-def _condition_shape(
-    data: Mapping[str, Json], start: tuple[str, ...], *, wanted: bool
-) -> Shape | None:
-    name, key, value = data.get("operator") or "", data.get("key"), data.get("value")
+def _condition_shape(condition: Condition, start: tuple[str, ...], *, wanted: bool) -> Shape | None:
+    name, key, value = condition.operator, condition.key, condition.value
     operator = operators.get(name)
     if operator is None:
         return None

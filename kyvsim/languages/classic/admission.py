@@ -98,16 +98,15 @@ def _missing_subresources(rule: Rule) -> Iterator[str]:
 
 
 def _deprecated_operators(rule: Rule) -> Iterator[str]:
-    validate = rule.data.get("validate") or {}
-    blocks = [(validate.get("deny") or {}).get("conditions")]
-    for loop in validate.get("foreach") or ():
-        blocks += [loop.get("preconditions"), (loop.get("deny") or {}).get("conditions")]
-    for block in blocks:
-        groups: list[Json] = [block] if block.__class__ is list else []
-        if block.__class__ is dict:
-            groups = [block.get("any") or (), block.get("all") or ()]
-        for condition in (one for group in groups for one in group if one.__class__ is dict):
-            operator = operators.get(condition.get("operator", ""))
+    validate = rule.tree.validate
+    if validate is None:
+        return
+    blocks = [validate.deny and validate.deny.conditions]
+    for loop in validate.foreach or ():
+        blocks += [loop.preconditions, loop.deny and loop.deny.conditions]
+    for block in filter(None, blocks):
+        for condition in block.conditions:
+            operator = operators.get(condition.operator)
             if operator is not None and operator.warned:
                 instead = " ".join(quote(one) for one in sorted(operator.successors))
                 yield (

@@ -94,7 +94,7 @@ def _compile_exceptions(
         )
         covers = compile_exception_match(exception.match, whole.at("match"), options.system.meter)
         conditions: CompiledConditions | None = None
-        if exception.conditions:
+        if exception.conditions is not None:
             conditions = compile_exception_conditions(
                 exception.conditions, options.system, whole.at("conditions")
             )
@@ -149,8 +149,8 @@ def _compile_proofs(
 
 
 def _proofs(rule_type: RuleType, context: RuleContext) -> Proofs:
-    preconditions = context.rule.data.get("preconditions")
-    if preconditions is None or reads_only(preconditions, "request", "operation"):
+    preconditions = context.rule.tree.preconditions
+    if reads_only(preconditions, "request", "operation"):
         return Proofs(rule_type.proofs(context), after_preconditions=preconditions is not None)
     shape = confirming_shape(preconditions, ("request", "object"))
     if shape is None:
@@ -211,7 +211,7 @@ def _compile_phase(
     data = rule.data
     namespace = (policy.namespace or "default") if policy.kind == "Policy" else ""
     settled = options.settled
-    preconditions = None if settled else data.get("preconditions")
+    preconditions = None if settled else rule.tree.preconditions
     properties = data.get("reportProperties")
     # A rule that is known to apply was excepted by none, but for those its body weighs itself.
     excepted = not settled or rule_type.exclusions is not None

@@ -343,7 +343,8 @@ def exception_references(exception: PolicyException) -> Iterator[FieldReference]
     notes = ReferenceCollector()
     for one in filters({"match": exception.match}, "match"):
         _read_filter(one, notes)
-    _RuleReader(notes).read({"conditions": exception.conditions or {}})
+    conditions = exception.document.data["spec"].get("conditions")
+    _RuleReader(notes).read({"conditions": conditions or {}})
     yield from notes.mentions()
 
 

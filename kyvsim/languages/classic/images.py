@@ -18,6 +18,7 @@ from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.model.request import Attestation, Signature
+from kyvsim.policy.tree import ImageVerification
 
 # The entries of `verifyImages`, with the fields of older policies put into today's.
 #
@@ -298,16 +299,15 @@ class AttestationError(Exception):
 
 
 def compile_attestations(
-    entry: Mapping[str, Json], context: RuleContext
+    entry: ImageVerification, context: RuleContext
 ) -> tuple[Conditions | None, ...]:
-    """Return the conditions of an entry's attestations, compiled; the context is the entry's."""
+    """Return the conditions of an entry's attestations, compiled."""
+    blocks = (one.conditions for one in entry.attestations)
     return tuple(
-        compile_conditions(
-            one["conditions"], context.system, context.trace.at("attestations", index, "conditions")
-        )
-        if one.get("conditions")
+        compile_conditions(block, context.system, context.trace.to(block.path))
+        if block and block.groups
         else None
-        for index, one in enumerate(entry.get("attestations") or ())
+        for block in blocks
     )
 
 

@@ -42,6 +42,7 @@ Remark: TypeAlias = tuple[Path, str]
 """Where in a body something is wrong or without effect, and why."""
 Remarks: TypeAlias = Callable[[Json], Iterator[Remark]]
 """Yields problems of a body."""
+NoEffect: TypeAlias = Callable[[Json, RuleNode], Iterator[Remark]]
 
 
 class PodTemplate(NamedTuple):
@@ -83,8 +84,8 @@ class RuleType(NamedTuple):
     broken: Callable[[Mapping[str, Json]], Iterator[Remark]] = lambda _: iter(())
     """Yields the expressions of a rule that cannot be compiled and make it fail when it runs, with
     their paths from the rule."""
-    no_effect: Remarks = lambda _: iter(())
-    """Yields why a body has the same result for every object."""
+    no_effect: NoEffect = lambda _body, _rule: iter(())
+    """Yields why a body, given with its whole rule, has the same result for every object."""
     patterns: Callable[[Json], Iterator[tuple[Path, Json]]] = lambda _: iter(())
     """What of a body is shaped like the object: patterns and patches, with their places."""
     fields: frozenset[str] = frozenset()
@@ -217,19 +218,14 @@ NOTHING_CHECKED = "it checks nothing"
 NOTHING_CHANGED = "it changes nothing"
 
 
-def empty(nothing: Json, name: str, result: str) -> Remarks:
+def empty(nothing: Json, name: str, result: str) -> NoEffect:
     """Return a check for bodies that equal `nothing`, an empty list or mapping."""
 
-    def remarks(body: Json) -> Iterator[Remark]:
+    def remarks(body: Json, _: RuleNode) -> Iterator[Remark]:
         if body == nothing and body.__class__ is nothing.__class__:
             yield (), f"`{name}` is empty, so {result}"
 
     return remarks
-
-
-def never_holds(conditions: Json) -> bool:
-    """Return whether conditions name alternatives and list none."""
-    return conditions.__class__ is dict and conditions.get("any") == []
 
 
 # Messages of validate rules: the rule's own text with its variables, and what is put around it.

@@ -7,7 +7,6 @@ Kyverno's. What only `lint` reports is in `kyvsim.lint`.
 from collections.abc import Iterator
 from typing import Final
 
-from kyvsim.languages.classic.rule_type import never_holds
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
@@ -37,9 +36,9 @@ def empty_rules(policy: Policy) -> Iterator[Diagnostic]:
         found = [
             ((*one.field, *path), why)
             for one in rule_types_of(rule.data)
-            for path, why in one.no_effect(one.body(rule.data))
+            for path, why in one.no_effect(one.body(rule.data), rule.tree)
         ]
-        if never_holds(rule.data.get("preconditions")):
+        if rule.tree.preconditions and rule.tree.preconditions.never_hold:
             why = "`any` of its preconditions is empty, so it is always skipped"
             found.append((("preconditions",), why))
         for path, why in found:

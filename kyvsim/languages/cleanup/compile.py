@@ -46,7 +46,7 @@ from kyvsim.model.policy import Policy, Rule, RuleFacts
 from kyvsim.model.ports import Meter
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.tracing import PointKind, TraceContext
-from kyvsim.policy.tree import ConfigMapEntry, ImageRegistryEntry
+from kyvsim.policy.tree import Conditions, ConfigMapEntry, ImageRegistryEntry
 from kyvsim.policy.visit import TextKind, texts
 
 _LONGEST_NAME = 63
@@ -120,14 +120,14 @@ def lower_cleanup(
 ) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
     """Return a cleanup policy compiled, or None and why it cannot be."""
     try:
-        spec, trace = policy.spec, options.trace_of(policy, policy.rules[0])
-        entries = compile_entries(policy.rules[0].tree.context, options.system, trace)
+        tree, trace = policy.rules[0].tree, options.trace_of(policy, policy.rules[0])
+        entries = compile_entries(tree.context, options.system, trace)
         rule = CompiledRule(
             rule=policy.rules[0],
             stage=Stage.DELETE,
             matches=_compile_match(policy, trace, options.system.meter),
             kinds=None,
-            body=_compile_body(spec.get("conditions"), entries, options.system, trace),
+            body=_compile_body(tree.preconditions, entries, options.system, trace),
             later=True,
             unmatched=_UNMATCHED,
         )
@@ -210,7 +210,7 @@ def _compile_without(written: Json, trace: TraceContext, meter: Meter, *ignored:
 
 
 def _compile_body(
-    conditions: Json,
+    conditions: Conditions | None,
     entries: tuple[tuple[str, EntryLoader], ...],
     system: System,
     trace: TraceContext,

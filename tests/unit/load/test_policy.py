@@ -375,7 +375,7 @@ def test_an_exception(version):
     assert found.key == "ns/e"
     assert found.exceptions == (("p", ("r", "autogen-*")),)
     assert found.match == exception()["spec"]["match"]
-    assert found.conditions["all"][0]["operator"] == "Equals"
+    assert found.conditions.groups[0].all[0].operator == "Equals"
     assert found.pod_security[0].control_name == "Sysctls"
 
 

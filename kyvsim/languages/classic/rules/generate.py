@@ -22,7 +22,7 @@ from kyvsim.model.policy import GeneratePattern, Generation, Policy, Rule, RuleF
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT, ClusterView
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.simulation import FailureCause
-from kyvsim.policy.tree import GenerateTarget, PolicyNode, RuleNode
+from kyvsim.policy.tree import ForEachGeneration, GenerateTarget, PolicyNode, RuleNode
 
 # Downstream objects: what a generate rule makes of data or of a source.
 #
@@ -264,9 +264,12 @@ def compile_generated(context: RuleContext) -> GeneratedSets:
     Raises what `compile_template` raises.
     """
     spec = context.rule.data["generate"]
+    generate = context.rule.tree.generate
     loops = [
-        _compile_loop(context.within("generate", "foreach", number), number, loop)
-        for number, loop in enumerate(spec.get("foreach") or ())
+        _compile_loop(
+            context.within("generate", "foreach", number), number, spec["foreach"][number], loop
+        )
+        for number, loop in enumerate((generate and generate.foreach) or ())
     ]
     if loops:
         return lambda scope: (found for loop in loops for found in loop(scope))
@@ -274,13 +277,15 @@ def compile_generated(context: RuleContext) -> GeneratedSets:
     return lambda scope: (make(scope, ""),)
 
 
-def _compile_loop(context: RuleContext, number: int, loop: Json) -> GeneratedSets:
-    list_of = compile_list(loop.get("list") or "", context.system, context.trace)
-    elements_of = compile_elements(loop, 0, context.system, context.trace)
+def _compile_loop(
+    context: RuleContext, number: int, data: Json, loop: ForEachGeneration
+) -> GeneratedSets:
+    list_of = compile_list(loop.list, context.system, context.trace)
+    elements_of = compile_elements(loop.context, 0, context.system, context.trace)
     preconditions = compile_conditions(
-        loop.get("preconditions"), context.system, context.trace.at("preconditions")
+        loop.preconditions, context.system, context.trace.at("preconditions")
     )
-    make = _compile_set(context, loop, preconditions)
+    make = _compile_set(context, data, preconditions)
     start = f"failed to process {number} foreach in rule {context.rule.name}"
 
     def make_each(scope: JSONContext) -> Iterator[GeneratedSet]:
@@ -322,8 +327,8 @@ def _compile(context: RuleContext) -> CompiledBody:
     return evaluate
 
 
-def _no_effect(spec: Json) -> Iterator[Remark]:
-    for path, why in empty([], "foreach", "it generates nothing")(spec.get("foreach")):
+def _no_effect(spec: Json, rule: RuleNode) -> Iterator[Remark]:
+    for path, why in empty([], "foreach", "it generates nothing")(spec.get("foreach"), rule):
         yield ("foreach", *path), why
 
 

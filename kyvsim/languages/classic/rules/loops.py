@@ -13,7 +13,7 @@ from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.ports import FEW
 from kyvsim.model.tracing import NO_TRACE, PointKind, TraceContext
-from kyvsim.policy.read import read_context
+from kyvsim.policy.tree import ContextEntry
 
 _STEPS = 10
 """What an element costs: a scope, a template, a check."""
@@ -89,12 +89,13 @@ def _compile_list(expression: str, system: System) -> ListOf:
 
 
 def compile_elements(
-    loop: Json, nesting: int, system: System, trace: TraceContext = NO_TRACE
+    context: Iterable[ContextEntry], nesting: int, system: System, trace: TraceContext = NO_TRACE
 ) -> Callable[[JSONContext, Iterable[tuple[int, Json]]], Iterator[LoopElement]]:
-    """Return what gives the elements of a loop, each in a scope of its own; null is left out."""
-    entries = compile_entries(
-        read_context(loop.get("context"), (*trace.path, "context")), system, trace
-    )
+    """Return what gives the elements of a loop with this context; null is left out.
+
+    Each element is in a scope of its own.
+    """
+    entries = compile_entries(context, system, trace)
     level = str(nesting)
 
     def elements(scope: JSONContext, numbered: Iterable[tuple[int, Json]]) -> Iterator[LoopElement]:

@@ -23,7 +23,7 @@ from kyvsim.languages.classic.rule_type import (
     RuleType,
     empty,
 )
-from kyvsim.languages.classic.rules.mutate_foreach import compile_loops
+from kyvsim.languages.classic.rules.mutate_foreach import compile_rule_loops
 from kyvsim.languages.classic.rules.mutate_resource import apply_patch, compile_rule_patch
 from kyvsim.model.policy import MutationTarget, RuleFacts
 from kyvsim.model.ports import ClusterView
@@ -125,7 +125,7 @@ def _compile_patch(context: RuleContext) -> Callable[[JSONContext, Evaluation, J
     """Return what patches one target in its scope."""
     mutate = context.rule.data["mutate"]
     if mutate.get("foreach") is not None:
-        run = compile_loops(context.within("mutate", "foreach"), mutate["foreach"])
+        run = compile_rule_loops(context)
         return lambda scope, _evaluation, obj: run(scope, obj)
     if mutate.get("patchStrategicMerge") is None and not mutate.get("patchesJson6902"):
         return lambda _scope, _evaluation, _obj: errored("empty mutate rule")
@@ -144,16 +144,15 @@ def _targets(rule: RuleNode) -> tuple[MutateTarget, ...]:
 
 def _compile(context: RuleContext) -> CompiledBody:
     system, targets = context.system, []
-    for index, target in enumerate(_targets(context.rule.tree)):
+    for target in _targets(context.rule.tree):
         trace = context.trace.to(target.path)
-        conditions = context.rule.data["mutate"]["targets"][index].get("preconditions")
         targets.append(
             _CompiledTarget(
                 compile_template(target.selection, system),
                 target.kind.partition("/")[2],
                 compile_entries(target.context, system, trace),
-                compile_conditions(conditions, system, trace.at("preconditions"))
-                if conditions is not None
+                compile_conditions(target.preconditions, system, trace.at("preconditions"))
+                if target.preconditions is not None
                 else None,
             )
         )

@@ -3,7 +3,7 @@
 Source of the rules: upstream pkg/engine/handlers/mutation/common.go.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from kyvsim.engine.compile.compiled import CompiledBody, Outcome, errored, skipped
 from kyvsim.engine.compile.tracing import traced_template
@@ -34,6 +34,7 @@ from kyvsim.languages.classic.rules.mutate_resource import (
 from kyvsim.model.ports import FEW
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.patch.strategic_merge import ElementMerges
+from kyvsim.policy.tree import ForEachMutation
 
 _PATCHED_AT_ONCE = 10
 """Parts of an object that a JSON patch passes in a step."""
@@ -46,12 +47,14 @@ _Filled = Callable[[JSONContext], tuple[Json, Patcher]]
 """Returns the patch fields of a loop with their variables filled, and what patches by them."""
 
 
-def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> _Body:
+def compile_loops(
+    context: RuleContext, loops: Sequence[ForEachMutation], nesting: int = 0
+) -> _Body:
     """Return what patches an object by the loops of a mutate rule, one after the other."""
     compiled = [
         (
-            loop.get("list") or "",
-            compile_list(loop.get("list") or "", context.system, context.trace.at(index)),
+            loop.list,
+            compile_list(loop.list, context.system, context.trace.at(index)),
             _compile_loop(context.within(index), loop, nesting),
         )
         for index, loop in enumerate(loops)
@@ -78,16 +81,16 @@ def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> _Body:
 
 
 def _compile_loop(
-    context: RuleContext, loop: Json, nesting: int
+    context: RuleContext, loop: ForEachMutation, nesting: int
 ) -> Callable[[JSONContext, Json, list[Json]], Outcome]:
-    elements_of = compile_elements(loop, nesting, context.system, context.trace)
+    elements_of = compile_elements(loop.context, nesting, context.system, context.trace)
     preconditions = compile_conditions(
-        loop.get("preconditions"), context.system, context.trace.at("preconditions")
+        loop.preconditions, context.system, context.trace.at("preconditions")
     )
     begin = _compile_begin(context, loop, nesting)
     # A merge puts new elements first, so going backwards keeps their order.
-    default_order = "Descending" if loop.get("patchStrategicMerge") is not None else "Ascending"
-    backwards = loop.get("order", default_order) == "Descending"
+    default_order = "Descending" if loop.patch_strategic_merge is not None else "Ascending"
+    backwards = (loop.order or default_order) == "Descending"
 
     def run(scope: JSONContext, obj: Json, values: list[Json]) -> Outcome:
         patch, patched = begin(obj, len(values))
@@ -125,15 +128,17 @@ _Begun = tuple[Callable[[JSONContext], Outcome], Callable[[], Json]]
 """What patches an object in the scope of one element, and what returns the object after that."""
 
 
-def _compile_begin(context: RuleContext, loop: Json, nesting: int) -> Callable[[Json, int], _Begun]:
+def _compile_begin(
+    context: RuleContext, loop: ForEachMutation, nesting: int
+) -> Callable[[Json, int], _Begun]:
     """Return what begins a loop over an object, with so many elements."""
     meter = context.system.meter
-    filled = None if loop.get("foreach") else _compile_filled(context, loop)
-    if loop.get("foreach"):
-        body = compile_loops(context.within("foreach"), loop["foreach"], nesting + 1)
+    filled = None if loop.foreach else _compile_filled(context, loop)
+    if loop.foreach:
+        body = compile_loops(context.within("foreach"), loop.foreach, nesting + 1)
     else:
         body = _patching(filled)
-    merges = loop.get("patchStrategicMerge") is not None
+    merges = loop.patch_strategic_merge is not None
 
     def begin(obj: Json, count: int) -> _Begun:
         size = meter.weigh(obj) if count > FEW else 0
@@ -170,13 +175,13 @@ def _patching(filled: _Filled | None) -> _Body:
     return lambda scope, obj: apply_patch(lambda: filled(scope)[1](obj), obj)
 
 
-def _compile_filled(context: RuleContext, loop: Json) -> _Filled | None:
+def _compile_filled(context: RuleContext, loop: ForEachMutation) -> _Filled | None:
     """Return what fills the variables of a loop's patch; None where it has no patch."""
-    patches = {
-        field: loop[field]
-        for field in ("patchStrategicMerge", "patchesJson6902")
-        if loop.get(field) is not None
-    }
+    patches: dict[str, Json] = {}
+    if loop.patch_strategic_merge is not None:
+        patches["patchStrategicMerge"] = loop.patch_strategic_merge.data
+    if loop.patches_json6902 is not None:
+        patches["patchesJson6902"] = loop.patches_json6902.text
     if not patches:
         return None
     template = compile_template(patches, context.system)
@@ -194,8 +199,15 @@ def _compile_filled(context: RuleContext, loop: Json) -> _Filled | None:
     return filled
 
 
+def compile_rule_loops(context: RuleContext) -> _Body:
+    """Return what patches an object by the loops of a rule."""
+    mutate = context.rule.tree.mutate
+    loops = (mutate and mutate.foreach) or ()
+    return compile_loops(context.within("mutate", "foreach"), loops)
+
+
 def _compile(context: RuleContext) -> CompiledBody:
-    run = compile_loops(context.within("mutate", "foreach"), context.rule.data["mutate"]["foreach"])
+    run = compile_rule_loops(context)
 
     return lambda evaluation: run(evaluation.scope, object_to_patch(evaluation))
 

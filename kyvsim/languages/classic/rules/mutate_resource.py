@@ -27,6 +27,7 @@ from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.patch.json_patch import compile_json_patch
 from kyvsim.patch.nodes import PatchError, UnreadableObjectError, read_back
 from kyvsim.patch.strategic_merge import compile_strategic_merge
+from kyvsim.policy.tree import RuleNode
 
 # From the patch fields of a mutate block to a function on objects.
 
@@ -158,7 +159,7 @@ BY_JSON_PATCH = "it has a JSON patch"
 """Why autogen derives nothing: it does not change the paths of such a patch."""
 
 
-def _without_operations(patch: Json) -> Iterator[Remark]:
+def _without_operations(patch: Json, _: RuleNode) -> Iterator[Remark]:
     if str(patch).strip() == "[]":
         yield (), f"it has no operations, so {NOTHING_CHANGED}"
 

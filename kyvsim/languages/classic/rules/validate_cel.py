@@ -35,6 +35,7 @@ from kyvsim.languages.tracing import with_coverage
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.result import Phase
 from kyvsim.model.tracing import TraceContext
+from kyvsim.policy.tree import RuleNode
 
 # The parameter objects of a CEL rule.
 #
@@ -264,7 +265,7 @@ def _parameter_problems(cel: Json) -> Iterator[Remark]:
             yield (), "cel.paramKind is required"
 
 
-def _no_effect(cel: Json) -> Iterator[Remark]:
+def _no_effect(cel: Json, _: RuleNode) -> Iterator[Remark]:
     if not cel.get("expressions"):
         yield (), "`cel` has no expressions, so it checks nothing"
 

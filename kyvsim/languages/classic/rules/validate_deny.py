@@ -17,51 +17,57 @@ from kyvsim.languages.classic.rule_type import (
     autogen_rewrite,
     compile_denial_message,
     has_fixed_message,
-    never_holds,
     own_message,
     rewrite_conditions,
     usual_pass,
 )
 from kyvsim.model.result import Phase
+from kyvsim.policy.tree import Conditions, RuleNode
 
 
-def compile_deny(context: RuleContext, deny: Json) -> CompiledBody:
-    """Return the body of a `deny` block, of a rule or of one of its loops."""
-    trace = context.trace.at("conditions")
-    conditions = compile_conditions(deny.get("conditions"), context.system, trace)
+def compile_deny(context: RuleContext, denied: Conditions | None) -> CompiledBody:
+    """Return the body of a `deny` block with these conditions, of a rule or of one of its loops."""
+    conditions = compile_conditions(denied, context.system, context.trace.at("conditions"))
     bare = f"validation error: rule {context.rule.name} failed"
     message = compile_denial_message(context.system, own_message(context), bare)
     pass_outcome = usual_pass(context)
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         try:
-            denied = conditions(evaluation.scope)
+            result = conditions(evaluation.scope)
         except ConditionError as error:
             return errored("failed to check deny conditions", error)
-        if not denied.met:
+        if not result.met:
             return pass_outcome
-        said = message(evaluation.scope, denied.messages)
+        said = message(evaluation.scope, result.messages)
         return failed(said, own=said)
 
     return evaluate
 
 
-def is_denial_seen_whole(context: RuleContext, deny: Json) -> bool:
+def is_denial_seen_whole(context: RuleContext, denied: Conditions | None) -> bool:
     """Return whether a `deny` block depends on nothing but what its refuting shape shows."""
-    return is_seen_whole(deny.get("conditions")) and has_fixed_message(context)
+    return is_seen_whole(denied) and has_fixed_message(context)
+
+
+def _denied(rule: RuleNode) -> Conditions | None:
+    return rule.validate and rule.validate.deny and rule.validate.deny.conditions
 
 
 def _proofs(context: RuleContext) -> tuple[Proof, ...]:
-    deny = context.rule.data["validate"]["deny"]
-    shape = refuting_shape(deny.get("conditions"), ("request", "object"))
-    is_all = is_denial_seen_whole(context, deny)
+    denied = _denied(context.rule.tree)
+    shape = refuting_shape(denied, ("request", "object"))
+    is_all = is_denial_seen_whole(context, denied)
     return (Proof(shape, usual_pass(context), is_all=is_all),) if shape else ()
 
 
-def never_denies(deny: Json) -> Iterator[Remark]:
-    """Yield that the conditions of a `deny` block never hold."""
-    if deny.__class__ is dict and never_holds(deny.get("conditions")):
-        yield (), "`any` of its conditions is empty, so it never denies"
+NEVER_DENIES = "`any` of its conditions is empty, so it never denies"
+
+
+def _no_effect(_: Json, rule: RuleNode) -> Iterator[Remark]:
+    denied = _denied(rule)
+    if denied and denied.never_hold:
+        yield (), NEVER_DENIES
 
 
 def rewrite_deny(deny: Json) -> Json:
@@ -73,11 +79,9 @@ def rewrite_deny(deny: Json) -> Json:
 RULE_TYPE = RuleType(
     ("validate", "deny"),
     Phase.VALIDATE,
-    lambda context: compile_deny(
-        context.within("validate", "deny"), context.rule.data["validate"]["deny"]
-    ),
+    lambda context: compile_deny(context.within("validate", "deny"), _denied(context.rule.tree)),
     autogen_rewrite("deny", lambda deny, _: rewrite_deny(deny)),
-    no_effect=never_denies,
+    no_effect=_no_effect,
     # A rule that denies without conditions cannot pass.
     ends=lambda deny: CHECKED if deny.get("conditions") else DENIED,
     proofs=_proofs,

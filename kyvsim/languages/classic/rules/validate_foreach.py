@@ -3,7 +3,7 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -26,14 +26,12 @@ from kyvsim.languages.classic.rule_type import (
     RuleContext,
     RuleType,
     autogen_rewrite,
-    empty,
-    never_holds,
 )
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list, is_absent
 from kyvsim.languages.classic.rules.validate_deny import (
+    NEVER_DENIES,
     compile_deny,
     is_denial_seen_whole,
-    never_denies,
     rewrite_deny,
 )
 from kyvsim.languages.classic.rules.validate_pattern import (
@@ -41,6 +39,8 @@ from kyvsim.languages.classic.rules.validate_pattern import (
     compile_pattern_body,
 )
 from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.policy.tree import ForEachValidation, RuleNode
+from kyvsim.policy.visit import walk
 
 _PASSED: Final = passed("rule passed")
 _GO_TYPES: Final = MappingProxyType(
@@ -48,12 +48,14 @@ _GO_TYPES: Final = MappingProxyType(
 )
 
 
-def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> CompiledBody:
+def compile_loops(
+    context: RuleContext, loops: Sequence[ForEachValidation], nesting: int = 0
+) -> CompiledBody:
     """Return the body of a list of `foreach` blocks; nested ones count `nesting` up."""
     compiled = [
         (
-            loop.get("list") or "",
-            compile_list(loop.get("list") or "", context.system, context.trace.at(index)),
+            loop.list,
+            compile_list(loop.list, context.system, context.trace.at(index)),
             _compile_loop(context.within(index), loop, nesting),
         )
         for index, loop in enumerate(loops)
@@ -85,15 +87,15 @@ def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> Compil
 
 
 def _compile_loop(
-    context: RuleContext, loop: Json, nesting: int
+    context: RuleContext, loop: ForEachValidation, nesting: int
 ) -> Callable[[Evaluation, list[Json], list[str]], tuple[Outcome | None, int]]:
     """Return what checks elements until one fails; what it passes over it adds to a list."""
-    elements_of = compile_elements(loop, nesting, context.system, context.trace)
+    elements_of = compile_elements(loop.context, nesting, context.system, context.trace)
     preconditions = compile_conditions(
-        loop.get("preconditions"), context.system, context.trace.at("preconditions")
+        loop.preconditions, context.system, context.trace.at("preconditions")
     )
     body = _compile_body(context, loop, nesting)
-    element_scope = loop.get("elementScope")
+    element_scope = loop.element_scope
 
     def run(
         evaluation: Evaluation, values: list[Json], unchecked: list[str]
@@ -110,7 +112,7 @@ def _compile_loop(
                 if not preconditions(element.scope).met:
                     continue
             except ConditionError as error:
-                unchecked.append(f"element {element.number} of `{loop['list']}`: {error}")
+                unchecked.append(f"element {element.number} of `{loop.list}`: {error}")
                 continue
             # A map is what its patterns are checked against.
             scoped = element.value.__class__ is dict if element_scope is None else element_scope
@@ -131,24 +133,32 @@ def _compile_loop(
     return run
 
 
-def _compile_body(context: RuleContext, loop: Json, nesting: int) -> CompiledBody:
-    if loop.get("deny") is not None:
-        return compile_deny(context.within("deny"), loop["deny"])
-    if loop.get("pattern") is not None:
-        return compile_pattern_body(context.within("pattern"), loop["pattern"])
-    if loop.get("anyPattern") is not None:
-        return compile_any_pattern_body(context.within("anyPattern"), loop["anyPattern"])
-    return compile_loops(context.within("foreach"), loop.get("foreach") or (), nesting + 1)
+def _compile_body(context: RuleContext, loop: ForEachValidation, nesting: int) -> CompiledBody:
+    if loop.deny is not None:
+        return compile_deny(context.within("deny"), loop.deny.conditions)
+    if loop.pattern is not None:
+        return compile_pattern_body(context.within("pattern"), loop.pattern.data)
+    if loop.any_pattern is not None or loop.invalid:
+        patterns = [one.data for one in loop.any_pattern or ()]
+        return compile_any_pattern_body(
+            context.within("anyPattern"), loop.invalid.get("anyPattern", patterns)
+        )
+    return compile_loops(context.within("foreach"), loop.foreach or (), nesting + 1)
+
+
+def _loops(rule: RuleNode) -> Sequence[ForEachValidation]:
+    return (rule.validate and rule.validate.foreach) or ()
 
 
 def _proofs(context: RuleContext) -> tuple[Proof, ...]:
     """Return what shows that one loop with nothing but a `deny` block passes for some elements."""
-    loop, *others = context.rule.data["validate"]["foreach"]
-    if others or set(loop) != {"list", "deny"}:
+    loop, *others = _loops(context.rule.tree)
+    if others or any(loop._replace(path=(), list="", deny=None)):
         return ()
-    refuted = refuting_shape(loop["deny"].get("conditions"), ("element",))
-    shape = refuted and elements_shape(loop.get("list") or "", refuted, "request", "object")
-    is_all = is_denial_seen_whole(context, loop["deny"])
+    denied = loop.deny and loop.deny.conditions
+    refuted = refuting_shape(denied, ("element",))
+    shape = refuted and elements_shape(loop.list, refuted, "request", "object")
+    is_all = is_denial_seen_whole(context, denied)
     return (Proof(shape, _PASSED, is_all=is_all),) if shape else ()
 
 
@@ -167,19 +177,20 @@ def _problems(loops: Json) -> Iterator[Remark]:
             yield (index,), f"{start} of pattern, anyPattern, deny, or a nested foreach {end}"
 
 
-def _no_effect(loops: Json, path: Path = ()) -> Iterator[Remark]:
+def _no_effect(data: Json, rule: RuleNode) -> Iterator[Remark]:
     """Yield loops that check nothing of their elements, and conditions that never deny."""
-    yield from empty([], "foreach", NOTHING_CHECKED)(loops)
-    for index, loop in enumerate(loops):
-        inside = (*path, index)
-        for name in ("anyPattern", "pattern"):
-            if loop.get(name) in ([], {}):
-                yield (*inside, name), f"`{name}` is empty, so {NOTHING_CHECKED}"
-        if never_holds(loop.get("preconditions")):
+    if data == []:
+        yield (), f"`foreach` is empty, so {NOTHING_CHECKED}"
+    for loop in (one for one in walk(rule) if isinstance(one, ForEachValidation)):
+        inside = loop.path[len(rule.path) + len(RULE_TYPE.field) :]
+        if loop.any_pattern == () or loop.invalid.get("anyPattern") == {}:
+            yield (*inside, "anyPattern"), f"`anyPattern` is empty, so {NOTHING_CHECKED}"
+        if loop.pattern and loop.pattern.data in ([], {}):
+            yield (*inside, "pattern"), f"`pattern` is empty, so {NOTHING_CHECKED}"
+        if loop.preconditions and loop.preconditions.never_hold:
             yield inside, "`any` of its preconditions is empty, so it skips every element"
-        for place, why in never_denies(loop.get("deny")):
-            yield (*inside, "deny", *place), why
-        yield from _no_effect(loop.get("foreach") or (), (*inside, "foreach"))
+        if loop.deny and loop.deny.conditions and loop.deny.conditions.never_hold:
+            yield (*inside, "deny"), NEVER_DENIES
 
 
 def _patterns(loops: Json) -> Iterator[tuple[Path, Json]]:
@@ -205,9 +216,7 @@ def _rewritten(loops: Json) -> Json:
 RULE_TYPE = RuleType(
     ("validate", "foreach"),
     Phase.VALIDATE,
-    lambda context: compile_loops(
-        context.within("validate", "foreach"), context.rule.data["validate"]["foreach"]
-    ),
+    lambda context: compile_loops(context.within("validate", "foreach"), _loops(context.rule.tree)),
     autogen_rewrite("foreach", lambda loops, _: _rewritten(loops), pivot="pattern"),
     problems=_problems,
     no_effect=_no_effect,

@@ -67,7 +67,7 @@ from kyvsim.model.request import AdmissionRequest, ImageData, Operation
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.tracing import TraceContext, trace_step, traced
 from kyvsim.patch.json_patch import apply_json_patch
-from kyvsim.policy.tree import PolicyNode, RuleNode
+from kyvsim.policy.tree import ImageVerification, PolicyNode, RuleNode
 
 # Verdicts about images, kept in annotations of the object for the checks that come later.
 #
@@ -191,19 +191,17 @@ Denials: TypeAlias = Callable[[JSONContext], str | None]
 """Returns the message of the first entry that denies; raises `ConditionError`."""
 
 
-def _compile_denials(entries: Iterable[Json], context: RuleContext) -> Denials | None:
+def _compile_denials(entries: Iterable[ImageVerification], context: RuleContext) -> Denials | None:
     """Return a function that finds the first entry that denies, or None if no entry can."""
     system = context.system
-    blocks = [
-        (index, entry["validate"]) for index, entry in enumerate(entries) if entry.get("validate")
-    ]
+    blocks = [entry for entry in entries if entry.data.get("validate")]
     denials = []
-    for index, block in blocks:
-        if block.get("deny"):
-            trace = context.trace.at(index, "validate", "deny", "conditions")
-            conditions = compile_conditions(block["deny"].get("conditions"), system, trace)
+    for entry in blocks:
+        if entry.deny is not None and entry.data["validate"]["deny"]:
+            trace = context.trace.to(entry.deny.path).at("conditions")
+            conditions = compile_conditions(entry.deny.conditions, system, trace)
             bare = "validation error: imageVerify  failed"
-            message = compile_denial_message(system, block.get("message") or "", bare)
+            message = compile_denial_message(system, entry.message, bare)
             denials.append((conditions, message))
 
     def first(scope: JSONContext) -> str | None:
@@ -256,12 +254,12 @@ def _compile_verification(context: RuleContext) -> CompiledBody:
     """Return the body that a `verifyImages` rule has in its own phase."""
     system, raw = context.system, entries_of(context.rule.data)
     read = compile_reader(context.rule.data, system)
-    entries = context.within("verifyImages")
+    nodes = context.rule.tree.verify_images or ()
     compiled = _Compiled(
         context,
         compile_template([_without_conditions(entry) for entry in raw], system),
-        tuple(compile_attestations(one, entries.within(index)) for index, one in enumerate(raw)),
-        _compile_denials(raw, entries),
+        tuple(compile_attestations(one, context) for one in nodes),
+        _compile_denials(nodes, context),
     )
 
     def evaluate(evaluation: Evaluation) -> Outcome | None:
@@ -466,7 +464,7 @@ def _summary(verdicts: list[tuple[str, str]]) -> Outcome:
 _SETTINGS = ("mutateDigest", "verifyDigest", "required")
 
 
-def _no_effect(entries: Json) -> Iterator[Remark]:
+def _no_effect(entries: Json, _: RuleNode) -> Iterator[Remark]:
     for index, entry in enumerate(entries):
         asked = entry.get("attestors") or entry.get("attestations")
         if not asked and not any(entry.get(name) is not False for name in _SETTINGS):

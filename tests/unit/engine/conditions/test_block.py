@@ -9,6 +9,7 @@ from kyvsim.engine.conditions import (
 from kyvsim.jmespath import System
 from kyvsim.model.ports import FEW, Budget, BudgetError, Meter
 from kyvsim.model.tracing import PolicyPlace, TraceContext
+from kyvsim.policy.read import read_conditions
 
 ENV = System(clock=None, entropy=None, meter=Meter())
 
@@ -36,10 +37,10 @@ WATCHED = TraceContext(PolicyPlace(None, "p", "r", ()), lambda *_: lambda _: Non
 def evaluate(data):
     """Return what is the same whether somebody watches or not."""
     try:
-        probed = compile_conditions(data, ENV, WATCHED)(Scope())
+        probed = compile_conditions(read_conditions(data, ()), ENV, WATCHED)(Scope())
     except ConditionError:
         probed = None
-    found = compile_conditions(data, ENV)(Scope())
+    found = compile_conditions(read_conditions(data, ()), ENV)(Scope())
     assert found == probed
     return found
 
@@ -124,7 +125,7 @@ def test_a_missing_field_is_an_error(data, side):
 
 def test_exceptions_look_at_all_first_and_an_empty_any_holds():
     def met(data):
-        return compile_exception_conditions(data, ENV)(Scope()).met
+        return compile_exception_conditions(read_conditions(data, ()), ENV)(Scope()).met
 
     assert met({"any": [], "all": [YES]})
     assert met({"any": [NO, KIND]})
@@ -153,7 +154,7 @@ class Wild(Scope):
 @pytest.mark.parametrize(("share", "is_enough"), [(2, True), (8, False)])
 def test_elements_that_are_held_against_each_other_cost_steps(block, share, is_enough):
     env = ENV._replace(meter=Meter(Budget(rule=PAIRS // share)))
-    holds = compile_conditions([block], env)
+    holds = compile_conditions(read_conditions([block], ()), env)
     if is_enough:
         assert holds(Wild()).met is (block["operator"] == "AnyIn")
     else:
@@ -165,7 +166,7 @@ def test_a_list_of_few_elements_costs_nothing():
     few = WILD[:FEW]
     env = ENV._replace(meter=Meter(Budget(rule=1)))
     block = condition(few, "{{ wild[:16] }}", operator="AnyIn")
-    assert compile_conditions([block], env)(Wild()).met
+    assert compile_conditions(read_conditions([block], ()), env)(Wild()).met
 
 
 def test_conditions_are_told_with_their_places():
@@ -173,5 +174,5 @@ def test_conditions_are_told_with_their_places():
     trace = TraceContext(
         PolicyPlace(None, "p", "r", ()), lambda place, *_: told.append(place.inside)
     )
-    compile_conditions({"any": [YES, NO], "all": [YES]}, ENV, trace)
+    compile_conditions(read_conditions({"any": [YES, NO], "all": [YES]}, ()), ENV, trace)
     assert {place[:2] for place in told} == {("any", 0), ("any", 1), ("all", 0)}

@@ -16,6 +16,7 @@ from kyvsim.engine.conditions.shape import (
 )
 from kyvsim.engine.prefilter import ValueShape
 from kyvsim.kubernetes.quantities import with_floats
+from kyvsim.policy.read import read_conditions
 
 START = ("request", "object")
 TEXTS = ("a", "b", "", "a*", "{{ x }}", "1h", "3")
@@ -81,19 +82,21 @@ class Scope:
 
 @given(BLOCKS, OBJECTS)
 def test_what_a_shape_shows_is_how_the_block_ends(system, block, obj):
+    conditions = read_conditions(block, ())
     for shape_of, wanted in ((refuting_shape, False), (confirming_shape, True)):
-        shape = shape_of(block, START)
+        shape = shape_of(conditions, START)
         if shape is not None and is_shown(shape, obj):
-            evaluate = compile_conditions(block, system)
+            evaluate = compile_conditions(conditions, system)
             assert evaluate(Scope(obj)).met is wanted
 
 
 @given(BLOCKS, st.lists(OBJECTS, min_size=2, max_size=12))
 def test_what_is_found_of_a_shape_is_all_that_a_block_looks_at(system, block, objects):
-    shape = refuting_shape(block, START)
-    if shape is None or not is_seen_whole(block):
+    conditions = read_conditions(block, ())
+    shape = refuting_shape(conditions, START)
+    if shape is None or not is_seen_whole(conditions):
         return
-    evaluate = compile_conditions(block, system)
+    evaluate = compile_conditions(conditions, system)
 
     def say(obj):
         try:
@@ -125,7 +128,7 @@ def test_what_is_found_of_a_shape_is_all_that_a_block_looks_at(system, block, ob
     ],
 )
 def test_refuting_shapes(block, having, lacking):
-    walk = compile_unseen([refuting_shape(block, START)])
+    walk = compile_unseen([refuting_shape(read_conditions(block, ()), START)])
     assert [obj for obj in having if walk(obj)] == []
     assert [obj for obj in lacking if not walk(obj)] == []
 
@@ -144,8 +147,8 @@ def test_refuting_shapes(block, having, lacking):
     ],
 )
 def test_blocks_that_are_left_to_evaluation(block):
-    assert refuting_shape(block, START) is None
-    assert confirming_shape(block, START) is None
+    assert refuting_shape(read_conditions(block, ()), START) is None
+    assert confirming_shape(read_conditions(block, ()), START) is None
 
 
 def test_lists_with_elements():
@@ -178,11 +181,12 @@ NAME = {"key": "{{ request.object.metadata.name }}", "operator": "Equals", "valu
     ],
 )
 def test_blocks_that_ask_for_the_operation_only(block, asks):
-    assert reads_only(block, "request", "operation") is asks
+    assert reads_only(read_conditions(block, ()), "request", "operation") is asks
 
 
 def test_an_absent_field_without_default_is_an_error_and_shows_nothing(system):
     block = {"all": [{"key": "{{ request.object.k }}", "operator": "NotEquals", "value": "a"}]}
-    assert not is_shown(confirming_shape(block, START), {})
+    conditions = read_conditions(block, ())
+    assert not is_shown(confirming_shape(conditions, START), {})
     with pytest.raises(ConditionError):
-        compile_conditions(block, system)(Scope({}))
+        compile_conditions(conditions, system)(Scope({}))

@@ -13,6 +13,7 @@ from kyvsim.engine.conditions.block import compile_exception_conditions
 from kyvsim.engine.conditions.operators import operators
 from kyvsim.jmespath import System
 from kyvsim.model.ports import Meter
+from kyvsim.policy.read import read_conditions
 
 SYSTEM = System(clock=None, entropy=None, meter=Meter())
 
@@ -202,17 +203,17 @@ def outcome(call, fault):
 def test_both_evaluators_agree(data):
     expected = outcome(lambda: whole(data), Failed)
     for one in (data, with_variables(data)):
-        evaluate = compile_conditions(one, SYSTEM)
+        evaluate = compile_conditions(read_conditions(one, ()), SYSTEM)
         assert outcome(lambda run=evaluate: run(Scope()), ConditionError) == expected
 
 
 @given(BLOCKS)
 def test_both_evaluators_agree_on_exceptions(block):
-    evaluate = compile_exception_conditions(block, SYSTEM)
+    evaluate = compile_exception_conditions(read_conditions(block, ()), SYSTEM)
     expected = outcome(lambda: (exception_holds(block), ""), Failed)
     assert outcome(lambda: evaluate(Scope()), ConditionError) == expected
 
 
 @pytest.mark.parametrize("data", [None, {}, []])
 def test_no_conditions_hold(data):
-    assert compile_conditions(data, SYSTEM)(Scope()) == (True, "")
+    assert compile_conditions(read_conditions(data, ()), SYSTEM)(Scope()) == (True, "")
