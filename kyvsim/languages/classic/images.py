@@ -44,8 +44,11 @@ def entries_of(rule: Mapping[str, Json]) -> list[Json]:
                     "subject": entry.get("subject") or "",
                     "roots": entry.get("roots") or "",
                 }
-            given = entry.get("attestors") or ()
-            changed["attestors"] = [*given, {"entries": [attestor]}]
+            # Beside attestations the attestor is lost: upstream puts it into a copy of them, and the
+            # originals back over the copy.
+            if not entry.get("attestations"):
+                given = entry.get("attestors") or ()
+                changed["attestors"] = [*given, {"entries": [attestor]}]
         found.append(changed)
     return found
 

@@ -6,6 +6,7 @@ from typing import TypeAlias
 from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.languages.classic.images import entries_of
 from kyvsim.languages.classic.validation.rule_bodies import unsupported_anchor
 from kyvsim.languages.classic.validation.rule_parts import RuleCheck, RuleUnderCheck
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -193,7 +194,7 @@ _ALGORITHMS = ("", "sha224", "sha256", "sha384", "sha512")
 def check_images(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Every entry has references and sound attestors, and changes nothing while it only audits."""
     audits = subject.policy.tree.validation_failure_action.lower() != "enforce"
-    for index, image in enumerate(subject.data.get("verifyImages", ())):
+    for index, image in enumerate(entries_of(subject.data)):
         action = image.get("failureAction")
         if action is not None:
             # upstream: the action of one entry holds for those after it
@@ -211,7 +212,7 @@ def check_images(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 def _image_problems(image: Json) -> Iterator[str]:
     """Yield what is wrong with an entry, beginning with the path below it."""
-    if not (image.get("imageReferences") or image.get("image")):
+    if not image.get("imageReferences"):
         yield ": Invalid value: An image reference is required"
     for index, attestation in enumerate(image.get("attestations", ())):
         for at, attestors in enumerate(attestation.get("attestors", ())):

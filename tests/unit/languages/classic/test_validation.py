@@ -539,6 +539,16 @@ def test_a_sound_policy_passes():
             ),
         ),
         (
+            images({"image": "a/*", "issuer": "i", "subject": "s", "mutateDigest": False}),
+            {},
+            "KV140",
+            "spec/rules/0/verifyImages/0",
+            (
+                "spec.rules[0].verifyImages[0].attestors[0].entries[0].keyless: Invalid value:"
+                " Either Rekor URL or roots are required"
+            ),
+        ),
+        (
             validating(pattern={"metadata": {"labels": {"a": True}}}),
             {},
             "KV141",
