@@ -244,7 +244,7 @@ def _validate(data: Mapping[str, Json], path: Path) -> tree.Validate:
         deny=_deny(data.get("deny"), (*path, "deny")),
         foreach=_each(data.get("foreach"), (*path, "foreach"), _foreach_validation),
         pod_security=_pod_security(data.get("podSecurity"), (*path, "podSecurity")),
-        manifests=data.get("manifests"),
+        manifests=_manifests(data.get("manifests"), (*path, "manifests")),
         cel=_cel(data.get("cel"), (*path, "cel")),
         assertion=data.get("assert"),
         invalid=_invalid(data),
@@ -291,6 +291,29 @@ def _foreach_validation(data: Mapping[str, Json], path: Path) -> tree.ForEachVal
         foreach=_each(data.get("foreach"), (*path, "foreach"), _foreach_validation),
         invalid=_invalid(data),
     )
+
+
+def _manifests(data: Json, path: Path) -> tree.Manifests | None:
+    if data is None:
+        return None
+    return tree.Manifests(
+        path,
+        attestors=_attestor_sets(data, path),
+        annotation_domain=_text(data, "annotationDomain"),
+        ignore_fields=_each(data.get("ignoreFields"), (*path, "ignoreFields"), _ignored_fields)
+        or (),
+        repository=_text(data, "repository"),
+    )
+
+
+def _ignored_fields(data: Mapping[str, Json], path: Path) -> tree.IgnoredFields:
+    objects = _each(data.get("objects"), (*path, "objects"), _manifest_object) or ()
+    return tree.IgnoredFields(path, objects, _texts(data.get("fields")) or ())
+
+
+def _manifest_object(data: Mapping[str, Json], path: Path) -> tree.ManifestObject:
+    fields = ("group", "version", "kind", "namespace", "name")
+    return tree.ManifestObject(path, *(_text(data, field) for field in fields))
 
 
 def _pod_security(data: Json, path: Path) -> tree.PodSecurity | None:
@@ -447,23 +470,67 @@ def _foreach_generation(data: Mapping[str, Json], path: Path) -> tree.ForEachGen
 # Verification of images.
 
 
-def _image_verification(data: Mapping[str, Json], path: Path) -> tree.ImageVerification:
-    validate = _map(data.get("validate"))
+def _image_extractors(data: Json, path: Path) -> tuple[tree.ImageExtractors, ...] | None:
+    if data is None:
+        return None
+    return tuple(
+        tree.ImageExtractors(
+            (*path, kind), kind, _each(listed, (*path, kind), _image_extractor) or ()
+        )
+        for kind, listed in data.items()
+    )
+
+
+def _image_extractor(data: Mapping[str, Json], path: Path) -> tree.ImageExtractor:
+    fields = ("name", "path", "key", "value", "jmesPath")
+    return tree.ImageExtractor(path, *(_text(data, field) for field in fields))
+
+
+def read_image_verification(data: Mapping[str, Json], path: Path) -> tree.ImageVerification:
+    """Return an entry of `verifyImages`, as it is written or with its variables filled in.
+
+    The fields of older policies (`image`, `key`, `issuer` …) are put into today's.
+    upstream: api/kyverno/v1/image_verification_types.go, Convert
+    """
+    image, annotations = _text(data, "image"), data.get("annotations") or {}
+    attestors = _attestor_sets(data, path)
+    attestations = _each(data.get("attestations"), (*path, "attestations"), _attestation) or ()
+    key, issuer = _text(data, "key"), _text(data, "issuer")
+    # Beside attestations the attestor is lost: upstream puts it into a copy of them, and the
+    # originals back over the copy.
+    if (key or issuer or (image and annotations)) and not attestations:
+        keys = tree.Keys(path, key, "", None, "") if key else None
+        subject, roots = _text(data, "subject"), _text(data, "roots")
+        keyless = tree.Keyless(path, issuer, "", subject, "", roots, None)
+        attestor = tree.Attestor(
+            path,
+            keys=keys,
+            keyless=keyless if issuer and not key else None,
+            annotations=annotations,
+        )
+        attestors = (*attestors, tree.AttestorSet(path, None, (attestor,)))
     return tree.ImageVerification(
         path,
         type=_text(data, "type"),
-        image_references=_texts(data.get("imageReferences")) or (),
+        image_references=(*(data.get("imageReferences") or ()), *((image,) if image else ())),
         skip_image_references=_texts(data.get("skipImageReferences")) or (),
         failure_action=_text(data, "failureAction"),
-        attestors=tuple(data.get("attestors") or ()),
-        attestations=_each(data.get("attestations"), (*path, "attestations"), _attestation) or (),
-        deny=_deny(validate.get("deny"), (*path, "validate", "deny")),
-        message=_text(validate, "message"),
+        attestors=attestors,
+        attestations=attestations,
+        annotations=annotations,
+        validate=_image_validation(data.get("validate"), (*path, "validate")),
         mutate_digest=data.get("mutateDigest"),
         verify_digest=data.get("verifyDigest"),
         required=data.get("required"),
         data=data,
     )
+
+
+def _image_validation(data: Json, path: Path) -> tree.ImageValidation | None:
+    if not data:
+        return None
+    deny = _deny(data.get("deny"), (*path, "deny"))
+    return tree.ImageValidation(path, _text(data, "message"), deny)
 
 
 def _attestation(data: Mapping[str, Json], path: Path) -> tree.Attestation:
@@ -472,8 +539,54 @@ def _attestation(data: Mapping[str, Json], path: Path) -> tree.Attestation:
         name=_text(data, "name"),
         type=_text(data, "type"),
         predicate_type=_text(data, "predicateType"),
-        attestors=tuple(data.get("attestors") or ()),
+        attestors=_attestor_sets(data, path),
         conditions=read_conditions(data.get("conditions"), (*path, "conditions")),
+    )
+
+
+def _attestor_sets(data: Mapping[str, Json], path: Path) -> tuple[tree.AttestorSet, ...]:
+    return _each(data.get("attestors"), (*path, "attestors"), _attestor_set) or ()
+
+
+def _attestor_set(data: Mapping[str, Json], path: Path) -> tree.AttestorSet:
+    entries = _each(data.get("entries"), (*path, "entries"), _attestor) or ()
+    return tree.AttestorSet(path, data.get("count"), entries)
+
+
+def _attestor(data: Mapping[str, Json], path: Path) -> tree.Attestor:
+    keys, certificates, keyless, inner = (
+        data.get(name) for name in ("keys", "certificates", "keyless", "attestor")
+    )
+    return tree.Attestor(
+        path,
+        keys=None if keys is None else _keys(keys, (*path, "keys")),
+        certificates=None
+        if certificates is None
+        else tree.Certificates(
+            (*path, "certificates"), _text(certificates, "cert"), _text(certificates, "certChain")
+        ),
+        keyless=None if keyless is None else _keyless(keyless, (*path, "keyless")),
+        attestor=_attestor_set(inner, (*path, "attestor")) if inner.__class__ is dict else None,
+        annotations=data.get("annotations"),
+        repository=_text(data, "repository"),
+    )
+
+
+def _keys(data: Mapping[str, Json], path: Path) -> tree.Keys:
+    public_keys, algorithm = _text(data, "publicKeys"), _text(data, "signatureAlgorithm")
+    return tree.Keys(path, public_keys, _text(data, "kms"), data.get("secret"), algorithm)
+
+
+def _keyless(data: Mapping[str, Json], path: Path) -> tree.Keyless:
+    rekor = data.get("rekor")
+    return tree.Keyless(
+        path,
+        issuer=_text(data, "issuer"),
+        issuer_reg_exp=_text(data, "issuerRegExp"),
+        subject=_text(data, "subject"),
+        subject_reg_exp=_text(data, "subjectRegExp"),
+        roots=_text(data, "roots"),
+        rekor_url=None if rekor is None else _text(rekor, "url"),
     )
 
 
@@ -490,13 +603,13 @@ def read_rule(data: Mapping[str, Json], path: Path) -> tree.RuleNode:
         context=read_context(data.get("context"), (*path, "context")),
         match=read_match(data.get("match"), (*path, "match")),
         exclude=read_match(data.get("exclude"), (*path, "exclude")),
-        image_extractors=data.get("imageExtractors"),
+        image_extractors=_image_extractors(data.get("imageExtractors"), (*path, "imageExtractors")),
         preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
         cel_preconditions=_named_expressions(data, "celPreconditions", path),
         validate=None if validate is None else _validate(validate, (*path, "validate")),
         mutate=None if mutate is None else _mutate(mutate, (*path, "mutate")),
         generate=None if generate is None else _generate(generate, (*path, "generate")),
-        verify_images=_each(data.get("verifyImages"), images, _image_verification),
+        verify_images=_each(data.get("verifyImages"), images, read_image_verification),
         skip_background_requests=data.get("skipBackgroundRequests"),
         report_properties=data.get("reportProperties") or {},
         operations=frozenset(

@@ -243,6 +243,62 @@ ContextEntry: TypeAlias = (
 )
 
 
+# Attestors: who has to sign images and manifests.
+
+
+class Keys(NamedTuple):
+    """Public keys, one of which has signed."""
+
+    path: Path
+    public_keys: str
+    kms: str
+    secret: Mapping[str, Json] | None
+    signature_algorithm: str
+
+
+class Certificates(NamedTuple):
+    """A certificate that has signed, or its chain."""
+
+    path: Path
+    cert: str
+    cert_chain: str
+
+
+class Keyless(NamedTuple):
+    """An identity that has signed."""
+
+    path: Path
+    issuer: str
+    issuer_reg_exp: str
+    subject: str
+    subject_reg_exp: str
+    roots: str
+    rekor_url: str | None
+    """None where there is no `rekor`."""
+
+
+class Attestor(NamedTuple):
+    """Someone who has to sign; one without any field is anyone."""
+
+    path: Path
+    keys: Keys | None = None
+    certificates: Certificates | None = None
+    keyless: Keyless | None = None
+    attestor: "AttestorSet | None" = None
+    """Attestors of which these are a part."""
+    annotations: Mapping[str, str] | None = None
+    repository: str = ""
+
+
+class AttestorSet(NamedTuple):
+    """Attestors, some or all of whom have to sign."""
+
+    path: Path
+    required: int | None
+    """How many have to sign, the `count` of the set; None for all."""
+    entries: tuple[Attestor, ...]
+
+
 # Validation.
 
 
@@ -328,6 +384,35 @@ class CelValidation(NamedTuple):
     param_ref: Mapping[str, Json] | None
 
 
+class ManifestObject(NamedTuple):
+    """Objects of which a check of manifests leaves out fields; "" and `*` mean any."""
+
+    path: Path
+    group: str
+    version: str
+    kind: str
+    namespace: str
+    name: str
+
+
+class IgnoredFields(NamedTuple):
+    """Fields that a check of manifests leaves out, in some objects or in all."""
+
+    path: Path
+    objects: tuple[ManifestObject, ...]
+    fields: tuple[str, ...]
+
+
+class Manifests(NamedTuple):
+    """A check that objects equal signed manifests."""
+
+    path: Path
+    attestors: tuple[AttestorSet, ...]
+    annotation_domain: str
+    ignore_fields: tuple[IgnoredFields, ...]
+    repository: str
+
+
 class Validate(NamedTuple):
     """The `validate` section of a rule."""
 
@@ -341,7 +426,7 @@ class Validate(NamedTuple):
     deny: Deny | None
     foreach: tuple[ForEachValidation, ...] | None
     pod_security: PodSecurity | None
-    manifests: Mapping[str, Json] | None
+    manifests: Manifests | None
     cel: CelValidation | None
     assertion: Json
     invalid: Mapping[str, Json]
@@ -460,6 +545,26 @@ class Generate(NamedTuple):
 # Verification of images.
 
 
+class ImageExtractor(NamedTuple):
+    """Where objects of a kind have images."""
+
+    path: Path
+    name: str
+    field_path: str
+    """The `path` of the extractor, such as `/spec/steps/*/image`."""
+    key: str
+    value: str
+    jmes_path: str
+
+
+class ImageExtractors(NamedTuple):
+    """The extractors for a kind."""
+
+    path: Path
+    kind: str
+    extractors: tuple[ImageExtractor, ...]
+
+
 class Attestation(NamedTuple):
     """Statements about an image, and the conditions that they have to meet."""
 
@@ -467,29 +572,35 @@ class Attestation(NamedTuple):
     name: str
     type: str
     predicate_type: str
-    attestors: tuple[Mapping[str, Json], ...]
+    attestors: tuple[AttestorSet, ...]
     conditions: Conditions | None
 
 
 class ImageVerification(NamedTuple):
-    """One entry of `verifyImages`."""
+    """One entry of `verifyImages`; the fields of older policies are converted."""
 
     path: Path
     type: str
     image_references: tuple[str, ...]
     skip_image_references: tuple[str, ...]
     failure_action: str
-    attestors: tuple[Mapping[str, Json], ...]
+    attestors: tuple[AttestorSet, ...]
     attestations: tuple[Attestation, ...]
-    deny: Deny | None
-    """The `deny` block of `validate`."""
-    message: str
-    """The message of `validate`."""
+    annotations: Mapping[str, str]
+    validate: "ImageValidation | None"
     mutate_digest: bool | None
     verify_digest: bool | None
     required: bool | None
     data: Mapping[str, Json]
-    """The whole entry as it is written, with keys, certificates and registries."""
+    """The whole entry as it is written, for filling in its variables."""
+
+
+class ImageValidation(NamedTuple):
+    """The `validate` section of an entry of `verifyImages`."""
+
+    path: Path
+    message: str
+    deny: Deny | None
 
 
 # Rules and policies.
@@ -503,7 +614,7 @@ class RuleNode(NamedTuple):
     context: tuple[ContextEntry, ...]
     match: MatchBlock | None
     exclude: MatchBlock | None
-    image_extractors: Mapping[str, Json] | None
+    image_extractors: tuple[ImageExtractors, ...] | None
     preconditions: Conditions | None
     cel_preconditions: tuple[NamedExpression, ...]
     validate: Validate | None
@@ -582,6 +693,9 @@ Node: TypeAlias = (
     | CelExpression
     | NamedExpression
     | CelValidation
+    | ManifestObject
+    | IgnoredFields
+    | Manifests
     | Validate
     | ForEachMutation
     | MutateTarget
@@ -591,7 +705,15 @@ Node: TypeAlias = (
     | GenerateTarget
     | ForEachGeneration
     | Generate
+    | ImageExtractor
+    | ImageExtractors
+    | Keys
+    | Certificates
+    | Keyless
+    | Attestor
+    | AttestorSet
     | Attestation
+    | ImageValidation
     | ImageVerification
     | RuleNode
     | WebhookConfiguration

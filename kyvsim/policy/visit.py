@@ -15,6 +15,7 @@ from kyvsim.policy.tree import (
     ForEachValidation,
     GenerateTarget,
     GlobalReferenceEntry,
+    ImageExtractor,
     ImageRegistryEntry,
     JsonPatch,
     NamedExpression,
@@ -121,6 +122,7 @@ _PARTS: Mapping[type, tuple[tuple[TextKind, Path], ...]] = MappingProxyType(
         Condition: ((TextKind.DATA, ("value",)),),
         Pattern: ((TextKind.DATA, ()),),
         JsonPatch: ((TextKind.DATA, ()),),
+        ImageExtractor: ((TextKind.QUERY, ("jmesPath",)),),
         GenerateTarget: ((TextKind.DATA, ("data",)),),
         Validate: ((TextKind.DATA, ("manifests",)), (TextKind.DATA, ("assert",))),
     }
@@ -132,7 +134,3 @@ def _text_kinds(rule: RuleNode) -> Iterator[tuple[Path, TextKind]]:
     for node in walk(rule):
         for kind, path in _PARTS.get(type(node), ()):
             yield (*node.path, *path), kind
-    for resource, extractors in (rule.image_extractors or {}).items():
-        for index in range(len(extractors)):
-            path = (*rule.path, "imageExtractors", resource, index, "jmesPath")
-            yield path, TextKind.QUERY

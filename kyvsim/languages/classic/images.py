@@ -5,8 +5,7 @@ upstream: pkg/utils/api/image.go, pkg/engine/utils/image.go, pkg/engine/internal
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.engine.conditions import ConditionError, ConditionsResult, compile_conditions
 from kyvsim.engine.context import JSONContext
@@ -18,44 +17,19 @@ from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.model.request import Attestation, Signature
-from kyvsim.policy.tree import ImageVerification
-
-# The entries of `verifyImages`, with the fields of older policies put into today's.
-#
-# Source of the rules: upstream api/kyverno/v1/image_verification_types.go (`Convert`)
-
-
-def entries_of(rule: Mapping[str, Json]) -> list[Json]:
-    """Return the entries of a rule, with `image`, `key` and `issuer` as they are written today."""
-    found = []
-    for entry in rule.get("verifyImages") or ():
-        image, key, issuer = (entry.get(name) for name in ("image", "key", "issuer"))
-        changed = dict(entry)
-        if image:
-            changed["imageReferences"] = [*(entry.get("imageReferences") or ()), image]
-        annotations = entry.get("annotations")
-        if key or issuer or (image and annotations):
-            attestor: dict[str, Json] = {"annotations": annotations} if annotations else {}
-            if key:
-                attestor["keys"] = {"publicKeys": key}
-            elif issuer:
-                attestor["keyless"] = {
-                    "issuer": issuer,
-                    "subject": entry.get("subject") or "",
-                    "roots": entry.get("roots") or "",
-                }
-            # Beside attestations the attestor is lost: upstream puts it into a copy of them, and the
-            # originals back over the copy.
-            if not entry.get("attestations"):
-                given = entry.get("attestors") or ()
-                changed["attestors"] = [*given, {"entries": [attestor]}]
-        found.append(changed)
-    return found
+from kyvsim.policy.tree import (
+    Attestor,
+    AttestorSet,
+    ImageVerification,
+    Keyless,
+    Keys,
+    RuleNode,
+)
 
 
-def image_fits(image: str, patterns: Iterable[str] | None) -> bool:
+def image_fits(image: str, patterns: Iterable[str]) -> bool:
     """Return whether an image's reference fits one of the wildcard patterns."""
-    return any(matches(pattern, image) for pattern in patterns or ())
+    return any(matches(pattern, image) for pattern in patterns)
 
 
 # The images in an object: of containers, or from where `imageExtractors` point.
@@ -73,18 +47,18 @@ class _Extractor(NamedTuple):
     query: Query | None
 
 
-def compile_reader(rule: Mapping[str, Json], system: System) -> Callable[[Json], Images]:
+def compile_reader(rule: RuleNode, system: System) -> Callable[[Json], Images]:
     """Return what finds the images that a rule checks; that raises `QueryError` if it fails."""
-    configured = rule.get("imageExtractors")
+    configured = rule.image_extractors
     by_kind: dict[str, list[tuple[str, _Extractor]]] = {}
-    for kind, listed in (configured or {}).items():
-        by_kind[kind] = []
-        for one in listed or ():
-            fields = [part.strip(" ") for part in one["path"].split("/") if part.strip(" ")]
-            value = one.get("value") or (fields.pop() if fields else "")
-            query = compile_query(one["jmesPath"], system) if one.get("jmesPath") else None
-            extractor = _Extractor(tuple(fields), one.get("key") or "", value, query)
-            by_kind[kind].append((one.get("name") or "custom", extractor))
+    for group in configured or ():
+        by_kind[group.kind] = []
+        for one in group.extractors:
+            fields = [part.strip(" ") for part in one.field_path.split("/") if part.strip(" ")]
+            value = one.value or (fields.pop() if fields else "")
+            query = compile_query(one.jmes_path, system) if one.jmes_path else None
+            extractor = _Extractor(tuple(fields), one.key, value, query)
+            by_kind[group.kind].append((one.name or "custom", extractor))
 
     def read(obj: Json) -> Images:
         kind = text_field(obj, "kind")
@@ -152,21 +126,21 @@ def _image(node: Json, path: str, extractor: _Extractor) -> Iterator[tuple[str, 
 Image: TypeAlias = Mapping[str, Json]
 
 
-def matching(entries: list[Json], images: Images) -> list[Image]:
+def matching(entries: Iterable[ImageVerification], images: Images) -> list[Image]:
     """Return the images that entries name, one that several of them name several times."""
     return [
         image
         for group in images.values()
         for image in group.values()
         for entry in entries
-        if image_fits(image["reference"], entry.get("imageReferences"))
+        if image_fits(image["reference"], entry.image_references)
     ]
 
 
 def compile_concerns(context: RuleContext) -> Callable[[Json], bool]:
     """Return a predicate: whether an object has an image of the rule, or an unreadable one."""
-    entries = entries_of(context.rule.data)
-    read = compile_reader(context.rule.data, context.system)
+    entries = context.rule.tree.verify_images or ()
+    read = compile_reader(context.rule.tree, context.system)
 
     def concerns(obj: Json) -> bool:
         try:
@@ -185,41 +159,42 @@ def compile_concerns(context: RuleContext) -> Callable[[Json], bool]:
 _PEM = re.compile(r"-----BEGIN [^-]+-----.*?-----END [^-]+-----", re.DOTALL)
 
 
+Annotations: TypeAlias = Mapping[str, str]
+
+
 class SignatureError(Exception):
     """Signatures that are missing or of another signer."""
 
 
-def expand_keys(entries: Iterable[Json]) -> list[Json]:
+def expand_keys(entries: Iterable[Attestor]) -> list[Attestor]:
     """Return the attestors, one with several public keys as several."""
-    found: list[Json] = []
+    found: list[Attestor] = []
     for one in entries:
-        keys = one.get("keys") or {}
-        parts = _PEM.findall(keys.get("publicKeys") or "")
-        if len(parts) > 1:
-            found += [{**one, "keys": {**keys, "publicKeys": part}} for part in parts]
+        keys = one.keys
+        parts = _PEM.findall(keys.public_keys) if keys else []
+        if keys and len(parts) > 1:
+            found += [one._replace(keys=keys._replace(public_keys=part)) for part in parts]
         else:
             found.append(one)
     return found
 
 
-def required_count(attestors: Mapping[str, Json], entries: Sequence[Json]) -> int:
-    """Return how many of a set's attestors have to agree: all by default."""
-    return int(attestors.get("count") or len(entries))
-
-
 def check_set(
-    attestors: Json, entry: Mapping[str, Json], signatures: Sequence[Signature], path: str
+    attestors: AttestorSet, annotations: Annotations, signatures: Sequence[Signature], path: str
 ) -> None:
-    """Raise `SignatureError`, worded as upstream words it, unless a set is satisfied."""
-    entries = expand_keys(attestors.get("entries") or ())
-    missing = required_count(attestors, entries)
+    """Raise `SignatureError`, worded as upstream words it, unless a set is satisfied.
+
+    `annotations` are those of signatures of attestors that have none themselves.
+    """
+    entries = expand_keys(attestors.entries)
+    missing = attestors.required or len(entries)
     problems: list[str] = []
     for index, one in enumerate(entries):
         place = f"{path}.entries[{index}]"
         try:
-            if one.get("attestor") is not None:
-                check_set(one["attestor"], entry, signatures, f"{place}.attestor")
-            elif not signed_by(one, entry, signatures):
+            if one.attestor is not None:
+                check_set(one.attestor, annotations, signatures, f"{place}.attestor")
+            elif not signed_by(one, annotations, signatures):
                 what = "no matching signatures" if signatures else "no signatures found"
                 problems.append(f"{place}{authority_of(one)}: {what}")
                 continue
@@ -232,47 +207,54 @@ def check_set(
     raise SignatureError("; ".join(problems))
 
 
-def authority_of(attestor: Json) -> str:
+def authority_of(attestor: Attestor) -> str:
     """Return what an attestor is known by, as messages name it: `.keys`, or ""."""
-    named = (name for name in ("keys", "certificates", "keyless") if attestor.get(name) is not None)
-    return next((f".{name}" for name in named), "")
+    authorities = {
+        ".keys": attestor.keys,
+        ".certificates": attestor.certificates,
+        ".keyless": attestor.keyless,
+    }
+    return next((name for name, one in authorities.items() if one is not None), "")
 
 
-def signed_by(attestor: Json, entry: Mapping[str, Json], signatures: Sequence[Signature]) -> bool:
+def signed_by(
+    attestor: Attestor, annotations: Annotations, signatures: Sequence[Signature]
+) -> bool:
     """Return whether one of the signatures is the attestor's."""
-    expected = attestor.get("annotations") or entry.get("annotations") or {}
-    tests = (("keys", _by_key), ("certificates", _by_certificate), ("keyless", _keyless))
-    test, spec = next(
-        ((test, spec) for name, test in tests if (spec := attestor.get(name)) is not None),
-        (None, None),
-    )
+    expected = attestor.annotations or annotations
     return any(
-        (test is None or test(spec, one))
+        _is_by(attestor, one)
         and all(one.annotations.get(name) == value for name, value in expected.items())
         for one in signatures
     )
 
 
-def _by_key(keys: Json, signature: Signature) -> bool:
-    secret = keys.get("secret") or {}
+def _is_by(attestor: Attestor, signature: Signature) -> bool:
+    if attestor.keys:
+        return _by_key(attestor.keys, signature)
+    if attestor.certificates:
+        known = filter(None, (attestor.certificates.cert, attestor.certificates.cert_chain))
+        return any(_same(text, signature.certificate) for text in known)
+    if attestor.keyless:
+        return _is_identity(attestor.keyless, signature)
+    return True
+
+
+def _by_key(keys: Keys, signature: Signature) -> bool:
+    secret = keys.secret or {}
     name = f"k8s://{secret.get('namespace') or ''}/{secret.get('name') or ''}" if secret else ""
-    return _same(keys.get("publicKeys") or name or keys.get("kms") or "", signature.key)
+    return _same(keys.public_keys or name or keys.kms, signature.key)
 
 
-def _by_certificate(spec: Json, signature: Signature) -> bool:
-    known = [text for text in (spec.get("cert"), spec.get("certChain")) if text]
-    return any(_same(text, signature.certificate) for text in known)
-
-
-def _keyless(spec: Json, signature: Signature) -> bool:
+def _is_identity(keyless: Keyless, signature: Signature) -> bool:
     if not (signature.issuer or signature.subject):
         return False
     return _matches_identity(
-        spec.get("issuer"), spec.get("issuerRegExp"), signature.issuer
-    ) and _matches_identity(spec.get("subject"), spec.get("subjectRegExp"), signature.subject)
+        keyless.issuer, keyless.issuer_reg_exp, signature.issuer
+    ) and _matches_identity(keyless.subject, keyless.subject_reg_exp, signature.subject)
 
 
-def _matches_identity(pattern: str | None, expression: str | None, text: str) -> bool:
+def _matches_identity(pattern: str, expression: str, text: str) -> bool:
     """Return whether a string matches; without a pattern any does."""
     if expression:
         try:
@@ -294,7 +276,7 @@ def _same(expected: str, given: str) -> bool:
 
 Conditions = Callable[[JSONContext], ConditionsResult]
 
-_ANYONE: Mapping[str, Json] = MappingProxyType({"entries": ({},)})
+_ANYONE: Final = AttestorSet((), None, (Attestor(()),))
 
 
 class AttestationError(Exception):
@@ -315,7 +297,7 @@ def compile_attestations(
 
 
 def check_attestations(
-    entry: Mapping[str, Json],
+    entry: ImageVerification,
     compiled: Sequence[Conditions | None],
     given: Sequence[Attestation],
     scope: JSONContext,
@@ -324,20 +306,25 @@ def check_attestations(
 
     Raises `AttestationError` if an attestation is missing, unsigned or fails its conditions.
     """
-    for index, (spec, conditions) in enumerate(zip(entry["attestations"], compiled, strict=True)):
+    for index, (spec, conditions) in enumerate(zip(entry.attestations, compiled, strict=True)):
         path = f".attestations[{index}]"
-        kind = spec.get("type") or spec.get("predicateType")
+        kind = spec.type or spec.predicate_type
         if not kind:
             raise AttestationError(f"{path}: missing type")
-        for number, attestors in enumerate(spec.get("attestors") or (_ANYONE,)):
-            entries = expand_keys(attestors.get("entries") or ())
-            required = required_count(attestors, entries)
+        for number, attestors in enumerate(spec.attestors or (_ANYONE,)):
+            entries = expand_keys(attestors.entries)
+            required = attestors.required or len(entries)
             verified, problems = 0, []
             for position, one in enumerate(entries):
                 # An empty attestor requires a statement by anyone.
-                signed = [it for it in given if not one or signed_by(one, entry, it.signatures)]
-                if signed and spec.get("name"):
-                    scope = scope.layer({spec["name"]: signed[0].predicate})
+                is_anyone = not any(one[1:])
+                signed = [
+                    it
+                    for it in given
+                    if is_anyone or signed_by(one, entry.annotations, it.signatures)
+                ]
+                if signed and spec.name:
+                    scope = scope.layer({spec.name: signed[0].predicate})
                 problem = _attestation_problem(signed, kind, conditions, scope)
                 if problem:
                     place = f"{path}.attestors[{number}].entries[{position}]{authority_of(one)}"

@@ -1,6 +1,7 @@
 """VerifyImages rules → an ImageValidatingPolicy."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -8,7 +9,6 @@ from kyvsim.kubernetes.image import DEFAULT_REGISTRY
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.languages.classic.images import entries_of, expand_keys, required_count
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.context import (
     ConversionContext,
@@ -26,6 +26,53 @@ from kyvsim.migrate.scalars import expression_of, like_one
 from kyvsim.migrate.settings import actions_of
 from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import ConversionCondition
+
+_PEM = re.compile(r"-----BEGIN [^-]+-----.*?-----END [^-]+-----", re.DOTALL)
+
+
+def entries_of(rule: Mapping[str, Json]) -> list[Json]:
+    """Return the entries of a rule, with `image`, `key` and `issuer` as they are written today."""
+    found = []
+    for entry in rule.get("verifyImages") or ():
+        image, key, issuer = (entry.get(name) for name in ("image", "key", "issuer"))
+        changed = dict(entry)
+        if image:
+            changed["imageReferences"] = [*(entry.get("imageReferences") or ()), image]
+        annotations = entry.get("annotations")
+        if key or issuer or (image and annotations):
+            attestor: dict[str, Json] = {"annotations": annotations} if annotations else {}
+            if key:
+                attestor["keys"] = {"publicKeys": key}
+            elif issuer:
+                attestor["keyless"] = {
+                    "issuer": issuer,
+                    "subject": entry.get("subject") or "",
+                    "roots": entry.get("roots") or "",
+                }
+            if not entry.get("attestations"):
+                given = entry.get("attestors") or ()
+                changed["attestors"] = [*given, {"entries": [attestor]}]
+        found.append(changed)
+    return found
+
+
+def expand_keys(entries: Iterable[Json]) -> list[Json]:
+    """Return the attestors, one with several public keys as several."""
+    found: list[Json] = []
+    for one in entries:
+        keys = one.get("keys") or {}
+        parts = _PEM.findall(keys.get("publicKeys") or "")
+        if len(parts) > 1:
+            found += [{**one, "keys": {**keys, "publicKeys": part}} for part in parts]
+        else:
+            found.append(one)
+    return found
+
+
+def required_count(attestors: Mapping[str, Json], entries: Sequence[Json]) -> int:
+    """Return how many of a set's attestors have to agree: all by default."""
+    return int(attestors.get("count") or len(entries))
+
 
 # `imageReferences` → which images a policy is about.
 #

@@ -33,9 +33,10 @@ from kyvsim.kubernetes.objects import Json, annotations, object_key
 from kyvsim.kubernetes.package_data import read_table
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
-from kyvsim.languages.classic.images import authority_of, expand_keys, required_count
+from kyvsim.languages.classic.images import authority_of, expand_keys
 from kyvsim.languages.classic.rule_type import NO_AUTOGEN, RuleContext, RuleType
 from kyvsim.model.result import Phase
+from kyvsim.policy.tree import Attestor, AttestorSet, IgnoredFields, ManifestObject, Manifests
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_all
 
@@ -190,14 +191,17 @@ class _Signed(NamedTuple):
     """An object and how to look at it."""
 
     object: Json
-    spec: Mapping[str, Json]
+    spec: Manifests
     domain: str
 
 
 def _compile(context: RuleContext) -> CompiledBody:
     """Return the body of a `validate.manifests` rule."""
-    spec = context.rule.data["validate"]["manifests"]
-    domain = spec.get("annotationDomain") or _DOMAIN
+    validate = context.rule.tree.validate
+    if validate is None or validate.manifests is None:
+        return lambda _: None
+    spec = validate.manifests
+    domain = spec.annotation_domain or _DOMAIN
 
     def evaluate(evaluation: Evaluation) -> Outcome | None:
         obj = evaluation.request.object
@@ -206,7 +210,7 @@ def _compile(context: RuleContext) -> CompiledBody:
         signed = _Signed(obj, spec, domain)
         reasons: list[str] = []
         try:
-            for index, attestors in enumerate(spec.get("attestors") or ()):
+            for index, attestors in enumerate(spec.attestors):
                 reasons.append(_check_set(signed, attestors, f".attestors[{index}]"))
         except _ManifestError as error:
             return errored("error occurred during manifest verification", error)
@@ -217,18 +221,18 @@ def _compile(context: RuleContext) -> CompiledBody:
     return evaluate
 
 
-def _check_set(signed: _Signed, attestors: Json, path: str) -> str:
+def _check_set(signed: _Signed, attestors: AttestorSet, path: str) -> str:
     """Return why a set of attestors is satisfied; raises where it is not."""
-    entries = expand_keys(attestors.get("entries") or ())
-    required = required_count(attestors, entries)
+    entries = expand_keys(attestors.entries)
+    required = attestors.required or len(entries)
     good: list[str] = []
     bad: list[str] = []
     problems: list[str] = []
     for index, one in enumerate(entries):
         place = f"{path}.entries[{index}]"
         try:
-            if one.get("attestor") is not None:
-                good.append(_check_set(signed, one["attestor"], f"{place}.attestor"))
+            if one.attestor is not None:
+                good.append(_check_set(signed, one.attestor, f"{place}.attestor"))
             else:
                 good.append(_check_one(signed, one, f"{place}{authority_of(one)}"))
         except _ManifestError as error:
@@ -249,9 +253,9 @@ def _summary(ending: str, verified: int, required: int, messages: Iterable[str])
     )
 
 
-def _check_one(signed: _Signed, attestor: Json, place: str) -> str:
+def _check_one(signed: _Signed, attestor: Attestor, place: str) -> str:
     given = annotations(signed.object)
-    for name, value in (attestor.get("annotations") or {}).items():
+    for name, value in (attestor.annotations or {}).items():
         if given.get(name, "") != value:
             raise _ManifestError(
                 f"annotations mismatch: {given.get(name, '')} does not match expected value "
@@ -264,8 +268,7 @@ def _check_one(signed: _Signed, attestor: Json, place: str) -> str:
     except (_ManifestError, _UnfitError) as error:
         text = f"{place}: YAML manifest not found for this resource: {error}"
         raise type(error)(text) from error
-    bindings = signed.spec.get("ignoreFields") or ()
-    ignored = _ignored_fields(signed.object, bindings, signed.domain)
+    ignored = _ignored_fields(signed.object, signed.spec.ignore_fields, signed.domain)
     # Both are compared as JSON text has them, in which all numbers are floats.
     obj = with_floats(signed.object)
     found = [_differences(manifest, obj, ignored) for manifest in manifests]
@@ -281,17 +284,16 @@ def _check_one(signed: _Signed, attestor: Json, place: str) -> str:
     return "singed by a valid signer: "
 
 
-def _public_key(signed: _Signed, attestor: Json, place: str) -> str:
-    stored = attestor.get("repository") or signed.spec.get("repository")
+def _public_key(signed: _Signed, attestor: Attestor, place: str) -> str:
+    stored = attestor.repository or signed.spec.repository
     if stored or f"{signed.domain}/resourceBundleRef" in annotations(signed.object):
         raise _ManifestError(f"{place}: the signatures are in a registry, and kyvsim is offline")
-    keys = attestor.get("keys")
-    if keys is None:
+    if attestor.keys is None:
         raise _ManifestError(
             f"{place}: kyvsim only verifies manifests with public keys; certificates and keyless "
             "signatures need a transparency log"
         )
-    return keys.get("publicKeys") or ""
+    return attestor.keys.public_keys
 
 
 def _check_signatures(key: str, content: bytes, signatures: list[str], place: str) -> None:
@@ -405,15 +407,16 @@ def _defaults() -> Mapping[str, list[str]]:
     return MappingProxyType(read_table(__file__, "ignored_fields.json"))
 
 
-def _ignored_fields(obj: Json, bindings: Iterable[Json], domain: str) -> Callable[[str], bool]:
+def _ignored_fields(
+    obj: Json, bindings: Iterable[IgnoredFields], domain: str
+) -> Callable[[str], bool]:
     """Return a predicate: whether a key of the object is ignored, by default or by the rule."""
     defaults = _defaults()
     fields = [*defaults["*"], *defaults.get(object_key(obj).kind, ())]
     fields += [f"metadata.annotations.{domain}/{name}*" for name in _SIGNED]
     for binding in bindings:
-        objects = binding.get("objects") or ()
-        if not objects or any(_names(one, obj) for one in objects):
-            fields += binding.get("fields") or ()
+        if not binding.objects or any(_names(one, obj) for one in binding.objects):
+            fields += binding.fields
     tests: list[Callable[[str], bool]] = []
     for field in fields:
         try:
@@ -423,13 +426,11 @@ def _ignored_fields(obj: Json, bindings: Iterable[Json], domain: str) -> Callabl
     return lambda key: any(test(key) for test in tests)
 
 
-def _names(reference: Json, obj: Json) -> bool:
-    api_version, kind, namespace, name = object_key(obj)
-    group, version = split_api_version(api_version)
-    parts = (("group", group), ("version", version), ("kind", kind), ("name", name))
+def _names(reference: ManifestObject, obj: Json) -> bool:
+    api_version, *identity = object_key(obj)
+    texts = (*split_api_version(api_version), *identity)
     return all(
-        _matches((reference.get(field) or "").strip(), text)
-        for field, text in (*parts, ("namespace", namespace))
+        _matches(pattern.strip(), text) for pattern, text in zip(reference[1:], texts, strict=True)
     )
 
 

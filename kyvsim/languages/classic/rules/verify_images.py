@@ -48,7 +48,6 @@ from kyvsim.languages.classic.images import (
     compile_attestations,
     compile_concerns,
     compile_reader,
-    entries_of,
     image_fits,
     matching,
 )
@@ -67,6 +66,7 @@ from kyvsim.model.request import AdmissionRequest, ImageData, Operation
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.tracing import TraceContext, trace_step, traced
 from kyvsim.patch.json_patch import apply_json_patch
+from kyvsim.policy.read import read_image_verification
 from kyvsim.policy.tree import ImageVerification, PolicyNode, RuleNode
 
 # Verdicts about images, kept in annotations of the object for the checks that come later.
@@ -194,14 +194,15 @@ Denials: TypeAlias = Callable[[JSONContext], str | None]
 def _compile_denials(entries: Iterable[ImageVerification], context: RuleContext) -> Denials | None:
     """Return a function that finds the first entry that denies, or None if no entry can."""
     system = context.system
-    blocks = [entry for entry in entries if entry.data.get("validate")]
+    blocks = [entry.validate for entry in entries if entry.validate]
     denials = []
-    for entry in blocks:
-        if entry.deny is not None and entry.data["validate"]["deny"]:
-            trace = context.trace.to(entry.deny.path).at("conditions")
-            conditions = compile_conditions(entry.deny.conditions, system, trace)
+    for block in blocks:
+        # An empty `deny` is none here.
+        if block.deny is not None and block.deny.conditions is not None:
+            trace = context.trace.to(block.deny.conditions.path)
+            conditions = compile_conditions(block.deny.conditions, system, trace)
             bare = "validation error: imageVerify  failed"
-            message = compile_denial_message(system, entry.message, bare)
+            message = compile_denial_message(system, block.message, bare)
             denials.append((conditions, message))
 
     def first(scope: JSONContext) -> str | None:
@@ -244,7 +245,7 @@ class _Compiled(NamedTuple):
 class _ImageCheck(NamedTuple):
     """One entry on one image."""
 
-    entry: Mapping[str, Json]
+    entry: ImageVerification
     conditions: tuple[Conditions | None, ...]
     image: Image
     scope: JSONContext
@@ -252,31 +253,34 @@ class _ImageCheck(NamedTuple):
 
 def _compile_verification(context: RuleContext) -> CompiledBody:
     """Return the body that a `verifyImages` rule has in its own phase."""
-    system, raw = context.system, entries_of(context.rule.data)
-    read = compile_reader(context.rule.data, system)
-    nodes = context.rule.tree.verify_images or ()
+    system, entries = context.system, context.rule.tree.verify_images or ()
+    read = compile_reader(context.rule.tree, system)
     compiled = _Compiled(
         context,
-        compile_template([_without_conditions(entry) for entry in raw], system),
-        tuple(compile_attestations(one, context) for one in nodes),
-        _compile_denials(nodes, context),
+        compile_template([_without_conditions(one.data) for one in entries], system),
+        tuple(compile_attestations(one, context) for one in entries),
+        _compile_denials(entries, context),
     )
 
     def evaluate(evaluation: Evaluation) -> Outcome | None:
         try:
-            images = matching(raw, read(evaluation.object))
+            images = matching(entries, read(evaluation.object))
         except QueryError as error:
             return errored("failed to instantiate handler", error)
         try:
-            entries = compiled.entries.render(evaluation.scope)
+            filled = compiled.entries.render(evaluation.scope)
         except QueryError as error:
             return errored("failed to substitute variables", error)
-        return _verify_all(compiled, entries, images, evaluation)
+        verified = [
+            read_image_verification(data, one.path)
+            for data, one in zip(filled, entries, strict=True)
+        ]
+        return _verify_all(compiled, verified, images, evaluation)
 
     return evaluate
 
 
-def _without_conditions(entry: Json) -> Json:
+def _without_conditions(entry: Mapping[str, Json]) -> Json:
     attestations = [
         {name: value for name, value in one.items() if name != "conditions"}
         for one in entry.get("attestations") or ()
@@ -286,7 +290,10 @@ def _without_conditions(entry: Json) -> Json:
 
 
 def _verify_all(
-    compiled: _Compiled, entries: list[Json], images: list[Image], evaluation: Evaluation
+    compiled: _Compiled,
+    entries: list[ImageVerification],
+    images: list[Image],
+    evaluation: Evaluation,
 ) -> Outcome | None:
     policy, rule = compiled.context.policy, compiled.context.rule.name
     trace = compiled.context.trace.at("verifyImages")
@@ -295,7 +302,7 @@ def _verify_all(
     verdicts: dict[str, str] = {}
     digests: dict[str, str] = {}
     for entry, conditions in zip(entries, compiled.conditions, strict=True):
-        attested = bool(entry.get("attestors") or entry.get("attestations"))
+        attested = bool(entry.attestors or entry.attestations)
         for image in images:
             name = image["reference"]
             if _known_before(evaluation.request, policy, rule, image):
@@ -330,8 +337,8 @@ def _traced_image(step: Step, outcome: Outcome, check: _ImageCheck, _: _Compiled
 
 def _verify(check: _ImageCheck, compiled: _Compiled) -> Outcome:
     entry, image = check.entry, check.image["reference"]
-    if not image_fits(image, entry.get("imageReferences")) or image_fits(
-        image, entry.get("skipImageReferences")
+    if not image_fits(image, entry.image_references) or image_fits(
+        image, entry.skip_image_references
     ):
         policy, rule = compiled.context.policy.name, compiled.context.rule.name
         return skipped(f"skipping image reference image {image}, policy {policy} ruleName {rule}")
@@ -348,11 +355,11 @@ def _verify(check: _ImageCheck, compiled: _Compiled) -> Outcome:
 def _verify_recorded(check: _ImageCheck, compiled: _Compiled) -> Outcome:
     """Return the verdict on signatures and attestations; raises where they do not suffice."""
     entry, image, external = check.entry, check.image["reference"], check.scope.external
-    if entry.get("attestors"):
+    if entry.attestors:
         signatures = _recorded_data(image, external, "signatures").signatures or ()
-        for index, attestors in enumerate(entry["attestors"]):
-            check_set(attestors, entry, signatures, f".attestors[{index}]")
-        if not entry.get("attestations"):
+        for index, attestors in enumerate(entry.attestors):
+            check_set(attestors, entry.annotations, signatures, f".attestors[{index}]")
+        if not entry.attestations:
             return passed(f"verified image signatures for {image}")
     data = _recorded_data(image, external, "attestations")
     scope = check_attestations(entry, check.conditions, data.attestations or (), check.scope)
@@ -373,7 +380,7 @@ def _digest(
     check: _ImageCheck, verdict: Outcome | None
 ) -> tuple[str, Outcome | None, Outcome | None]:
     """Return the digest to put in place of a tag ("" for none), the verdict, and a problem."""
-    if check.entry.get("mutateDigest") is False or check.image.get("digest"):
+    if check.entry.mutate_digest is False or check.image.get("digest"):
         return "", verdict, None
     try:
         data = _recorded_data(check.image["reference"], check.scope.external, "digest")
@@ -389,16 +396,16 @@ def _digest(
 
 def _compile_has_checks(context: RuleContext) -> Callable[[Json], bool]:
     """Return whether the rule has anything to check of an object."""
-    entries = entries_of(context.rule.data)
-    if any(entry.get(name) is True for entry in entries for name in ("verifyDigest", "required")):
+    entries = context.rule.tree.verify_images or ()
+    if any(entry.verify_digest is True or entry.required is True for entry in entries):
         return compile_concerns(context)
     return lambda _: False
 
 
 def _compile_checks(context: RuleContext) -> CompiledBody:
     """Return the body that a `verifyImages` rule has in the validate phase."""
-    entries = entries_of(context.rule.data)
-    read = compile_reader(context.rule.data, context.system)
+    entries = context.rule.tree.verify_images or ()
+    read = compile_reader(context.rule.tree, context.system)
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         try:
@@ -414,21 +421,24 @@ def _compile_checks(context: RuleContext) -> CompiledBody:
 
 
 def _check_all(
-    context: RuleContext, entries: list[Json], images: list[Image], evaluation: Evaluation
+    context: RuleContext,
+    entries: tuple[ImageVerification, ...],
+    images: list[Image],
+    evaluation: Evaluation,
 ) -> Outcome:
     verdicts: list[tuple[str, str]] = []
     asked = (
         (entry, image)
         for entry in entries
         for image in images
-        if image_fits(image["reference"], entry.get("imageReferences"))
+        if image_fits(image["reference"], entry.image_references)
     )
     for entry, image in asked:
         name = image["reference"]
         # The schema fills in true for both fields.
-        if entry.get("verifyDigest") is True and not image.get("digest"):
+        if entry.verify_digest is True and not image.get("digest"):
             return _traced_failure(context.trace, image, failed(f"missing digest for {name}"))
-        if entry.get("required") is not True:
+        if entry.required is not True:
             continue
         try:
             verdict = _verdict_of(evaluation.object, context.policy, context.rule.name, name)
@@ -461,13 +471,10 @@ def _summary(verdicts: list[tuple[str, str]]) -> Outcome:
     return passed("image verified")
 
 
-_SETTINGS = ("mutateDigest", "verifyDigest", "required")
-
-
-def _no_effect(entries: Json, _: RuleNode) -> Iterator[Remark]:
-    for index, entry in enumerate(entries):
-        asked = entry.get("attestors") or entry.get("attestations")
-        if not asked and not any(entry.get(name) is not False for name in _SETTINGS):
+def _no_effect(_: Json, rule: RuleNode) -> Iterator[Remark]:
+    for index, entry in enumerate(rule.verify_images or ()):
+        switches = {entry.mutate_digest, entry.verify_digest, entry.required}
+        if not entry.attestors and not entry.attestations and switches == {False}:
             yield (index,), "the entry checks nothing"
 
 

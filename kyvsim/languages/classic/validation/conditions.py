@@ -47,8 +47,8 @@ def _blocks(rule: RuleNode) -> Iterator[tuple[str, Conditions | None]]:
     if rule.validate and rule.validate.deny:
         yield "validate.deny.conditions", rule.validate.deny.conditions
     for image in rule.verify_images or ():
-        if image.deny:
-            yield "imageVerify.validate.deny.conditions", image.deny.conditions
+        if image.validate and image.validate.deny:
+            yield "imageVerify.validate.deny.conditions", image.validate.deny.conditions
         for attestation in image.attestations:
             for group in attestation.conditions.groups if attestation.conditions else ():
                 if not group.is_bare:

@@ -47,10 +47,10 @@ def check_context(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 def check_image_extractors(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Extracted images are changed in place only where they are not computed."""
-    images = subject.data.get("verifyImages", ())
-    extractors = subject.data.get("imageExtractors", {})
-    computed = any(entry.get("jmesPath") for group in extractors.values() for entry in group)
-    if computed and any(image.get("mutateDigest") for image in images):
+    tree = subject.rule.tree
+    extractors = (one for group in tree.image_extractors or () for one in group.extractors)
+    is_computed = any(one.jmes_path for one in extractors)
+    if is_computed and any(image.mutate_digest for image in tree.verify_images or ()):
         text = (
             "jmespath may not be used in an image extractor when mutating digests with verify"
             " images"

@@ -4,14 +4,20 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from kyvsim.kubernetes.go_text import quote, to_json
-from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.languages.classic.images import entries_of
 from kyvsim.languages.classic.validation.rule_bodies import unsupported_anchor
 from kyvsim.languages.classic.validation.rule_parts import RuleCheck, RuleUnderCheck
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
-from kyvsim.policy.tree import CloneList, Generate, GenerateTarget, PodSecurityExclusion
+from kyvsim.policy.tree import (
+    Attestor,
+    AttestorSet,
+    CloneList,
+    Generate,
+    GenerateTarget,
+    ImageVerification,
+    PodSecurityExclusion,
+)
 
 # A generate rule has a source and a complete target.
 #
@@ -187,81 +193,75 @@ def _source_problems(
 # Source of the rules: upstream api/kyverno/v1/image_verification_types.go
 
 
-_AUTHORITIES = ("keys", "certificates", "keyless", "attestor")
 _ALGORITHMS = ("", "sha224", "sha256", "sha384", "sha512")
 
 
 def check_images(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Every entry has references and sound attestors, and changes nothing while it only audits."""
-    audits = subject.policy.tree.validation_failure_action.lower() != "enforce"
-    for index, image in enumerate(entries_of(subject.data)):
-        action = image.get("failureAction")
-        if action is not None:
-            # upstream: the action of one entry holds for those after it
-            audits = action.lower() != "enforce"
+    action = subject.policy.tree.validation_failure_action
+    for index, image in enumerate(subject.rule.tree.verify_images or ()):
+        # A failure action of an entry holds for those after it, too.
+        action = image.failure_action or action
         place = f"{subject.text_path}.verifyImages[{index}]"
-        if audits and image.get("mutateDigest"):
+        if action.lower() != "enforce" and image.mutate_digest:
             text = (
                 f"{place}.mutateDigest: Invalid value: true: mutateDigest must be set to false for"
                 " \u2018Audit\u2019 failure action"
             )
-            yield subject.error("KV139", text, ("verifyImages", index, "mutateDigest"))
+            yield subject.error_at((*image.path, "mutateDigest"), "KV139", text)
         for text in _image_problems(image):
-            yield subject.error("KV140", place + text, ("verifyImages", index))
+            yield subject.error_at(image.path, "KV140", place + text)
 
 
-def _image_problems(image: Json) -> Iterator[str]:
+def _image_problems(image: ImageVerification) -> Iterator[str]:
     """Yield what is wrong with an entry, beginning with the path below it."""
-    if not image.get("imageReferences"):
+    if not image.image_references:
         yield ": Invalid value: An image reference is required"
-    for index, attestation in enumerate(image.get("attestations", ())):
-        for at, attestors in enumerate(attestation.get("attestors", ())):
+    for index, attestation in enumerate(image.attestations):
+        for at, attestors in enumerate(attestation.attestors):
             yield from _set_problems(attestors, f".attestations[{index}].attestors[{at}]")
-    for index, attestors in enumerate(image.get("attestors", ())):
+    for index, attestors in enumerate(image.attestors):
         yield from _set_problems(attestors, f".attestors[{index}]")
-    if image.get("type") == "Notary":
-        for attestors in image.get("attestors", ()):
-            for entry in attestors.get("entries", ()):
-                for name in sorted({"keyless", "keys"} & entry.keys()):
-                    field = f"{name.title()} field"
-                    yield f".attestors: Invalid value: {field} is not allowed for type notary"
+    if image.type == "Notary":
+        for entry in (one for attestors in image.attestors for one in attestors.entries):
+            if entry.path == image.path:
+                continue  # of the old form, which upstream does not look at here
+            for field, authority in (("Keyless", entry.keyless), ("Keys", entry.keys)):
+                if authority:
+                    text = f"{field} field is not allowed for type notary"
+                    yield f".attestors: Invalid value: {text}"
 
 
-def _set_problems(attestors: Json, place: str) -> Iterator[str]:
-    entries = attestors.get("entries", [])
-    count = attestors.get("count")
-    if count is not None and count > len(entries):
+def _set_problems(attestors: AttestorSet, place: str) -> Iterator[str]:
+    if attestors.required is not None and attestors.required > len(attestors.entries):
         yield f"{place}: Invalid value: Count cannot exceed length of entries"
-    if not entries:
+    if not attestors.entries:
         yield f"{place}: Invalid value: An entry is required"
-    for index, entry in enumerate(entries):
+    for index, entry in enumerate(attestors.entries):
         yield from _attestor_problems(entry, f"{place}.entries[{index}]")
 
 
-def _attestor_problems(entry: Json, place: str) -> Iterator[str]:
-    if sum(name in entry for name in _AUTHORITIES) != 1:
+def _attestor_problems(entry: Attestor, place: str) -> Iterator[str]:
+    keys, certificates, keyless = entry.keys, entry.certificates, entry.keyless
+    authorities = (keys, certificates, keyless, entry.attestor)
+    if sum(one is not None for one in authorities) != 1:
         yield (
             f"{place}: Invalid value: keys, certificates, keyless, or a nested attestor is required"
         )
-    keys = entry.get("keys")
     if keys is not None:
-        if not (keys.get("publicKeys") or keys.get("kms") or "secret" in keys):
+        if not (keys.public_keys or keys.kms or keys.secret is not None):
             yield f"{place}.keys: Invalid value: A public key, kms key or secret is required"
-        if keys.get("publicKeys") and keys.get("signatureAlgorithm", "") not in _ALGORITHMS:
+        if keys.public_keys and keys.signature_algorithm not in _ALGORITHMS:
             yield f"{place}.keys: Invalid value: Invalid signature algorithm provided"
-    certificates = entry.get("certificates")
-    if certificates is not None and not (certificates.get("cert") or certificates.get("certChain")):
+    if certificates is not None and not (certificates.cert or certificates.cert_chain):
         yield f"{place}.certificates: Invalid value: cert or certChain required"
-    keyless = entry.get("keyless")
     if keyless is not None:
-        rekor = keyless.get("rekor")
-        if rekor is None and not keyless.get("roots"):
+        if keyless.rekor_url is None and not keyless.roots:
             yield f"{place}.keyless: Invalid value: Either Rekor URL or roots are required"
-        if rekor is not None and not rekor.get("url"):
+        if keyless.rekor_url == "":
             yield f"{place}.keyless: Invalid value: An URL is required"
-    inner = entry.get("attestor")
-    if inner.__class__ is dict:
-        yield from _set_problems(inner, f"{place}.attestor")
+    if entry.attestor is not None:
+        yield from _set_problems(entry.attestor, f"{place}.attestor")
 
 
 # Exclusions of a podSecurity rule name controls of its level, and images where they need them.
