@@ -104,28 +104,32 @@ def _condition(data: Mapping[str, Json], path: Path) -> tree.Condition:
 # Match and exclude blocks.
 
 
-def read_match(data: Json, path: Path) -> tree.MatchBlock | None:
-    """Return a match or exclude block, None where there is none."""
-    if data is None:
-        return None
+def read_match(data: Json, path: Path) -> tree.MatchBlock:
+    """Return a match or exclude block, empty where there is none."""
+    block = _map(data)
     return tree.MatchBlock(
         path,
-        _each(data.get("any"), (*path, "any"), _filter),
-        _each(data.get("all"), (*path, "all"), _filter),
-        _filter(data, path),
+        _each(block.get("any"), (*path, "any"), _filter),
+        _each(block.get("all"), (*path, "all"), _filter),
+        _filter(block, path),
     )
+
+
+def _exclude(data: Mapping[str, Json], path: Path) -> tree.MatchBlock | None:
+    found = data.get("exclude")
+    return None if found is None else read_match(found, (*path, "exclude"))
 
 
 def _filter(data: Mapping[str, Json], path: Path) -> tree.ResourceFilter:
     resources = _map(data.get("resources"))
     return tree.ResourceFilter(
         path,
-        has_resources=bool(resources),
-        operations=_texts(resources.get("operations")),
-        kinds=_texts(resources.get("kinds")),
+        frozenset(name for name, value in resources.items() if value is not None and value != ""),
+        operations=_texts(resources.get("operations")) or (),
+        kinds=_texts(resources.get("kinds")) or (),
         name=_text(resources, "name"),
-        names=_texts(resources.get("names")),
-        namespaces=_texts(resources.get("namespaces")),
+        names=_texts(resources.get("names")) or (),
+        namespaces=_texts(resources.get("namespaces")) or (),
         annotations=resources.get("annotations"),
         selector=resources.get("selector"),
         namespace_selector=resources.get("namespaceSelector"),
@@ -136,7 +140,8 @@ def _filter(data: Mapping[str, Json], path: Path) -> tree.ResourceFilter:
 
 
 def _subject(data: Mapping[str, Json], path: Path) -> tree.Subject:
-    return tree.Subject(path, _text(data, "kind"), _text(data, "name"), _text(data, "namespace"))
+    kind, name, namespace = (_text(data, field) for field in ("kind", "name", "namespace"))
+    return tree.Subject(path, kind, name, namespace, data)
 
 
 # Patterns and patches.
@@ -602,7 +607,7 @@ def read_rule(data: Mapping[str, Json], path: Path) -> tree.RuleNode:
         name=_text(data, "name"),
         context=read_context(data.get("context"), (*path, "context")),
         match=read_match(data.get("match"), (*path, "match")),
-        exclude=read_match(data.get("exclude"), (*path, "exclude")),
+        exclude=_exclude(data, path),
         image_extractors=_image_extractors(data.get("imageExtractors"), (*path, "imageExtractors")),
         preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
         cel_preconditions=_named_expressions(data, "celPreconditions", path),
@@ -684,7 +689,7 @@ def read_cleanup_rule(spec: Mapping[str, Json], path: Path) -> tree.RuleNode:
         path=path,
         context=read_context(spec.get("context"), (*path, "context")),
         match=read_match(spec.get("match"), (*path, "match")),
-        exclude=read_match(spec.get("exclude"), (*path, "exclude")),
+        exclude=_exclude(spec, path),
         preconditions=read_conditions(spec.get("conditions"), (*path, "conditions")),
         data=spec,
     )

@@ -83,19 +83,22 @@ class Subject(NamedTuple):
     kind: str
     name: str
     namespace: str
+    data: Mapping[str, Json]
+    """The whole subject as it is written, to be shown."""
 
 
 class ResourceFilter(NamedTuple):
     """One filter of a match or exclude block; a request has to meet all of its criteria."""
 
     path: Path
-    has_resources: bool
-    """Whether there is a `resources` field that is not empty."""
-    operations: tuple[str, ...] | None = None
-    kinds: tuple[str, ...] | None = None
+    resource_fields: frozenset[str] = frozenset()
+    """The fields below `resources`, also those with empty lists: upstream distinguishes these from
+    missing ones where it compares filters."""
+    operations: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
     name: str = ""
-    names: tuple[str, ...] | None = None
-    namespaces: tuple[str, ...] | None = None
+    names: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
     annotations: Mapping[str, str] | None = None
     selector: Mapping[str, Json] | None = None
     namespace_selector: Mapping[str, Json] | None = None
@@ -104,9 +107,29 @@ class ResourceFilter(NamedTuple):
     subjects: tuple[Subject, ...] | None = None
 
     @property
+    def all_names(self) -> tuple[str, ...]:
+        """The names of objects, whichever field has them."""
+        return (*self.names, self.name) if self.name else self.names
+
+    @property
+    def has_resources(self) -> bool:
+        """Whether there is a field below `resources`, be it an empty list."""
+        return bool(self.resource_fields)
+
+    @property
+    def has_users(self) -> bool:
+        """Whether the filter has a field about the user, be it an empty list."""
+        return any(one is not None for one in (self.roles, self.cluster_roles, self.subjects))
+
+    @property
+    def names_users(self) -> bool:
+        """Whether the filter names users, groups, service accounts or roles."""
+        return bool(self.roles or self.cluster_roles or self.subjects)
+
+    @property
     def is_empty(self) -> bool:
-        """Whether the filter has no criterion."""
-        return not any(self[1:])
+        """Whether the filter has no field."""
+        return not (self.has_resources or self.has_users)
 
 
 class MatchBlock(NamedTuple):
@@ -127,6 +150,15 @@ class MatchBlock(NamedTuple):
     def effective(self) -> tuple[ResourceFilter, ...]:
         """The filters that are evaluated."""
         return self.any or self.all or (self.own,)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the block has no field."""
+        return self.any is None and self.all is None and self.own.is_empty
+
+
+NO_MATCH = MatchBlock((), None, None, ResourceFilter(()))
+"""A match block that is not there: nothing matches it."""
 
 
 # Patterns: what an object has to look like, and strategic merge patches, which have anchors, too.
@@ -607,12 +639,12 @@ class ImageValidation(NamedTuple):
 
 
 class RuleNode(NamedTuple):
-    """One rule of a ClusterPolicy or Policy."""
+    """One rule of a ClusterPolicy or Policy, or the specification of a cleanup policy."""
 
     path: Path
     name: str
     context: tuple[ContextEntry, ...]
-    match: MatchBlock | None
+    match: MatchBlock
     exclude: MatchBlock | None
     image_extractors: tuple[ImageExtractors, ...] | None
     preconditions: Conditions | None
@@ -628,9 +660,14 @@ class RuleNode(NamedTuple):
     data: Mapping[str, Json] = MappingProxyType({})
     """The whole rule as it is written: variables and references may be anywhere in it."""
 
+    @property
+    def filters(self) -> tuple[ResourceFilter, ...]:
+        """The filters of the match block, then those of the exclude block."""
+        return (*self.match.filters, *(self.exclude.filters if self.exclude else ()))
+
 
 NO_RULE = RuleNode(
-    (), "", (), None, None, None, None, (), None, None, None, None, None, {}, frozenset()
+    (), "", (), NO_MATCH, None, None, None, (), None, None, None, None, None, {}, frozenset()
 )
 """The rule of a policy that is of another kind."""
 
