@@ -76,7 +76,7 @@ _LISTING = frozenset({Stage.MUTATE, Stage.GENERATE})
 
 def lists_deletion(rule: Rule) -> bool:
     """Return whether a rule lists the operation DELETE. upstream: pkg/webhooks/utils/match.go."""
-    return any("DELETE" in (one.resources.get("operations") or ()) for one in rule.facts.match)
+    return any("DELETE" in one.operations for one in rule.tree.match.filters)
 
 
 def acting_on_deletion(stage_rules: Iterable[PolicyRules], stage: Stage) -> Iterator[PolicyRules]:

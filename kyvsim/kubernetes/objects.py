@@ -14,6 +14,12 @@ Path: TypeAlias = tuple[str | int, ...]
 """The way from the root of a document to a node: mapping keys and list indices."""
 
 
+def path_text(path: Path) -> str:
+    """Return a path as it is written in messages, such as `spec.rules[0].match`."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return "".join(steps).removeprefix(".")
+
+
 MAP_FIELDS = frozenset(
     {"annotations", "labels", "matchLabels", "nodeSelector", "data", "stringData"}
 )

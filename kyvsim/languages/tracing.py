@@ -10,7 +10,8 @@ from kyvsim.cel.nodes import Call, Loop, Node, Select
 from kyvsim.cel.unparse import object_path, start_of, written
 from kyvsim.cel.values import plain, show_value
 from kyvsim.engine.match import MatchFacts, Predicate
-from kyvsim.engine.match.block import kind_text, traced_block
+from kyvsim.engine.match.block import traced_block
+from kyvsim.engine.match.criteria import kind_text
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.tracing import LONGEST_TRACED, PointKind, TraceContext, traced

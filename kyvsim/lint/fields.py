@@ -297,14 +297,14 @@ def _patterns(rule: RuleNode) -> Iterator[Pattern]:
 
 def _types(rule: Rule, find: FindType, kinds: KindTable) -> tuple[Type, ...]:
     found: list[Type] = []
-    for block in rule.facts.match:
-        if block.path[1:2] == ("any",) and not block.kinds:
+    match = rule.tree.match
+    if not all(one.kinds for one in match.any or ()):
+        return ()
+    for text in (kind for one in match.filters for kind in one.kinds):
+        own = tuple(_types_of(text, find, kinds))
+        if not own:
             return ()
-        for text in block.kinds:
-            own = tuple(_types_of(text, find, kinds))
-            if not own:
-                return ()
-            found += own
+        found += own
     return tuple(found)
 
 

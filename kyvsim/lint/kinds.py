@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
-from kyvsim.engine.match.criteria import filters
 from kyvsim.kubernetes.discovery import (
     crd_kinds,
     every_kind,
@@ -135,20 +134,16 @@ def _unknown_kinds_text(kinds: Sequence[str]) -> str:
 
 
 def _uses(policies: Iterable[Policy], exceptions: Iterable[PolicyException]) -> Iterator[_Use]:
-    blocks = [
-        (policy.document, rule.path, one)
+    filters = [
+        (policy.document, one)
         for policy in policies
         for rule in policy.rules
-        for one in (*rule.facts.match, *rule.facts.exclude)
+        for one in rule.tree.filters
     ]
-    blocks += [
-        (exception.document, ("spec",), one)
-        for exception in exceptions
-        for one in filters({"match": exception.match}, "match")
-    ]
-    for document, parent, one in blocks:
+    filters += [(one.document, each) for one in exceptions for each in one.match.filters]
+    for document, one in filters:
         for index, text in enumerate(one.kinds):
-            yield _Use(document, (*parent, *one.path, "resources", "kinds", index), text)
+            yield _Use(document, (*one.path, "resources", "kinds", index), text)
 
 
 def _is_known(group: str, kind: str, known: frozenset[tuple[str, str]]) -> bool:

@@ -229,9 +229,8 @@ def powerless_exceptions(given: LintInputs) -> Iterator[Diagnostic]:
     by_key = {one.key: one for one in given.policies}
     rules: dict[str, tuple[Rule, ...]] = {}
     for exception in given.exceptions:
-        filters = exception.match.get("any") or exception.match.get("all") or (exception.match,)
         excepted = kinds_of_block(exception.match)
-        if not excepted or not all((one.get("resources") or {}).get("kinds") for one in filters):
+        if not excepted or not all(one.kinds for one in exception.match.effective):
             continue
         for index, entry in enumerate(exception.exceptions):
             policy = by_key.get(entry.policy)

@@ -36,8 +36,6 @@ def never_matches(policy: Policy) -> Iterator[Diagnostic]:
     """KV206: a rule that can match nothing."""
     for subject in rules_under_check(policy):
         match, exclude = subject.rule.tree.match, subject.rule.tree.exclude
-        if not match:
-            continue
         for name, clash in _CLASHES.items():
             if not match.any and clash(match.all or ()):
                 text = (

@@ -22,7 +22,7 @@ from kyvsim.model.policy import (
 )
 from kyvsim.model.ports import fault_text
 from kyvsim.model.source import Document
-from kyvsim.policy.read import read_conditions, read_pod_security_exclusions
+from kyvsim.policy.read import read_conditions, read_match, read_pod_security_exclusions
 from kyvsim.schema.kinds import (
     NATIVE_GROUP,
     POLICY_GROUPS,
@@ -256,7 +256,7 @@ def load_exceptions(documents: Iterable[Document]) -> tuple[Exceptions, tuple[Di
                     ExceptedRules(entry["policyName"], tuple(entry["ruleNames"]))
                     for entry in spec["exceptions"]
                 ),
-                match=spec["match"],
+                match=read_match(spec["match"], ("spec", "match")),
                 conditions=read_conditions(spec.get("conditions"), ("spec", "conditions")),
                 pod_security=read_pod_security_exclusions(
                     spec.get("podSecurity"), ("spec", "podSecurity")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Json, Path, path_text
 from kyvsim.kubernetes.package_data import read_table
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.source import Document
@@ -65,10 +65,7 @@ def diagnostics(document: Document, problems: Iterable[Problem]) -> tuple[Diagno
 
 def show_path(path: Path) -> str:
     """Return a path as it is written in messages, such as `spec.rules[0].name`."""
-    text = ""
-    for step in path:
-        text += f"[{step}]" if step.__class__ is int else f".{step}"
-    return text.removeprefix(".") or "the document"
+    return path_text(path) or "the document"
 
 
 def worded(finding: SchemaFinding) -> Problem:

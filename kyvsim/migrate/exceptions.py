@@ -87,10 +87,10 @@ def convert_exception(exception: PolicyException, conversions: Sequence[Conversi
             computed = compute_rules(policy)
             place = (*_SPEC, "exceptions", index)
             references = within(place, _references, entry, conversion, computed)
-            matched = (one for rule in computed.written for one in rule.facts.match)
+            matched = (one for rule in computed.written for one in rule.tree.match.filters)
             kinds = computed.controllers.union(*(one.kinds for one in matched))
             conditions = within(_SPEC, _conditions, exception, kinds, context)
-            named = block_kinds(exception.match)
+            named = block_kinds(exception.document.data["spec"]["match"])
         except NotConvertible as refusal:
             verdicts.append(refused_outcome(exception.document, name, refusal))
             continue
@@ -166,7 +166,9 @@ def _conditions(
         )
     if exception.document.data["spec"].get("background") is False:
         context.note(_SCANS)
-    matched = within(("match",), block_test, exception.match, kinds, context.at("match"))
+    matched = within(
+        ("match",), block_test, exception.document.data["spec"]["match"], kinds, context.at("match")
+    )
     holds: Test = TRUE
     conditions = exception.document.data["spec"].get("conditions")
     if conditions:

@@ -17,6 +17,7 @@ from kyvsim.policy.tree import (
     Clone,
     CloneList,
     Conditions,
+    MatchBlock,
     PodSecurityExclusion,
     PolicyNode,
     RuleNode,
@@ -28,38 +29,6 @@ from kyvsim.policy.tree import (
 
 
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
-
-
-class Filter(NamedTuple):
-    """One part of a match or exclude block that has criteria of its own."""
-
-    path: Path
-    """Way from the rule: `("match", "any", 0)`, or `("match",)` for the legacy form."""
-    data: Json
-
-    @property
-    def resources(self) -> Json:
-        """The criteria for the resource, empty where there are none."""
-        return self.data.get("resources") or {}
-
-    @property
-    def kinds(self) -> list[str]:
-        """The kinds it names."""
-        return self.resources.get("kinds") or []
-
-    @property
-    def names(self) -> list[str]:
-        """The names of objects that it gives."""
-        return [
-            *(self.resources.get("names") or ()),
-            *filter(None, (self.resources.get("name"),)),
-        ]
-
-    @property
-    def text_path(self) -> str:
-        """The path below the rule as upstream writes it: `match.any[0]`."""
-        block, *rest = self.path
-        return f"{block}.{rest[0]}[{rest[1]}]" if rest else str(block)
 
 
 class Override(NamedTuple):
@@ -134,10 +103,6 @@ class RuleFacts(NamedTuple):
 
     section: str = ""
     """What it does: `validate`, `mutate`, `generate`, `verifyImages`, or "" for something else."""
-    match: tuple[Filter, ...] = ()
-    """The filters of its match block: any, all, then the legacy form."""
-    exclude: tuple[Filter, ...] = ()
-    """Those of its exclude block."""
     kinds: frozenset[str] | None = None
     """The kinds that it can match at all; None where that is open."""
     action: FailureAction = FailureAction()
@@ -218,7 +183,7 @@ class Rule:
     """Where the rule, or the one it was derived from, stands in the policy's document."""
     facts: RuleFacts
     tree: RuleNode = NO_RULE
-    """What is written, typed, for rules of ClusterPolicies and Policies."""
+    """What is written, typed, for rules of ClusterPolicies, Policies and cleanup policies."""
     variant: str = ""
     """Which variant of a policy for controllers it is; "" for what is written."""
     autogen_prefix: Path = ()
@@ -384,7 +349,7 @@ class PolicyException(NamedTuple):
     name: str
     namespace: str
     exceptions: tuple[ExceptedRules, ...]
-    match: Mapping[str, Json]
+    match: MatchBlock
     conditions: Conditions | None
     pod_security: tuple[PodSecurityExclusion, ...]
     document: Document

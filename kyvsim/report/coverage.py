@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Json, path_text
 from kyvsim.model.coverage import Coverage, Point, Ratio
 from kyvsim.model.tracing import PointKind
 from kyvsim.report.object_text import json_entries, to_json
@@ -58,12 +58,6 @@ _WORDS: Mapping[PointKind, str] = MappingProxyType(
         PointKind.EXPRESSION: "was never evaluated",
     }
 )
-
-
-def path_text(path: Path) -> str:
-    """Return a way into a document, such as `match.any[0]`."""
-    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return "".join(steps).removeprefix(".")
 
 
 # What tests reached in policies as one JSON document, for programs.

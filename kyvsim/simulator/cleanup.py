@@ -186,7 +186,7 @@ def _looks_at(policy: Policy, api_version: str, kind: str, kinds: KindTable) -> 
         resources = ({group, "*"}, {version, "*"}, {plural(group, kind, kinds), "*", "*/*"})
         named = (zip(one, resources, strict=True) for one in resources_of(policy))
         return any(all(part in some for part, some in pairs) for pairs in named)
-    texts = (text for rule in policy.rules for one in rule.facts.match for text in one.kinds)
+    texts = (text for rule in policy.rules for one in rule.tree.match.filters for text in one.kinds)
     return any(
         all(map(matches, parse_kind_selector(text), (group, version, kind))) for text in texts
     )

@@ -8,7 +8,8 @@ from kyvsim.kubernetes.discovery import preferred_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key
 from kyvsim.languages.cel.compile import wants_native_policy, why_no_native_policy
 from kyvsim.languages.classic import native_twin as classic
-from kyvsim.model.policy import Filter, Policy
+from kyvsim.model.policy import Policy
+from kyvsim.policy.tree import ResourceFilter
 from kyvsim.simulator.api_server import ObjectStore
 from kyvsim.simulator.api_server.authorizer import may
 from kyvsim.simulator.api_server.store import find_resources
@@ -30,15 +31,17 @@ class UnclearKindError(Exception):
     """A kind that names no resource, or more than one."""
 
 
-def match_resources(match: Iterable[Filter], exclude: Iterable[Filter], store: ObjectStore) -> Json:
+def match_resources(
+    match: Iterable[ResourceFilter], exclude: Iterable[ResourceFilter], store: ObjectStore
+) -> Json:
     """Return the constraints that say the same; raises UnclearKindError."""
     matched, found = tuple(match), {}
     for one in matched:
-        selector, names = one.resources.get("namespaceSelector"), one.resources.get("namespaces")
+        selector, names = one.namespace_selector, one.namespaces
         if names:
             in_namespaces = {"key": _NAMESPACE, "operator": "In", "values": list(names)}
             selector = {"matchExpressions": [in_namespaces]}
-        found = {"namespaceSelector": selector, "objectSelector": one.resources.get("selector")}
+        found = {"namespaceSelector": selector, "objectSelector": one.selector}
     written = {
         **found,
         "resourceRules": _rules(matched, store, excludes=False),
@@ -47,7 +50,7 @@ def match_resources(match: Iterable[Filter], exclude: Iterable[Filter], store: O
     return {name: value for name, value in written.items() if value}
 
 
-def _rules(filters: Iterable[Filter], store: ObjectStore, *, excludes: bool) -> list[Json]:
+def _rules(filters: Iterable[ResourceFilter], store: ObjectStore, *, excludes: bool) -> list[Json]:
     rules: list[Json] = []
     for one in filters:
         for kind in one.kinds:
@@ -67,16 +70,17 @@ def _rules(filters: Iterable[Filter], store: ObjectStore, *, excludes: bool) -> 
                 rules.append(_rule(one, group, version, resources))
             else:
                 known["resources"] = sorted((*known["resources"], *resources))
-        namespaces = one.resources.get("namespaces")
-        if excludes and namespaces and not one.kinds:
-            names = {"resourceNames": list(namespaces)}
+        if excludes and one.namespaces and not one.kinds:
+            names = {"resourceNames": [*one.namespaces]}
             rules.append({**_rule(one, "", "v1", ("namespaces",)), **names})
     return rules
 
 
-def _rule(one: Filter, group: str, version: str, resources: Iterable[str]) -> dict[str, Json]:
-    named = {"resourceNames": one.names} if one.names else {}
-    operations = [name for name in one.resources.get("operations") or () if name in _OPERATIONS]
+def _rule(
+    one: ResourceFilter, group: str, version: str, resources: Iterable[str]
+) -> dict[str, Json]:
+    named = {"resourceNames": list(one.all_names)} if one.all_names else {}
+    operations = [name for name in one.operations if name in _OPERATIONS]
     return {
         **named,
         "apiGroups": [group],

@@ -303,20 +303,15 @@ def _kinds_of(rule: Rule, *, mutating: bool) -> _Kinds:
 def _named(rule: Rule, usual: tuple[str, ...]) -> _Kinds:
     """Return the kinds of a match block, less what a plain `exclude.any` takes away."""
     found: _Kinds = {}
-    for entry in rule.facts.match:
-        operations = entry.resources.get("operations") or usual
-        for kind in entry.kinds:
-            found.setdefault(kind, set()).update(operations)
-    for entry in rule.facts.exclude:
+    for one in rule.tree.match.filters:
+        for kind in one.kinds:
+            found.setdefault(kind, set()).update(one.operations or usual)
+    exclude = rule.tree.exclude
+    for one in (exclude.any if exclude else None) or ():
         # One that names kinds and operations only.
-        users = any(entry.data.get(name) for name in ("roles", "clusterRoles", "subjects"))
-        plain = not users and not any(
-            value for name, value in entry.resources.items() if name not in {"kinds", "operations"}
-        )
-        if entry.path[1:2] == ("any",) and plain:
-            operations = entry.resources.get("operations") or _OPERATIONS
-            for kind in entry.kinds or list(found):
-                found.get(kind, set()).difference_update(operations)
+        if not any(one._replace(path=(), resource_fields=frozenset(), kinds=(), operations=())):
+            for kind in one.kinds or list(found):
+                found.get(kind, set()).difference_update(one.operations or _OPERATIONS)
     return found
 
 

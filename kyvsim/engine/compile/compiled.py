@@ -20,6 +20,7 @@ from kyvsim.model.request import AdmissionRequest, PayloadMode
 from kyvsim.model.result import NO_PROPERTIES, PatchedTarget, Phase, RuleStatus, Stage
 from kyvsim.model.source import Document
 from kyvsim.model.tracing import NO_TRACE, CoverageSink, PolicyPlace, TraceContext, Tracer
+from kyvsim.policy.tree import NO_MATCH, MatchBlock
 
 # What compiling depends on besides the policies.
 
@@ -221,7 +222,7 @@ class CompiledException(NamedTuple):
     conditions: CompiledConditions | None
     controls: tuple[Exclusion, ...]
     """The controls of Pod security that it lets pass; () where it lets everything pass."""
-    written: Mapping[str, Json] = MappingProxyType({})
+    written: MatchBlock = NO_MATCH
     """What `matches` says, as it is written."""
 
 

@@ -1,7 +1,6 @@
 """Match and exclude blocks, compiled to predicates over the facts of a request."""
 
 from kyvsim.engine.match.block import (
-    Predicate,
     compile_exception_match,
     compile_match,
     compile_rule_match,
@@ -10,6 +9,7 @@ from kyvsim.engine.match.block import (
 from kyvsim.engine.match.criteria import (
     KindIndexEntry,
     MatchFacts,
+    Predicate,
     facts_after_change,
     kinds_of_block,
     match_facts,

@@ -1,14 +1,14 @@
 """Criteria of match and exclude blocks, and the facts of a request that they look at."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.discovery import KindSelector, parse_kind_selector, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import (
     Json,
     ObjectKey,
+    Path,
     annotations,
     labels,
     metadata,
@@ -16,9 +16,9 @@ from kyvsim.kubernetes.objects import (
     text_field,
 )
 from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
-from kyvsim.model.policy import Filter
 from kyvsim.model.ports import FEW, Meter
 from kyvsim.model.request import AdmissionRequest, UserInfo
+from kyvsim.policy.tree import MatchBlock, ResourceFilter, Subject
 
 # What match blocks look at, read from a request once.
 
@@ -98,19 +98,7 @@ def facts_after_change(facts: MatchFacts, subject: Json) -> MatchFacts:
     )
 
 
-# The filters of match and exclude blocks, each with its place.
-
-
-def filters(rule: Mapping[str, Json], block: str) -> Iterator[Filter]:
-    """Yield the filters of a `match` or `exclude` block: any, all, then the legacy form."""
-    data = rule.get(block)
-    if data is None:
-        return
-    for group in ("any", "all"):
-        for index, entry in enumerate(data.get(group) or ()):
-            yield Filter((block, group, index), entry)
-    yield Filter((block,), data)
-
+Predicate: TypeAlias = Callable[[MatchFacts], bool]
 
 # `kinds` criteria: lists of kind selectors.
 
@@ -119,7 +107,7 @@ KindIndexEntry = frozenset[str] | None
 """Kinds that a block can match at all; None where a wildcard keeps it open."""
 
 
-def compile_kinds(selectors: Iterable[str]) -> Callable[[MatchFacts], bool]:
+def compile_kinds(selectors: Iterable[str]) -> Predicate:
     """Return whether one of the selectors names the request's kind and subresource.
 
     upstream: pkg/utils/match/kind.go
@@ -130,7 +118,7 @@ def compile_kinds(selectors: Iterable[str]) -> Callable[[MatchFacts], bool]:
     return lambda facts: any(check(facts) for check in checks)
 
 
-def _compile_selector(selector: KindSelector) -> Callable[[MatchFacts], bool]:
+def _compile_selector(selector: KindSelector) -> Predicate:
     group = compile_wildcard(selector.group)
     version = compile_wildcard(selector.version)
     kind = compile_wildcard(selector.kind)
@@ -156,73 +144,35 @@ def _is_ephemeral_containers(facts: MatchFacts) -> bool:
     ) == ("", "v1", "Pod")
 
 
-def kinds_of_block(block: Json) -> KindIndexEntry:
+def kinds_of_block(block: MatchBlock) -> KindIndexEntry:
     """Return the kinds that a match block can match at all, or None if any kind may."""
-    filters = block.get("any") or block.get("all") or [block]
-    kinds: set[str] = set()
-    for one in filters:
-        selectors = (one.get("resources") or {}).get("kinds") or ["*"]
-        kinds.update(parse_kind_selector(text).kind for text in selectors)
+    texts = (text for one in block.effective for text in one.kinds or ("*",))
+    kinds = {parse_kind_selector(text).kind for text in texts}
     return None if any(map(has_wildcard, kinds)) else frozenset(kinds)
 
 
-# Criteria of a filter's `resources` block.
+def kind_text(facts: MatchFacts) -> str:
+    """Return a request's kind as selectors write it: `apps/v1/Deployment`, `v1/Pod/status`."""
+    return "/".join(
+        part for part in (facts.group, facts.version, facts.kind, facts.subresource) if part
+    )
 
 
-Criterion = Callable[[MatchFacts], bool]
+# Criteria below `resources`.
 
 
-def resource_criteria(block: Json, meter: Meter | None = None) -> list[Criterion]:
-    """Return the criteria of a `resources` block; all of them have to hold.
-
-    They raise BudgetError where `meter` has no steps left.
-    upstream: pkg/engine/utils/match.go, doesResourceMatchConditionBlock
-    """
-    return [
-        _metered(_RESOURCE_FIELDS[field](block[field]), field, block[field], meter)
-        for field in resource_fields(block)
-    ]
-
-
-def _metered(criterion: Criterion, field: str, value: Json, meter: Meter | None) -> Criterion:
-    if meter is None or field not in _LABELS:
-        return criterion
-    keys = value if field == "annotations" else value.get("matchLabels") or ()
-    wildcards = sum(map(has_wildcard, keys))
-    if not wildcards:
-        return criterion
-    held = _LABELS[field]
-
-    def metered(facts: MatchFacts) -> bool:
-        comparisons = wildcards * len(held(facts))
-        if comparisons > FEW:
-            meter.spend(comparisons)
-        return criterion(facts)
-
-    return metered
-
-
-def resource_fields(block: Json) -> list[str]:
-    """Return the fields of a `resources` block that are criteria, in the order they are asked."""
-    return [
-        field
-        for field in _RESOURCE_FIELDS
-        if block.get(field) or (field in _SELECTORS and block.get(field) is not None)
-    ]
-
-
-def _operations(operations: Iterable[str]) -> Criterion:
-    wanted = frozenset(operations)
+def _operations(one: ResourceFilter) -> Predicate:
+    wanted = frozenset(one.operations)
     return lambda facts: facts.operation in wanted
 
 
-def _names(patterns: Iterable[str]) -> Criterion:
+def _names(patterns: Iterable[str]) -> Predicate:
     checks = tuple(map(compile_wildcard, patterns))
     return lambda facts: any(check(facts.name) for check in checks)
 
 
-def _namespaces(patterns: Iterable[str]) -> Criterion:
-    checks = tuple(map(compile_wildcard, patterns))
+def _namespaces(one: ResourceFilter) -> Predicate:
+    checks = tuple(map(compile_wildcard, one.namespaces))
 
     def matches(facts: MatchFacts) -> bool:
         namespace = facts.namespace_or_own_name
@@ -231,8 +181,8 @@ def _namespaces(patterns: Iterable[str]) -> Criterion:
     return matches
 
 
-def _annotations(wanted: Json) -> Criterion:
-    checks = tuple(_annotation(key, value) for key, value in wanted.items())
+def _annotations(one: ResourceFilter) -> Predicate:
+    checks = tuple(_annotation(key, value) for key, value in (one.annotations or {}).items())
     return lambda facts: all(check(facts.annotations) for check in checks)
 
 
@@ -244,13 +194,13 @@ def _annotation(key: str, value: str) -> Callable[[Mapping[str, str]], bool]:
     return lambda held: any(fits_key(name) and fits_value(text) for name, text in held.items())
 
 
-def _selector(selector: Json) -> Criterion:
-    selects = _label_check(selector)
+def _selector(one: ResourceFilter) -> Predicate:
+    selects = _label_check(one.selector)
     return lambda facts: selects(facts.labels)
 
 
-def _namespace_selector(selector: Json) -> Criterion:
-    selects = _label_check(selector)
+def _namespace_selector(one: ResourceFilter) -> Predicate:
+    selects = _label_check(one.namespace_selector)
 
     def matches(facts: MatchFacts) -> bool:
         if facts.object_kind == "Namespace":
@@ -268,87 +218,178 @@ def _label_check(selector: Json) -> Callable[[Json], bool]:
         return lambda _: False
 
 
-_SELECTORS = ("selector", "namespaceSelector")
-_LABELS: Mapping[str, Callable[[MatchFacts], Mapping[str, Json]]] = MappingProxyType(
-    {
-        "annotations": lambda facts: facts.annotations,
-        "selector": lambda facts: facts.labels,
-        "namespaceSelector": lambda facts: facts.namespace_labels,
-    }
-)
-"""The criteria whose keys may have wildcards, and what these are compared with."""
-_RESOURCE_FIELDS: Mapping[str, Callable[[Json], Criterion]] = MappingProxyType(
-    {
-        "operations": _operations,
-        "kinds": compile_kinds,
-        "name": lambda pattern: _names([pattern]),
-        "names": _names,
-        "namespaces": _namespaces,
-        "annotations": _annotations,
-        "selector": _selector,
-        "namespaceSelector": _namespace_selector,
-    }
-)
+def _label_keys(selector: Json) -> Iterable[str]:
+    return (selector or {}).get("matchLabels") or ()
 
 
-# User criteria: `subjects`, `roles` and `clusterRoles`.
+# Criteria on the user: `subjects`, `roles` and `clusterRoles`.
+#
+# upstream: pkg/engine/utils/match.go (which combines them with AND), pkg/utils/match/subjects.go
 
 
 _NOBODY = UserInfo()
 
 
-def user_criteria(block: Json) -> list[Criterion]:
-    """Return the criteria that a filter sets on the user; all of them have to hold.
-
-    upstream: pkg/engine/utils/match.go (which combines them with AND), pkg/utils/match/subjects.go
-    """
-    return [_USER_FIELDS[field](block[field]) for field in user_fields(block)]
-
-
-def user_fields(block: Json) -> list[str]:
-    """Return the fields of a filter that are criteria on the user, in the order they are asked."""
-    return [field for field in _USER_FIELDS if block.get(field)]
-
-
-def names_users(block: Json) -> bool:
-    """Return whether a filter says something about the user, though it may be an empty list."""
-    return any(block.get(field) is not None for field in _USER_FIELDS)
-
-
 def _one_in_common(
-    wanted: frozenset[str], held: Callable[[UserInfo], tuple[str, ...]]
-) -> Criterion:
-    return lambda facts: not wanted.isdisjoint(held(facts.user or _NOBODY))
+    wanted: Iterable[str] | None, held: Callable[[UserInfo], tuple[str, ...]]
+) -> Predicate:
+    names = frozenset(wanted or ())
+    return lambda facts: not names.isdisjoint(held(facts.user or _NOBODY))
 
 
-def _one_subject(subjects: Json) -> Criterion:
-    checks = [_compile_subject(subject) for subject in subjects]
+def _one_subject(one: ResourceFilter) -> Predicate:
+    checks = [_compile_subject(subject) for subject in one.subjects or ()]
     return lambda facts: any(check(facts.user or _NOBODY) for check in checks)
 
 
-def _compile_subject(subject: Json) -> Callable[[UserInfo], bool]:
-    kind, name = text_field(subject, "kind"), text_field(subject, "name")
-    if kind == "ServiceAccount":
-        account = f"system:serviceaccount:{text_field(subject, 'namespace')}:{name}"
+def _compile_subject(subject: Subject) -> Callable[[UserInfo], bool]:
+    if subject.kind == "ServiceAccount":
+        account = f"system:serviceaccount:{subject.namespace}:{subject.name}"
         names_account = compile_wildcard(account)
         return lambda user: names_account(user.username)
-    names_subject = compile_wildcard(name)
-    if kind == "Group":
+    names_subject = compile_wildcard(subject.name)
+    if subject.kind == "Group":
         return lambda user: any(map(names_subject, user.groups))
-    if kind == "User":
+    if subject.kind == "User":
         return lambda user: names_subject(user.username)
     return lambda _: False
 
 
-_USER_FIELDS: Mapping[str, Callable[[Json], Criterion]] = MappingProxyType(
-    {
-        "roles": lambda wanted: _one_in_common(frozenset(wanted), lambda user: user.roles),
-        "clusterRoles": lambda wanted: _one_in_common(
-            frozenset(wanted), lambda user: user.cluster_roles
-        ),
-        "subjects": _one_subject,
-    }
+def _user(facts: MatchFacts) -> Json:
+    user = facts.user or _NOBODY
+    return {"username": user.username, "groups": list(user.groups)}
+
+
+# All criteria.
+
+
+class Criterion(NamedTuple):
+    """A field of a filter that a request has to meet."""
+
+    field: str
+    """Its name as it is written."""
+    value: Callable[[ResourceFilter], Json]
+    """Returns what a filter has in the field, None if it is no criterion there."""
+    compile: Callable[[ResourceFilter], Predicate]
+    """Returns the test of a filter for which it is one."""
+    looks_at: Callable[[MatchFacts], Json]
+    """Returns the value that is tested."""
+    path: Path | None = None
+    """The path of that value in the object, if it is in the object."""
+    without_user: str = ""
+    """The note where no user is given, for a criterion on the user; these are written beside
+    `resources`."""
+    label_keys: Callable[[ResourceFilter], Iterable[str]] = lambda _: ()
+    """Returns keys that are compared with all keys of the value if they have wildcards."""
+
+
+CRITERIA = (
+    Criterion(
+        "operations",
+        lambda one: one.operations or None,
+        _operations,
+        lambda facts: facts.operation,
+    ),
+    Criterion(
+        "kinds",
+        lambda one: one.kinds or None,
+        lambda one: compile_kinds(one.kinds),
+        kind_text,
+        ("kind",),
+    ),
+    Criterion(
+        "name",
+        lambda one: one.name or None,
+        lambda one: _names((one.name,)),
+        lambda facts: facts.name,
+        ("metadata", "name"),
+    ),
+    Criterion(
+        "names",
+        lambda one: one.names or None,
+        lambda one: _names(one.names),
+        lambda facts: facts.name,
+        ("metadata", "name"),
+    ),
+    Criterion(
+        "namespaces",
+        lambda one: one.namespaces or None,
+        _namespaces,
+        lambda facts: facts.namespace_or_own_name,
+        ("metadata", "namespace"),
+    ),
+    Criterion(
+        "annotations",
+        lambda one: one.annotations or None,
+        _annotations,
+        lambda facts: facts.annotations,
+        ("metadata", "annotations"),
+        label_keys=lambda one: one.annotations or (),
+    ),
+    # An empty selector is a criterion that everything meets.
+    Criterion(
+        "selector",
+        lambda one: one.selector,
+        _selector,
+        lambda facts: facts.labels,
+        ("metadata", "labels"),
+        label_keys=lambda one: _label_keys(one.selector),
+    ),
+    Criterion(
+        "namespaceSelector",
+        lambda one: one.namespace_selector,
+        _namespace_selector,
+        lambda facts: facts.namespace_labels,
+        label_keys=lambda one: _label_keys(one.namespace_selector),
+    ),
+    Criterion(
+        "roles",
+        lambda one: one.roles or None,
+        lambda one: _one_in_common(one.roles, lambda user: user.roles),
+        lambda facts: (facts.user or _NOBODY).roles,
+        without_user="no user is given: pass one with roles in a --userinfo file",
+    ),
+    Criterion(
+        "clusterRoles",
+        lambda one: one.cluster_roles or None,
+        lambda one: _one_in_common(one.cluster_roles, lambda user: user.cluster_roles),
+        lambda facts: (facts.user or _NOBODY).cluster_roles,
+        without_user="no user is given: pass one with clusterRoles in a --userinfo file",
+    ),
+    Criterion(
+        "subjects",
+        lambda one: [subject.data for subject in one.subjects or ()] or None,
+        _one_subject,
+        _user,
+        without_user="no user is given: pass one with --as and --as-group, or in a --userinfo file",
+    ),
 )
+"""All criteria, in the order in which they are evaluated.
+
+upstream: pkg/engine/utils/match.go, doesResourceMatchConditionBlock
+"""
+
+
+def criteria_of(one: ResourceFilter) -> list[Criterion]:
+    """Return the criteria that a filter has; all of them have to hold."""
+    return [criterion for criterion in CRITERIA if criterion.value(one) is not None]
+
+
+def compile_criterion(criterion: Criterion, one: ResourceFilter, meter: Meter | None) -> Predicate:
+    """Return the test of a criterion, which raises BudgetError where `meter` has no steps left."""
+    holds = criterion.compile(one)
+    wildcards = sum(map(has_wildcard, criterion.label_keys(one)))
+    if meter is None or not wildcards:
+        return holds
+    looks_at = criterion.looks_at
+
+    def metered(facts: MatchFacts) -> bool:
+        comparisons = wildcards * len(looks_at(facts))
+        if comparisons > FEW:
+            meter.spend(comparisons)
+        return holds(facts)
+
+    return metered
 
 
 # Which objects a match block can be for at all, as far as it names them.
@@ -362,25 +403,27 @@ class Reach(NamedTuple):
     """Compared with the own name of a Namespace, as `namespaces` is."""
 
 
-def reach_of_block(block: Json) -> Reach:
+def reach_of_block(block: MatchBlock) -> Reach:
     """Return what a match block reaches."""
-    return Reach(names=_named(block, ("names", "name")), namespaces=_named(block, ("namespaces",)))
+    return Reach(
+        names=_reached(block, lambda one: (one.names, (one.name,))),
+        namespaces=_reached(block, lambda one: (one.namespaces,)),
+    )
 
 
-def _named(block: Json, fields: Iterable[str]) -> frozenset[str] | None:
-    if some := block.get("any"):
-        each = [_of_filter(one, fields) for one in some]
-        known = [names for names in each if names is not None]
+def _reached(
+    block: MatchBlock, fields: Callable[[ResourceFilter], Iterable[tuple[str, ...]]]
+) -> frozenset[str] | None:
+    each = [_plain_names(fields(one)) for one in block.effective]
+    known = [names for names in each if names is not None]
+    if block.any:
         return frozenset[str]().union(*known) if len(known) == len(each) else None
-    found = (_of_filter(one, fields) for one in block.get("all") or [block])
-    return next((names for names in found if names is not None), None)
+    return known[0] if known else None
 
 
-def _of_filter(block: Json, fields: Iterable[str]) -> frozenset[str] | None:
-    resources = block.get("resources") or {}
-    for field in fields:
-        written = resources.get(field) or ()
-        names = (written,) if written.__class__ is str else written
-        if names and not any(map(has_wildcard, names)):
+def _plain_names(fields: Iterable[tuple[str, ...]]) -> frozenset[str] | None:
+    """Return the names of the first field that has some, and no wildcards."""
+    for names in fields:
+        if any(names) and not any(map(has_wildcard, names)):
             return frozenset(names)
     return None

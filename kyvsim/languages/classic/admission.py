@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 
 from kyvsim.engine.conditions import operators
-from kyvsim.engine.match.criteria import filters
 from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.objects import Json
@@ -60,15 +59,14 @@ def clone_variable_warnings(rule: Rule, position: int) -> Iterator[str]:
 def warnings_before_permissions(rule: Rule) -> Iterator[str]:
     """Yield the warnings about a rule that come before the check of permissions."""
     mutate = rule.data.get("mutate") or {}
-    kinds = ((rule.data.get("match") or {}).get("resources") or {}).get("kinds") or ()
-    if "Pod" in kinds and mutate.get("patchesJson6902"):
+    if "Pod" in rule.tree.match.own.kinds and mutate.get("patchesJson6902"):
         yield _ON_PODS
 
 
 def warnings_after_permissions(policy: Policy, rule: Rule) -> Iterator[str]:
     """Yield the warnings about a rule that come after the check of permissions."""
-    entries = list(filters(rule.data, "match"))
-    kinds = {parse_kind_selector(kind).kind for entry in entries for kind in entry.kinds}
+    texts = (kind for one in rule.tree.match.filters for kind in one.kinds)
+    kinds = {parse_kind_selector(text).kind for text in texts}
     controllers = policy.annotations.get(_AUTOGEN, "none")
     listed = sorted(str(controllers).lower().split(","))
     if kinds == {"Pod"} and controllers != "none" and listed != [*_EVERY_CONTROLLER]:
@@ -79,8 +77,7 @@ def warnings_after_permissions(policy: Policy, rule: Rule) -> Iterator[str]:
 
 def _missing_subresources(rule: Rule) -> Iterator[str]:
     """Yield that a rule reads what only subresources change, but does not match those."""
-    blocks = (one for block in ("match", "exclude") for one in filters(rule.data, block))
-    named = [kind for one in blocks for kind in one.kinds]
+    named = [kind for one in rule.tree.filters for kind in one.kinds]
     for section in ("validate", "mutate"):
         if section not in rule.tree.operations:
             continue

@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from kyvsim.languages.classic.facts import with_facts
 from kyvsim.languages.classic.rule_type import PodTemplate, rewrite_conditions
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.policy.tree import PolicyNode
+from kyvsim.policy.tree import NO_MATCH, MatchBlock, PolicyNode
 
 ANNOTATION = "pod-policies.kyverno.io/autogen-controllers"
 
@@ -103,8 +102,8 @@ def compute_rules(policy: Policy) -> ComputedRules:
     names = [CRON_JOB, *_CONTROLLERS] if annotation is None else str(annotation).split(",")
     if names == ["none"] or any(map(autogen_blocker, policy.rules)):
         return ComputedRules(policy.rules)
-    blocks = (block for rule in policy.rules for block in _blocks(rule.data))
-    if all(_POD_KINDS.isdisjoint(block.get("kinds") or ()) for block in blocks):
+    filters = (one for rule in policy.rules for one in rule.tree.filters)
+    if all(_POD_KINDS.isdisjoint(one.kinds) for one in filters):
         return ComputedRules(policy.rules)
 
     def derive(kinds: list[str]) -> tuple[DerivedRule, ...]:
@@ -116,31 +115,20 @@ def compute_rules(policy: Policy) -> ComputedRules:
 
 def autogen_blocker(rule: Rule) -> str:
     """Return why a rule switches derivation off for its whole policy, or ""."""
-    for one in rule_types_of(rule.data):
-        found = one.autogen.blocker(rule.data[one.section])
+    for rule_type in rule_types_of(rule.data):
+        found = rule_type.autogen.blocker(rule.data[rule_type.section])
         if found:
             return found
-    for block in _blocks(rule.data):
-        kinds = block.get("kinds") or []
-        selects = any(block.get(field) is not None for field in ("selector", "annotations"))
-        if selects or block.get("name") or block.get("names"):
+    for one in rule.tree.filters:
+        if one.selector is not None or one.annotations is not None or one.all_names:
             return "it selects by name, labels or annotations"
-        if len(kinds) > 1 and _contains_pod(kinds):
+        if len(one.kinds) > 1 and _contains_pod(one.kinds):
             return "it matches other kinds besides Pod"
     return ""
 
 
-def _blocks(rule: Mapping[str, Json]) -> Iterator[Json]:
-    return chain.from_iterable(_resources(rule.get(name) or {}) for name in ("match", "exclude"))
-
-
-def _resources(block: Json) -> Iterator[Json]:
-    for one in (block, *(block.get("any") or ()), *(block.get("all") or ())):
-        yield one.get("resources") or {}
-
-
-def _kinds_of(block: Json) -> list[str]:
-    return [kind for one in _resources(block) for kind in one.get("kinds") or ()]
+def _kinds_of(block: MatchBlock) -> list[str]:
+    return [kind for one in block.filters for kind in one.kinds]
 
 
 def _contains_pod(kinds: Iterable[str]) -> bool:
@@ -153,10 +141,10 @@ def _derive(rule: Rule, policy: PolicyNode, names: list[str]) -> Iterator[Derive
     Their number is known at once. They are made on first use: in most runs no object
     is a controller.
     """
-    excluded = _kinds_of(rule.data.get("exclude") or {})
+    excluded = _kinds_of(rule.tree.exclude or NO_MATCH)
     if (
         rule.name.startswith(_PREFIX)
-        or not _contains_pod(_kinds_of(rule.data.get("match") or {}))
+        or not _contains_pod(_kinds_of(rule.tree.match))
         or (excluded and not _contains_pod(excluded))
         # Its body cannot be moved into a Pod template.
         or next(_rewritten_sections(rule.data, _TEMPLATE), None) is None

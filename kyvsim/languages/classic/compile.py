@@ -92,7 +92,7 @@ def _compile_exceptions(
         whole = TraceContext(
             PolicyPlace(exception.document, exception.name, name, ("spec",)), None, options.tracer
         )
-        covers = compile_exception_match(exception.match, whole.at("match"), options.system.meter)
+        covers = compile_exception_match(exception.match, whole, options.system.meter)
         conditions: CompiledConditions | None = None
         if exception.conditions is not None:
             conditions = compile_exception_conditions(
@@ -129,7 +129,7 @@ def _with_exception_coverage(conditions: CompiledConditions, seen: Seen) -> Comp
 # What shows how a rule ends without evaluating it: the proofs of its body, and when they count.
 
 
-_MORE = ("exclude", "context", "celPreconditions", "reportProperties")
+_MORE = ("context", "celPreconditions", "reportProperties")
 """Fields of a rule that may make a difference that no shape shows."""
 
 
@@ -140,12 +140,12 @@ def _compile_proofs(
 
     With coverage or tracing nothing is proved: what is reached would not be recorded.
     """
-    data = context.rule.data
+    data, tree = context.rule.data, context.rule.tree
     if rule_type.phase is not Phase.VALIDATE or context.policy.kind == "Policy":
         return None
-    if options.is_observed or any(data.get(field) for field in _MORE):
+    if options.is_observed or tree.exclude or any(data.get(field) for field in _MORE):
         return None
-    return (lambda: _proofs(rule_type, context)) if matches_by_kind(data.get("match")) else None
+    return (lambda: _proofs(rule_type, context)) if matches_by_kind(tree.match) else None
 
 
 def _proofs(rule_type: RuleType, context: RuleContext) -> Proofs:
@@ -208,7 +208,7 @@ def _compile_phase(
     rule_type: RuleType, context: RuleContext, options: CompileOptions, *, lazy: bool
 ) -> CompiledRule:
     policy, rule, system, trace = context
-    data = rule.data
+    data, tree = rule.data, rule.tree
     namespace = (policy.namespace or "default") if policy.kind == "Policy" else ""
     settled = options.settled
     preconditions = None if settled else rule.tree.preconditions
@@ -222,9 +222,7 @@ def _compile_phase(
         matches=(lambda _: True)
         if settled
         else _compiled(
-            lambda: compile_rule_match(
-                data.get("match"), data.get("exclude"), namespace, trace, system.meter
-            ),
+            lambda: compile_rule_match(tree.match, tree.exclude, namespace, trace, system.meter),
             lazy=lazy,
         ),
         kinds=rule.facts.kinds,
@@ -247,8 +245,8 @@ def _compile_phase(
         properties=Properties(compile_template(properties, system), properties)
         if properties
         else None,
-        included=(lambda: compile_rule_match(data.get("match"), None, namespace))
-        if data.get("exclude")
+        included=(lambda: compile_rule_match(tree.match, None, namespace))
+        if tree.exclude
         else None,
         later=rule.generates or rule.mutates_existing,
         answers_always=rule_type.phase is not Phase.GENERATE,

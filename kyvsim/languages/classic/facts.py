@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kyvsim.engine.match.criteria import filters, kinds_of_block
+from kyvsim.engine.match.criteria import kinds_of_block
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.model.policy import FailureAction, Override, PolicyFacts, Rule, RuleFacts
@@ -29,9 +29,7 @@ def _rule_facts(data: Mapping[str, Json], rule: RuleNode, policy: PolicyNode) ->
     validate = rule.validate
     facts = RuleFacts(
         section=types[0].section if types else "",
-        match=tuple(filters(data, "match")),
-        exclude=tuple(filters(data, "exclude")),
-        kinds=kinds_of_block(data.get("match") or {}),
+        kinds=kinds_of_block(rule.match),
         action=_action(validate.failure_action, validate.overrides) if validate else _action(),
         sees_background=rule.skip_background_requests is False,
     )

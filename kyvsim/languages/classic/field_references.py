@@ -8,7 +8,6 @@ from typing import ClassVar, TypeAlias
 from urllib.parse import unquote
 
 from kyvsim.cel.kubernetes import kubernetes_environment
-from kyvsim.engine.match.criteria import filters
 from kyvsim.jmespath import QuerySyntaxError
 from kyvsim.jmespath.parse import Tree, parse
 from kyvsim.jmespath.variables import find_variables
@@ -47,7 +46,6 @@ from kyvsim.languages.field_references import (
 from kyvsim.model.policy import (
     FieldPath,
     FieldReference,
-    Filter,
     Policy,
     PolicyException,
     Rule,
@@ -56,6 +54,7 @@ from kyvsim.model.policy import (
 )
 from kyvsim.model.ports import System
 from kyvsim.policy.anchors import parse_anchor
+from kyvsim.policy.tree import ResourceFilter
 
 # What queries in JMESPath mention: the fields that they read, the constants beside them.
 
@@ -332,7 +331,7 @@ def classic_references(policy: Policy, _: System) -> Iterator[FieldReference]:
     """Yield the fields that the rules of a policy refer to."""
     notes = ReferenceCollector()
     for rule in policy.rules:
-        for one in (*rule.facts.match, *rule.facts.exclude):
+        for one in rule.tree.filters:
             _read_filter(one, notes)
         _RuleReader(notes).read(rule.data)
     yield from notes.mentions()
@@ -341,33 +340,32 @@ def classic_references(policy: Policy, _: System) -> Iterator[FieldReference]:
 def exception_references(exception: PolicyException) -> Iterator[FieldReference]:
     """Yield the fields that an exception from rules refers to."""
     notes = ReferenceCollector()
-    for one in filters({"match": exception.match}, "match"):
+    for one in exception.match.filters:
         _read_filter(one, notes)
     conditions = exception.document.data["spec"].get("conditions")
     _RuleReader(notes).read({"conditions": conditions or {}})
     yield from notes.mentions()
 
 
-def _read_filter(one: Filter, notes: ReferenceCollector) -> None:
-    resources = one.resources
+def _read_filter(one: ResourceFilter, notes: ReferenceCollector) -> None:
     for group, version, name, part in map(parse_kind_selector, one.kinds):
         parts = (group, version, name, *((part,) if part else ()))
         notes.note(Subject.KIND, (), ("/".join(parts),))
-    notes.note(Subject.OBJECT, ("metadata", "name"), one.names)
-    notes.note(Subject.OBJECT, ("metadata", "namespace"), resources.get("namespaces") or ())
-    notes.note(Subject.REQUEST, ("operation",), resources.get("operations") or ())
-    for key, value in (resources.get("annotations") or {}).items():
+    notes.note(Subject.OBJECT, ("metadata", "name"), one.all_names)
+    notes.note(Subject.OBJECT, ("metadata", "namespace"), one.namespaces)
+    notes.note(Subject.REQUEST, ("operation",), one.operations)
+    for key, value in (one.annotations or {}).items():
         notes.note(Subject.OBJECT, ("metadata", "annotations", key), (value,))
-    read_selector(resources.get("selector"), Subject.OBJECT, notes)
-    read_selector(resources.get("namespaceSelector"), Subject.NAMESPACE, notes)
-    for subject in one.data.get("subjects") or ():
-        name, kind = str(subject.get("name") or ""), subject.get("kind")
-        if kind == "ServiceAccount":
-            name = f"system:serviceaccount:{subject.get('namespace') or 'default'}:{name}"
-        field = "groups" if kind == "Group" else "username"
+    read_selector(one.selector, Subject.OBJECT, notes)
+    read_selector(one.namespace_selector, Subject.NAMESPACE, notes)
+    for subject in one.subjects or ():
+        name = subject.name
+        if subject.kind == "ServiceAccount":
+            name = f"system:serviceaccount:{subject.namespace or 'default'}:{name}"
+        field = "groups" if subject.kind == "Group" else "username"
         notes.note(Subject.REQUEST, ("userInfo", field), (name,))
-    for field in ("roles", "clusterRoles"):
-        notes.note(Subject.REQUEST, ("userInfo", field), one.data.get(field) or ())
+    notes.note(Subject.REQUEST, ("userInfo", "roles"), one.roles or ())
+    notes.note(Subject.REQUEST, ("userInfo", "clusterRoles"), one.cluster_roles or ())
 
 
 class _RuleReader:

@@ -7,21 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.engine.match.criteria import filters
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.model.policy import FailureAction, Filter, Policy, PolicyException, Rule
+from kyvsim.model.policy import FailureAction, Policy, PolicyException
+from kyvsim.policy.tree import MatchBlock, ResourceFilter
 
 _SKIPPED = "skip generating ValidatingAdmissionPolicy"
 _ACTIONS = MappingProxyType({"enforce": ("Deny",), "audit": ("Audit", "Warn")})
-_USERS = ("roles", "clusterRoles", "subjects")
 
 
 class NativeTwin(NamedTuple):
     """What an admission policy takes of a rule, and of the exceptions from it."""
 
-    match: tuple[Filter, ...]
-    exclude: tuple[Filter, ...]
+    match: tuple[ResourceFilter, ...]
+    exclude: tuple[ResourceFilter, ...]
     """Including what the exceptions exempt."""
     body: Mapping[str, Json]
     """Fields of the admission policy's specification, as in the rule."""
@@ -37,8 +36,8 @@ def native_twin(policy: Policy, exceptions: Iterable[PolicyException]) -> Native
     excepted = (one for exception in exceptions for one in _exempted(exception))
     action = rule.facts.action.own or policy.facts.action.own or "Audit"
     return NativeTwin(
-        match=_in_order(rule, "match"),
-        exclude=(*_in_order(rule, "exclude"), *excepted),
+        match=_in_order(rule.tree.match),
+        exclude=(*_in_order(rule.tree.exclude), *excepted),
         body={
             "paramKind": cel.get("paramKind"),
             "variables": cel.get("variables"),
@@ -90,8 +89,8 @@ def _of_policy(policy: Policy) -> str:
     return (
         _of_overrides(policy.facts.action)
         or _of_overrides(rule.facts.action)
-        or _of_block(rule, "match")
-        or _of_block(rule, "exclude")
+        or _of_block(rule.tree.match, matching=True)
+        or _of_block(rule.tree.exclude, matching=False)
     )
 
 
@@ -103,11 +102,13 @@ def _of_overrides(action: FailureAction) -> str:
     return ""
 
 
-def _of_block(rule: Rule, block: str) -> str:
-    legacy, some, every = _parts(rule, block)
-    matching = block == "match"
-    problem = _of_filter(legacy[0], matching=matching) if legacy else ""
-    return problem or _of_groups(some, every, f"the {block} block", matching=matching)
+def _of_block(block: MatchBlock | None, *, matching: bool) -> str:
+    if block is None:
+        return ""
+    problem = _of_filter(block.own, matching=matching)
+    return problem or _of_groups(
+        block, f"the {'match' if matching else 'exclude'} block", matching=matching
+    )
 
 
 def _of_exception(exception: PolicyException) -> str:
@@ -115,27 +116,23 @@ def _of_exception(exception: PolicyException) -> str:
         return f"{_SKIPPED}: multiple ruleNames in PolicyException is not applicable."
     if exception.conditions is not None:
         return f"{_SKIPPED}: Conditions in PolicyException is not applicable."
-    some, every = (
-        [one for one in _exempted(exception) if one.path[1] == group] for group in ("any", "all")
-    )
-    return _of_groups(some, every, "the PolicyException's match block", matching=False)
+    return _of_groups(exception.match, "the PolicyException's match block", matching=False)
 
 
-def _of_groups(some: list[Filter], every: list[Filter], where: str, *, matching: bool) -> str:
-    problem = _of_filters(some, matching=matching)
+def _of_groups(block: MatchBlock, where: str, *, matching: bool) -> str:
+    problem = _of_filters(block.any or (), matching=matching)
+    every = block.all or ()
     if not problem and len(every) > 1:
         return f"{_SKIPPED}: multiple 'all' in {where} is not applicable."
     return problem or _of_filters(every, matching=matching)
 
 
-def _of_filters(found: Sequence[Filter], *, matching: bool) -> str:
+def _of_filters(found: Sequence[ResourceFilter], *, matching: bool) -> str:
     problems = (_of_filter(one, matching=matching) for one in found)
     if problem := next(filter(None, problems), ""):
         return problem
     selects = any(
-        one.resources.get(name) is not None
-        for one in found
-        for name in ("namespaceSelector", "selector")
+        selector is not None for one in found for selector in (one.namespace_selector, one.selector)
     )
     selectors = "NamespaceSelector / ObjectSelector"
     if selects and not matching:
@@ -148,37 +145,28 @@ def _of_filters(found: Sequence[Filter], *, matching: bool) -> str:
     return ""
 
 
-def _of_filter(one: Filter, *, matching: bool) -> str:
-    if _names_users(one):
+def _of_filter(one: ResourceFilter, *, matching: bool) -> str:
+    if one.names_users:
         return f"{_SKIPPED}: Roles / ClusterRoles / Subjects in `any/all` is not applicable."
-    resources = one.resources
-    if not matching and one.kinds and resources.get("namespaces"):
+    if not matching and one.kinds and one.namespaces:
         return f"{_SKIPPED}: excluding a resource within a namespace is not applicable."
-    if resources.get("annotations"):
+    if one.annotations:
         return f"{_SKIPPED}: Annotations in resource description is not applicable."
-    if any(map(has_wildcard, one.names)):
+    if any(map(has_wildcard, one.all_names)):
         return f"{_SKIPPED}: wildcards in resource name is not applicable."
-    if any(map(has_wildcard, resources.get("namespaces") or ())):
+    if any(map(has_wildcard, one.namespaces)):
         return f"{_SKIPPED}: wildcards in namespace name is not applicable."
     return ""
 
 
-def _in_order(rule: Rule, block: str) -> tuple[Filter, ...]:
-    return tuple(one for part in _parts(rule, block) for one in part)
-
-
-def _parts(rule: Rule, block: str) -> tuple[list[Filter], list[Filter], list[Filter]]:
+def _in_order(block: MatchBlock | None) -> tuple[ResourceFilter, ...]:
     """Return the filters of a block as upstream looks at them: the legacy form, any, all."""
-    found = list(filters(rule.data, block))
-    some, every = ([one for one in found if group in one.path] for group in ("any", "all"))
-    legacy = [one for one in found if not one.path[1:]]
-    return [one for one in legacy if one.resources or _names_users(one)], some, every
+    if block is None:
+        return ()
+    legacy = (block.own,) if block.own.has_resources or block.own.names_users else ()
+    return (*legacy, *(block.any or ()), *(block.all or ()))
 
 
-def _names_users(one: Filter) -> bool:
-    return any(one.data.get(name) for name in _USERS)
-
-
-def _exempted(exception: PolicyException) -> tuple[Filter, ...]:
+def _exempted(exception: PolicyException) -> tuple[ResourceFilter, ...]:
     """Return the filters of an exception, but for a legacy form, which it cannot have."""
-    return tuple(one for one in filters({"match": exception.match}, "match") if one.path[1:])
+    return exception.match.filters[:-1]

@@ -8,7 +8,6 @@ cmd/cli/kubectl-kyverno/commands/apply/command.go (`applyCleanupPolicies`), pkg/
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 from kyvsim.engine.compile.compiled import (
@@ -27,26 +26,31 @@ from kyvsim.engine.conditions import ConditionError, compile_exception_condition
 from kyvsim.engine.context import EntryLoader, JSONContext
 from kyvsim.engine.context.json_context import load_images
 from kyvsim.engine.context.loaders import compile_entries
-from kyvsim.engine.match import MatchFacts, Predicate, compile_exception_match
-from kyvsim.engine.match.block import traced_block
-from kyvsim.engine.match.criteria import filters
+from kyvsim.engine.match import MatchFacts, Predicate
+from kyvsim.engine.match.block import compile_exception_filter, traced_block
+from kyvsim.engine.match.criteria import criteria_of
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System
 from kyvsim.kubernetes.cron import is_standard_schedule
 from kyvsim.kubernetes.go_text import quote
-from kyvsim.kubernetes.objects import Json, Path, object_key
-from kyvsim.languages.classic.validation.match_blocks import check_match_blocks, user_fields
-from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck
+from kyvsim.kubernetes.objects import Path, object_key
+from kyvsim.languages.classic.validation.match_blocks import block_problems, user_fields
 from kyvsim.languages.classic.validation.variables import (
     invalid_cleanup_variables,
     syntax_problem,
     unreadable_variables,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.policy import Policy, Rule, RuleFacts
+from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Meter
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.tracing import PointKind, TraceContext
-from kyvsim.policy.tree import Conditions, ConfigMapEntry, ImageRegistryEntry
+from kyvsim.policy.tree import (
+    Conditions,
+    ConfigMapEntry,
+    ImageRegistryEntry,
+    MatchBlock,
+    ResourceFilter,
+)
 from kyvsim.policy.visit import TextKind, texts
 
 _LONGEST_NAME = 63
@@ -67,9 +71,10 @@ def cleanup_problems(policy: Policy) -> Iterator[str]:
     if not is_standard_schedule(str(schedule)):
         why = "schedule spec in the cleanupPolicy is not in proper cron format"
         yield f"spec.schedule: Invalid value: {quote(schedule)}: {why}"
-    for block in ("match", "exclude"):
-        told = list(user_fields(filters(spec, block)))
-        yield from told or _block_problems(policy, block)
+    tree = policy.rules[0].tree
+    for block in filter(None, (tree.match, tree.exclude)):
+        problems = block_problems(block, namespaced=bool(policy.namespace))
+        yield from list(user_fields(block)) or (one.message for one in problems)
     yield from (message for message, *_ in variable_problems(policy))
 
 
@@ -103,14 +108,6 @@ def expression_problems(policy: Policy) -> Iterator[Diagnostic]:
                 yield refused("KV232", f"{unread}`{query}` is not JMESPath: {problem}", path)
 
 
-def _block_problems(policy: Policy, block: str) -> Iterator[str]:
-    data = {block: policy.spec[block]} if policy.spec.get(block) else {}
-    kind = "Policy" if policy.namespace else "ClusterPolicy"
-    rule = RuleUnderCheck(replace(policy, kind=kind), Rule("", data, ("spec",), RuleFacts()), 0)
-    for found in check_match_blocks(rule):
-        yield found.message.replace("spec.rules[0].", "spec.", 1)
-
-
 _MATCHED = passed("resource matched")
 _UNMATCHED = failed("resource did not match")
 
@@ -141,11 +138,11 @@ def lower_cleanup(
 
 
 def _compile_match(policy: Policy, trace: TraceContext, meter: Meter) -> Predicate:
-    match, exclude = policy.spec.get("match") or {}, policy.spec.get("exclude")
-    included = _compile_block(match, trace.at("match"), meter, PointKind.MATCH, "matched")
+    tree = policy.rules[0].tree
+    included = _compile_block(tree.match, trace, meter, PointKind.MATCH, "matched")
     excluded = (
-        _compile_block(exclude, trace.at("exclude"), meter, PointKind.EXCLUDE, "excluded")
-        if exclude is not None
+        _compile_block(tree.exclude, trace, meter, PointKind.EXCLUDE, "excluded")
+        if tree.exclude is not None
         else None
     )
 
@@ -159,38 +156,34 @@ def _compile_match(policy: Policy, trace: TraceContext, meter: Meter) -> Predica
 
 
 def _compile_block(
-    block: Json, trace: TraceContext, meter: Meter, kind: PointKind, outcome: str
+    block: MatchBlock, trace: TraceContext, meter: Meter, kind: PointKind, outcome: str
 ) -> Predicate:
     """Return the predicate of a block; one without any filter covers everything.
 
     Operations count for nothing, and namespace selectors for nothing on a Namespace.
     """
-
-    def filters(quantifier: str) -> list[Predicate]:
-        return [
-            trace.at(quantifier, index).branch(
-                kind, outcome, _compile_filter(one, trace.at(quantifier, index), meter)
-            )
-            for index, one in enumerate(block.get(quantifier) or ())
-        ]
-
-    some = filters("any")
-    every = () if some else filters("all")
+    checks = [
+        trace.to(one.path).branch(kind, outcome, _compile_filter(one, trace.to(one.path), meter))
+        for one in block.any or block.all or ()
+    ]
+    joined = any if block.any else all
 
     def matches(facts: MatchFacts) -> bool:
-        if some:
-            return any(check(facts) for check in some)
-        return all(check(facts) for check in every)
+        return joined(check(facts) for check in checks)
 
     if trace.tracer is None:
         return matches
 
-    return traced_block(matches, kind.value, trace)
+    return traced_block(matches, kind.value, trace.to(block.path))
 
 
-def _compile_filter(written: Json, trace: TraceContext, meter: Meter) -> Predicate:
-    on_namespaces = _compile_without(written, trace, meter, "operations", "namespaceSelector")
-    on_others = _compile_without(written, trace, meter, "operations")
+def _compile_filter(one: ResourceFilter, trace: TraceContext, meter: Meter) -> Predicate:
+    # Here empty selectors are no criteria.
+    one = one._replace(
+        selector=one.selector or None, namespace_selector=one.namespace_selector or None
+    )
+    on_others = _compile_counted(one, trace, meter)
+    on_namespaces = _compile_counted(one, trace, meter, on_namespaces=True)
 
     def fits(facts: MatchFacts) -> bool:
         return (on_namespaces if facts.object_kind == "Namespace" else on_others)(facts)
@@ -198,15 +191,17 @@ def _compile_filter(written: Json, trace: TraceContext, meter: Meter) -> Predica
     return fits
 
 
-def _compile_without(written: Json, trace: TraceContext, meter: Meter, *ignored: str) -> Predicate:
-    """Return a filter's predicate; one that holds nothing but ignored fields covers everything."""
-    resources = written.get("resources") or {}
-    counted = {name: value for name, value in resources.items() if name not in ignored and value}
-    users = any(written.get(name) for name in ("subjects", "roles", "clusterRoles"))
-    if not counted and not users:
-        empty = not any(resources.values())
+def _compile_counted(
+    one: ResourceFilter, trace: TraceContext, meter: Meter, *, on_namespaces: bool = False
+) -> Predicate:
+    """Return a filter's predicate; one that has nothing but ignored fields covers everything."""
+    counted = one._replace(
+        operations=(), namespace_selector=None if on_namespaces else one.namespace_selector
+    )
+    if not criteria_of(counted):
+        empty = not criteria_of(one)
         return lambda _: not empty
-    return compile_exception_match({**written, "resources": counted}, trace, meter)
+    return compile_exception_filter(counted, trace, meter)
 
 
 def _compile_body(

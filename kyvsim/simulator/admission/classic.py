@@ -322,8 +322,7 @@ def _webhook(verb: str, policy: Policy) -> str:
 
 def _hears(rule: CompiledRule, request: AdmissionRequest) -> bool:
     """Return whether a webhook is registered for an operation on behalf of a rule."""
-    match = (entry for entry in rule.rule.facts.match if entry.kinds)
-    named = [entry.resources.get("operations") or () for entry in match]
+    named = [one.operations for one in rule.rule.tree.match.filters if one.kinds]
     return not named or not all(named) or any(request.operation in some for some in named)
 
 

@@ -1,6 +1,6 @@
 """The webhooks for Kyverno's own kinds: what they refuse and warn of, and the rights of rules."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
 from types import MappingProxyType
@@ -10,12 +10,11 @@ from kyvsim.cel import CompileError, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.types import BOOL
 from kyvsim.engine.compile import CompileOptions
-from kyvsim.engine.match.criteria import filters
 from kyvsim.jmespath import QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import parse_kind_selector, plural, split_api_version
 from kyvsim.kubernetes.go_text import quote
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, path_text, text_field
 from kyvsim.kubernetes.quantities import parse_duration
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.cel import resources_of
@@ -28,7 +27,7 @@ from kyvsim.languages.classic.admission import (
     changed_generation,
 )
 from kyvsim.languages.classic.validation.match_blocks import (
-    check_match_blocks,
+    block_problems,
     check_wildcard_kinds,
     user_fields,
 )
@@ -39,15 +38,12 @@ from kyvsim.languages.cleanup.compile import cleanup_problems
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import (
     CelException,
-    Filter,
     GeneratePattern,
     Generation,
     MutationTarget,
     Policy,
     PolicyException,
-    PolicyFacts,
     Rule,
-    RuleFacts,
 )
 from kyvsim.model.request import UserInfo
 from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
@@ -173,8 +169,9 @@ def unreported(rule: Rule, store: ObjectStore) -> Iterator[str]:
         return
     generation = rule.facts.generation
     # Upstream lists the kinds of the legacy form first, and stops at a wildcard.
-    filters = (*rule.facts.match[-1:], *rule.facts.match[:-1])
-    kinds = (kind for entry in filters for kind in entry.kinds)
+    match = rule.tree.match
+    filters = (match.own, *(match.any or ()), *(match.all or ()))
+    kinds = (kind for one in filters for kind in one.kinds)
     named = takewhile(lambda kind: not has_wildcard(kind), kinds)
     refusals = (_refusal(REPORTS, _READING, kind, store) for kind in named)
     shown = [one for one in refusals if one]
@@ -292,22 +289,24 @@ def kind_problem(policy: Policy, store: ObjectStore) -> tuple[str, str]:
 
     A policy with a warning is admitted without further checks.
     """
-    for position, rule in enumerate(policy.rules):
-        for entry in (*rule.facts.match, *rule.facts.exclude):
-            refusal, warning = _problem(policy, rule, entry, store)
+    for rule in policy.rules:
+        for one in rule.tree.filters:
+            refusal, warning = _problem(policy, rule, one.kinds, store)
             if refusal:
-                return f"path: spec.rules[{position}].{entry.text_path}.kinds: {refusal}", ""
+                return f"path: {path_text(one.path)}.kinds: {refusal}", ""
             if warning:
                 return "", warning
     return "", ""
 
 
-def _problem(policy: Policy, rule: Rule, entry: Filter, store: ObjectStore) -> tuple[str, str]:
-    if "*" in entry.kinds:
+def _problem(
+    policy: Policy, rule: Rule, kinds: Sequence[str], store: ObjectStore
+) -> tuple[str, str]:
+    if "*" in kinds:
         return "", ""
     scans = policy.background and rule.facts.section == "validate"
     unknown = []
-    for kind in entry.kinds:
+    for kind in kinds:
         found = find_kinds(kind, store)
         if not found:
             unknown.append(kind)
@@ -316,7 +315,7 @@ def _problem(policy: Policy, rule: Rule, entry: Filter, store: ObjectStore) -> t
     if not unknown:
         return "", ""
     shown = f"unable to convert GVK to GVR for kinds {unknown[0]}, err: resource not found"
-    if len(unknown) == len(entry.kinds):
+    if len(unknown) == len(kinds):
         return shown, ""
     return "", f"the kind defined in the all match resource is invalid: {shown}"
 
@@ -394,13 +393,13 @@ def _structure(policy: Policy, store: ObjectStore) -> str:
     """Return all problems of the structure, which upstream reports together."""
     checks = validation.structure_checks(partial(is_cluster_wide, store=store))
     found = [one.message for check in checks for one in check(policy)]
-    for position, rule in enumerate(policy.rules if policy.kind == "Policy" else ()):
-        for entry in (*rule.facts.match, *rule.facts.exclude):
-            place = f"spec.rules[{position}].{entry.text_path}".replace(".resources", "")
+    for rule in policy.rules if policy.kind == "Policy" else ():
+        for one in rule.tree.filters:
+            place = path_text(one.path)
             found += (
                 f"{place}.kinds[{index}]: Forbidden: Cluster wide resource '{kind}' not allowed in "
                 "namespaced policy"
-                for index, kind in enumerate(entry.kinds)
+                for index, kind in enumerate(one.kinds)
                 if is_cluster_wide(kind, store)
             )
     return combined(found)
@@ -465,22 +464,10 @@ _OTHER_NAMESPACE = "PolicyException resource namespace must match the defined na
 
 def exception_problems(exception: PolicyException, spec: Json) -> Iterator[str]:
     """Yield what is wrong with an exception, each as `field: what: why`."""
-    block = {"match": exception.match}
     if spec.get("background") is not False:
-        yield from user_fields(filters(block, "match"))
-    holder = Policy(
-        kind="ClusterPolicy",
-        name=exception.name,
-        namespace="",
-        annotations={},
-        spec={},
-        rules=(),
-        document=exception.document,
-        facts=PolicyFacts(""),
-    )
-    rule = RuleUnderCheck(holder, Rule("", block, ("spec",), RuleFacts()), 0)
-    for found in check_match_blocks(rule):
-        yield found.message.replace("spec.rules[0].", "spec.", 1)
+        yield from user_fields(exception.match)
+    for problem in block_problems(exception.match, namespaced=False):
+        yield problem.message
     for index, entry in enumerate(exception.exceptions):
         if not entry.policy:
             yield (
@@ -559,9 +546,9 @@ def missing_cleanup_rights(policy: Policy, store: ObjectStore) -> str:
     asked = [
         (kind, name)
         for rule in policy.rules
-        for entry in rule.facts.match
-        for kind in entry.kinds
-        for name in entry.resources.get("names") or [""]
+        for one in rule.tree.match.filters
+        for kind in one.kinds
+        for name in one.names or ("",)
     ]
     for kind, name in asked:
         key = kind_key(kind, store)

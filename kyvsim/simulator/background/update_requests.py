@@ -16,6 +16,7 @@ from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.simulation import FailureCause, FailureReason
+from kyvsim.policy.tree import ResourceFilter
 from kyvsim.simulator.admission.review import concerns, from_background
 from kyvsim.simulator.api_server import ApiError, ObjectStore, Purpose, errors
 from kyvsim.simulator.api_server.authorizer import denial
@@ -528,11 +529,11 @@ def _verdict(
 def _triggers(policy: Policy, rule: Rule, store: ObjectStore) -> Iterator[Json]:
     """Give the objects that the match block of a rule names by kind, name and labels."""
     place = policy.namespace if policy.kind == "Policy" else ""
-    for resources in (one.resources for one in rule.facts.match):
-        selects = compile_selector(resources.get("selector") or {})
-        kinds = [pair for text in resources.get("kinds") or () for pair in _kinds(text, store)]
-        for obj in (one for pair in kinds for one in store.list(*pair, place)):
-            if selects(labels(obj)) and _is_named(obj, resources, confined=bool(place)):
+    for one in rule.tree.match.filters:
+        selects = compile_selector(one.selector or {})
+        kinds = [pair for text in one.kinds for pair in _kinds(text, store)]
+        for obj in (obj for pair in kinds for obj in store.list(*pair, place)):
+            if selects(labels(obj)) and _is_named(obj, one, confined=bool(place)):
                 yield obj
 
 
@@ -545,12 +546,11 @@ def _kinds(text: str, store: ObjectStore) -> Iterator[tuple[str, str]]:
             yield api_version, kind
 
 
-def _is_named(obj: Json, resources: Mapping[str, Json], *, confined: bool) -> bool:
+def _is_named(obj: Json, wanted: ResourceFilter, *, confined: bool) -> bool:
     key = object_key(obj)
-    name, names = resources.get("name"), resources.get("names")
-    namespaces = resources.get("namespaces")
-    if name and not matches(name, key.name):
+    if wanted.name and not matches(wanted.name, key.name):
         return False
-    if names and not any(matches(one, key.name) for one in names):
+    if wanted.names and not any(matches(one, key.name) for one in wanted.names):
         return False
-    return confined or not namespaces or any(matches(one, key.namespace) for one in namespaces)
+    inside = any(matches(one, key.namespace) for one in wanted.namespaces)
+    return confined or not wanted.namespaces or inside

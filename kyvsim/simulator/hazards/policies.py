@@ -234,7 +234,7 @@ def underived_twin(facts: Facts) -> Iterator[Hazard]:
     for policy in facts.policies:
         written = {rule.name for rule in policy.rules}
         derived = [one for one in language_of(policy).derive(policy) if one.name not in written]
-        kinds = (text for rule in derived for one in rule.facts.match for text in one.kinds)
+        kinds = (text for rule in derived for one in rule.tree.match.filters for text in one.kinds)
         names = sorted({parse_kind_selector(text)[2] for text in kinds})
         if names and facts.kyverno.cache.is_left_to_the_server(policy):
             yield facts.hazard(

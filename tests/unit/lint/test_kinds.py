@@ -6,6 +6,7 @@ from kyvsim.lint.kinds import known_kinds, unknown_kinds, unknown_resources
 from kyvsim.model.diagnostic import Severity, strictly
 from kyvsim.model.policy import Binding, Policy, PolicyException, PolicyFacts
 from kyvsim.model.source import Document, Location
+from kyvsim.policy.read import read_match
 
 # kinds
 
@@ -103,7 +104,7 @@ def test_unknown_kinds_are_one_note_and_slips_are_warnings():
     """A policy set for cert-manager and others is not wrong: --strict accepts it."""
     document = Document({}, "e.yaml", 0, lambda path: Location("/".join(map(str, path))))
     kinds = ["Certificate", "Deploymnet", "example.com/v1/Gadget", "Certificate", "pod"]
-    match = {"any": [{"resources": {"kinds": kinds}}]}
+    match = read_match({"any": [{"resources": {"kinds": kinds}}]}, ("spec", "match"))
     exception = PolicyException("e", "", (), match, None, (), document)
     found = [*unknown_kinds([], known_kinds([]), [exception])]
     assert [(one.code, one.severity.value) for one in found] == [
@@ -123,7 +124,7 @@ def test_unknown_kinds_are_one_note_and_slips_are_warnings():
 def test_kinds_of_exceptions_are_looked_at(kind, code):
     """An exception for a kind that is misspelt lets nothing off."""
     document = Document({}, "e.yaml", 0, lambda path: Location("/".join(map(str, path))))
-    match = {"any": [{"resources": {"kinds": ["Pod", kind]}}]}
+    match = read_match({"any": [{"resources": {"kinds": ["Pod", kind]}}]}, ("spec", "match"))
     exception = PolicyException("e", "", (), match, None, (), document)
     told = [*unknown_kinds([], known_kinds([]), [exception])]
     assert [(one.code, one.location.file) for one in told] == [

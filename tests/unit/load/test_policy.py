@@ -8,6 +8,7 @@ from kyvsim.languages import READERS
 from kyvsim.load.policy import is_exception, load_bindings, load_exceptions, load_policies
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Document, Location
+from kyvsim.policy.read import read_match
 
 NATIVE = "admissionregistration.k8s.io/v1"
 
@@ -374,7 +375,7 @@ def test_an_exception(version):
     assert remarks == ()
     assert found.key == "ns/e"
     assert found.exceptions == (("p", ("r", "autogen-*")),)
-    assert found.match == exception()["spec"]["match"]
+    assert found.match == read_match(exception()["spec"]["match"], ("spec", "match"))
     assert found.conditions.groups[0].all[0].operator == "Equals"
     assert found.pod_security[0].control_name == "Sysctls"
 

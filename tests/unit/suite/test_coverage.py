@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api.suite import Reading, SuiteRun, run_file, run_tests
+from kyvsim.kubernetes.objects import path_text
 from kyvsim.model.tracing import NO_TRACE, PointKind, PolicyPlace, TraceContext
-from kyvsim.report.coverage import path_text
 from kyvsim.suite.row_targets import RowSelector
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.api import suite
-from kyvsim.report.coverage import path_text
+from kyvsim.kubernetes.objects import path_text
 
 RESOURCES = """
 apiVersion: v1

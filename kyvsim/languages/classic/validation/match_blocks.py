@@ -1,16 +1,17 @@
 """Match and exclude blocks: kinds, selectors and names are well formed and select something."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from kyvsim.engine.match.criteria import filters
+from kyvsim.engine.match.criteria import criteria_of
 from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.labels import selector_fault
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path, path_text
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, is_set, patch_paths
+from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, patch_paths
 from kyvsim.languages.classic.validation.variables import PLAIN_VARIABLE
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.policy import Filter
+from kyvsim.policy.tree import ConditionGroup, MatchBlock, PatternMap, ResourceFilter, RuleNode
 
 # Match and exclude blocks: selectors, names, subjects and roles are well formed.
 #
@@ -20,73 +21,84 @@ from kyvsim.model.policy import Filter
 _SUBJECT_KINDS = ("User", "Group", "ServiceAccount")
 
 
+class BlockProblem(NamedTuple):
+    """What is wrong with a match or exclude block."""
+
+    code: str
+    message: str
+    path: Path
+
+
 def check_match_blocks(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Every filter of both blocks is well formed."""
-    for block in ("match", "exclude"):
-        data = subject.data.get(block, {})
-        if data.get("any") and data.get("all"):
-            text = f"{subject.text_path}.{block}: Invalid value: Can't specify any and all together"
-            yield subject.error("KV123", text, (block,))
-        for entry in filters(subject.data, block):
-            yield from _check_users(subject, entry)
-            yield from _check_resources(subject, entry)
+    rule, policy = subject.rule.tree, subject.policy
+    for block in filter(None, (rule.match, rule.exclude)):
+        for one in block_problems(block, namespaced=policy.kind == "Policy"):
+            yield subject.error_at(one.path, one.code, one.message)
 
 
-def user_fields(entries: Iterable[Filter]) -> Iterator[str]:
-    """Yield the fields of filters that look at the user, each as a refusal of it."""
-    for entry in entries:
-        for field in ("roles", "clusterRoles", "subjects"):
-            if entry.data.get(field):
-                yield f"spec.{entry.text_path}.{field}: Forbidden: Usage of user info is forbidden"
+def block_problems(block: MatchBlock, *, namespaced: bool) -> Iterator[BlockProblem]:
+    """Yield what is wrong with a block of a policy, which may be a namespaced one."""
+    if block.any and block.all:
+        text = f"{path_text(block.path)}: Invalid value: Can't specify any and all together"
+        yield BlockProblem("KV123", text, block.path)
+    for one in block.filters:
+        yield from _user_problems(one)
+        yield from _resource_problems(one, namespaced=namespaced)
 
 
-def _check_users(subject: RuleUnderCheck, entry: Filter) -> Iterator[Diagnostic]:
-    place = f"{subject.text_path}.{entry.text_path}"
-    for index, person in enumerate(entry.data.get("subjects", ())):
-        kind, problems = person.get("kind", ""), []
-        if not kind:
+def user_fields(block: MatchBlock) -> Iterator[str]:
+    """Yield the fields of a block that look at the user, each as a refusal of it."""
+    for one in block.filters:
+        for criterion in criteria_of(one):
+            if criterion.without_user:
+                place = path_text((*one.path, criterion.field))
+                yield f"{place}: Forbidden: Usage of user info is forbidden"
+
+
+def _user_problems(one: ResourceFilter) -> Iterator[BlockProblem]:
+    for person in one.subjects or ():
+        problems = []
+        if not person.kind:
             problems.append("kind: Required value")
-        elif kind not in _SUBJECT_KINDS:
+        elif person.kind not in _SUBJECT_KINDS:
             expected = "kind must be 'User', 'Group', or 'ServiceAccount'"
-            problems.append(f"kind: Invalid value: {quote(kind)}: {expected}")
-        if not person.get("name"):
+            problems.append(f"kind: Invalid value: {quote(person.kind)}: {expected}")
+        if not person.name:
             problems.append("name: Required value")
-        if kind == "ServiceAccount" and not person.get("namespace"):
+        if person.kind == "ServiceAccount" and not person.namespace:
             reason = "namespace is required when Kind is ServiceAccount"
             problems.append(f"namespace: Required value: {reason}")
         for text in problems:
-            path = (*entry.path, "subjects", index)
-            yield subject.error("KV124", f"{place}.subjects[{index}].{text}", path)
-    for index, role in enumerate(entry.data.get("roles", ())):
+            yield BlockProblem("KV124", f"{path_text(person.path)}.{text}", person.path)
+    for index, role in enumerate(one.roles or ()):
         if role.count(":") != 1:
+            path = (*one.path, "roles", index)
             text = (
-                f"{place}.roles[{index}]: Invalid value: {quote(role)}: Role is expected to be in"
+                f"{path_text(path)}: Invalid value: {quote(role)}: Role is expected to be in"
                 " namespace:name format"
             )
-            yield subject.error("KV124", text, (*entry.path, "roles", index))
+            yield BlockProblem("KV124", text, path)
 
 
-def _check_resources(subject: RuleUnderCheck, entry: Filter) -> Iterator[Diagnostic]:
-    resources = entry.resources
-    place = f"{subject.text_path}.{entry.text_path}"
-    path = (*entry.path, "resources")
-    if resources.get("name") and resources.get("names"):
+def _resource_problems(one: ResourceFilter, *, namespaced: bool) -> Iterator[BlockProblem]:
+    place, path = path_text(one.path), (*one.path, "resources")
+    if one.name and one.names:
         text = f"{place}: Invalid value: Both name and names can not be specified together"
-        yield subject.error("KV123", text, path)
-    selector = resources.get("selector")
-    problem = "" if selector is None else _selector_problem(selector)
+        yield BlockProblem("KV123", text, path)
+    problem = "" if one.selector is None else _selector_problem(one.selector)
     if problem:
-        text = f"{place}.selector: Invalid value: {to_json(selector)}: {problem}"
-        yield subject.error("KV125", text, (*path, "selector"))
-    if subject.policy.kind == "Policy" and resources.get("namespaces"):
+        text = f"{place}.selector: Invalid value: {to_json(one.selector)}: {problem}"
+        yield BlockProblem("KV125", text, (*path, "selector"))
+    if namespaced and one.namespaces:
         text = (
             f"{place}.namespaces: Forbidden: Filtering namespaces not allowed in namespaced"
             " policies"
         )
-        yield subject.error("KV123", text, (*path, "namespaces"))
+        yield BlockProblem("KV123", text, (*path, "namespaces"))
 
 
-def _selector_problem(selector: Json) -> str:
+def _selector_problem(selector: Mapping[str, Json]) -> str:
     """Return why a rule's selector is refused, or "".
 
     Wildcards in `matchLabels` are Kyverno's own: a selector with them is not checked further.
@@ -106,15 +118,13 @@ def _selector_problem(selector: Json) -> str:
 
 def check_match_presence(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Criteria are under any, all or directly below, and there are some."""
-    for block in ("exclude", "match"):
-        data = subject.data.get(block, {})
-        if (data.get("any") or data.get("all")) and data.get("resources"):
-            text = f"can't specify any/all together with {block} resources"
-            message = f"path: {subject.text_path}.{block}.: {text}"
-            yield subject.error("KV142", message, (block,))
-    match = subject.data.get("match", {})
-    entries = match.get("any") or match.get("all") or [match]
-    if not all(entry.get("resources") for entry in entries):
+    rule = subject.rule.tree
+    for name, block in (("exclude", rule.exclude), ("match", rule.match)):
+        if block is not None and (block.any or block.all) and block.own.has_resources:
+            text = f"can't specify any/all together with {name} resources"
+            message = f"path: {subject.text_path}.{name}.: {text}"
+            yield subject.error("KV142", message, (name,))
+    if not all(one.has_resources for one in rule.match.effective):
         text = f"path: {subject.text_path}.match.resources.: match resources not specified"
         yield subject.error("KV142", text, ("match",))
 
@@ -126,52 +136,61 @@ def check_match_presence(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 def check_empty_match(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Something can be matched and not excluded."""
-    match, exclude = subject.data.get("match", {}), subject.data.get("exclude")
-    if exclude is None or exclude.get("all") or match.get("all"):
+    match, exclude = subject.rule.tree.match, subject.rule.tree.exclude
+    if exclude is None or exclude.all or match.all:
         return
-    if match.get("any") and exclude.get("any"):
-        empty = any(entry in exclude["any"] for entry in match["any"])
+    if match.any and exclude.any:
+        removed = [*map(_fields, exclude.any)]
+        empty = any(_fields(one) in removed for one in match.any)
     else:
-        empty = is_set(exclude) and _covers(match, exclude)
+        empty = not exclude.is_empty and _covers(match.own, exclude.own)
     if empty:
         text = f"{subject.text_path}: Invalid value: Rule is matching an empty set"
         yield subject.error("KV122", text, ("exclude",))
 
 
-def _covers(match: Json, exclude: Json) -> bool:
-    """Return whether legacy criteria exclude everything that `match` selects.
+def _fields(one: ResourceFilter) -> Json:
+    """Return what a filter says, wherever it is."""
+    return one._replace(path=(), subjects=None), _subjects(one)
+
+
+def _subjects(one: ResourceFilter) -> list[Json] | None:
+    return None if one.subjects is None else [person.data for person in one.subjects]
+
+
+def _covers(selected: ResourceFilter, removed: ResourceFilter) -> bool:
+    """Return whether legacy criteria exclude everything that those of the match block select.
 
     Criteria under `any` are not checked, so legacy criteria beside an `any` of the exclude
     block are refused unless they have a selector or annotations, as upstream does.
     """
-    selected, removed = match.get("resources", {}), exclude.get("resources", {})
-    users = ("roles", "clusterRoles", "subjects")
-    if not all(_contains_all(exclude.get(name), match.get(name)) for name in users):
+    if not (
+        _contains_all(removed.roles, selected.roles)
+        and _contains_all(removed.cluster_roles, selected.cluster_roles)
+        and _contains_all(_subjects(removed), _subjects(selected))
+    ):
         return False
-    name = removed.get("name")
-    if name and not matches(name, selected.get("name", "")):
+    if removed.name and not matches(removed.name, selected.name):
         return False
-    if removed.get("names"):
-        return any(
-            matches(out, own) for out in removed["names"] for own in selected.get("names", ())
-        )
+    if removed.names:
+        return any(matches(out, own) for out in removed.names for own in selected.names)
     return (
-        _contains_all(removed.get("namespaces"), selected.get("namespaces"))
-        and _contains_all(removed.get("kinds"), selected.get("kinds"))
-        and _selects_all(selected.get("selector"), removed.get("selector"))
-        and _selects_all(selected.get("namespaceSelector"), removed.get("namespaceSelector"))
-        and selected.get("annotations") == removed.get("annotations")
+        _contains_all(removed.namespaces, selected.namespaces)
+        and _contains_all(removed.kinds, selected.kinds)
+        and _selects_all(selected.selector, removed.selector)
+        and _selects_all(selected.namespace_selector, removed.namespace_selector)
+        and selected.annotations == removed.annotations
     )
 
 
-def _contains_all(removed: list[Json] | None, selected: list[Json] | None) -> bool:
+def _contains_all(removed: Sequence[Json] | None, selected: Sequence[Json] | None) -> bool:
     """Return whether a criterion of the exclude block lets nothing of the match block go."""
     if not removed:
         return True
     return bool(selected) and all(entry in removed for entry in selected or ())
 
 
-def _selects_all(selected: Json, removed: Json) -> bool:
+def _selects_all(selected: Mapping[str, Json] | None, removed: Mapping[str, Json] | None) -> bool:
     if selected is None or removed is None:
         return selected is removed
     if not _contains_all(removed.get("matchExpressions"), selected.get("matchExpressions")):
@@ -179,7 +198,7 @@ def _selects_all(selected: Json, removed: Json) -> bool:
     labels = removed.get("matchLabels")
     if not labels:
         return True
-    own = selected.get("matchLabels")
+    own = selected.get("matchLabels") or {}
     return bool(own) and all(labels.get(name) == value for name, value in own.items())
 
 
@@ -201,50 +220,55 @@ _KNOWN_ANYWHERE = ("request.", "serviceAccountName", "serviceAccountNamespace")
 
 def check_wildcard_kinds(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """A filter for all kinds is alone, outside of background mode, in a suitable rule."""
-    for block in ("match", "exclude"):
-        for entry in filters(subject.data, block):
-            reason = _wildcard_problem(subject, entry)
-            if reason:
-                text = f"path: {subject.text_path}.{entry.text_path}.kinds: {reason}"
-                yield subject.error("KV126", text, (*entry.path, "resources", "kinds"))
+    for one in subject.rule.tree.filters:
+        reason = _wildcard_problem(subject, one.kinds)
+        if reason:
+            text = f"path: {path_text(one.path)}.kinds: {reason}"
+            path = (*one.path, "resources", "kinds")
+            yield subject.error_at(path, "KV126", text)
 
 
 def check_kinds_present(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Every filter of the match block names kinds."""
-    match = subject.data.get("match", {})
-    entries = match.get("any") or match.get("all") or [match]
-    if all(entry.get("resources", {}).get("kinds") for entry in entries):
+    if all(one.kinds for one in subject.rule.tree.match.effective):
         return
-    text = _NO_KIND if _touches_only_metadata(subject.data) else _ONLY_METADATA
+    text = _NO_KIND if _touches_only_metadata(subject.rule.tree) else _ONLY_METADATA
     yield subject.error("KV127", text, ("match",))
 
 
-def _wildcard_problem(subject: RuleUnderCheck, entry: Filter) -> str:
-    if "*" not in entry.kinds:
+def _wildcard_problem(subject: RuleUnderCheck, kinds: Sequence[str]) -> str:
+    if "*" not in kinds:
         return ""
     if subject.policy.background:
         return (
             "wildcard policy not allowed in background mode. Set spec.background=false to disable"
             " background mode for this policy rule "
         )
-    if len(entry.kinds) > 1:
+    if len(kinds) > 1:
         return "wildcard policy can not deal with more than one kind"
-    data = subject.data
-    validate = data.get("validate", {})
-    operations = subject.rule.tree.operations
-    if not operations.isdisjoint({"generate", "verifyImages"}) or "foreach" in validate:
+    rule = subject.rule.tree
+    validate = rule.validate
+    if not rule.operations.isdisjoint({"generate", "verifyImages"}) or (
+        validate and validate.foreach is not None
+    ):
         return "wildcard policy does not support rule type"
-    patterned = "pattern" in validate or "anyPattern" in validate or "mutate" in operations
-    if patterned and not _touches_only_metadata(data):
+    patterned = "mutate" in rule.operations or (
+        validate and (validate.pattern or validate.any_pattern is not None or validate.invalid)
+    )
+    if patterned and not _touches_only_metadata(rule):
         return _ONLY_METADATA
-    conditions = validate.get("deny", {}).get("conditions")
-    if conditions.__class__ is list and not all(map(_reads_metadata, conditions)):
+    conditions = validate.deny.conditions if validate and validate.deny else None
+    if conditions and conditions.is_list and not all(map(_reads_metadata, conditions.groups)):
         return _ONLY_METADATA
     return ""
 
 
-def _reads_metadata(condition: Json) -> bool:
-    key = condition.get("key")
+def _reads_metadata(item: ConditionGroup) -> bool:
+    """Return whether an item of a list of conditions is a bare one about metadata."""
+    condition = item.all[0] if item.all else None
+    if condition is None or condition.path != item.path:
+        return False
+    key = condition.key
     if key.__class__ is not str:
         return False
     if "request.object.metadata." in key:
@@ -254,15 +278,15 @@ def _reads_metadata(condition: Json) -> bool:
     return allowed and "request.object.spec" not in key
 
 
-def _touches_only_metadata(data: Json) -> bool:
-    mutate, validate = data.get("mutate", {}), data.get("validate", {})
-    patterns = [mutate.get("patchStrategicMerge"), validate.get("pattern")]
-    if validate.get("anyPattern").__class__ is list:
-        patterns += validate["anyPattern"]
-    for pattern in patterns:
-        if pattern.__class__ is dict and any(key != "metadata" for key in pattern):
+def _touches_only_metadata(rule: RuleNode) -> bool:
+    mutate, validate = rule.mutate, rule.validate
+    patterns = [mutate.patch_strategic_merge] if mutate else []
+    if validate:
+        patterns += [validate.pattern, *(validate.any_pattern or ())]
+    for root in (pattern.root for pattern in patterns if pattern):
+        if isinstance(root, PatternMap) and any(one.text != "metadata" for one in root.entries):
             return False
-    patch = mutate.get("patchesJson6902", "")
+    patch = mutate.patches_json6902.text if mutate and mutate.patches_json6902 else ""
     # upstream does not read YAML here
     paths = patch_paths(patch) if patch.lstrip().startswith("[") else []
     return all(path.startswith("/metadata") for path in paths)

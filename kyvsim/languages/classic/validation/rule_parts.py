@@ -43,11 +43,6 @@ _MARKS = ("{{", "$(")
 _ASKED_LEVELS = 6
 """Down to this level, data without any variable is skipped; finding that out reads all below."""
 _HOLDERS = frozenset({dict, list})
-_FREE_DATA = frozenset({"patchStrategicMerge", "data"})
-_OPEN = frozenset(
-    {"allowExistingViolations", "mutateExistingOnPolicyUpdate", "generate", "generateExisting"}
-)
-"""Switches for which false is something else than nothing."""
 
 RuleCheck: TypeAlias = Callable[[RuleUnderCheck], Iterator[Diagnostic]]
 
@@ -72,20 +67,6 @@ def each_rule(*checks: RuleCheck) -> PolicyCheck:
                 yield from rule_check(subject)
 
     return check
-
-
-def is_set(value: Json) -> bool:
-    """Return whether a typed object with this data differs from an empty one.
-
-    Any list counts, an empty one too, and so does anything in a field for free data, and a switch
-    that can be left open.
-    """
-    if value.__class__ is dict:
-        return any(
-            name in _FREE_DATA or (name in _OPEN and child is not None) or is_set(child)
-            for name, child in value.items()
-        )
-    return value is not None and value is not False and value != ""
 
 
 def marked_texts(data: Json, path: Path = ()) -> Iterator[tuple[Path, str]]:

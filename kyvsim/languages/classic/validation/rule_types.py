@@ -102,8 +102,7 @@ def check_generate_data(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         text_path, reason, path = found
         text = f"{place}data.{text_path}.: anchors not supported on generate resources: {reason}"
         yield subject.error_at((*target.path, "data", *path), "KV130", text)
-    match = subject.rule.tree.match
-    if match and target.kind in (match.own.kinds or ()):
+    if target.kind in subject.rule.tree.match.own.kinds:
         text = "generation kind and match resource kind should not be the same"
         yield subject.error_at((*target.path, "kind"), "KV130", text)
 

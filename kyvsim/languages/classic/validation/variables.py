@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from kyvsim.engine.match.criteria import filters
+from kyvsim.engine.match.criteria import criteria_of
 from kyvsim.jmespath.errors import QuerySyntaxError
 from kyvsim.jmespath.parse import parse
 from kyvsim.jmespath.query import impossible_calls
 from kyvsim.jmespath.variables import VARIABLE, note_on_cut, remains_of
 from kyvsim.kubernetes.go_text import sprint
-from kyvsim.kubernetes.objects import Json, Path, contains_text
+from kyvsim.kubernetes.objects import Json, Path, contains_text, path_text
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.rule_type import REFERENCE
 from kyvsim.languages.classic.validation.rule_parts import (
@@ -388,13 +388,12 @@ def user_dependencies(policy: Policy) -> Iterator[tuple[str, Path]]:
     Variables are free where some rule mutates existing resources, match blocks never are.
     """
     for subject in rules_under_check(policy):
-        for entry in (*filters(subject.data, "match"), *filters(subject.data, "exclude")):
-            fields = ("roles", "clusterRoles", "subjects")
-            field = next((name for name in fields if entry.data.get(name)), "")
-            if field:
-                place = f"{subject.text_path}.{entry.text_path}.{field}".replace(".", "/")
-                text = f"invalid variable used at path: {place}"
-                yield text, (*subject.rule.path, *entry.path, field)
+        for one in subject.rule.tree.filters:
+            fields = (each.field for each in criteria_of(one) if each.without_user)
+            if field := next(fields, ""):
+                path = (*one.path, field)
+                place = path_text(path).replace(".", "/")
+                yield f"invalid variable used at path: {place}", path
     rules = policy.spec.get("rules", ())
     if any(rule.get("mutate", {}).get("targets") is not None for rule in rules):
         return

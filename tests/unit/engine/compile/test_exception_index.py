@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from match_blocks import block as read
 
 from kyvsim.engine.compile.compiled import CompiledException, index_exceptions
 from kyvsim.engine.match import MatchFacts, compile_exception_match
@@ -28,10 +29,10 @@ EXAMPLE = {"resources": {"names": ["a"]}}
 def compiled(block, number):
     return CompiledException(
         key=str(number),
-        matches=compile_exception_match(block),
+        matches=compile_exception_match(read(block)),
         conditions=None,
         controls=(),
-        written=block,
+        written=read(block),
     )
 
 

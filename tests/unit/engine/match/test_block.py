@@ -1,14 +1,9 @@
 """Whole blocks: how filters join, what an exclude takes away, and whom empty ones concern."""
 
 import pytest
+from match_blocks import block, exception_match, rule_match
 
-from kyvsim.engine.match import (
-    compile_exception_match,
-    compile_match,
-    compile_rule_match,
-    matches_by_kind,
-)
-from kyvsim.engine.match.criteria import filters
+from kyvsim.engine.match import compile_match, matches_by_kind
 from kyvsim.model.tracing import PointKind, PolicyPlace, TraceContext
 
 
@@ -46,7 +41,7 @@ TABLE = [
 def test_a_rule_applies_where_its_match_holds_and_its_exclude_does_not(
     facts, match, exclude, applies
 ):
-    assert compile_rule_match(match, exclude, "")(facts()) is applies
+    assert rule_match(match, exclude)(facts()) is applies
 
 
 @pytest.mark.parametrize(
@@ -65,30 +60,28 @@ def test_a_rule_applies_where_its_match_holds_and_its_exclude_does_not(
 def test_without_a_user_match_forgets_users_but_exclude_asks_on(
     facts, alice, match, exclude, anonymous, by_alice
 ):
-    applies = compile_rule_match(match, exclude, "")
+    applies = rule_match(match, exclude)
     assert (applies(facts()), applies(facts(user=alice))) == (anonymous, by_alice)
 
 
 def test_a_namespaced_policy_sees_its_own_namespace_only(facts):
-    applies = compile_rule_match(of("*"), None, "shop")
+    applies = rule_match(of("*"), None, "shop")
     assert applies(facts())
     assert not applies(facts(namespace="other"))
     assert not applies(facts("Namespace", "shop", ""))
 
 
 def test_a_match_block_alone_is_a_predicate(facts):
-    assert compile_match(of("Pod"))(facts())
-    assert not compile_match(of("Pod"))(facts("Service"))
+    assert compile_match(block(of("Pod")))(facts())
+    assert not compile_match(block(of("Pod")))(facts("Service"))
 
 
 def test_an_exception_knows_no_operations_and_asks_for_the_user(facts, alice):
-    on_delete = compile_exception_match({"any": [of("Pod", operations=["DELETE"])]})
+    on_delete = exception_match({"any": [of("Pod", operations=["DELETE"])]})
     assert on_delete(facts())
-    by_alice = compile_exception_match({"any": [{**of("Pod"), **BY_ALICE}]})
+    by_alice = exception_match({"any": [{**of("Pod"), **BY_ALICE}]})
     assert (by_alice(facts()), by_alice(facts(user=alice))) == (False, True)
-    assert not compile_exception_match({"any": [{"resources": {"operations": ["CREATE"]}}]})(
-        facts()
-    )
+    assert not exception_match({"any": [{"resources": {"operations": ["CREATE"]}}]})(facts())
 
 
 @pytest.mark.parametrize(
@@ -106,21 +99,7 @@ def test_an_exception_knows_no_operations_and_asks_for_the_user(facts, alice):
     ],
 )
 def test_whether_kind_and_operation_are_all_that_a_block_looks_at(match, is_told_by_kind):
-    assert matches_by_kind(match) is is_told_by_kind
-
-
-def test_filters_are_yielded_with_their_places():
-    one, two, three = of("Pod"), of("Job"), of("Service")
-    block = {"any": [one, two], "all": [three]}
-    found = list(filters({"match": block}, "match"))
-    assert [place for place, _ in found] == [
-        ("match", "any", 0),
-        ("match", "any", 1),
-        ("match", "all", 0),
-        ("match",),
-    ]
-    assert [entry for _, entry in found] == [one, two, three, block]
-    assert list(filters({"match": block, "exclude": None}, "exclude")) == []
+    assert matches_by_kind(block(match)) is is_told_by_kind
 
 
 def test_who_counts_what_is_reached_hears_of_each_filter(facts):
@@ -132,7 +111,7 @@ def test_who_counts_what_is_reached_hears_of_each_filter(facts):
 
     trace = TraceContext(PolicyPlace(None, "p", "r", ()), listen)
     match, exclude = {"any": [of("Job"), of("Pod")]}, {"all": [of("Pod"), of("Job")]}
-    assert compile_rule_match(match, exclude, "", trace)(facts())
+    assert rule_match(match, exclude, "", trace)(facts())
     assert points == [
         (("match", "any", 0), PointKind.MATCH, ("matched",)),
         (("match", "any", 1), PointKind.MATCH, ("matched",)),

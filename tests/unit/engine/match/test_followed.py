@@ -1,8 +1,8 @@
 """What match blocks tell who follows them: each criterion, what was wanted and what was found."""
 
 import pytest
+from match_blocks import rule_match
 
-from kyvsim.engine.match import compile_rule_match
 from kyvsim.model.explanation import StepKind
 from kyvsim.model.source import Document, Location
 from kyvsim.model.tracing import PolicyPlace, TraceContext
@@ -25,7 +25,7 @@ def told(facts, match, exclude=None, namespace=""):
     """Return whether a rule applies, and the steps that it told, by kind and name."""
     tracer = Tracer()
     trace = TraceContext(PolicyPlace(DOCUMENT, "p", "r", ()), None, tracer)
-    applies = compile_rule_match(match, exclude, namespace, trace)(facts)
+    applies = rule_match(match, exclude, namespace, trace)(facts)
     return applies, {(step.kind, step.name): step for step in tracer.steps}
 
 

@@ -1,4 +1,5 @@
 import pytest
+from match_blocks import block as read
 
 from kyvsim.engine.match.criteria import compile_kinds, kinds_of_block
 
@@ -98,4 +99,4 @@ def test_a_mapped_subresource_is_seen_as_its_parent(facts):
     ],
 )
 def test_the_kinds_that_a_block_can_match_at_all(block, kinds):
-    assert kinds_of_block(block) == kinds
+    assert kinds_of_block(read(block)) == kinds

@@ -1,4 +1,5 @@
 import pytest
+from match_blocks import block as read
 
 from kyvsim.engine.match.criteria import Reach, reach_of_block
 
@@ -28,4 +29,4 @@ A, AB, OPEN = frozenset("a"), frozenset("ab"), None
     ],
 )
 def test_reach(block, names, namespaces):
-    assert reach_of_block(block) == Reach(names, namespaces)
+    assert reach_of_block(read(block)) == Reach(names, namespaces)

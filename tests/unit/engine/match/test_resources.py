@@ -1,15 +1,14 @@
 """Criteria of `resources`: each alone, on objects that have what it asks for and that have not."""
 
 import pytest
+from match_blocks import criteria, exception_match, rule_match
 
-from kyvsim.engine.match import compile_exception_match, compile_rule_match
-from kyvsim.engine.match.criteria import resource_criteria
 from kyvsim.model.ports import Budget, BudgetError, Meter
 from kyvsim.model.request import Operation
 
 
 def holds(block, facts):
-    return all(criterion(facts) for criterion in resource_criteria(block))
+    return all(criterion(facts) for criterion in criteria({"resources": block}))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +57,7 @@ def test_a_criterion_and_a_pod(facts, block, matched):
 
 @pytest.mark.parametrize("block", [{}, {"names": []}, {"kinds": None}, {"selector": None}])
 def test_empty_criteria_are_none(block):
-    assert resource_criteria(block) == []
+    assert criteria({"resources": block}) == []
 
 
 @pytest.mark.parametrize(
@@ -126,9 +125,9 @@ def test_wildcard_keys_count_their_comparisons(facts, block, role):
     meter = Meter(Budget(rule=1000))
     everything = {"resources": {"kinds": ["*"]}}
     applies = {
-        "match": lambda: compile_rule_match(block, None, "", meter=meter),
-        "exclude": lambda: compile_rule_match(everything, block, "", meter=meter),
-        "exception": lambda: compile_exception_match(block, meter=meter),
+        "match": lambda: rule_match(block, None, "", meter=meter),
+        "exclude": lambda: rule_match(everything, block, "", meter=meter),
+        "exception": lambda: exception_match(block, meter=meter),
     }[role]()
     with pytest.raises(BudgetError):
         applies(pod)
@@ -137,5 +136,5 @@ def test_wildcard_keys_count_their_comparisons(facts, block, role):
 def test_few_wildcard_keys_and_plain_keys_cost_nothing(facts):
     meter = Meter(Budget(rule=10))
     block = {"resources": {"annotations": {"te*": "?", **{f"key-{n}": "v" for n in range(99)}}}}
-    compile_rule_match(block, None, "", meter=meter)(facts(metadata={"annotations": {"team": "a"}}))
+    rule_match(block, None, "", meter=meter)(facts(metadata={"annotations": {"team": "a"}}))
     assert meter.left == 10

@@ -1,11 +1,11 @@
 import pytest
+from match_blocks import criteria
 
-from kyvsim.engine.match.criteria import user_criteria
 from kyvsim.model.request import UserInfo
 
 
 def holds(block, facts):
-    return all(criterion(facts) for criterion in user_criteria(block))
+    return all(criterion(facts) for criterion in criteria(block))
 
 
 def subjects(kind, name, **more):
@@ -69,4 +69,4 @@ def test_nobody_has_an_empty_name_and_nothing_else(facts, block, matched):
 
 @pytest.mark.parametrize("block", [{}, {"roles": []}, {"subjects": None}])
 def test_empty_criteria_are_none(block):
-    assert user_criteria(block) == []
+    assert criteria(block) == []

@@ -7,8 +7,9 @@ from fnmatch import fnmatchcase
 
 from hypothesis import given
 from hypothesis import strategies as st
+from match_blocks import block, rule_match
 
-from kyvsim.engine.match import compile_rule_match, kinds_of_block, match_facts
+from kyvsim.engine.match import kinds_of_block, match_facts
 from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 
@@ -189,7 +190,7 @@ def facts_of(case):
 
 @given(RULES, CASES)
 def test_both_matchers_agree(rule, case):
-    compiled = compile_rule_match(rule["match"], rule.get("exclude"), "")
+    compiled = rule_match(rule["match"], rule.get("exclude"))
     facts = facts_of(case)
     assert compiled(facts) is rule_applies(rule, case)
 
@@ -197,6 +198,6 @@ def test_both_matchers_agree(rule, case):
 @given(RULES, CASES)
 def test_a_rule_that_applies_has_the_kind_in_its_index(rule, case):
     facts = facts_of(case)
-    kinds = kinds_of_block(rule["match"])
-    if compile_rule_match(rule["match"], None, "")(facts):
+    kinds = kinds_of_block(block(rule["match"]))
+    if rule_match(rule["match"])(facts):
         assert kinds is None or facts.kind in kinds
