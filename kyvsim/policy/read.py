@@ -71,14 +71,17 @@ def _problem_of_conditions(data: Json) -> str:
         for name in ("operator", "message"):
             if any(one.get(name, "").__class__ not in {str, type(None)} for one in conditions):
                 return f"`{name}` of a condition must be text"
-    groups = filter(_is_group, data if data.__class__ is list else ())
-    return next(filter(None, map(_problem_of_conditions, groups)), "")
+    return ""
 
 
 def _is_group(data: Mapping[str, Json]) -> bool:
-    """Return whether an item of a list is a group, and not a bare condition."""
-    # upstream ignores `any` and `all` of what it reads as a condition.
-    return ("any" in data or "all" in data) and not data.get("operator")
+    """Return whether an item of a list is a group, and not a bare condition.
+
+    upstream reads the items of most lists as conditions, whatever else they have. One without an
+    operator is refused, or an error when it is evaluated.
+    """
+    has_lists = "any" in data or "all" in data
+    return has_lists and not data.get("operator") and not _problem_of_conditions(data)
 
 
 def _list_item(data: Mapping[str, Json], path: Path) -> tree.ConditionGroup:
