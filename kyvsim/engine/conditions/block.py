@@ -45,16 +45,16 @@ def traced_side(written: Json, side: str, system: System, trace: TraceContext) -
     path, is_whole = _path_of(written)
     place = trace.at(side)
     is_short = not isinstance(written, str) or len(written) <= LONGEST_TRACED
-    on_node = None if _is_bare(written) or not is_short else partial(_hook_in, place, written)
+    on_node = None if _is_plain_path(written) or not is_short else partial(_hook_in, place, written)
     template = compile_template(written, system, on_node)
-    asked = Step(StepKind.SIDE, side, wanted=Value(written), path=path, rooted=is_whole)
+    begun = Step(StepKind.SIDE, side, wanted=Value(written), path=path, rooted=is_whole)
 
-    return template._replace(render=traced(place, template.render, asked, with_found))
+    return template._replace(render=traced(place, template.render, begun, with_found))
 
 
-def _is_bare(written: Json) -> bool:
-    way = path_of_text(written)
-    return way is not None and not way.default and way.besides is None
+def _is_plain_path(written: Json) -> bool:
+    access = path_of_text(written)
+    return access is not None and not access.default and access.besides is None
 
 
 def _hook_in(place: TraceContext, text: str, variable: Variable) -> NodeHook:
@@ -66,9 +66,9 @@ def _hook_in(place: TraceContext, text: str, variable: Variable) -> NodeHook:
         part = expression[first:last].strip()
         path, is_whole = _path_of(f"{{{{{part}}}}}")
         shown = " ".join(map(str.strip, part.splitlines()))
-        asked = Step(StepKind.EXPRESSION, text=shown, path=path, rooted=is_whole)
+        begun = Step(StepKind.EXPRESSION, text=shown, path=path, rooted=is_whole)
         return traced(
-            place, run, asked, _completed, where=lambda: place.locate_in(text, start + first)
+            place, run, begun, _completed, where=lambda: place.locate_in(text, start + first)
         )
 
     return on_node
@@ -83,11 +83,11 @@ def _completed(step: Step, found: Any, _: Json) -> Step:
 def _path_of(written: Json) -> tuple[Path | None, bool]:
     """Return where a side looks, if it leads there and nothing else, and whether from the object.
 
-    Else the way starts at the element of a loop.
+    Otherwise the path starts at the element of a loop.
     """
-    way = path_of_text(written)
+    access = path_of_text(written)
     for start, is_whole in _STARTS:
-        below = way.below(*start) if way else None
+        below = access.below(*start) if access else None
         if below is not None:
             keys = (
                 one.key for one in takewhile(_is_field, below.steps) if isinstance(one, FieldStep)
@@ -108,7 +108,7 @@ def traced_condition(
 ) -> Callable[[RuleScope], bool]:
     """Return a condition that reports its answer, and its sides that are fixed."""
     key, value = sides
-    asked = Step(StepKind.CONDITION, trace.name, condition.operator, note=condition.message)
+    begun = Step(StepKind.CONDITION, trace.name, condition.operator, note=condition.message)
 
     def run(scope: RuleScope) -> bool:
         if key.constant:
@@ -118,7 +118,7 @@ def traced_condition(
             _trace_fixed(value, "value", trace)
         return found
 
-    return traced(trace, run, asked, with_answer)
+    return traced(trace, run, begun, with_answer)
 
 
 def _trace_fixed(template: Template, side: str, trace: TraceContext) -> None:
@@ -141,7 +141,7 @@ class ConditionsResult(NamedTuple):
     messages: str = ""
 
 
-_MANIFOLD: Final = (list, str)
+_MULTIPLE: Final = (list, str)
 """Values of many elements: strings may contain lists."""
 _PAIRS: Final = 4
 """So many comparisons take a step."""
@@ -197,8 +197,8 @@ def _traced_block(evaluate: Evaluate, trace: TraceContext) -> Evaluate:
     """Return a block of conditions that reports whether it holds, if there is a tracer."""
     if trace.tracer is None:
         return evaluate
-    asked = Step(StepKind.CONDITIONS, trace.name)
-    return traced(trace, evaluate, asked, lambda step, found, _: step._replace(answer=found.met))
+    begun = Step(StepKind.CONDITIONS, trace.name)
+    return traced(trace, evaluate, begun, lambda step, found, _: step._replace(answer=found.met))
 
 
 def compile_exception_conditions(
@@ -397,7 +397,7 @@ def _unknown_operator(_: RuleScope) -> bool:
 
 def _counting(operator: Operator, value: Json, meter: Meter) -> Callable[[Json], bool]:
     test, pairs = operator.test(value), operator.pairs
-    if pairs is None or not isinstance(value, _MANIFOLD) or len(value) <= FEW:
+    if pairs is None or not isinstance(value, _MULTIPLE) or len(value) <= FEW:
         return test
 
     def counted(key: Json) -> bool:

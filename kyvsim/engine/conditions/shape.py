@@ -26,16 +26,17 @@ from kyvsim.policy.tree import Condition, Conditions
 
 _SPREADING: Final = frozenset({"AnyIn", "AnyNotIn"})
 """Operators that do not hold of a list if they hold of none of its elements."""
-_HAVING: Final = (("AnyIn", True), ("AllIn", True), ("AnyNotIn", False), ("AllNotIn", False))
+_CONTAINING: Final = (("AnyIn", True), ("AllIn", True), ("AnyNotIn", False), ("AllNotIn", False))
 """Operators whose outcome for a text and a list is known once the text is in the list."""
 
 
 def refuting_shape(conditions: Conditions | None, start: tuple[str, ...]) -> Shape | None:
     """Return the shape of what is under `start` for which a block certainly does not hold."""
-    some, every = _lists(conditions)
+    some, every = _any_and_all(conditions)
     if some and not every:
-        return _all(some, start, wanted=False)
-    return _first(every, start, wanted=False) if every and some is None else None
+        return _all(some, start, outcome=False)
+    # The first condition that does not hold settles it: the others could only add errors.
+    return _condition_shape(every[0], start, outcome=False) if every and some is None else None
 
 
 def is_seen_whole(conditions: Conditions | None) -> bool:
@@ -43,7 +44,7 @@ def is_seen_whole(conditions: Conditions | None) -> bool:
 
     However it ends then, it ends so for all that looks the same, in the same words.
     """
-    some, every = _lists(conditions)
+    some, every = _any_and_all(conditions)
     listed = (*(some or ()), *(every or ()))
     is_first_all = not every or len(listed) == 1
     return is_first_all and all(_is_fixed(one.message) for one in listed)
@@ -51,34 +52,35 @@ def is_seen_whole(conditions: Conditions | None) -> bool:
 
 def confirming_shape(conditions: Conditions | None, start: tuple[str, ...]) -> Shape | None:
     """Return the shape of what is under `start` for which a block certainly holds."""
-    some, every = _lists(conditions)
+    some, every = _any_and_all(conditions)
     if every and some is None:
-        return _all(every, start, wanted=True)
-    return _first(some, start, wanted=True) if some and not every else None
+        return _all(every, start, outcome=True)
+    # The first that holds settles it.
+    return _condition_shape(some[0], start, outcome=True) if some and not every else None
 
 
 def elements_shape(expression: str, element: Shape, *start: str) -> Shape | None:
     """Return the shape of what has elements, all of them of a shape, where an expression leads."""
     found = path_of(expression)
-    way = found.below(*start) if found else None
-    if way is None or way.steps[-1:] != (Spread.ELEMENTS,) or Spread.KEYS in way.steps:
+    path = found.below(*start) if found else None
+    if path is None or path.steps[-1:] != (Spread.ELEMENTS,) or Spread.KEYS in path.steps:
         return None
-    return _led(way, element, absent=True, counted=True)
+    return _shape_at(path, element, absent=True, counted=True)
 
 
-def reads_only(conditions: Conditions | None, *way: str) -> bool:
+def reads_only(conditions: Conditions | None, *keys: str) -> bool:
     """Return whether a block looks at nothing but the value that some keys lead to."""
     listed = conditions.conditions if conditions else ()
     sides = (side for one in listed for side in (one.key, one.value))
-    return all(_is_fixed(side) or _ends(side, way) for side in sides)
+    return all(_is_fixed(side) or _is_value_at(side, keys) for side in sides)
 
 
-def _ends(side: Json, way: tuple[str, ...]) -> bool:
-    found = _way(side, way)
+def _is_value_at(side: Json, keys: tuple[str, ...]) -> bool:
+    found = _access_path(side, keys)
     return found is not None and not found.steps
 
 
-def _lists(
+def _any_and_all(
     conditions: Conditions | None,
 ) -> tuple[Sequence[Condition] | None, Sequence[Condition] | None]:
     """Return what a block has under `any` and `all`; None twice for a list."""
@@ -87,32 +89,27 @@ def _lists(
     return next(((group.any, group.all) for group in conditions.groups), (None, None))
 
 
-def _all(conditions: Sequence[Condition], start: tuple[str, ...], *, wanted: bool) -> Shape | None:
-    shapes = [_condition_shape(one, start, wanted=wanted) for one in conditions]
+def _all(conditions: Sequence[Condition], start: tuple[str, ...], *, outcome: bool) -> Shape | None:
+    shapes = [_condition_shape(one, start, outcome=outcome) for one in conditions]
     known = [shape for shape in shapes if shape is not None]
     return together(known) if len(known) == len(shapes) else None
 
 
-def _first(
-    conditions: Sequence[Condition], start: tuple[str, ...], *, wanted: bool
+def _condition_shape(
+    condition: Condition, start: tuple[str, ...], *, outcome: bool
 ) -> Shape | None:
-    """Return the shape that settles a block with its first condition; errors come after it."""
-    return _condition_shape(conditions[0], start, wanted=wanted)
-
-
-def _condition_shape(condition: Condition, start: tuple[str, ...], *, wanted: bool) -> Shape | None:
     name, key, value = condition.operator, condition.key, condition.value
     operator = operators.get(name)
     if operator is None:
         return None
     if _is_fixed(value):
-        way = _way(key, start)
+        path = _access_path(key, start)
         fixed = float(value) if value.__class__ is int else value
-        if way is None:
+        if path is None:
             return None
-        if not way.is_many:
+        if not path.is_many:
             test = operator.test(fixed)
-            default = test(way.default[0]) is wanted if way.default else None
+            default = test(path.default[0]) is outcome if path.default else None
 
             def fits(value: Json) -> bool | None:
                 if not is_scalar(value):
@@ -120,23 +117,23 @@ def _condition_shape(condition: Condition, start: tuple[str, ...], *, wanted: bo
                 if default is not None and not value and value.__class__ is not float:
                     return default
                 # The value of a text with variables is unknown.
-                return test(value) is wanted or (
+                return test(value) is outcome or (
                     None if value.__class__ is str and "{{" in value else False
                 )
 
-            return _led(way, ValueShape(fits), absent=default is True)
-        if name in _SPREADING and not wanted and fixed.__class__ is list:
-            return _spread(way, operator.test(fixed))
+            return _shape_at(path, ValueShape(fits), absent=default is True)
+        if name in _SPREADING and not outcome and fixed.__class__ is list:
+            return _spreading_shape(path, operator.test(fixed))
         return None
-    if (name, wanted) in _HAVING and key.__class__ is str and _is_fixed(key):
-        way = _way(value, start)
-        return None if way is None else _having(way, key)
+    if (name, outcome) in _CONTAINING and key.__class__ is str and _is_fixed(key):
+        path = _access_path(value, start)
+        return None if path is None else _containing_shape(path, key)
     return None
 
 
-def _way(text: Json, start: tuple[str, ...]) -> AccessPath | None:
-    way = path_of_text(text)
-    return way.below(*start) if way and is_plain(list(way.default)) else None
+def _access_path(text: Json, start: tuple[str, ...]) -> AccessPath | None:
+    path = path_of_text(text)
+    return path.below(*start) if path and is_plain(list(path.default)) else None
 
 
 def _is_fixed(value: Json) -> bool:
@@ -148,29 +145,29 @@ def _is_fixed(value: Json) -> bool:
     return value.__class__ is not dict
 
 
-# ---------------------------------------------------------------------------- ways
+# ---------------------------------------------------------------------------- access paths
 
 
-def _spread(way: AccessPath, test: Test) -> Shape | None:
-    empty = way.default or (None,)
+def _spreading_shape(path: AccessPath, test: Test) -> Shape | None:
+    empty = path.default or (None,)
     if test(empty[0]) or test([]):
         return None
 
     def fits(value: Json) -> bool | None:
         if not _is_plain_text(value):
             return None
-        return value == way.besides or not test([value])
+        return value == path.besides or not test([value])
 
-    return _led(way, ValueShape(fits), absent=True)
+    return _shape_at(path, ValueShape(fits), absent=True)
 
 
-def _having(way: AccessPath, text: str) -> Shape | None:
+def _containing_shape(path: AccessPath, text: str) -> Shape | None:
     """Return the shape of an object in which a list of texts has this one.
 
     Without it a wildcard in the list may still stand for it.
     """
-    *before, last = way.steps or (None,)
-    if last is not Spread.ELEMENTS or Spread.KEYS in before or way.besides is not None:
+    *before, last = path.steps or (None,)
+    if last is not Spread.ELEMENTS or Spread.KEYS in before or path.besides is not None:
         return None
     if not all(isinstance(step, FieldStep) for step in before):
         return None
@@ -182,21 +179,23 @@ def _having(way: AccessPath, text: str) -> Shape | None:
             return True
         return None if len(value) > FEW or any(map(has_wildcard, [text, *value])) else False
 
-    return _led(AccessPath(tuple(before)), ValueShape(fits), absent=False)
+    return _shape_at(AccessPath(tuple(before)), ValueShape(fits), absent=False)
 
 
 def _is_plain_text(value: Json) -> bool:
     return value.__class__ is str and "{{" not in value
 
 
-def _led(way: AccessPath, shape: Shape, *, absent: bool, counted: bool = False) -> Shape | None:
-    """Return the shape of an object in which all that a way leads to has a shape.
+def _shape_at(
+    path: AccessPath, shape: Shape, *, absent: bool, counted: bool = False
+) -> Shape | None:
+    """Return the shape of an object in which all that a path leads to has a shape.
 
-    `absent` says whether keys may be lacking on the way, `counted` whether there has to be an
+    `absent` says whether keys may be missing on the path, `counted` whether there has to be an
     element at its end.
     """
     follows: Spread | None = None
-    for before, step in reversed(tuple(zip((None, *way.steps), way.steps, strict=False))):
+    for before, step in reversed(tuple(zip((None, *path.steps), path.steps, strict=False))):
         if step is Spread.KEYS:
             if not isinstance(shape, ValueShape):
                 return None
@@ -211,7 +210,7 @@ def _led(way: AccessPath, shape: Shape, *, absent: bool, counted: bool = False) 
             shape = MapShape(tuple(FieldShape(key, shape, absent=True) for key in step.keys))
         else:
             shape = MapShape(
-                (FieldShape(step.key, shape, absent and (step.optional or not way.is_many)),)
+                (FieldShape(step.key, shape, absent and (step.optional or not path.is_many)),)
             )
         follows = step if isinstance(step, Spread) else None
     return shape
