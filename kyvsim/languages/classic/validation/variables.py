@@ -16,7 +16,7 @@ from kyvsim.jmespath.parse import parse
 from kyvsim.jmespath.query import impossible_calls
 from kyvsim.jmespath.variables import VARIABLE, note_on_cut, remains_of
 from kyvsim.kubernetes.go_text import sprint
-from kyvsim.kubernetes.objects import Json, Path, contains_text, path_text
+from kyvsim.kubernetes.objects import Json, Path, contains_text, found_at, path_text, without
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.rule_type import REFERENCE
 from kyvsim.languages.classic.validation.rule_parts import (
@@ -28,7 +28,17 @@ from kyvsim.languages.classic.validation.rule_parts import (
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.policy.anchors import parse_anchor
-from kyvsim.policy.visit import Text, TextKind
+from kyvsim.policy.tree import (
+    ConfigMapEntry,
+    ContextEntry,
+    ForEachGeneration,
+    ForEachMutation,
+    ForEachValidation,
+    MutateTarget,
+    Node,
+    RuleNode,
+)
+from kyvsim.policy.visit import Text, TextKind, children
 
 # Finding `{{ }}` variables and JMESPath expressions in texts.
 #
@@ -167,7 +177,7 @@ def _words_in(expression: str) -> tuple[str, ...]:
 def check_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Every variable and every reference in a rule leads somewhere."""
     for message, path in invalid_variables(subject, background=subject.policy.background):
-        note = _note_on_cut(subject.data, path) if "\ufffd" in message else ""
+        note = _note_on_cut(subject.rule.tree.data, path) if "\ufffd" in message else ""
         if note:
             yield subject.error("KV146", _INVALID + message, path)._replace(excerpt=(note,))
         else:
@@ -182,30 +192,36 @@ def _note_on_cut(data: Json, path: Path) -> str:
 
 def invalid_variables(subject: RuleUnderCheck, *, background: bool) -> Iterator[tuple[str, Path]]:
     """Yield what is wrong with variables of a rule, and where in the rule."""
-    data = _without_attestation_conditions(subject.data)
-    targets = data.get("mutate", {}).get("targets")
-    if targets is not None:
+    rule = subject.rule.tree
+    data = _without_attestation_conditions(rule)
+    targets = rule.mutate.targets if rule.mutate else None
+    for index, target in enumerate(targets or ()):
         outer = {name: data[name] for name in ("context", "preconditions") if name in data}
-        allowed = _Allowed(_form(background, False), _names(outer.get("context", ())))
-        for index, target in enumerate(targets):
-            own = {name: target.get(name) for name in _TARGET_FIELDS}
-            place = ("mutate", "targets", index)
-            for message, path in (*_problems(outer, allowed), *_problems(own, allowed, place)):
-                yield f"invalid variables defined at mutate.targets[{index}]: {message}", path
-    entries = [*data.get("context", ())]
-    for operation in ("validate", "mutate", "generate"):
-        body = data.get(operation, {})
-        for loop in (*body.get("foreach", ()), *body.get("targets", ())):
-            entries += loop.get("context", ())
-    found = list(_names(entries))
-    images = data.get("verifyImages", ())
-    if any(image.get("validate") for image in images):
-        found += [
-            f"{entry.get('name', '')}*" for image in images for entry in image["attestations"]
-        ]
+        allowed = _Allowed(_form(background, False), _names(rule.context))
+        place = target.path[len(rule.path) :]
+        written = found_at(data, place)
+        own = {name: written.get(name) for name in _TARGET_FIELDS}
+        for message, path in (*_problems(outer, allowed), *_problems(own, allowed, place)):
+            yield f"invalid variables defined at mutate.targets[{index}]: {message}", path
+    found = list(_names(_entries(rule)))
+    images = rule.verify_images or ()
+    if any(image.validate for image in images):
+        found += [f"{one.name}*" for image in images for one in image.attestations]
     allowed = _Allowed(_form(background, targets is not None), tuple(found))
     for message, path in _problems(data, allowed):
         yield f"variable substitution failed for rule {subject.rule.name}: {message}", path
+
+
+def _entries(rule: RuleNode) -> Iterator[ContextEntry]:
+    """Yield the context entries of a rule, its loops and targets; not of loops within loops."""
+    yield from rule.context
+    sections: tuple[Node | None, ...] = (rule.validate, rule.mutate, rule.generate)
+    for section in sections:
+        for part in children(section) if section else ():
+            if isinstance(
+                part, ForEachValidation | ForEachMutation | MutateTarget | ForEachGeneration
+            ):
+                yield from part.context
 
 
 _OF_CLEANUP = _Allowed(rf"([a-z_0-9]+)|(target\.|images\.|{_CALL})", ())
@@ -244,28 +260,23 @@ def _unreadable(text: str) -> str:
 _TARGET_FIELDS = ("apiVersion", "kind", "namespace", "name", "uid", "selector")
 
 
-def _without_attestation_conditions(data: Json) -> Json:
-    """Return the rule without what is only known from attestations."""
-    images = data.get("verifyImages")
-    if not images:
-        return data
-    cleaned = []
-    for image in images:
-        attestations = [
-            {name: value for name, value in entry.items() if name != "conditions"}
-            for entry in image.get("attestations", ())
-        ]
-        cleaned.append({**image, "attestations": attestations})
-    return {**data, "verifyImages": cleaned}
+def _without_attestation_conditions(rule: RuleNode) -> Json:
+    """Return what is written in a rule, without what is only known from attestations."""
+    data: Json = rule.data
+    for image in rule.verify_images or ():
+        for one in image.attestations:
+            if one.conditions is not None:
+                data = without(data, one.conditions.path[len(rule.path) :])
+    return data
 
 
-def _names(entries: Iterable[Json]) -> tuple[str, ...]:
-    found = []
-    for entry in entries:
-        name = entry["name"]
-        ends = (".data", ".metadata", ".data.*", ".metadata.*") if "configMap" in entry else ("*",)
-        found += [name + end for end in ends]
-    return tuple(found)
+def _names(entries: Iterable[ContextEntry]) -> tuple[str, ...]:
+    of_config_map = (".data", ".metadata", ".data.*", ".metadata.*")
+    return tuple(
+        entry.name + end
+        for entry in entries
+        for end in (of_config_map if isinstance(entry, ConfigMapEntry) else ("*",))
+    )
 
 
 def _problems(data: Json, allowed: _Allowed, base: Path = ()) -> Iterator[tuple[str, Path]]:
@@ -338,9 +349,10 @@ def syntax_problem(expression: str) -> str:
 
 def check_elements(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """No `element` outside of `foreach`."""
-    if not contains_text(subject.data, "element"):
+    data = subject.rule.tree.data
+    if not contains_text(data, "element"):
         return
-    for path, text in marked_texts(subject.data):
+    for path, text in marked_texts(data):
         if "{{" not in text or "/foreach/" in pointer(path):
             continue
         for found in VARIABLE.finditer(text):
@@ -394,8 +406,8 @@ def user_dependencies(policy: Policy) -> Iterator[tuple[str, Path]]:
                 path = (*one.path, field)
                 place = path_text(path).replace(".", "/")
                 yield f"invalid variable used at path: {place}", path
-    rules = policy.spec.get("rules", ())
-    if any(rule.get("mutate", {}).get("targets") is not None for rule in rules):
+    mutations = filter(None, (rule.tree.mutate for rule in policy.rules))
+    if any(mutation.targets is not None for mutation in mutations):
         return
     if not any(contains_text(data, *_LAST_WORDS) for data in (policy.annotations, policy.spec)):
         return
