@@ -91,21 +91,24 @@ def variable_problems(policy: Policy) -> Iterator[tuple[str, Path, str]]:
 def expression_problems(policy: Policy) -> Iterator[Diagnostic]:
     """KV231: a variable in a condition, KV232: one in a context entry, that is not JMESPath."""
 
-    def refused(code: str, text: str, path: Path, note: str = "") -> Diagnostic:
+    def refused(code: str, text: str, path: Path, note: str) -> Diagnostic:
         excerpt = (note,) if note else ()
         return Diagnostic(code, Severity.ERROR, text, policy.document.locate(path), excerpt)
 
+    def unreadable(problem: str, path: Path, note: str = "") -> Diagnostic:
+        text = f"a context entry can never be evaluated: {problem}"
+        return refused("KV232", text, path, note)
+
     for text, path, note in variable_problems(policy):
         yield refused("KV231", text, path, note)
-    unread = "a context entry can never be evaluated: "
     for problem, path, note in unreadable_variables(policy.spec.get("context")):
-        yield refused("KV232", f"{unread}{problem}", ("spec", "context", *path), note)
+        yield unreadable(problem, ("spec", "context", *path), note)
     for path, text, kind in texts(policy.rules[0].tree):
         query = text.strip()
         if kind is TextKind.QUERY and query and "{{" not in text:
             problem = syntax_problem(query)
             if problem:
-                yield refused("KV232", f"{unread}`{query}` is not JMESPath: {problem}", path)
+                yield unreadable(f"`{query}` is not JMESPath: {problem}", path)
 
 
 _MATCHED = passed("resource matched")
