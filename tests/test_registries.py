@@ -30,6 +30,7 @@ from kyvsim.lint.registry import CHECKS
 from kyvsim.mutation.changes import KINDS as KINDS_OF_CHANGES
 from kyvsim.policy.read import CONTEXT_SOURCES
 from kyvsim.policy.tree import ContextEntry
+from kyvsim.report.diagnostic_codes import codes_by_name
 from kyvsim.report.formats import FORMATS_OF, RUN_FORMATS
 from kyvsim.schema.kinds import kyverno_facts
 from kyvsim.simulator.hazards import HAZARDS, find_hazards
@@ -181,13 +182,20 @@ def test_every_check_is_registered():
 
 def test_every_lint_check_is_registered():
     """The codes of `kyvsim.lint` are those of its table, but for what `apply` adds to a run."""
-    named = {code for one in CHECKS for code in one.codes.split()}
+    named = {code.code for one in CHECKS for code in one.codes}
     texts = [path.read_text(encoding="utf-8") for path in (PACKAGE / "lint").glob("*.py")]
     reported = {code for text in texts for code in re.findall(r'"(KV\d{3})", ?', text)}
     assert reported - named == {"KV070", "KV172", "KV190"}
     assert not only_once((one.codes, one.subject) for one in CHECKS)
     functions = [one.run for one in CHECKS if one.run.__name__ != "<lambda>"]
     assert all(one.__doc__.startswith("KV") for one in functions)
+
+
+def test_codes_of_lint_checks_are_described_with_their_severities_and_examples():
+    described = codes_by_name()
+    for code in {code for one in CHECKS for code in one.codes}:
+        assert code.severities == described[code.code].severities, code
+        assert code.example in described[code.code].bad.text, code
 
 
 def test_everything_suspicious_is_registered():

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Binding, CelException, Policy, PolicyException, Rule
 from kyvsim.model.request import PayloadMode, Values
 from kyvsim.model.source import Document
@@ -32,11 +32,20 @@ class CheckSubject(StrEnum):
     """The same in `apply` and `test` only: `LintInputs`."""
 
 
+class CheckCode(NamedTuple):
+    """A code that a check reports; docs/diagnostics.md describes all codes."""
+
+    code: str
+    example: str
+    """A part of a policy about which it is reported, from the example on the page of the code."""
+    severities: tuple[Severity, ...] = (Severity.WARNING,)
+    """With which it is reported, without `--strict`."""
+
+
 class Check(NamedTuple):
     """One check. It reports only what is certain: false warnings hide the true ones."""
 
-    codes: str
-    """The codes of its diagnostics, separated by spaces; docs/diagnostics.md describes them."""
+    codes: tuple[CheckCode, ...]
     subject: CheckSubject
     run: Callable[[Any], Iterable[Diagnostic]]
 

@@ -6,7 +6,7 @@ from typing import Final
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.objects import metadata, text_field
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
-from kyvsim.lint.check import Check, CheckSubject, LintInputs
+from kyvsim.lint.check import Check, CheckCode, CheckSubject, LintInputs
 from kyvsim.lint.kinds import known_kinds, unknown_kinds, unknown_resources
 from kyvsim.lint.references import (
     broken_conditions,
@@ -65,33 +65,67 @@ def unused_names(given: LintInputs) -> Iterator[Diagnostic]:
         yield from unused_values(given.values, names)
 
 
+IMPOSSIBLE_CALL: Final = CheckCode("KV205", 'key: "{{ to_loweer(request.object.metadata.name) }}"')
+_UNUSED_EXCEPTION: Final = CheckCode("KV071", "policyName: exampel")
+UNUSED_BINDING: Final = CheckCode("KV167", "policyName: exampel")
+
 RUN_CHECKS: Final = (
     Check(
-        "KV215 KV216",
+        (
+            CheckCode("KV215", "kinds: [services]"),
+            CheckCode("KV216", "kinds: [example.com/v1/Cart]", (Severity.WARNING, Severity.INFO)),
+        ),
         CheckSubject.INPUTS,
         lambda given: unknown_kinds(given.policies, known_kinds(given.objects), given.exceptions),
     ),
-    Check("KV230 KV205", CheckSubject.INPUTS, lambda given: broken_conditions(given.exceptions)),
     Check(
-        "KV217 KV218", CheckSubject.INPUTS, lambda given: meaningless_annotations(given.policies)
+        (
+            CheckCode(
+                "KV230",
+                "key: \"{{ request.object.metadata.labels.example.com/tier || '' }}\"",
+                (Severity.ERROR,),
+            ),
+            IMPOSSIBLE_CALL,
+        ),
+        CheckSubject.INPUTS,
+        lambda given: broken_conditions(given.exceptions),
     ),
-    Check("KV071 KV072 KV073", CheckSubject.INPUTS, unused_names),
     Check(
-        "KV163 KV164",
+        (
+            CheckCode("KV217", "policies.kyverno.io/severity: High"),
+            CheckCode("KV218", 'pod-policies.kyverno.io/autogen-controllers: "Deployment, Job"'),
+        ),
+        CheckSubject.INPUTS,
+        lambda given: meaningless_annotations(given.policies),
+    ),
+    Check(
+        (
+            _UNUSED_EXCEPTION,
+            CheckCode("KV072", "ruleNames: [b]"),
+            CheckCode("KV073", "name: b"),
+        ),
+        CheckSubject.INPUTS,
+        unused_names,
+    ),
+    Check(
+        (
+            CheckCode("KV163", "resources: [service]"),
+            CheckCode("KV164", "resources: [carts]", (Severity.INFO,)),
+        ),
         CheckSubject.INPUTS,
         lambda given: unknown_resources(
             given.policies, (*given.resources, *given.others), given.bindings
         ),
     ),
     Check(
-        "KV071",
+        (_UNUSED_EXCEPTION,),
         CheckSubject.INPUTS,
         lambda given: (
             unused_cel_exceptions(given.cel_exceptions, given.policies) if given.sound else ()
         ),
     ),
     Check(
-        "KV167",
+        (UNUSED_BINDING,),
         CheckSubject.RUN,
         lambda given: unused_bindings(given.bindings, given.policies) if given.sound else (),
     ),
