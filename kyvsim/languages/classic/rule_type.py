@@ -1,7 +1,7 @@
 """What a rule type is: a value that names its field in a rule and holds all that differs by type.
 
 Validation, autogen, coverage and `lint` read these records. Below them is what several types
-share: how autogen rewrites their bodies, bodies that are empty, and messages of validate rules.
+share: how autogen rewrites their bodies, and messages of validate rules.
 """
 
 import re
@@ -39,10 +39,9 @@ class RuleContext(NamedTuple):
 
 
 Remark: TypeAlias = tuple[Path, str]
-"""Where in a body something is wrong or without effect, and why."""
+"""Where in a body something is wrong, and why."""
 Remarks: TypeAlias = Callable[[Json], Iterator[Remark]]
 """Yields problems of a body."""
-NoEffect: TypeAlias = Callable[[Json, RuleNode], Iterator[Remark]]
 
 
 class PodTemplate(NamedTuple):
@@ -81,11 +80,9 @@ class RuleType(NamedTuple):
     """Whether a body excludes the other types of its section."""
     problems: Remarks = lambda _: iter(())
     """What upstream refuses in the frame of a body, each with upstream's reason."""
-    broken: Callable[[Mapping[str, Json]], Iterator[Remark]] = lambda _: iter(())
+    broken: Callable[[RuleNode], Iterator[Remark]] = lambda _: iter(())
     """Yields the expressions of a rule that cannot be compiled and make it fail when it runs, with
-    their paths from the rule."""
-    no_effect: NoEffect = lambda _body, _rule: iter(())
-    """Yields why a body, given with its whole rule, has the same result for every object."""
+    their paths in the document."""
     patterns: Callable[[Json], Iterator[tuple[Path, Json]]] = lambda _: iter(())
     """What of a body is shaped like the object: patterns and patches, with their places."""
     fields: frozenset[str] = frozenset()
@@ -209,23 +206,6 @@ def autogen_rewrite(
         return {**kept, field: rewrite(section[field], template)}
 
     return Autogen(rewrite_section)
-
-
-# Bodies with the same result for every object, because what they check is empty.
-
-
-NOTHING_CHECKED = "it checks nothing"
-NOTHING_CHANGED = "it changes nothing"
-
-
-def empty(nothing: Json, name: str, result: str) -> NoEffect:
-    """Return a check for bodies that equal `nothing`, an empty list or mapping."""
-
-    def remarks(body: Json, _: RuleNode) -> Iterator[Remark]:
-        if body == nothing and body.__class__ is nothing.__class__:
-            yield (), f"`{name}` is empty, so {result}"
-
-    return remarks
 
 
 # Messages of validate rules: the rule's own text with its variables, and what is put around it.

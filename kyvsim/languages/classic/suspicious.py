@@ -5,11 +5,14 @@ Kyverno's. What only `lint` reports is in `kyvsim.lint`.
 """
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
+from kyvsim.kubernetes.objects import Path
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
+from kyvsim.policy.tree import ForEachValidation, Mutate, RuleNode, Validate
+from kyvsim.policy.visit import walk
 
 
 def broken_cel(policy: Policy) -> Iterator[Diagnostic]:
@@ -19,9 +22,9 @@ def broken_cel(policy: Policy) -> Iterator[Diagnostic]:
     the policy and reports it when the rule runs.
     """
     for rule in policy.rules:
-        broken = (found for one in rule_types_of(rule.data) for found in one.broken(rule.data))
+        broken = (found for one in rule_types_of(rule.data) for found in one.broken(rule.tree))
         for path, problem in broken:
-            place = policy.document.locate((*rule.path, *path))
+            place = policy.document.locate(path)
             if path[-1] == "messageExpression":
                 text = f"rule `{rule.name}` never shows this message: {problem}"
                 yield Diagnostic("KV212", Severity.WARNING, text, place)
@@ -33,18 +36,70 @@ def broken_cel(policy: Policy) -> Iterator[Diagnostic]:
 def empty_rules(policy: Policy) -> Iterator[Diagnostic]:
     """KV210: a rule that never has an effect."""
     for rule in policy.rules:
-        found = [
-            ((*one.field, *path), why)
-            for one in rule_types_of(rule.data)
-            for path, why in one.no_effect(one.body(rule.data), rule.tree)
-        ]
-        if rule.tree.preconditions and rule.tree.preconditions.never_hold:
-            why = "`any` of its preconditions is empty, so it is always skipped"
-            found.append((("preconditions",), why))
-        for path, why in found:
-            place = policy.document.locate((*rule.path, *path))
+        for path, why in _without_effect(rule.tree):
             text = f"rule `{rule.name}` has the same result for every object: {why}"
-            yield Diagnostic("KV210", Severity.WARNING, text, place)
+            yield Diagnostic("KV210", Severity.WARNING, text, policy.document.locate(path))
+
+
+_Reasons: TypeAlias = Iterator[tuple[Path, str]]
+
+
+def _without_effect(rule: RuleNode) -> _Reasons:
+    """Yield the paths of parts that have no effect, and why."""
+    if rule.mutate:
+        yield from _empty_mutation(rule.mutate)
+    if rule.validate:
+        yield from _empty_validation(rule.validate)
+    if rule.generate and rule.generate.foreach == ():
+        yield (*rule.generate.path, "foreach"), "`foreach` is empty, so it generates nothing"
+    for image in rule.verify_images or ():
+        settings = (image.mutate_digest, image.verify_digest, image.required)
+        is_checked = image.attestors or image.attestations
+        if not is_checked and all(one is False for one in settings):
+            yield image.path, "the entry checks nothing"
+    if rule.preconditions and rule.preconditions.never_hold:
+        why = "`any` of its preconditions is empty, so it is always skipped"
+        yield rule.preconditions.path, why
+
+
+def _empty_mutation(mutation: Mutate) -> _Reasons:
+    merge, patch = mutation.patch_strategic_merge, mutation.patches_json6902
+    parts = (
+        ("targets", mutation.targets == ()),
+        ("foreach", mutation.foreach == ()),
+        ("patchStrategicMerge", merge is not None and merge.data == {}),
+    )
+    for name, is_empty in parts:
+        if is_empty:
+            yield (*mutation.path, name), f"`{name}` is empty, so it changes nothing"
+    if patch and patch.text.strip() == "[]":
+        yield patch.path, "it has no operations, so it changes nothing"
+
+
+def _empty_validation(validation: Validate) -> _Reasons:
+    security = validation.pod_security
+    if security and not (security.level or security.version or security.exclude):
+        yield security.path, "`podSecurity` is empty, so it checks nothing"
+    yield from _empty_checks(validation)
+    if validation.foreach == ():
+        yield (*validation.path, "foreach"), "`foreach` is empty, so it checks nothing"
+    for loop in (node for node in walk(validation) if isinstance(node, ForEachValidation)):
+        yield from _empty_checks(loop)
+        if loop.preconditions and loop.preconditions.never_hold:
+            yield loop.path, "`any` of its preconditions is empty, so it skips every element"
+    if validation.cel and not validation.cel.expressions:
+        yield validation.cel.path, "`cel` has no expressions, so it checks nothing"
+
+
+def _empty_checks(block: Validate | ForEachValidation) -> _Reasons:
+    """Yield the checks of a rule or of one of its loops that have no effect."""
+    if block.deny and block.deny.conditions and block.deny.conditions.never_hold:
+        yield block.deny.path, "`any` of its conditions is empty, so it never denies"
+    is_loop = isinstance(block, ForEachValidation)
+    if block.pattern and (block.pattern.data == {} or (is_loop and block.pattern.data == [])):
+        yield block.pattern.path, "`pattern` is empty, so it checks nothing"
+    if block.any_pattern == () or (is_loop and block.invalid.get("anyPattern") == {}):
+        yield (*block.path, "anyPattern"), "`anyPattern` is empty, so it checks nothing"
 
 
 def unread_preconditions(policy: Policy) -> Iterator[Diagnostic]:
@@ -53,8 +108,9 @@ def unread_preconditions(policy: Policy) -> Iterator[Diagnostic]:
     Kyverno refuses them beside most bodies; where it does not, they have no effect.
     """
     for rule in policy.rules:
-        readers = (one for one in rule_types_of(rule.data) if "celPreconditions" in one.fields)
-        if "celPreconditions" not in rule.data or any(one.body(rule.data) for one in readers):
+        cel = rule.tree.validate.cel if rule.tree.validate else None
+        is_read = cel is not None and any(field not in (None, ()) for field in cel[1:])
+        if is_read or not rule.tree.cel_preconditions:
             continue
         refused = " (in a cluster Kyverno rejects the policy)" if rule.generates else ""
         text = (

@@ -16,7 +16,7 @@ from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
 from kyvsim.kubernetes.labels import compile_selector, is_label, is_subdomain
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
-from kyvsim.languages.classic.rule_type import Autogen, Remark, RuleContext, RuleType, empty
+from kyvsim.languages.classic.rule_type import Autogen, RuleContext, RuleType
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list
 from kyvsim.model.policy import GeneratePattern, Generation, Policy, Rule, RuleFacts
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT, ClusterView
@@ -327,11 +327,6 @@ def _compile(context: RuleContext) -> CompiledBody:
     return evaluate
 
 
-def _no_effect(spec: Json, rule: RuleNode) -> Iterator[Remark]:
-    for path, why in empty([], "foreach", "it generates nothing")(spec.get("foreach"), rule):
-        yield ("foreach", *path), why
-
-
 def _facts(facts: RuleFacts, rule: RuleNode, policy: PolicyNode) -> RuleFacts:
     generate = rule.generate
     if generate is None or "generate" not in rule.operations:
@@ -381,7 +376,6 @@ RULE_TYPE = RuleType(
         lambda _section, _template: None,
         lambda section: "it generates objects" if section else "",
     ),
-    no_effect=_no_effect,
     facts=_facts,
     ends=lambda _: _MADE,
 )

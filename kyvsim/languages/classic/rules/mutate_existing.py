@@ -18,10 +18,8 @@ from kyvsim.kubernetes.objects import Json, labels, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.rule_type import (
     NO_AUTOGEN,
-    NOTHING_CHANGED,
     RuleContext,
     RuleType,
-    empty,
 )
 from kyvsim.languages.classic.rules.mutate_foreach import compile_rule_loops
 from kyvsim.languages.classic.rules.mutate_resource import apply_patch, compile_rule_patch
@@ -215,6 +213,5 @@ RULE_TYPE = RuleType(
     # Autogen rewrites its patch, as if it were for the trigger.
     NO_AUTOGEN,
     counts=lambda _: False,
-    no_effect=empty([], "targets", NOTHING_CHANGED),
     facts=_facts,
 )

@@ -12,13 +12,11 @@ from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.classic.rule_type import (
-    NOTHING_CHANGED,
     Autogen,
     PodTemplate,
     Remark,
     RuleContext,
     RuleType,
-    empty,
     nest_in_template,
 )
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list
@@ -263,7 +261,6 @@ RULE_TYPE = RuleType(
     ),
     counts=bool,
     problems=_problems,
-    no_effect=empty([], "foreach", NOTHING_CHANGED),
     patterns=_patterns,
     facts=lambda facts, rule, _: facts._replace(
         patches_elements=bool(rule.mutate and rule.mutate.foreach)

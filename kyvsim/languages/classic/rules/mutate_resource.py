@@ -4,7 +4,7 @@ Source of the rules: upstream pkg/engine/mutate/mutation.go.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import TypeAlias
 
@@ -14,12 +14,9 @@ from kyvsim.engine.pattern import compile_pattern, compile_scalar
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.classic.rule_type import (
-    NOTHING_CHANGED,
     Autogen,
-    Remark,
     RuleContext,
     RuleType,
-    empty,
     nest_in_template,
 )
 from kyvsim.model.ports import Meter
@@ -27,7 +24,6 @@ from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.patch.json_patch import compile_json_patch
 from kyvsim.patch.nodes import PatchError, UnreadableObjectError, read_back
 from kyvsim.patch.strategic_merge import compile_strategic_merge
-from kyvsim.policy.tree import RuleNode
 
 # From the patch fields of a mutate block to a function on objects.
 
@@ -159,11 +155,6 @@ BY_JSON_PATCH = "it has a JSON patch"
 """Why autogen derives nothing: it does not change the paths of such a patch."""
 
 
-def _without_operations(patch: Json, _: RuleNode) -> Iterator[Remark]:
-    if str(patch).strip() == "[]":
-        yield (), f"it has no operations, so {NOTHING_CHANGED}"
-
-
 STRATEGIC_MERGE = RuleType(
     ("mutate", "patchStrategicMerge"),
     Phase.MUTATE,
@@ -173,7 +164,6 @@ STRATEGIC_MERGE = RuleType(
             "patchStrategicMerge": nest_in_template(section["patchStrategicMerge"], template)
         }
     ),
-    no_effect=empty({}, "patchStrategicMerge", NOTHING_CHANGED),
     patterns=lambda merge: iter([((), merge)]),
 )
 JSON_PATCH = RuleType(
@@ -185,5 +175,4 @@ JSON_PATCH = RuleType(
         lambda section: BY_JSON_PATCH if section["patchesJson6902"] else "",
     ),
     counts=bool,
-    no_effect=_without_operations,
 )

@@ -5,7 +5,7 @@ k8s.io/apiserver pkg/admission/plugin/policy/validating/validator.go. What canno
 evaluated fails the rule too: there is no error status here.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kyvsim.cel.kubernetes import VARIABLES_TYPE
@@ -35,7 +35,7 @@ from kyvsim.languages.tracing import with_coverage
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.result import Phase
 from kyvsim.model.tracing import TraceContext
-from kyvsim.policy.tree import RuleNode
+from kyvsim.policy.tree import Node, RuleNode
 
 # The parameter objects of a CEL rule.
 #
@@ -137,25 +137,26 @@ def _compile(context: RuleContext) -> CompiledBody:
     return evaluate
 
 
-def _broken(data: Mapping[str, Json]) -> Iterator[Remark]:
-    """Yield what cannot be compiled of a rule's expressions, with its path from the rule."""
-    cel = data["validate"]["cel"]
-    if not cel:
+def _broken(rule: RuleNode) -> Iterator[Remark]:
+    """Yield what cannot be compiled of a rule's expressions, with its path in the document."""
+    cel = rule.validate.cel if rule.validate else None
+    if cel is None or not rule.data["validate"]["cel"]:
         return
-    rule = _compile_rule(data, cel)
-    tests: list[tuple[Path, Iterable[CompiledExpression]]] = [
-        (("celPreconditions",), rule.conditions),
-        (("validate", "cel", "variables"), rule.variables.values()),
-        (_EXPRESSIONS, (one.test for one in rule.validations)),
-    ]
-    for path, expressions in tests:
-        for index, one in enumerate(expressions):
+    found = _compile_rule(rule.data, rule.data["validate"]["cel"])
+    tests: tuple[tuple[Iterable[CompiledExpression], Sequence[Node]], ...] = (
+        (found.conditions, rule.cel_preconditions),
+        (found.variables.values(), cel.variables),
+        ((one.test for one in found.validations), cel.expressions),
+    )
+    for expressions, nodes in tests:
+        # Variables of the same name are compiled once.
+        for one, node in zip(expressions, nodes, strict=False):
             if one.program is None:
-                yield (*path, index, "expression"), _compile_problem(one)
-    for index, entry in enumerate(rule.validations):
+                yield (*node.path, "expression"), _compile_problem(one)
+    for entry, node in zip(found.validations, cel.expressions, strict=True):
         computed = entry.message_expression
         if computed is not None and computed.program is None:
-            yield (*_EXPRESSIONS, index, "messageExpression"), _compile_problem(computed)
+            yield (*node.path, "messageExpression"), _compile_problem(computed)
 
 
 def _compile_problem(expression: CompiledExpression) -> str:
@@ -265,11 +266,6 @@ def _parameter_problems(cel: Json) -> Iterator[Remark]:
             yield (), "cel.paramKind is required"
 
 
-def _no_effect(cel: Json, _: RuleNode) -> Iterator[Remark]:
-    if not cel.get("expressions"):
-        yield (), "`cel` has no expressions, so it checks nothing"
-
-
 RULE_TYPE = RuleType(
     ("validate", "cel"),
     Phase.VALIDATE,
@@ -280,7 +276,6 @@ RULE_TYPE = RuleType(
     ),
     problems=_problems,
     broken=_broken,
-    no_effect=_no_effect,
     fields=frozenset({"celPreconditions"}),
     reads_context=False,
     tolerant=False,

@@ -3,15 +3,12 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
 
-from collections.abc import Iterator
-
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, Proof, errored, failed
 from kyvsim.engine.compile.tracing import CHECKED, DENIED
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.conditions.shape import is_seen_whole, refuting_shape
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import (
-    Remark,
     RuleContext,
     RuleType,
     autogen_rewrite,
@@ -61,15 +58,6 @@ def _proofs(context: RuleContext) -> tuple[Proof, ...]:
     return (Proof(shape, usual_pass(context), is_all=is_all),) if shape else ()
 
 
-NEVER_DENIES = "`any` of its conditions is empty, so it never denies"
-
-
-def _no_effect(_: Json, rule: RuleNode) -> Iterator[Remark]:
-    denied = _denied(rule)
-    if denied and denied.never_hold:
-        yield (), NEVER_DENIES
-
-
 def rewrite_deny(deny: Json) -> Json:
     """Return what a rule denies, with its conditions as a derived rule has them."""
     conditions = deny.get("conditions")
@@ -81,7 +69,6 @@ RULE_TYPE = RuleType(
     Phase.VALIDATE,
     lambda context: compile_deny(context.within("validate", "deny"), _denied(context.rule.tree)),
     autogen_rewrite("deny", lambda deny, _: rewrite_deny(deny)),
-    no_effect=_no_effect,
     # A rule that denies without conditions cannot pass.
     ends=lambda deny: CHECKED if deny.get("conditions") else DENIED,
     proofs=_proofs,

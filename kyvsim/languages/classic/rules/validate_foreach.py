@@ -21,7 +21,6 @@ from kyvsim.engine.conditions.shape import elements_shape, refuting_shape
 from kyvsim.jmespath import QueryError
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.classic.rule_type import (
-    NOTHING_CHECKED,
     Remark,
     RuleContext,
     RuleType,
@@ -29,7 +28,6 @@ from kyvsim.languages.classic.rule_type import (
 )
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list, is_absent
 from kyvsim.languages.classic.rules.validate_deny import (
-    NEVER_DENIES,
     compile_deny,
     is_denial_seen_whole,
     rewrite_deny,
@@ -40,7 +38,6 @@ from kyvsim.languages.classic.rules.validate_pattern import (
 )
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.policy.tree import ForEachValidation, RuleNode
-from kyvsim.policy.visit import walk
 
 _PASSED: Final = passed("rule passed")
 _GO_TYPES: Final = MappingProxyType(
@@ -177,22 +174,6 @@ def _problems(loops: Json) -> Iterator[Remark]:
             yield (index,), f"{start} of pattern, anyPattern, deny, or a nested foreach {end}"
 
 
-def _no_effect(data: Json, rule: RuleNode) -> Iterator[Remark]:
-    """Yield loops that check nothing of their elements, and conditions that never deny."""
-    if data == []:
-        yield (), f"`foreach` is empty, so {NOTHING_CHECKED}"
-    for loop in (one for one in walk(rule) if isinstance(one, ForEachValidation)):
-        inside = loop.path[len(rule.path) + len(RULE_TYPE.field) :]
-        if loop.any_pattern == () or loop.invalid.get("anyPattern") == {}:
-            yield (*inside, "anyPattern"), f"`anyPattern` is empty, so {NOTHING_CHECKED}"
-        if loop.pattern and loop.pattern.data in ([], {}):
-            yield (*inside, "pattern"), f"`pattern` is empty, so {NOTHING_CHECKED}"
-        if loop.preconditions and loop.preconditions.never_hold:
-            yield inside, "`any` of its preconditions is empty, so it skips every element"
-        if loop.deny and loop.deny.conditions and loop.deny.conditions.never_hold:
-            yield (*inside, "deny"), NEVER_DENIES
-
-
 def _patterns(loops: Json) -> Iterator[tuple[Path, Json]]:
     """Yield the pattern of the first loop that has one: upstream looks no further."""
     for index, loop in enumerate(loops):
@@ -219,7 +200,6 @@ RULE_TYPE = RuleType(
     lambda context: compile_loops(context.within("validate", "foreach"), _loops(context.rule.tree)),
     autogen_rewrite("foreach", lambda loops, _: _rewritten(loops), pivot="pattern"),
     problems=_problems,
-    no_effect=_no_effect,
     patterns=_patterns,
     proofs=_proofs,
 )

@@ -24,13 +24,11 @@ from kyvsim.jmespath.variables import RuleScope
 from kyvsim.kubernetes.go_text import json_kind
 from kyvsim.kubernetes.objects import Json, Path, metadata
 from kyvsim.languages.classic.rule_type import (
-    NOTHING_CHECKED,
     PodTemplate,
     RuleContext,
     RuleType,
     autogen_rewrite,
     compile_failure_message,
-    empty,
     has_fixed_message,
     nest_in_template,
     own_message,
@@ -224,7 +222,6 @@ PATTERN = RuleType(
         context.in_template("validate", "pattern"), context.rule.data["validate"]["pattern"]
     ),
     autogen_rewrite("pattern", nest_in_template),
-    no_effect=empty({}, "pattern", NOTHING_CHECKED),
     patterns=lambda pattern: iter([((), pattern)]),
     facts=_facts,
     proofs=_pattern_proofs,
@@ -236,7 +233,6 @@ ANY_PATTERN = RuleType(
         context.in_template("validate", "anyPattern"), context.rule.data["validate"]["anyPattern"]
     ),
     autogen_rewrite("anyPattern", _rewritten),
-    no_effect=empty([], "anyPattern", NOTHING_CHECKED),
     patterns=_each_pattern,
     proofs=_alternative_proofs,
 )

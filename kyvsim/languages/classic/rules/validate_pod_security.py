@@ -34,12 +34,10 @@ from kyvsim.languages.classic.pod_security.controls import (
 )
 from kyvsim.languages.classic.pod_security.go_structs import MisfitError, read_object
 from kyvsim.languages.classic.rule_type import (
-    NOTHING_CHECKED,
     RuleContext,
     RuleType,
     autogen_rewrite,
     body_at,
-    empty,
 )
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.result import Phase
@@ -326,6 +324,5 @@ RULE_TYPE = RuleType(
     Phase.VALIDATE,
     _compile,
     autogen_rewrite("podSecurity"),
-    no_effect=empty({}, "podSecurity", NOTHING_CHECKED),
     exclusions=compile_exclusions,
 )

@@ -21,7 +21,7 @@ pkg/engine/handlers/validation/validate_image.go, pkg/engine/internal/imageverif
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -54,7 +54,6 @@ from kyvsim.languages.classic.images import (
 from kyvsim.languages.classic.rule_type import (
     NO_AUTOGEN,
     Autogen,
-    Remark,
     RuleContext,
     RuleType,
     compile_denial_message,
@@ -471,13 +470,6 @@ def _summary(verdicts: list[tuple[str, str]]) -> Outcome:
     return passed("image verified")
 
 
-def _no_effect(_: Json, rule: RuleNode) -> Iterator[Remark]:
-    for index, entry in enumerate(rule.verify_images or ()):
-        switches = {entry.mutate_digest, entry.verify_digest, entry.required}
-        if not entry.attestors and not entry.attestations and switches == {False}:
-            yield (index,), "the entry checks nothing"
-
-
 def _facts(facts: RuleFacts, rule: RuleNode, _: PolicyNode) -> RuleFacts:
     actions = (one.failure_action for one in rule.verify_images or ())
     return facts._replace(image_actions=tuple(filter(None, actions)))
@@ -488,7 +480,6 @@ RULE_TYPE = RuleType(
     Phase.VERIFY_IMAGES,
     _compile_verification,
     Autogen(lambda section, _: section or None),
-    no_effect=_no_effect,
     facts=_facts,
     fields=frozenset({"imageExtractors"}),
     concerns=compile_concerns,
