@@ -811,10 +811,9 @@ def test_empty_conditions_are_accepted(conditions):
     assert refusals(rule(preconditions=conditions)) == ()
 
 
-@pytest.mark.slow
-def test_deep_patterns_are_no_fault():
+def test_patterns_as_deep_as_files_may_be_are_no_fault():
     pattern = {"a": "b"}
-    for _ in range(5000):
+    for _ in range(95):  # KV006 refuses files that are nested more than 200 deep
         pattern = {"a": [pattern]}
     assert refusals(validating(pattern=pattern)) == ()
 
