@@ -5,10 +5,10 @@ upstream: ext/wildcard (IGLOU-EU/go-wildcard), whose answers these are in linear
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.go_text import sprint_e
 from kyvsim.kubernetes.objects import Json
@@ -112,42 +112,92 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./:@-]+")
 _RANGE_STARTS = frozenset("-|+0123456789")
 _INSIDE = f"{_ENDPOINT}-{_ENDPOINT}"
 _OUTSIDE = f"{_ENDPOINT}!-{_ENDPOINT}"
-_COMPARISONS: MappingProxyType[str, Callable[[Any, Any], bool]] = MappingProxyType(
+
+
+class Operator(NamedTuple):
+    """What an operator means."""
+
+    compare: Callable[[Any, Any], bool]
+    """Compares a value with the operand, both of them durations or quantities."""
+    matches_text: bool | None
+    """Whether a text has to match the operand, or must not; None where no text fits, since there
+    is no order among texts."""
+
+
+OPERATORS: Final[Mapping[str, Operator]] = MappingProxyType(
     {
-        ">=": operator.ge,
-        "<=": operator.le,
-        ">": operator.gt,
-        "<": operator.lt,
-        "!": operator.ne,
-        "": operator.eq,
+        ">=": Operator(operator.ge, None),
+        "<=": Operator(operator.le, None),
+        ">": Operator(operator.gt, None),
+        "<": Operator(operator.lt, None),
+        "!": Operator(operator.ne, matches_text=False),
+        "": Operator(operator.eq, matches_text=True),
     }
 )
+"""In the order in which a text is searched for them; a text without any means equality."""
 
 
-def is_range(text: str) -> bool:
-    """Return whether `text` is a range with both ends included, such as `1Mi-2Gi`."""
-    ends = range_ends(text)
-    return ends is not None and ends[2]
+class Comparison(NamedTuple):
+    """An operator of `OPERATORS` with its operand, such as `>=1Gi`."""
+
+    operator: str
+    operand: str
 
 
-def range_ends(text: str) -> tuple[str, str, bool] | None:
+class Range(NamedTuple):
+    """The values from `first` to `last`, or all others."""
+
+    first: str
+    last: str
+    inside: bool
+
+
+Alternative: TypeAlias = tuple[Comparison | Range, ...]
+"""What must hold together."""
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def parse_alternatives(text: str) -> tuple[Alternative, ...]:
+    """Return the alternatives of a pattern written as text, one of which a value has to fit."""
+    return tuple(
+        tuple(_parse_atom(atom.strip(" ")) for atom in alternative.split("&"))
+        for alternative in text.split("|")
+    )
+
+
+def _parse_atom(atom: str) -> Comparison | Range:
+    return range_ends(atom) or split_operator(atom)
+
+
+def split_operator(atom: str) -> Comparison:
+    """Return the operator an atom starts with ("" for equality) and its operand."""
+    name = ""
+    if len(atom) >= 2:
+        name = next(sign for sign in OPERATORS if atom.startswith(sign))
+    return Comparison(name, atom[len(name) :].strip(SPACE))
+
+
+def range_ends(text: str) -> Range | None:
     """Return the ends of a range and whether the inside is meant; None for any other text."""
     if "-" not in text or text[0] not in _RANGE_STARTS:
         return None
     inside = "!" not in text
     found = re.fullmatch(_INSIDE if inside else _OUTSIDE, text)
-    return (found[1], found[2], inside) if found else None
+    return Range(found[1], found[2], inside) if found else None
+
+
+def is_range(text: str) -> bool:
+    """Return whether `text` is a range with both ends included, such as `1Mi-2Gi`."""
+    ends = range_ends(text)
+    return ends is not None and ends.inside
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def plain_alternatives(text: str) -> frozenset[str]:
     """Return the texts that fit `text` by plain equality, whatever else it may allow."""
-    found = {text}
-    for alternative in text.split("|"):
-        atom = alternative.strip(" ")
-        if "&" not in atom and split_operator(atom) == ("", atom) and not _is_any_range(atom):
-            found.add(atom)
-    return frozenset(found)
+    atoms = (one[0] for one in parse_alternatives(text) if len(one) == 1)
+    equal = (one.operand for one in atoms if isinstance(one, Comparison) and not one.operator)
+    return frozenset((text, *equal))
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -155,14 +205,10 @@ def fits_itself_only(text: str) -> bool:
     """Return whether the texts that fit `text` are known to be no more than `text` itself."""
     return (
         _PLAIN.fullmatch(text) is not None
-        and not _is_any_range(text)
+        and range_ends(text) is None
         and parse_duration(text) is None
         and parse_quantity(text) is None
     )
-
-
-def _is_any_range(text: str) -> bool:
-    return range_ends(text) is not None
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -172,7 +218,7 @@ def compile_text_pattern(text: str) -> Predicate:
     Remembered, since policies and the rules derived from them repeat their texts.
     """
     plain = plain_alternatives(text)
-    tests = tuple(_compile_conjunction(part.strip(" ")) for part in text.split("|"))
+    tests = tuple(map(_compile_alternative, parse_alternatives(text)))
     test = tests[0] if len(tests) == 1 else _any_of(tests)
 
     def fits(value: Json) -> bool:
@@ -193,8 +239,8 @@ def _any_of(tests: tuple[Predicate, ...]) -> Predicate:
     return fits
 
 
-def _compile_conjunction(text: str) -> Predicate:
-    tests = tuple(_compile_atom(part.strip(" ")) for part in text.split("&"))
+def _compile_alternative(alternative: Alternative) -> Predicate:
+    tests = tuple(map(_compile_atom, alternative))
     if len(tests) == 1:
         return tests[0]
 
@@ -207,30 +253,20 @@ def _compile_conjunction(text: str) -> Predicate:
     return fits
 
 
-def _compile_atom(atom: str) -> Predicate:
-    ends = range_ends(atom)
-    if ends is None:
-        return _comparison(*split_operator(atom))
-    first, last, inside = ends
-    if inside:
-        least, most = _comparison(">=", first), _comparison("<=", last)
+def _compile_atom(atom: Comparison | Range) -> Predicate:
+    if isinstance(atom, Comparison):
+        return _comparison(*atom)
+    if atom.inside:
+        least, most = _comparison(">=", atom.first), _comparison("<=", atom.last)
         return lambda value: least(value) and most(value)
-    below, above = _comparison("<", first), _comparison(">", last)
+    below, above = _comparison("<", atom.first), _comparison(">", atom.last)
     return lambda value: below(value) or above(value)
-
-
-def split_operator(atom: str) -> tuple[str, str]:
-    """Return the operator an atom starts with ("" for equality) and its operand."""
-    name = ""
-    if len(atom) >= 2:
-        name = next((sign for sign in (">=", "<=", ">", "<", "!") if atom.startswith(sign)), "")
-    return name, atom[len(name) :].strip(SPACE)
 
 
 def _comparison(name: str, operand: str) -> Predicate:
     """Return a predicate that compares as durations, else as quantities, else as texts."""
-    compare = _COMPARISONS[name]
-    as_text = _text_comparison(name, operand)
+    compare, matches_text = OPERATORS[name]
+    as_text = _text_comparison(operand, matches_text)
     duration, quantity = parse_duration(operand), parse_quantity(operand)
     if duration is None and quantity is None:
         return as_text
@@ -264,16 +300,15 @@ def _number_text(value: Json) -> str | None:
     return "0" if value is None else None
 
 
-def _text_comparison(name: str, operand: str) -> Predicate:
-    """Return the comparison of texts; there is no order among them and no text of None."""
-    if name not in ("", "!"):
+def _text_comparison(operand: str, expected: bool | None) -> Predicate:
+    """Return the comparison of texts; there is no text of None."""
+    if expected is None:
         return lambda _: False
     match = bool if operand == "?*" else compile_wildcard(operand)
-    wanted = name == ""
 
     def fits(value: Json) -> bool:
         text = _scalar_text(value)
-        return text is not None and match(text) is wanted
+        return text is not None and match(text) is expected
 
     return fits
 

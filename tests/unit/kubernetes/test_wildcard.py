@@ -7,12 +7,15 @@ import time
 import pytest
 
 from kyvsim.kubernetes.wildcard import (
+    Comparison,
+    Range,
     compile_text_pattern,
     compile_wildcard,
     fits_itself_only,
     has_wildcard,
     is_range,
     matches,
+    parse_alternatives,
     plain_alternatives,
 )
 
@@ -116,6 +119,14 @@ def test_fits(pattern, value):
 @pytest.mark.parametrize(("pattern", "value"), FITS_NOT)
 def test_fits_not(pattern, value):
     assert compile_text_pattern(pattern)(value) is False
+
+
+def test_the_alternatives_of_a_text():
+    assert parse_alternatives(" a* |!b&>=1Gi | 1!-5") == (
+        (Comparison("", "a*"),),
+        (Comparison("!", "b"), Comparison(">=", "1Gi")),
+        (Range("1", "5", inside=False),),
+    )
 
 
 def test_plain_alternatives_are_texts_that_fit_as_they_are():
