@@ -198,7 +198,7 @@ def contradicting_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
         own = [tree.data.get(name) for name in _SCOPE]
         scope = _text([one.policy.kind, one.policy.namespace, one.policy.facts.action, *own])
         values = {
-            (scope, leaf.path[len(pattern.path) :], leaf.value.__class__): leaf.value
+            (scope, leaf.path[len(pattern.path) :], leaf.data.__class__): leaf.data
             for leaf in _plain_leaves(pattern.root)
         }
         clashes = (
@@ -252,7 +252,7 @@ def _plain_leaves(pattern: PatternNode) -> Iterator[PatternLeaf]:
         for entry in pattern.entries:
             yield from _plain_leaves(entry.value)
     elif isinstance(pattern, PatternLeaf) and (
-        pattern.value.__class__ is bool or _is_plain_word(pattern.value)
+        pattern.data.__class__ is bool or _is_plain_word(pattern.data)
     ):
         yield pattern
 

@@ -6,6 +6,7 @@ Kyverno's own.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -150,31 +151,37 @@ def _subject(data: Mapping[str, Json], path: Path) -> tree.Subject:
 # Patterns and patches.
 
 
-def read_pattern(data: Json, path: Path) -> tree.Pattern | None:
-    """Return a pattern or a strategic merge patch, None where there is none."""
-    return None if data is None else tree.Pattern(path, data, pattern_node(data, path))
+def read_pattern(data: Json, path: Path, under: Path = ()) -> tree.Pattern | None:
+    """Return a pattern or a strategic merge patch, None where there is none.
+
+    `under` names the fields under which autogen put what is written at the path.
+    """
+    return None if data is None else _pattern(data, path, under)
 
 
-def pattern_node(data: Json, path: Path) -> tree.PatternNode:
-    """Return the tree of a pattern, or of a part of one."""
+def _pattern(data: Json, path: Path, under: Path) -> tree.Pattern:
+    return tree.Pattern(path, data, pattern_node(data, path, under), under)
+
+
+def pattern_node(data: Json, path: Path, under: Path = ()) -> tree.PatternNode:
+    """Return the tree of a pattern, or of a part of one, as `read_pattern` reads it."""
     if data.__class__ is dict:
-        return tree.PatternMap(path, tuple(_pattern_entries(data, path)))
+        return tree.PatternMap(path, data, tuple(_pattern_entries(data, path, under)))
     if data.__class__ is list:
         items = (pattern_node(one, (*path, index)) for index, one in enumerate(data))
-        return tree.PatternList(path, tuple(items))
+        return tree.PatternList(path, data, tuple(items))
     return tree.PatternLeaf(path, data)
 
 
-def _pattern_entries(data: Mapping[str, Json], path: Path) -> Iterator[tree.PatternEntry]:
+def _pattern_entries(
+    data: Mapping[str, Json], path: Path, under: Path
+) -> Iterator[tree.PatternEntry]:
     for text, value in data.items():
-        place = (*path, text)
+        # A field that autogen put there has the position of what it contains.
+        place = path if under else (*path, text)
         anchor = parse_anchor(text)
         sign, key = (None, text) if anchor is None else anchor
-        yield tree.PatternEntry(place, text, sign, key, pattern_node(value, place))
-
-
-def _patterns(data: Json, path: Path) -> tuple[tree.Pattern, ...] | None:
-    return _each(data, path, lambda one, place: tree.Pattern(place, one, pattern_node(one, place)))
+        yield tree.PatternEntry(place, text, sign, key, pattern_node(value, place, under[1:]))
 
 
 def _json_patch(data: Json, path: Path) -> tree.JsonPatch | None:
@@ -240,15 +247,17 @@ CONTEXT_SOURCES: Mapping[str, Callable[[str, Mapping[str, Json], Path], tree.Con
 # Validation.
 
 
-def _validate(data: Mapping[str, Json], path: Path) -> tree.Validate:
+def _validate(data: Mapping[str, Json], path: Path, under: Path) -> tree.Validate:
     return tree.Validate(
         path,
         message=_text(data, "message"),
         failure_action=_text(data, "failureAction"),
         overrides=read_overrides(data, "failureActionOverrides", path),
         allow_existing_violations=data.get("allowExistingViolations"),
-        pattern=read_pattern(data.get("pattern"), (*path, "pattern")),
-        any_pattern=_patterns(data.get("anyPattern"), (*path, "anyPattern")),
+        pattern=read_pattern(data.get("pattern"), (*path, "pattern"), under),
+        any_pattern=_each(
+            data.get("anyPattern"), (*path, "anyPattern"), partial(_pattern, under=under)
+        ),
         deny=_deny(data.get("deny"), (*path, "deny")),
         foreach=_each(data.get("foreach"), (*path, "foreach"), _foreach_validation),
         pod_security=_pod_security(data.get("podSecurity"), (*path, "podSecurity")),
@@ -294,7 +303,9 @@ def _foreach_validation(data: Mapping[str, Json], path: Path) -> tree.ForEachVal
         context=read_context(data.get("context"), (*path, "context")),
         preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
         pattern=read_pattern(data.get("pattern"), (*path, "pattern")),
-        any_pattern=_patterns(data.get("anyPattern"), (*path, "anyPattern")),
+        any_pattern=_each(
+            data.get("anyPattern"), (*path, "anyPattern"), partial(_pattern, under=())
+        ),
         deny=_deny(data.get("deny"), (*path, "deny")),
         foreach=_each(data.get("foreach"), (*path, "foreach"), _foreach_validation),
         invalid=_invalid(data),
@@ -384,31 +395,33 @@ def _named_expressions(
 # Mutation.
 
 
-def _mutate(data: Mapping[str, Json], path: Path) -> tree.Mutate:
+def _mutate(data: Mapping[str, Json], path: Path, under: Path) -> tree.Mutate:
+    loop = partial(_foreach_mutation, under=under)
     return tree.Mutate(
         path,
-        patch_strategic_merge=_merge_patch(data, path),
+        patch_strategic_merge=_merge_patch(data, path, under),
         patches_json6902=_json_patch(data.get("patchesJson6902"), (*path, "patchesJson6902")),
-        foreach=_each(data.get("foreach"), (*path, "foreach"), _foreach_mutation),
+        foreach=_each(data.get("foreach"), (*path, "foreach"), loop),
         targets=_each(data.get("targets"), (*path, "targets"), _mutate_target),
         mutate_existing_on_policy_update=data.get("mutateExistingOnPolicyUpdate"),
     )
 
 
-def _merge_patch(data: Mapping[str, Json], path: Path) -> tree.Pattern | None:
-    return read_pattern(data.get("patchStrategicMerge"), (*path, "patchStrategicMerge"))
+def _merge_patch(data: Mapping[str, Json], path: Path, under: Path) -> tree.Pattern | None:
+    return read_pattern(data.get("patchStrategicMerge"), (*path, "patchStrategicMerge"), under)
 
 
-def _foreach_mutation(data: Mapping[str, Json], path: Path) -> tree.ForEachMutation:
+def _foreach_mutation(data: Mapping[str, Json], path: Path, under: Path) -> tree.ForEachMutation:
+    loop = partial(_foreach_mutation, under=under)
     return tree.ForEachMutation(
         path,
         list=_text(data, "list"),
         order=_text(data, "order"),
         context=read_context(data.get("context"), (*path, "context")),
         preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
-        patch_strategic_merge=_merge_patch(data, path),
+        patch_strategic_merge=_merge_patch(data, path, under),
         patches_json6902=_json_patch(data.get("patchesJson6902"), (*path, "patchesJson6902")),
-        foreach=_each(data.get("foreach"), (*path, "foreach"), _foreach_mutation),
+        foreach=_each(data.get("foreach"), (*path, "foreach"), loop),
     )
 
 
@@ -601,8 +614,11 @@ def _keyless(data: Mapping[str, Json], path: Path) -> tree.Keyless:
 # Rules.
 
 
-def read_rule(data: Mapping[str, Json], path: Path) -> tree.RuleNode:
-    """Return a rule of a ClusterPolicy or Policy."""
+def read_rule(data: Mapping[str, Json], path: Path, under: Path = ()) -> tree.RuleNode:
+    """Return a rule of a ClusterPolicy or Policy.
+
+    `under` names the fields under which autogen put the patterns of a rule that it derived.
+    """
     validate, mutate, generate = (data.get(name) for name in ("validate", "mutate", "generate"))
     images = (*path, "verifyImages")
     return tree.RuleNode(
@@ -614,8 +630,8 @@ def read_rule(data: Mapping[str, Json], path: Path) -> tree.RuleNode:
         image_extractors=_image_extractors(data.get("imageExtractors"), (*path, "imageExtractors")),
         preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
         cel_preconditions=_named_expressions(data, "celPreconditions", path),
-        validate=None if validate is None else _validate(validate, (*path, "validate")),
-        mutate=None if mutate is None else _mutate(mutate, (*path, "mutate")),
+        validate=None if validate is None else _validate(validate, (*path, "validate"), under),
+        mutate=None if mutate is None else _mutate(mutate, (*path, "mutate"), under),
         generate=None if generate is None else _generate(generate, (*path, "generate")),
         verify_images=_each(data.get("verifyImages"), images, read_image_verification),
         skip_background_requests=data.get("skipBackgroundRequests"),

@@ -8,11 +8,12 @@ data.
 upstream: api/kyverno/v1, api/kyverno/v2
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.wildcard import Alternative, parse_alternatives
 
 # Conditions: preconditions, conditions of `deny`, of attestations, exceptions and cleanup policies.
 
@@ -181,6 +182,8 @@ class PatternMap(NamedTuple):
     """A map of a pattern, in the order in which it is written."""
 
     path: Path
+    data: Mapping[str, Json]
+    """As it is written; so are the `data` of lists and leaves."""
     entries: tuple[PatternEntry, ...]
 
 
@@ -188,6 +191,7 @@ class PatternList(NamedTuple):
     """A list of a pattern."""
 
     path: Path
+    data: Sequence[Json]
     items: tuple["PatternNode", ...]
 
 
@@ -195,7 +199,12 @@ class PatternLeaf(NamedTuple):
     """A scalar of a pattern: a text may have operators and wildcards."""
 
     path: Path
-    value: Json
+    data: Json
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """The alternatives of a text, each of comparisons and ranges; () for other scalars."""
+        return parse_alternatives(self.data) if isinstance(self.data, str) else ()
 
 
 PatternNode: TypeAlias = PatternMap | PatternList | PatternLeaf
@@ -208,6 +217,8 @@ class Pattern(NamedTuple):
     data: Json
     """As it is written, for filling in its variables."""
     root: PatternNode
+    under: Path = ()
+    """The fields under which autogen put what is written at the path."""
 
 
 class JsonPatch(NamedTuple):

@@ -29,10 +29,12 @@ from kyvsim.policy.tree import (
 
 def children(node: Node) -> Iterator[Node]:
     """Yield the nodes directly below a node, in the order of its fields."""
-    for value in node:
+    for value in node[1:]:  # after the path
+        if not isinstance(value, tuple):
+            continue
         if isinstance(value, Node):
             yield value
-        elif isinstance(value, tuple):
+        else:
             yield from (one for one in value if isinstance(one, Node))
 
 

@@ -19,7 +19,7 @@ def rule_of(data: Mapping[str, Json], path: Path, policy: PolicyNode) -> Rule:
 
 def with_facts(rule: Rule, policy: PolicyNode) -> Rule:
     """Return a rule with the tree and the facts of its data."""
-    tree = read_rule(rule.data, rule.path)
+    tree = read_rule(rule.data, rule.path, rule.autogen_prefix)
     return replace(rule, facts=_rule_facts(rule.data, tree, policy), tree=tree)
 
 

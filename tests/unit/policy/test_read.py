@@ -2,8 +2,9 @@
 
 import pytest
 
-from kyvsim.policy.read import read_conditions, read_rule
-from kyvsim.policy.tree import Condition, Pattern, PatternEntry, ResourceFilter
+from kyvsim.kubernetes.wildcard import Comparison
+from kyvsim.policy.read import pattern_node, read_conditions, read_rule
+from kyvsim.policy.tree import Condition, Pattern, PatternEntry, PatternLeaf, ResourceFilter
 from kyvsim.policy.visit import walk
 
 _RULE = {
@@ -58,6 +59,20 @@ def test_filters_and_patterns():
     tree = read_rule(_RULE, ())
     anchors = [(one.anchor, one.key) for one in walk(tree) if isinstance(one, PatternEntry)]
     assert anchors == [("=", "spec"), ("^", "containers"), (None, "image")]
+
+
+def test_fields_that_autogen_put_there_have_the_path_of_what_is_written():
+    written = {"(a)": ["b | >1"]}
+    root = pattern_node({"spec": {"template": written}}, ("pattern",), ("spec", "template"))
+    places = [(one.key, one.path) for one in walk(root) if isinstance(one, PatternEntry)]
+    assert places == [
+        ("spec", ("pattern",)),
+        ("template", ("pattern",)),
+        ("a", ("pattern", "(a)")),
+    ]
+    (leaf,) = (one for one in walk(root) if isinstance(one, PatternLeaf))
+    assert leaf.path == ("pattern", "(a)", 0)
+    assert leaf.alternatives == ((Comparison("", "b"),), (Comparison(">", "1"),))
 
 
 def test_a_list_of_bare_conditions_is_a_group_for_each():
