@@ -89,19 +89,14 @@ class TraceContext(NamedTuple):
     place: PolicyPlace | None = None
     coverage_sink: CoverageSink | None = None
     tracer: Tracer | None = None
-    unwritten: Path = ()
-    """Steps further in that autogen put there, so that the document does not have them."""
 
     def at(self, *steps: str | int) -> "TraceContext":
         """Return the context of a place further in."""
         if self.place is None:
             return self
         document, policy, rule, root, inside = self.place
-        written, left = steps, self.unwritten
-        if left:
-            written, left = _written(steps, left)
-        place = PolicyPlace(document, policy, rule, root, (*inside, *written))
-        return TraceContext(place, self.coverage_sink, self.tracer, left)
+        place = PolicyPlace(document, policy, rule, root, (*inside, *steps))
+        return TraceContext(place, self.coverage_sink, self.tracer)
 
     @property
     def path(self) -> Path:
@@ -158,20 +153,6 @@ class TraceContext(NamedTuple):
             return holds
 
         return counted
-
-
-def _written(steps: Path, unwritten: Path) -> tuple[Path, Path]:
-    """Return steps without those that autogen put there, and which of these may follow."""
-    found: list[str | int] = []
-    left = unwritten
-    for step in steps:
-        if left and step == left[0]:
-            left = left[1:]
-            continue
-        if not isinstance(step, int):
-            left = ()
-        found.append(step)
-    return tuple(found), left
 
 
 NO_TRACE = TraceContext()

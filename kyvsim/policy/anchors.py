@@ -4,12 +4,15 @@ upstream: pkg/engine/anchor/anchor.go and pkg/engine/validate/utils.go.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from enum import Enum
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.objects import Json, contains_text
 from kyvsim.kubernetes.wildcard import SPACE, has_wildcard
+from kyvsim.policy.tree import PatternEntry, PatternMap, PatternNode
+from kyvsim.policy.visit import walk
 
 CONDITION: Final = ""
 GLOBAL: Final = "<"
@@ -18,10 +21,64 @@ ADDITION: Final = "+"
 EQUALITY: Final = "="
 EXISTENCE: Final = "^"
 
-_SYNTAX = re.compile(r"([+<=X^]?)\((.+)\)")
-_FIRST_PHASE = frozenset({CONDITION, EXISTENCE, EQUALITY, NEGATION})
-_CHECKING = _FIRST_PHASE | {GLOBAL}
-_TRACKED = frozenset({CONDITION, EXISTENCE})
+
+class Demand(Enum):
+    """What an entry of a validation pattern demands of the object's field."""
+
+    FIT = "fit"
+    """Its value fits that of the entry."""
+    ELEMENTS = "elements"
+    """For each of the entry's patterns, some element of the list fits."""
+    PRESENCE = "presence"
+    """It has any value but null."""
+    ABSENCE = "absence"
+    """The object does not have it."""
+
+
+class Lack(Enum):
+    """What it means for a validation pattern that the object lacks the field of an entry."""
+
+    NULL = "null"
+    """The entry is checked as if the field were null."""
+    FREE = "free"
+    """Nothing: the entry is not checked."""
+    SKIP = "skip"
+    """The rule does not apply."""
+
+
+class AnchorKind(NamedTuple):
+    """What an anchor means in a validation pattern."""
+
+    name: str
+    """As messages call it."""
+    demand: Demand = Demand.FIT
+    lack: Lack = Lack.FREE
+    skips: bool = False
+    """Whether a mismatch means that the rule does not apply."""
+    first: bool = True
+    """Whether it is checked before all keys without an anchor."""
+    tracked: bool = False
+    """Whether a failure is an error where no object that was checked had the key."""
+
+
+PLAIN: Final = AnchorKind("", lack=Lack.NULL, first=False)
+"""What a key without an anchor means."""
+ANCHORS: Final[Mapping[str, AnchorKind]] = MappingProxyType(
+    {
+        CONDITION: AnchorKind("conditional", lack=Lack.SKIP, skips=True, tracked=True),
+        GLOBAL: AnchorKind("global", skips=True, first=False),
+        NEGATION: AnchorKind("negation", Demand.ABSENCE),
+        EQUALITY: AnchorKind("equality"),
+        EXISTENCE: AnchorKind("existence", Demand.ELEMENTS, tracked=True),
+        # It is for patches. Validation looks for a field that is called `+(key)`.
+        ADDITION: PLAIN,
+    }
+)
+"""By the sign before the parentheses."""
+IN_VALIDATION: Final = frozenset(sign for sign, kind in ANCHORS.items() if kind is not PLAIN)
+"""The signs of the anchors that validation patterns may have."""
+
+_SYNTAX = re.compile(rf"([{re.escape(''.join(ANCHORS))}]?)\((.+)\)")
 
 
 class Anchor(NamedTuple):
@@ -43,61 +100,53 @@ def parse_anchor(text: str) -> Anchor | None:
     return None if found is None else Anchor(found[1], found[2])
 
 
-def _sign(key: str) -> str | None:
-    anchor = parse_anchor(key)
-    return None if anchor is None else anchor.sign
+def kind_of(entry: PatternEntry) -> AnchorKind:
+    """Return what the key of an entry means in a validation pattern."""
+    return PLAIN if entry.anchor is None else ANCHORS[entry.anchor]
 
 
-def checking_order(pattern: Mapping[str, Json]) -> tuple[list[str], list[str]]:
-    """Return the keys of both phases in the order in which they are checked.
+def demand_of(entry: PatternEntry) -> Demand:
+    """Return what an entry of a validation pattern demands."""
+    kind = kind_of(entry)
+    return Demand.PRESENCE if kind is PLAIN and entry.value.data == "*" else kind.demand
+
+
+def field_of(entry: PatternEntry) -> str:
+    """Return the object's field that an entry of a validation pattern is about."""
+    return entry.text if kind_of(entry) is PLAIN else entry.key
+
+
+def is_tracking(pattern: PatternNode) -> bool:
+    """Return whether a pattern has an anchor whose kind is `tracked`."""
+    return any(ANCHORS[sign].tracked for sign in pattern.anchors)
+
+
+def may_skip(entry: PatternEntry) -> bool:
+    """Return whether a mismatch of an entry may mean that the rule does not apply."""
+    return kind_of(entry).skips or any(ANCHORS[sign].skips for sign in entry.value.anchors)
+
+
+def checking_order(
+    pattern: PatternMap,
+) -> tuple[tuple[PatternEntry, ...], tuple[PatternEntry, ...]]:
+    """Return the entries of both phases in the order in which they are checked.
 
     First the anchors, sorted with their signs. Then the others: sorted, but each key that is a
     global anchor or has anchors below it goes before all that came so far.
     """
-    if not contains_text(pattern, ")"):
-        return [], sorted(pattern)
-    first: list[str] = []
-    second: list[str] = []
-    for key in sorted(pattern):
-        sign = _sign(key)
-        if sign in _FIRST_PHASE:
-            first.append(key)
-            continue
-        is_early = sign == GLOBAL or _has_sign_within(pattern[key], _CHECKING)
-        second.insert(0 if is_early else len(second), key)
-    return first, second
+    first: list[PatternEntry] = []
+    early: list[PatternEntry] = []
+    late: list[PatternEntry] = []
+    for entry in sorted(pattern.entries, key=lambda entry: entry.text):
+        if kind_of(entry).first:
+            first.append(entry)
+        elif kind_of(entry) is not PLAIN or not IN_VALIDATION.isdisjoint(entry.value.anchors):
+            early.insert(0, entry)
+        else:
+            late.append(entry)
+    return tuple(first), (*early, *late)
 
 
-def tracked_keys(pattern: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
-    """Return text and bare key of the anchors whose absence turns a failure into an error."""
-    anchors = ((key, parse_anchor(key)) for key in pattern)
-    return tuple((key, found.key) for key, found in anchors if found and found.sign in _TRACKED)
-
-
-def is_tracking(pattern: Json) -> bool:
-    """Return whether a pattern has an anchor that `tracked_keys` would report, at any depth."""
-    return _has_sign_within(pattern, _TRACKED)
-
-
-def may_skip(pattern: Json) -> bool:
-    """Return whether a mismatch of `pattern` may mean that the rule does not apply."""
-    return _has_sign_within(pattern, frozenset({CONDITION, GLOBAL}))
-
-
-def has_wildcard_key(pattern: Json) -> bool:
+def has_wildcard_key(pattern: PatternNode) -> bool:
     """Return whether any key in a pattern holds a wildcard, at any depth."""
-    return any(map(has_wildcard, _keys_within(pattern)))
-
-
-def _has_sign_within(pattern: Json, signs: frozenset[str]) -> bool:
-    return contains_text(pattern, ")") and any(_sign(key) in signs for key in _keys_within(pattern))
-
-
-def _keys_within(pattern: Json) -> Iterator[str]:
-    if pattern.__class__ is dict:
-        yield from pattern
-        for value in pattern.values():
-            yield from _keys_within(value)
-    elif pattern.__class__ is list:
-        for value in pattern:
-            yield from _keys_within(value)
+    return any(isinstance(one, PatternEntry) and has_wildcard(one.text) for one in walk(pattern))

@@ -5,7 +5,7 @@ loops within loops), data of the wrong type is kept in the node, so that the mes
 Kyverno's own.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
@@ -159,29 +159,43 @@ def read_pattern(data: Json, path: Path, under: Path = ()) -> tree.Pattern | Non
     return None if data is None else _pattern(data, path, under)
 
 
+def _patterns(data: Json, path: Path, under: Path = ()) -> tuple[tree.Pattern, ...] | None:
+    return _each(data, path, partial(_pattern, under=under))
+
+
 def _pattern(data: Json, path: Path, under: Path) -> tree.Pattern:
     return tree.Pattern(path, data, pattern_node(data, path, under), under)
+
+
+def with_data(pattern: tree.Pattern, data: Json) -> tree.Pattern:
+    """Return a pattern with other data, such as its own with the variables filled in."""
+    return pattern if data is pattern.data else _pattern(data, pattern.path, pattern.under)
 
 
 def pattern_node(data: Json, path: Path, under: Path = ()) -> tree.PatternNode:
     """Return the tree of a pattern, or of a part of one, as `read_pattern` reads it."""
     if data.__class__ is dict:
-        return tree.PatternMap(path, data, tuple(_pattern_entries(data, path, under)))
+        return pattern_map(data, path, under)
     if data.__class__ is list:
-        items = (pattern_node(one, (*path, index)) for index, one in enumerate(data))
-        return tree.PatternList(path, data, tuple(items))
+        items = tuple([pattern_node(one, (*path, index)) for index, one in enumerate(data)])
+        return tree.PatternList(
+            path, data, items, frozenset().union(*(one.anchors for one in items))
+        )
     return tree.PatternLeaf(path, data)
 
 
-def _pattern_entries(
-    data: Mapping[str, Json], path: Path, under: Path
-) -> Iterator[tree.PatternEntry]:
+def pattern_map(data: Mapping[str, Json], path: Path, under: Path = ()) -> tree.PatternMap:
+    """Return the tree of a pattern that is a map, or of such a part of one."""
+    entries: list[tree.PatternEntry] = []
+    anchors: set[str] = set()
     for text, value in data.items():
         # A field that autogen put there has the position of what it contains.
         place = path if under else (*path, text)
-        anchor = parse_anchor(text)
-        sign, key = (None, text) if anchor is None else anchor
-        yield tree.PatternEntry(place, text, sign, key, pattern_node(value, place, under[1:]))
+        sign, key = parse_anchor(text) or (None, text)
+        node = pattern_node(value, place, under[1:])
+        entries.append(tree.PatternEntry(place, text, sign, key, node))
+        anchors |= node.anchors if sign is None else {sign, *node.anchors}
+    return tree.PatternMap(path, data, tuple(entries), frozenset(anchors))
 
 
 def _json_patch(data: Json, path: Path) -> tree.JsonPatch | None:
@@ -255,9 +269,7 @@ def _validate(data: Mapping[str, Json], path: Path, under: Path) -> tree.Validat
         overrides=read_overrides(data, "failureActionOverrides", path),
         allow_existing_violations=data.get("allowExistingViolations"),
         pattern=read_pattern(data.get("pattern"), (*path, "pattern"), under),
-        any_pattern=_each(
-            data.get("anyPattern"), (*path, "anyPattern"), partial(_pattern, under=under)
-        ),
+        any_pattern=_patterns(data.get("anyPattern"), (*path, "anyPattern"), under),
         deny=_deny(data.get("deny"), (*path, "deny")),
         foreach=_each(data.get("foreach"), (*path, "foreach"), _foreach_validation),
         pod_security=_pod_security(data.get("podSecurity"), (*path, "podSecurity")),
@@ -303,9 +315,7 @@ def _foreach_validation(data: Mapping[str, Json], path: Path) -> tree.ForEachVal
         context=read_context(data.get("context"), (*path, "context")),
         preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
         pattern=read_pattern(data.get("pattern"), (*path, "pattern")),
-        any_pattern=_each(
-            data.get("anyPattern"), (*path, "anyPattern"), partial(_pattern, under=())
-        ),
+        any_pattern=_patterns(data.get("anyPattern"), (*path, "anyPattern")),
         deny=_deny(data.get("deny"), (*path, "deny")),
         foreach=_each(data.get("foreach"), (*path, "foreach"), _foreach_validation),
         invalid=_invalid(data),

@@ -185,6 +185,8 @@ class PatternMap(NamedTuple):
     data: Mapping[str, Json]
     """As it is written; so are the `data` of lists and leaves."""
     entries: tuple[PatternEntry, ...]
+    anchors: frozenset[str]
+    """The signs of all anchors in it, at any depth."""
 
 
 class PatternList(NamedTuple):
@@ -193,6 +195,8 @@ class PatternList(NamedTuple):
     path: Path
     data: Sequence[Json]
     items: tuple["PatternNode", ...]
+    anchors: frozenset[str]
+    """The signs of all anchors in it, at any depth."""
 
 
 class PatternLeaf(NamedTuple):
@@ -200,6 +204,11 @@ class PatternLeaf(NamedTuple):
 
     path: Path
     data: Json
+
+    @property
+    def anchors(self) -> frozenset[str]:
+        """No signs: a scalar has no anchors."""
+        return frozenset()
 
     @property
     def alternatives(self) -> tuple[Alternative, ...]:

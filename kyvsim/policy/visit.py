@@ -21,6 +21,8 @@ from kyvsim.policy.tree import (
     NamedExpression,
     Node,
     Pattern,
+    PatternMap,
+    PatternNode,
     RuleNode,
     Validate,
     VariableEntry,
@@ -48,6 +50,17 @@ def walk(node: Node) -> Iterator[Node]:
         one = pending.pop()
         yield one
         pending += reversed(tuple(children(one)))
+
+
+def pattern_at(node: PatternNode, *keys: str) -> PatternNode | None:
+    """Return what a pattern has below some keys, as they are written; None where it has nothing."""
+    for key in keys:
+        entries = node.entries if isinstance(node, PatternMap) else ()
+        found = next((one.value for one in entries if one.text == key), None)
+        if found is None:
+            return None
+        node = found
+    return node
 
 
 # Texts of rules. Variables may be in any of them, also in parts that have no node.

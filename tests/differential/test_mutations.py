@@ -11,6 +11,7 @@ from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.patch.json_patch import compile_json_patch
 from kyvsim.patch.nodes import PatchError, UnreadableObjectError, read_back
 from kyvsim.patch.strategic_merge import apply_strategic_merge
+from kyvsim.policy.read import pattern_node
 
 ROWS = recorded("mutations.jsonl")
 UNREADABLE = "failed to unmarshal patched resource: "
@@ -18,7 +19,7 @@ NOT_PATCHED = "failed to patch resource: "
 
 
 def condition(pattern):
-    check = compile_pattern(pattern)
+    check = compile_pattern(pattern_node(pattern, ()))
     return lambda value: check(value) is None
 
 

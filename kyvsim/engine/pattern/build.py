@@ -1,12 +1,11 @@
 """Patterns to checks: decides what each part of a pattern is and compiles it."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.pattern import checks
-from kyvsim.engine.pattern import checks as paths
 from kyvsim.engine.pattern.checks import (
     Check,
     FailureKind,
@@ -32,7 +31,16 @@ from kyvsim.model.ports import FEW, Meter
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.tracing import NO_TRACE, TraceContext, trace_step, traced, untraced
 from kyvsim.policy import anchors
-from kyvsim.policy.anchors import parse_anchor
+from kyvsim.policy.anchors import Demand, Lack, parse_anchor
+from kyvsim.policy.read import pattern_map, with_data
+from kyvsim.policy.tree import (
+    Pattern,
+    PatternEntry,
+    PatternLeaf,
+    PatternList,
+    PatternMap,
+    PatternNode,
+)
 
 # Checks of patterns that report what each part of a pattern found.
 
@@ -40,45 +48,52 @@ from kyvsim.policy.anchors import parse_anchor
 _ABSENT = "missing"
 
 
-def traced_pattern(
-    check: Check, lacks_anchor_key: Callable[[Json], bool], pattern: Json, trace: TraceContext
+def _traced_pattern(
+    check: Check,
+    lacks_anchor_key: Callable[[Json], bool],
+    pattern: PatternNode,
+    trace: TraceContext,
 ) -> tuple[Check, Callable[[Json], bool]]:
     """Return the traced check of a whole pattern, and its second pass without tracing."""
-    asked = Step(StepKind.PATTERN, trace.name, wanted=Value(pattern), path=())
+    here = trace.to(pattern.path)
+    begun = Step(StepKind.PATTERN, here.name, wanted=Value(pattern.data), path=())
     return (
-        traced(trace, check, asked, _completed),
-        lambda value: untraced(trace, lambda: lacks_anchor_key(value)),
+        traced(here, check, begun, _completed),
+        lambda value: untraced(here, lambda: lacks_anchor_key(value)),
     )
 
 
-def traced_absences(
-    check: Check, texts: Sequence[str], members: Sequence[Member], trace: TraceContext
+def _traced_absences(
+    check: Check,
+    entries: Sequence[PatternEntry],
+    members: Sequence[Member],
+    trace: TraceContext,
 ) -> Check:
     """Return the check of a map that also reports anchors whose keys the object lacks."""
-    asked = [
-        (one, text)
-        for one, text in zip(members, texts, strict=True)
-        if one.absent is not None or not one.as_null
+    optional = [
+        (entry, member)
+        for entry, member in zip(entries, members, strict=True)
+        if member.absent is not None or not member.as_null
     ]
-    if not asked:
+    if not optional:
         return check
 
     def wrapper(value: Json, notes: Notes | None) -> Mismatch | None:
         mismatch = check(value, notes)
         if value.__class__ is dict and (mismatch is None or mismatch.weight is Weight.SKIP):
-            for one, text in asked:
-                if one.key not in value:
-                    answer = True if one.absent is None else RuleStatus.SKIP
-                    step = Step(StepKind.PATTERN, text, answer=answer, note=_ABSENT)
-                    trace_step(trace.at(text), step._replace(path=(one.key,)))
+            for entry, member in optional:
+                if member.key not in value:
+                    answer = True if member.absent is None else RuleStatus.SKIP
+                    step = Step(StepKind.PATTERN, entry.text, answer=answer, note=_ABSENT)
+                    trace_step(trace.to(entry.path), step._replace(path=(member.key,)))
         return mismatch
 
     return wrapper
 
 
-def traced_list(
+def _traced_elements(
     checks: tuple[Check, ...],
-    patterns: Sequence[Json],
+    patterns: Sequence[PatternNode],
     make: Callable[[tuple[Check, ...]], Check],
     trace: TraceContext,
 ) -> Check:
@@ -87,19 +102,19 @@ def traced_list(
     A pattern looks at the elements in order: from the first one on, or where each pattern has its
     own element, at that one.
     """
-    paired = patterns[0].__class__ is list
+    paired = isinstance(patterns[0], PatternList)
     numbers = [0] * len(checks)
 
     def element(which: int) -> Check:
-        check, inside = checks[which], trace.at(which)
+        check, pattern = checks[which], patterns[which]
 
         def numbered(value: Json, notes: Notes | None) -> Mismatch | None:
             number = numbers[which]
             numbers[which] += 1
-            asked = Step(
-                StepKind.PATTERN, f"[{number}]", wanted=Value(patterns[which]), path=(number,)
+            begun = Step(
+                StepKind.PATTERN, f"[{number}]", wanted=Value(pattern.data), path=(number,)
             )
-            return traced(inside, check, asked, _completed)(value, notes)
+            return traced(trace.to(pattern.path), check, begun, _completed)(value, notes)
 
         return numbered
 
@@ -125,33 +140,35 @@ def _completed(step: Step, mismatch: Mismatch | None, value: Json, _: Notes | No
 # keys of labels and annotations, pkg/engine/wildcards/wildcards.go.
 
 
-_TAGS = ("labels", "annotations")
+TAGS = frozenset({"labels", "annotations"})
+"""Fields of metadata whose keys may be wildcards."""
 _CACHED_EXPANSIONS = 256
 _CACHED_WILDCARDS = 1024
 
 
-class PatternPlace(NamedTuple):
-    """Where a part of a pattern stands: what paths in messages call it, and where it is written."""
+class _Part(NamedTuple):
+    """What a part of a pattern is compiled with."""
 
     place: Place
+    """What paths in messages call it."""
     trace: TraceContext
     meter: Meter | None = None
     """Counts what grows with the pattern times the object; None where nothing is counted."""
 
-    def below(self, text: str, key: str) -> "PatternPlace":
-        """Return the spot of a member that the pattern writes as `text`."""
-        return PatternPlace(below(self.place, key), self.trace.at(text), self.meter)
+    def below(self, key: str) -> "_Part":
+        """Return the place of a member."""
+        return self._replace(place=below(self.place, key))
 
-    def inside(self, index: int) -> "PatternPlace":
-        """Return the spot of an element."""
-        return PatternPlace(inside(self.place), self.trace.at(index), self.meter)
+    def inside(self) -> "_Part":
+        """Return the place of the elements."""
+        return self._replace(place=inside(self.place))
 
 
-_ValueCompiler: TypeAlias = Callable[[str, Json, PatternPlace], Check]
+_ValueCompiler: TypeAlias = Callable[[str, PatternNode, _Part], Check]
 
 
 def compile_pattern(
-    pattern: Json, trace: TraceContext = NO_TRACE, meter: Meter | None = None
+    pattern: PatternNode, trace: TraceContext = NO_TRACE, meter: Meter | None = None
 ) -> Callable[[Json], PatternFailure | None]:
     """Return a function that matches an object against `pattern`; None says that it matches.
 
@@ -160,12 +177,12 @@ def compile_pattern(
 
     upstream: MatchPattern in pkg/engine/validate.
     """
-    check = _compile(pattern, PatternPlace(paths.ROOT, trace, meter))
+    check = _compile(pattern, _Part(checks.ROOT, trace, meter))
     is_tracking = anchors.is_tracking(pattern)
     is_noting = anchors.has_wildcard_key(pattern)
     lacks_anchor_key: Callable[[Json], bool] = partial(_lacks_anchor_key, check)
     if trace.tracer is not None:
-        check, lacks_anchor_key = traced_pattern(check, lacks_anchor_key, pattern, trace)
+        check, lacks_anchor_key = _traced_pattern(check, lacks_anchor_key, pattern, trace)
 
     def match(value: Json) -> PatternFailure | None:
         mismatch = check(value, Notes({}, {}) if is_noting else None)
@@ -183,17 +200,19 @@ def compile_pattern(
     return match
 
 
-def compile_any_pattern(
-    alternatives: list[Json], trace: TraceContext = NO_TRACE, meter: Meter | None = None
-) -> tuple[Callable[[Json], PatternFailure | None], ...]:
-    """Return one function for each pattern of an `anyPattern`.
+def any_pattern_nodes(alternatives: Iterable[Pattern]) -> Iterator[PatternNode]:
+    """Yield the patterns of an `anyPattern` as they are compiled.
 
     Whole numbers there have gone through JSON once more and are floats.
     """
-    return tuple(
-        compile_pattern(with_floats(pattern), trace.at(index), meter)
-        for index, pattern in enumerate(alternatives)
-    )
+    return (with_data(one, with_floats(one.data)).root for one in alternatives)
+
+
+def compile_any_pattern(
+    alternatives: Iterable[Pattern], trace: TraceContext = NO_TRACE, meter: Meter | None = None
+) -> tuple[Callable[[Json], PatternFailure | None], ...]:
+    """Return one function for each pattern of an `anyPattern`."""
+    return tuple(compile_pattern(one, trace, meter) for one in any_pattern_nodes(alternatives))
 
 
 def _lacks_anchor_key(check: Check, value: Json) -> bool:
@@ -203,143 +222,135 @@ def _lacks_anchor_key(check: Check, value: Json) -> bool:
     return not all(notes.anchors.values())
 
 
-def _compile(pattern: Json, spot: PatternPlace) -> Check:
-    if pattern.__class__ is dict:
-        return _compile_map(pattern, spot, _member_value)
-    if pattern.__class__ is list:
-        place = spot.place
-        if not pattern:
-            return checks.failing_list_check(place, "pattern Array empty")
-        first = pattern[0]
-        if first.__class__ is dict:
-            return _compile_elements(
-                pattern[:1], spot, lambda one: checks.each_check(one[0], place)
-            )
-        if first.__class__ is not list:
-            return checks.scalar_list_check(scalar_check(first, place), place)
-        return _compile_elements(pattern, spot, lambda all_of: checks.paired_check(all_of, place))
-    return scalar_check(pattern, spot.place)
+def _compile(pattern: PatternNode, part: _Part) -> Check:
+    match pattern:
+        case PatternMap():
+            return _compile_map(pattern, part, _member_value)
+        case PatternList():
+            return _compile_list(pattern, part)
+        case PatternLeaf():
+            return scalar_check(pattern.data, part.place)
+
+
+def _compile_list(pattern: PatternList, part: _Part) -> Check:
+    items, place = pattern.items, part.place
+    if not items:
+        return checks.failing_list_check(place, "pattern Array empty")
+    match items[0]:
+        case PatternMap():
+            return _compile_elements(items[:1], part, lambda one: checks.each_check(one[0], place))
+        case PatternList():
+            return _compile_elements(items, part, lambda each: checks.paired_check(each, place))
+        case PatternLeaf():
+            return checks.scalar_list_check(scalar_check(items[0].data, place), place)
 
 
 def _compile_elements(
-    patterns: list[Json], spot: PatternPlace, make: Callable[[tuple[Check, ...]], Check]
+    patterns: Sequence[PatternNode], part: _Part, make: Callable[[tuple[Check, ...]], Check]
 ) -> Check:
-    checks = tuple(_compile(one, spot.inside(index)) for index, one in enumerate(patterns))
-    if spot.trace.tracer is None:
-        return make(checks)
-
-    return traced_list(checks, patterns, make, spot.trace)
+    elements = tuple(_compile(one, part.inside()) for one in patterns)
+    if part.trace.tracer is None:
+        return make(elements)
+    return _traced_elements(elements, patterns, make, part.trace)
 
 
 # ---------------------------------------------------------------------------- maps
 
 
-def _compile_map(
-    pattern: Mapping[str, Json], spot: PatternPlace, compile_value: _ValueCompiler
-) -> Check:
+def _compile_map(pattern: PatternMap, part: _Part, compile_value: _ValueCompiler) -> Check:
     phases = anchors.checking_order(pattern)
     first, second = (
-        tuple(_traced_member(key, pattern[key], spot, compile_value) for key in keys)
-        for keys in phases
+        tuple(_compile_member(entry, part, compile_value) for entry in entries)
+        for entries in phases
     )
-    tracked = anchors.tracked_keys(pattern)
-    if anchors.may_skip({key: pattern[key] for key in phases[0]}):
-        check = checks.map_check(first, second, spot.place)
+    if any(map(anchors.may_skip, phases[0])):
+        check = checks.map_check(first, second, part.place)
     else:
-        check = checks.plain_map_check(first + second, spot.place)
-    if spot.trace.tracer is not None:
-        check = traced_absences(check, phases[0] + phases[1], first + second, spot.trace)
+        check = checks.plain_map_check(first + second, part.place)
+    if part.trace.tracer is not None:
+        check = _traced_absences(check, phases[0] + phases[1], first + second, part.trace)
+    tracked = tuple(one for one in pattern.entries if anchors.kind_of(one).tracked)
     return checks.noting(check, tracked) if tracked else check
 
 
-def _traced_member(
-    text: str, pattern: Json, spot: PatternPlace, compile_value: _ValueCompiler
-) -> Member:
-    member = _compile_member(text, pattern, spot, compile_value)
-    if spot.trace.tracer is None:
-        return member
-
-    asked = Step(StepKind.PATTERN, text, wanted=Value(pattern), path=(member.key,))
-    return member._replace(check=traced(spot.trace.at(text), member.check, asked, _completed))
-
-
-def _compile_member(
-    text: str, pattern: Json, spot: PatternPlace, compile_value: _ValueCompiler
-) -> Member:
-    anchor = parse_anchor(text)
-    if anchor is None or anchor.sign == anchors.ADDITION:
-        if pattern == "*":
-            return Member(text, present_check(text, spot.place), as_null=True)
-        return Member(text, compile_value(text, pattern, spot.below(text, text)), as_null=True)
-    key = anchor.key
-    here = spot.below(text, key)
-    if anchor.sign == anchors.NEGATION:
-        return Member(key, checks.negation_check(here.place))
-    if anchor.sign == anchors.EXISTENCE:
-        return Member(key, _compile_existence(pattern, here))
-    check = compile_value(key, pattern, here)
-    if anchor.sign == anchors.CONDITION:
-        skipping = checks.skipping_check(check, paths.CONDITIONAL)
-        return Member(key, skipping, absent=checks.absent_condition(here.place))
-    if anchor.sign == anchors.GLOBAL:
-        return Member(key, checks.skipping_check(check, paths.GLOBAL))
-    return Member(key, check)
+def _compile_member(entry: PatternEntry, part: _Part, compile_value: _ValueCompiler) -> Member:
+    kind, key = anchors.kind_of(entry), anchors.field_of(entry)
+    here = part.below(key)
+    match anchors.demand_of(entry):
+        case Demand.FIT:
+            check = compile_value(key, entry.value, here)
+        case Demand.ELEMENTS:
+            check = _compile_existence(entry.value, here)
+        case Demand.PRESENCE:
+            check = present_check(key, part.place)
+        case Demand.ABSENCE:
+            check = checks.negation_check(here.place)
+    if kind.skips:
+        check = checks.skipping_check(check, kind.name)
+    if part.trace.tracer is not None:
+        begun = Step(StepKind.PATTERN, entry.text, wanted=Value(entry.value.data), path=(key,))
+        check = traced(part.trace.to(entry.path), check, begun, _completed)
+    absent = checks.absent_condition(here.place) if kind.lack is Lack.SKIP else None
+    return Member(key, check, kind.lack is Lack.NULL, absent)
 
 
-def _compile_existence(pattern: Json, spot: PatternPlace) -> Check:
-    kind, place = type_name(pattern), spot.place
-    if pattern.__class__ is not list:
+def _compile_existence(pattern: PatternNode, part: _Part) -> Check:
+    kind, place = type_name(pattern.data), part.place
+    if not isinstance(pattern, PatternList):
         text = f"invalid pattern type {kind}: Pattern has to be of list to compare against resource"
         return checks.misused_existence_check(place, text)
-    if not all(element.__class__ is dict for element in pattern):
+    if not all(isinstance(item, PatternMap) for item in pattern.items):
         text = (
             f"invalid pattern type {kind}: "
             "Pattern has to be of type map to compare against items in resource"
         )
         return checks.misused_existence_check(place, text)
-    return _compile_elements(pattern, spot, lambda all_of: checks.existence_check(all_of, place))
+    return _compile_elements(pattern.items, part, lambda each: checks.existence_check(each, place))
 
 
 # ---------------------------------------------------------------------------- metadata
 
 
-def _member_value(key: str, pattern: Json, spot: PatternPlace) -> Check:
+def _member_value(key: str, pattern: PatternNode, part: _Part) -> Check:
     """Compile the value of a member of any map; `metadata` has rules of its own."""
-    if key == "metadata" and pattern.__class__ is dict:
-        return _compile_map(pattern, spot, _metadata_value)
-    return _compile(pattern, spot)
+    if key == "metadata" and isinstance(pattern, PatternMap):
+        return _compile_map(pattern, part, _metadata_value)
+    return _compile(pattern, part)
 
 
-def _metadata_value(key: str, pattern: Json, spot: PatternPlace) -> Check:
-    if key in _TAGS and pattern.__class__ is dict:
-        return _compile_tags(pattern, spot)
-    return _member_value(key, pattern, spot)
+def _metadata_value(key: str, pattern: PatternNode, part: _Part) -> Check:
+    if key in TAGS and isinstance(pattern, PatternMap):
+        return _compile_tags(pattern, part)
+    return _member_value(key, pattern, part)
 
 
-def _compile_tags(pattern: Mapping[str, Json], spot: PatternPlace) -> Check:
+def _compile_tags(pattern: PatternMap, part: _Part) -> Check:
     """Return the check of labels or annotations, whose keys may be wildcards.
 
     Members whose value is not a string are not checked: upstream loses them. Within one walk,
     say over a list, a key stays what the first tags made of it: upstream writes it into the
     pattern.
     """
-    texts = {key: value for key, value in pattern.items() if value.__class__ is str}
-    if not any(map(has_wildcard, texts)):
-        return _compile_map(texts, spot, _member_value)
+    texts = {key: value for key, value in pattern.data.items() if value.__class__ is str}
     written, values = tuple(texts), tuple(texts.values())
-    no_map = structure_mismatch(spot.place)
+    no_map = structure_mismatch(part.place)
     identity = object()
 
     @lru_cache(maxsize=_CACHED_EXPANSIONS)
     def expanded(keys: tuple[str, ...]) -> Check:
-        return _compile_map(dict(zip(keys, values, strict=True)), spot, _member_value)
+        # A key may become an anchor by the tag that it gets.
+        tags = pattern_map(dict(zip(keys, values, strict=True)), pattern.path)
+        return _compile_map(tags, part, _member_value)
+
+    if not any(map(has_wildcard, texts)):
+        return expanded(written)
 
     def check(value: Json, notes: Notes | None) -> Mismatch | None:
         if value.__class__ is not dict:
             return no_map(value)
         keys = written if notes is None else notes.tags.get(identity, written)
         tags = sorted(tag for tag, text in value.items() if text.__class__ is str)
-        found = tuple(_expand(key, tags, spot.meter) for key in keys)
+        found = tuple(_expand(key, tags, part.meter) for key in keys)
         if notes is not None:
             notes.tags[identity] = found
         return expanded(found)(value, notes)

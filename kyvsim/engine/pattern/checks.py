@@ -1,6 +1,6 @@
 """Checks of the parts of a pattern: scalars, lists and maps, with their anchors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from functools import partial
 from types import MappingProxyType
@@ -10,6 +10,8 @@ from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import float_equals, int_equals
 from kyvsim.kubernetes.wildcard import compile_text_pattern, plain_alternatives
+from kyvsim.policy.anchors import ANCHORS, CONDITION, NEGATION
+from kyvsim.policy.tree import PatternEntry
 
 # What did not match, and where: built only when a check fails.
 #
@@ -25,9 +27,9 @@ Indices: TypeAlias = tuple[int, ...]
 
 ROOT: Final[Place] = ("/",)
 
-CONDITIONAL = "conditional anchor mismatch"
-GLOBAL = "global anchor mismatch"
-NEGATED = "negation anchor matched in resource"
+_MISMATCH = "anchor mismatch"
+_SKIPPING = tuple(f"{kind.name} {_MISMATCH}" for kind in ANCHORS.values() if kind.skips)
+_NEGATED = f"{ANCHORS[NEGATION].name} anchor matched in resource"
 _COMMON = "anchor m"
 """Part of all three phrases: most texts are cleared by looking for it alone."""
 
@@ -85,9 +87,9 @@ def weigh(text: str) -> Weight:
     """
     if _COMMON not in text:
         return Weight.PLAIN
-    if CONDITIONAL in text or GLOBAL in text:
+    if any(one in text for one in _SKIPPING):
         return Weight.SKIP
-    return Weight.NEGATION if NEGATED in text else Weight.PLAIN
+    return Weight.NEGATION if _NEGATED in text else Weight.PLAIN
 
 
 def below(place: Place, key: str) -> Place:
@@ -488,8 +490,9 @@ def structure_mismatch(place: Place) -> Callable[[Json], Mismatch]:
     return mismatch
 
 
-def noting(check: Check, tracked: tuple[tuple[str, str], ...]) -> Check:
-    """Return `check`, which also notes whether the keys of the map's anchors occurred."""
+def noting(check: Check, entries: Iterable[PatternEntry]) -> Check:
+    """Return `check`, which also notes whether the keys of some anchors of the map occurred."""
+    tracked = tuple((entry.text, entry.key) for entry in entries)
 
     def noted(value: Json, notes: Notes | None) -> Mismatch | None:
         if notes is not None and value.__class__ is dict:
@@ -502,12 +505,14 @@ def noting(check: Check, tracked: tuple[tuple[str, str], ...]) -> Check:
 
 def absent_condition(place: Place) -> Mismatch:
     """Return the mismatch of a condition whose key the object lacks."""
-    text = f"{CONDITIONAL}: conditional anchor key doesn't exist in the resource"
+    name = ANCHORS[CONDITION].name
+    text = f"{name} {_MISMATCH}: {name} anchor key doesn't exist in the resource"
     return Mismatch(Weight.SKIP, place, lambda _: text)
 
 
-def skipping_check(check: Check, prefix: str) -> Check:
-    """Return the check under a condition or global anchor: its mismatch skips the rule."""
+def skipping_check(check: Check, name: str) -> Check:
+    """Return the check under a conditional or global anchor: its mismatch skips the rule."""
+    prefix = f"{name} {_MISMATCH}"
 
     def checked(value: Json, notes: Notes | None) -> Mismatch | None:
         mismatch = check(value, notes)
@@ -520,7 +525,7 @@ def negation_check(place: Place) -> Check:
     """Return the check under a negation anchor: it fails because the key is there."""
 
     def text(indices: Indices) -> str:
-        return f"{NEGATED}: {path_text(place, indices)} is not allowed"
+        return f"{_NEGATED}: {path_text(place, indices)} is not allowed"
 
     mismatch = Mismatch(Weight.NEGATION, place, text)
     return lambda _value, _notes: mismatch

@@ -4,11 +4,12 @@ It mirrors `build.py`: a shape that holds means that the check there finds no mi
 that skip, existence anchors and lists of lists have no shape.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from kyvsim.engine.pattern import checks as paths
-from kyvsim.engine.pattern.checks import Check, Weight, scalar_check, scalar_list_check
+from kyvsim.engine.pattern import checks
+from kyvsim.engine.pattern.build import TAGS, any_pattern_nodes
+from kyvsim.engine.pattern.checks import Weight, scalar_check, scalar_list_check
 from kyvsim.engine.prefilter import (
     FieldShape,
     ItemShape,
@@ -22,12 +23,17 @@ from kyvsim.engine.prefilter import (
     together,
 )
 from kyvsim.kubernetes.objects import Json
-from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
 from kyvsim.policy import anchors
-from kyvsim.policy.anchors import parse_anchor
-
-_TAGS = ("labels", "annotations")
+from kyvsim.policy.anchors import Demand, Lack
+from kyvsim.policy.tree import (
+    Pattern,
+    PatternEntry,
+    PatternLeaf,
+    PatternList,
+    PatternMap,
+    PatternNode,
+)
 
 
 class PatternShape(NamedTuple):
@@ -42,9 +48,9 @@ class _NoShapeError(Exception):
     """A part of a pattern that has no shape."""
 
 
-def pattern_shape(pattern: Json) -> PatternShape | None:
+def pattern_shape(pattern: PatternNode) -> PatternShape | None:
     """Return the shape of what certainly matches a pattern, or None where that is not known."""
-    if paths.weigh(str(pattern)) is not Weight.PLAIN:
+    if checks.weigh(str(pattern.data)) is not Weight.PLAIN:
         return None
     try:
         return PatternShape(_shape(pattern), not anchors.has_wildcard_key(pattern))
@@ -52,24 +58,26 @@ def pattern_shape(pattern: Json) -> PatternShape | None:
         return None
 
 
-def alternative_shapes(patterns: list[Json]) -> Iterator[PatternShape | None]:
+def alternative_shapes(patterns: Iterable[Pattern]) -> Iterator[PatternShape | None]:
     """Yield the same for each pattern of an `anyPattern`, as `compile_any_pattern` reads them."""
-    return (pattern_shape(with_floats(pattern)) for pattern in patterns)
+    return map(pattern_shape, any_pattern_nodes(patterns))
 
 
-def _shape(pattern: Json) -> Shape:
-    if pattern.__class__ is dict:
-        return _map_shape(pattern, in_metadata=False)
-    if pattern.__class__ is not list:
-        return ValueShape(_fits(scalar_check(pattern, paths.ROOT)))
-    if not pattern or pattern[0].__class__ is list:
-        raise _NoShapeError
-    if pattern[0].__class__ is dict:
-        return ItemShape(_shape(pattern[0]))
-    return ValueShape(_fits(scalar_list_check(scalar_check(pattern[0], paths.ROOT), paths.ROOT)))
+def _shape(pattern: PatternNode) -> Shape:
+    match pattern:
+        case PatternMap():
+            return _map_shape(pattern.entries, in_metadata=False)
+        case PatternLeaf():
+            return ValueShape(_fits(scalar_check(pattern.data, checks.ROOT)))
+        case PatternList(items=(PatternMap() as first, *_)):
+            return ItemShape(_shape(first))
+        case PatternList(items=(PatternLeaf() as first, *_)):
+            scalar = scalar_check(first.data, checks.ROOT)
+            return ValueShape(_fits(scalar_list_check(scalar, checks.ROOT)))
+    raise _NoShapeError
 
 
-def _fits(check: Check) -> Callable[[Json], bool | None]:
+def _fits(check: checks.Check) -> Callable[[Json], bool | None]:
     """Return what says whether a value has no mismatch.
 
     One whose text weighs more than it says is a doubt: around such a value even an element that
@@ -87,44 +95,38 @@ def _fits(check: Check) -> Callable[[Json], bool | None]:
     return fits
 
 
-def _map_shape(pattern: Mapping[str, Json], *, in_metadata: bool) -> Shape:
-    return MapShape(
-        tuple(_entry(text, value, in_metadata=in_metadata) for text, value in pattern.items())
-    )
+def _map_shape(entries: Iterable[PatternEntry], *, in_metadata: bool) -> Shape:
+    return MapShape(tuple(_field_shape(entry, in_metadata=in_metadata) for entry in entries))
 
 
-def _entry(text: str, pattern: Json, *, in_metadata: bool) -> FieldShape:
-    anchor = parse_anchor(text)
-    if anchor is None or anchor.sign == anchors.ADDITION:
-        if pattern == "*":
-            return FieldShape(text, ValueShape(lambda value: value is not None), absent=False)
-        shape = _member_shape(text, pattern, in_metadata=in_metadata)
-        return FieldShape(text, shape, fits_null(shape))
-    if anchor.sign == anchors.NEGATION:
-        return FieldShape(anchor.key, None, absent=True)
-    if anchor.sign == anchors.EQUALITY:
-        shape = _member_shape(anchor.key, pattern, in_metadata=in_metadata)
-        return FieldShape(anchor.key, shape, absent=True)
-    raise _NoShapeError
-
-
-def _member_shape(key: str, pattern: Json, *, in_metadata: bool) -> Shape:
-    if pattern.__class__ is not dict:
-        return _shape(pattern)
-    if in_metadata and key in _TAGS:
-        # Other values than strings are not checked.
-        texts = {key: value for key, value in pattern.items() if value.__class__ is str}
-        wild = [key for key in texts if has_wildcard(key)]
-        plain = _map_shape(
-            {key: value for key, value in texts.items() if key not in wild}, in_metadata=False
-        )
-        return together([plain, *(KeysShape(_other_than(key)) for key in wild)])
-    return _map_shape(pattern, in_metadata=key == "metadata")
-
-
-def _other_than(text: str) -> Callable[[str], bool]:
-    anchor = parse_anchor(text)
-    if anchor is None or anchor.sign not in {anchors.EQUALITY, anchors.NEGATION}:
+def _field_shape(entry: PatternEntry, *, in_metadata: bool) -> FieldShape:
+    kind, key, demand = anchors.kind_of(entry), anchors.field_of(entry), anchors.demand_of(entry)
+    if kind.skips or demand is Demand.ELEMENTS:
         raise _NoShapeError
-    is_meant = compile_wildcard(anchor.key)
+    if demand is Demand.ABSENCE:
+        return FieldShape(key, None, absent=True)
+    if demand is Demand.PRESENCE:
+        return FieldShape(key, ValueShape(lambda value: value is not None), absent=False)
+    shape = _member_shape(key, entry.value, in_metadata=in_metadata)
+    return FieldShape(key, shape, kind.lack is Lack.FREE or fits_null(shape))
+
+
+def _member_shape(key: str, pattern: PatternNode, *, in_metadata: bool) -> Shape:
+    if not isinstance(pattern, PatternMap):
+        return _shape(pattern)
+    if in_metadata and key in TAGS:
+        # Other values than strings are not checked.
+        texts = [one for one in pattern.entries if one.value.data.__class__ is str]
+        wild = [one for one in texts if has_wildcard(one.text)]
+        plain = _map_shape((one for one in texts if one not in wild), in_metadata=False)
+        return together([plain, *(KeysShape(_lacks_tag(one)) for one in wild)])
+    return _map_shape(pattern.entries, in_metadata=key == "metadata")
+
+
+def _lacks_tag(entry: PatternEntry) -> Callable[[str], bool]:
+    """Return whether a tag is not one that an entry is about; then nothing of it is checked."""
+    kind = anchors.kind_of(entry)
+    if kind.skips or kind.demand is Demand.ELEMENTS or kind.lack is not Lack.FREE:
+        raise _NoShapeError
+    is_meant = compile_wildcard(entry.key)
     return lambda key: not is_meant(key)

@@ -5,7 +5,7 @@ share: how autogen rewrites their bodies, and messages of validate rules.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.compile.compiled import CompiledBody, Exclusion, Outcome, Proof, passed
@@ -16,7 +16,7 @@ from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.policy import Policy, Rule, RuleFacts
 from kyvsim.model.result import Phase
 from kyvsim.model.tracing import NO_TRACE, TraceContext
-from kyvsim.policy.tree import PodSecurityExclusion, PolicyNode, RuleNode
+from kyvsim.policy.tree import Pattern, PodSecurityExclusion, PolicyNode, RuleNode, Validate
 
 
 class RuleContext(NamedTuple):
@@ -31,11 +31,6 @@ class RuleContext(NamedTuple):
     def within(self, *steps: str | int) -> "RuleContext":
         """Return the context of a part further in."""
         return self._replace(trace=self.trace.at(*steps))
-
-    def in_template(self, *steps: str | int) -> "RuleContext":
-        """Return that of a part that autogen rewrites: the prefix that it adds is not written."""
-        inside = self.within(*steps)
-        return inside._replace(trace=inside.trace._replace(unwritten=self.rule.autogen_prefix))
 
 
 Remark: TypeAlias = tuple[Path, str]
@@ -83,8 +78,8 @@ class RuleType(NamedTuple):
     broken: Callable[[RuleNode], Iterator[Remark]] = lambda _: iter(())
     """Yields the expressions of a rule that cannot be compiled and make it fail when it runs, with
     their paths in the document."""
-    patterns: Callable[[Json], Iterator[tuple[Path, Json]]] = lambda _: iter(())
-    """What of a body is shaped like the object: patterns and patches, with their places."""
+    patterns: Callable[[RuleNode], Iterable[Pattern]] = lambda _: ()
+    """What of a rule is shaped like the object: patterns and patches."""
     fields: frozenset[str] = frozenset()
     """Fields of a rule that only rules of this type may have."""
     reads_context: bool = True
@@ -130,6 +125,13 @@ def body_at(field: tuple[str, ...], rule: Mapping[str, Json]) -> Json:
     for name in field:
         value = value.get(name) if value.__class__ is dict else None
     return value
+
+
+def validation_of(rule: RuleNode) -> Validate:
+    """Return the `validate` section of a rule whose type is one of it."""
+    if rule.validate is None:
+        raise ValueError(f"rule {rule.name} has no validate section")
+    return rule.validate
 
 
 # Absolute `$(…)` references in messages, moved along with the pattern they point into.

@@ -14,6 +14,7 @@ from kyvsim.patch.strategic_merge import (
     apply_strategic_merge,
     compile_strategic_merge,
 )
+from kyvsim.policy.read import pattern_node
 
 
 def never(pattern):
@@ -345,7 +346,7 @@ NAMES = ("a", "b", "c", "d", "e", "*", "5", "")
 
 
 def condition(pattern):
-    check = compile_pattern(pattern)
+    check = compile_pattern(pattern_node(pattern, ()))
     return lambda value: check(value) is None
 
 

@@ -2,13 +2,16 @@ import pytest
 
 from kyvsim.policy.anchors import (
     Anchor,
+    Demand,
     checking_order,
+    demand_of,
+    field_of,
     has_wildcard_key,
     is_tracking,
     may_skip,
     parse_anchor,
-    tracked_keys,
 )
+from kyvsim.policy.read import pattern_node
 
 
 @pytest.mark.parametrize(
@@ -32,15 +35,33 @@ def test_parse_anchor(text, anchor):
 
 def test_anchors_come_first_and_nested_ones_before_plain_keys():
     pattern = {"b": 1, "a": 2, "d": {"(x)": 1}, "c": [{"=(x)": 1}], "=(z)": 1, "(y)": 1, "<(g)": 1}
-    assert checking_order(pattern) == (["(y)", "=(z)"], ["d", "c", "<(g)", "a", "b"])
+    phases = checking_order(pattern_node(pattern, ()))
+    texts = tuple([one.text for one in entries] for entries in phases)
+    assert texts == (["(y)", "=(z)"], ["d", "c", "<(g)", "a", "b"])
 
 
-def test_what_a_pattern_holds():
-    pattern = {"a": [{"^(b)": [{"c": 1}]}], "X(d)": "null"}
+def test_what_the_anchors_of_a_pattern_mean():
+    pattern = pattern_node({"a": [{"^(b)": [{"c": 1}]}], "X(d)": "null"}, ())
+    assert pattern.anchors == {"^", "X"}
     assert is_tracking(pattern)
-    assert not may_skip(pattern)
-    assert may_skip({"a": {"<(b)": 1}})
-    assert not is_tracking({"a": {"<(b)": 1, "=(c)": 1}})
-    assert tracked_keys({"(a)": 1, "^(b)": [], "=(c)": 1, "d": 1}) == (("(a)", "a"), ("^(b)", "b"))
-    assert has_wildcard_key({"metadata": {"labels": {"a*": "b"}}})
-    assert not has_wildcard_key({"a": "b*"})
+    assert not any(map(may_skip, pattern.entries))
+    skipping = pattern_node({"a": {"<(b)": 1, "=(c)": 1}}, ())
+    assert not is_tracking(skipping)
+    assert all(map(may_skip, skipping.entries))
+
+
+def test_what_an_entry_demands_of_which_field():
+    pattern = {"a": "*", "=(b)": "*", "+(c)": "x", "X(d)": 1, "^(e)": []}
+    found = [(field_of(one), demand_of(one)) for one in pattern_node(pattern, ()).entries]
+    assert found == [
+        ("a", Demand.PRESENCE),
+        ("b", Demand.FIT),
+        ("+(c)", Demand.FIT),
+        ("d", Demand.ABSENCE),
+        ("e", Demand.ELEMENTS),
+    ]
+
+
+def test_wildcards_in_keys():
+    assert has_wildcard_key(pattern_node({"metadata": {"labels": {"a*": "b"}}}, ()))
+    assert not has_wildcard_key(pattern_node({"a": "b*"}, ()))

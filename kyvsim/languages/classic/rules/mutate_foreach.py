@@ -32,7 +32,7 @@ from kyvsim.languages.classic.rules.mutate_resource import (
 from kyvsim.model.ports import FEW
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.patch.strategic_merge import ElementMerges
-from kyvsim.policy.tree import ForEachMutation
+from kyvsim.policy.tree import ForEachMutation, Pattern, PatternMap, RuleNode
 
 _PATCHED_AT_ONCE = 10
 """Parts of an object that a JSON patch passes in a step."""
@@ -241,11 +241,12 @@ def _problems(loops: Json, path: Path = ()) -> Iterator[Remark]:
             return
 
 
-def _patterns(loops: Json) -> Iterator[tuple[Path, Json]]:
+def _patterns(rule: RuleNode) -> Iterator[Pattern]:
     """Yield the merge of the first loop that has one: upstream looks no further."""
-    for index, loop in enumerate(loops):
-        if loop.get("patchStrategicMerge").__class__ is dict:
-            yield (index, "patchStrategicMerge"), loop["patchStrategicMerge"]
+    for loop in (rule.mutate and rule.mutate.foreach) or ():
+        merge = loop.patch_strategic_merge
+        if merge is not None and isinstance(merge.root, PatternMap):
+            yield merge
             return
 
 

@@ -24,6 +24,8 @@ from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.patch.json_patch import compile_json_patch
 from kyvsim.patch.nodes import PatchError, UnreadableObjectError, read_back
 from kyvsim.patch.strategic_merge import compile_strategic_merge
+from kyvsim.policy.read import pattern_node
+from kyvsim.policy.tree import Pattern, RuleNode
 
 # From the patch fields of a mutate block to a function on objects.
 
@@ -78,7 +80,7 @@ def compile_patcher(block: Json, meter: Meter | None = None) -> Patcher:
 def _compile_condition(meter: Meter | None, pattern: Json) -> Callable[[Json], bool]:
     if pattern.__class__ is str:
         return _compiled_text(pattern)
-    check = compile_pattern(pattern, meter=meter)
+    check = compile_pattern(pattern_node(pattern, ()), meter=meter)
     return lambda value: check(value) is None
 
 
@@ -141,7 +143,7 @@ def _compile(context: RuleContext) -> CompiledBody:
 def compile_rule_patch(context: RuleContext) -> Callable[[Evaluation], Patcher]:
     """Return what fills the variables of a rule and gives its patch; it raises `QueryError`."""
     # upstream fills the variables of the whole rule, so one anywhere in it can end it.
-    template = compile_template(dict(context.rule.data), context.system)
+    template = compile_template(dict(context.rule.tree.data), context.system)
     if context.trace.tracer is not None:
         template = traced_template(template, "patch", context.trace.at("mutate"), "mutate")
     meter = context.system.meter
@@ -149,6 +151,11 @@ def compile_rule_patch(context: RuleContext) -> Callable[[Evaluation], Patcher]:
         patcher = compile_patcher(template.value["mutate"], meter)
         return lambda _: patcher
     return lambda evaluation: filled_patcher(template.render(evaluation.scope)["mutate"], meter)
+
+
+def _merge(rule: RuleNode) -> tuple[Pattern, ...]:
+    merge = rule.mutate and rule.mutate.patch_strategic_merge
+    return () if merge is None else (merge,)
 
 
 BY_JSON_PATCH = "it has a JSON patch"
@@ -164,7 +171,7 @@ STRATEGIC_MERGE = RuleType(
             "patchStrategicMerge": nest_in_template(section["patchStrategicMerge"], template)
         }
     ),
-    patterns=lambda merge: iter([((), merge)]),
+    patterns=_merge,
 )
 JSON_PATCH = RuleType(
     ("mutate", "patchesJson6902"),

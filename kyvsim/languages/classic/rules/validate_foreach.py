@@ -19,7 +19,7 @@ from kyvsim.engine.compile.compiled import (
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.conditions.shape import elements_shape, refuting_shape
 from kyvsim.jmespath import QueryError
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import (
     Remark,
     RuleContext,
@@ -37,7 +37,7 @@ from kyvsim.languages.classic.rules.validate_pattern import (
     compile_pattern_body,
 )
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.policy.tree import ForEachValidation, RuleNode
+from kyvsim.policy.tree import ForEachValidation, Pattern, PatternMap, RuleNode
 
 _PASSED: Final = passed("rule passed")
 _GO_TYPES: Final = MappingProxyType(
@@ -134,12 +134,9 @@ def _compile_body(context: RuleContext, loop: ForEachValidation, nesting: int) -
     if loop.deny is not None:
         return compile_deny(context.within("deny"), loop.deny.conditions)
     if loop.pattern is not None:
-        return compile_pattern_body(context.within("pattern"), loop.pattern.data)
-    if loop.any_pattern is not None or loop.invalid:
-        patterns = [one.data for one in loop.any_pattern or ()]
-        return compile_any_pattern_body(
-            context.within("anyPattern"), loop.invalid.get("anyPattern", patterns)
-        )
+        return compile_pattern_body(context, loop.pattern)
+    if loop.any_pattern is not None or "anyPattern" in loop.invalid:
+        return compile_any_pattern_body(context, loop)
     return compile_loops(context.within("foreach"), loop.foreach or (), nesting + 1)
 
 
@@ -174,11 +171,11 @@ def _problems(loops: Json) -> Iterator[Remark]:
             yield (index,), f"{start} of pattern, anyPattern, deny, or a nested foreach {end}"
 
 
-def _patterns(loops: Json) -> Iterator[tuple[Path, Json]]:
+def _patterns(rule: RuleNode) -> Iterator[Pattern]:
     """Yield the pattern of the first loop that has one: upstream looks no further."""
-    for index, loop in enumerate(loops):
-        if loop.get("pattern").__class__ is dict:
-            yield (index, "pattern"), loop["pattern"]
+    for loop in _loops(rule):
+        if loop.pattern is not None and isinstance(loop.pattern.root, PatternMap):
+            yield loop.pattern
             return
 
 

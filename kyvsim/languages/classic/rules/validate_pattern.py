@@ -3,8 +3,7 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
 from kyvsim.engine.compile.compiled import (
@@ -22,7 +21,7 @@ from kyvsim.engine.pattern.shape import alternative_shapes, pattern_shape
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.jmespath.variables import RuleScope
 from kyvsim.kubernetes.go_text import json_kind
-from kyvsim.kubernetes.objects import Json, Path, metadata
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import (
     PodTemplate,
     RuleContext,
@@ -33,12 +32,22 @@ from kyvsim.languages.classic.rule_type import (
     nest_in_template,
     own_message,
     usual_pass,
+    validation_of,
 )
 from kyvsim.model.policy import RuleFacts
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase
 from kyvsim.model.tracing import PointKind, Seen
-from kyvsim.policy.tree import PolicyNode, RuleNode
+from kyvsim.policy.read import with_data
+from kyvsim.policy.tree import (
+    ForEachValidation,
+    Pattern,
+    PatternMap,
+    PolicyNode,
+    RuleNode,
+    Validate,
+)
+from kyvsim.policy.visit import pattern_at
 
 _Built = TypeVar("_Built")
 _PatternCheck: TypeAlias = Callable[[Json], PatternFailure | None]
@@ -46,14 +55,14 @@ _PatternCheck: TypeAlias = Callable[[Json], PatternFailure | None]
 
 
 def _compile_checker(
-    context: RuleContext, pattern: Json, build: Callable[[Json], _Built]
+    context: RuleContext, data: Json, build: Callable[[Json], _Built]
 ) -> Callable[[RuleScope], _Built]:
     """Return what gives the checker that `build` makes of a pattern whose variables are filled.
 
     A pattern without variables is built once. Raises `QueryError` at evaluation where a variable of
     the pattern cannot be resolved.
     """
-    template = compile_template(pattern, context.system)
+    template = compile_template(data, context.system)
     if template.constant:
         built = build(template.value)
         return lambda _: built
@@ -67,10 +76,14 @@ def _subject_of(evaluation: Evaluation) -> Json:
     return None if evaluation.request.operation is Operation.DELETE else evaluation.object
 
 
-def compile_pattern_body(context: RuleContext, pattern: Json) -> CompiledBody:
+def compile_pattern_body(context: RuleContext, pattern: Pattern) -> CompiledBody:
     """Return the body of a `pattern` block, of a rule or of one of its loops."""
-    build = partial(compile_pattern, trace=context.trace, meter=context.system.meter)
-    checker_for = _compile_checker(context, pattern, build)
+
+    def build(data: Json) -> _PatternCheck:
+        root = with_data(pattern, data).root
+        return compile_pattern(root, context.trace, context.system.meter)
+
+    checker_for = _compile_checker(context, pattern.data, build)
     name, message = context.rule.name, compile_failure_message(context)
     pass_outcome = usual_pass(context)
 
@@ -98,18 +111,22 @@ def compile_pattern_body(context: RuleContext, pattern: Json) -> CompiledBody:
     return evaluate
 
 
-def compile_any_pattern_body(context: RuleContext, patterns: Json) -> CompiledBody:
+def compile_any_pattern_body(
+    context: RuleContext, block: Validate | ForEachValidation
+) -> CompiledBody:
     """Return the body of an `anyPattern` block, of a rule or of one of its loops.
 
     Anything but a list is an error of each evaluation: in a loop, nothing checks it before.
     """
-    if patterns.__class__ is not list:
-        kind = json_kind(patterns)
+    patterns = block.any_pattern
+    if patterns is None:
+        kind = json_kind(block.invalid.get("anyPattern"))
         reason = f"json: cannot unmarshal {kind} into Go value of type []interface {{}}"
         outcome = errored("failed to deserialize anyPattern, expected type array", reason)
         return lambda _: outcome
     name = context.rule.name
-    checkers_for = _compile_checker(context, patterns, _with_coverage(context, len(patterns)))
+    build = _with_coverage(context, patterns)
+    checkers_for = _compile_checker(context, [one.data for one in patterns], build)
     message = compile_failure_message(context)
     nothing_to_check = passed(own_message(context))
 
@@ -145,15 +162,15 @@ def _chosen(context: RuleContext, index: int) -> Outcome:
     return passed(f"validation rule '{context.rule.name}' anyPattern[{index}] passed.")
 
 
-def _with_coverage(context: RuleContext, count: int) -> Callable[[Json], tuple[_PatternCheck, ...]]:
-    """Return a function that compiles `count` patterns, with coverage of each."""
+def _with_coverage(
+    context: RuleContext, patterns: tuple[Pattern, ...]
+) -> Callable[[Json], tuple[_PatternCheck, ...]]:
+    """Return a function that compiles patterns with their variables filled, and their coverage."""
     trace, meter = context.trace, context.system.meter
-    points = [trace.at(index).point(PointKind.ALTERNATIVE, "chosen") for index in range(count)]
-    if not any(points):
-        return partial(compile_any_pattern, trace=trace, meter=meter)
+    points = [trace.to(one.path).point(PointKind.ALTERNATIVE, "chosen") for one in patterns]
 
-    def build(patterns: Json) -> tuple[_PatternCheck, ...]:
-        checks = compile_any_pattern(patterns, meter=meter)
+    def build(data: Json) -> tuple[_PatternCheck, ...]:
+        checks = compile_any_pattern(map(with_data, patterns, data), trace, meter)
         return tuple(
             _counted(check, seen) if seen else check
             for check, seen in zip(checks, points, strict=True)
@@ -172,9 +189,19 @@ def _counted(check: _PatternCheck, seen: Seen) -> _PatternCheck:
     return covered
 
 
+def _pattern(rule: RuleNode) -> tuple[Pattern, ...]:
+    pattern = rule.validate and rule.validate.pattern
+    return () if pattern is None else (pattern,)
+
+
+def _any_pattern(rule: RuleNode) -> tuple[Pattern, ...]:
+    return (rule.validate and rule.validate.any_pattern) or ()
+
+
 def _pattern_proofs(context: RuleContext) -> tuple[Proof, ...]:
-    template = compile_template(context.rule.data["validate"]["pattern"], context.system)
-    found = pattern_shape(template.value) if template.constant else None
+    (pattern,) = _pattern(context.rule.tree)
+    template = compile_template(pattern.data, context.system)
+    found = pattern_shape(with_data(pattern, template.value).root) if template.constant else None
     if found is None:
         return ()
     is_all = found.exact and has_fixed_message(context)
@@ -182,24 +209,25 @@ def _pattern_proofs(context: RuleContext) -> tuple[Proof, ...]:
 
 
 def _facts(facts: RuleFacts, rule: RuleNode, _: PolicyNode) -> RuleFacts:
-    pattern = rule.validate and rule.validate.pattern
-    labels = metadata(pattern.data).get("labels") if pattern else None
-    return facts._replace(asked_labels=labels) if labels.__class__ is dict else facts
+    (pattern,) = _pattern(rule)
+    labels = pattern_at(pattern.root, "metadata", "labels")
+    return facts._replace(asked_labels=labels.data) if isinstance(labels, PatternMap) else facts
 
 
 def _alternative_proofs(context: RuleContext) -> tuple[Proof, ...]:
     """Return what shows that one of the patterns matches: the first, or one after exact ones."""
-    template = compile_template(context.rule.data["validate"]["anyPattern"], context.system)
-    if not template.constant or template.value.__class__ is not list:
+    patterns = _any_pattern(context.rule.tree)
+    template = compile_template([one.data for one in patterns], context.system)
+    if not template.constant:
         return ()
     found: list[Proof] = []
-    for index, known in enumerate(alternative_shapes(template.value)):
+    for index, known in enumerate(alternative_shapes(map(with_data, patterns, template.value))):
         if known is None:
             break
         found.append(Proof(known.shape, _chosen(context, index), known.exact))
         if not known.exact:
             break
-    are_all = len(found) == len(template.value) and all(one.exact for one in found)
+    are_all = len(found) == len(patterns) and all(one.exact for one in found)
     is_all = are_all and has_fixed_message(context)
     return tuple(one._replace(is_all=is_all) for one in found)
 
@@ -210,29 +238,20 @@ def _rewritten(patterns: Json, template: PodTemplate) -> Json:
     return [nest_in_template(one, template) for one in patterns] if is_list else patterns
 
 
-def _each_pattern(patterns: Json) -> Iterator[tuple[Path, Json]]:
-    for index, pattern in enumerate(patterns if patterns.__class__ is list else ()):
-        yield (index,), pattern
-
-
 PATTERN = RuleType(
     ("validate", "pattern"),
     Phase.VALIDATE,
-    lambda context: compile_pattern_body(
-        context.in_template("validate", "pattern"), context.rule.data["validate"]["pattern"]
-    ),
+    lambda context: compile_pattern_body(context, *_pattern(context.rule.tree)),
     autogen_rewrite("pattern", nest_in_template),
-    patterns=lambda pattern: iter([((), pattern)]),
+    patterns=_pattern,
     facts=_facts,
     proofs=_pattern_proofs,
 )
 ANY_PATTERN = RuleType(
     ("validate", "anyPattern"),
     Phase.VALIDATE,
-    lambda context: compile_any_pattern_body(
-        context.in_template("validate", "anyPattern"), context.rule.data["validate"]["anyPattern"]
-    ),
+    lambda context: compile_any_pattern_body(context, validation_of(context.rule.tree)),
     autogen_rewrite("anyPattern", _rewritten),
-    patterns=_each_pattern,
+    patterns=_any_pattern,
     proofs=_alternative_proofs,
 )

@@ -6,7 +6,7 @@ from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.classic.autogen import compute_rules
-from kyvsim.languages.classic.rule_type import Remark, RuleType, body_at
+from kyvsim.languages.classic.rule_type import Remark, RuleType
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.languages.classic.validation.rule_parts import (
     RuleUnderCheck,
@@ -17,7 +17,9 @@ from kyvsim.languages.classic.validation.rule_parts import (
 from kyvsim.languages.classic.validation.variables import PLAIN_VARIABLE, mask_variables
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
-from kyvsim.policy.anchors import parse_anchor
+from kyvsim.policy.anchors import EXISTENCE, IN_VALIDATION
+from kyvsim.policy.tree import PatternEntry, PatternList, PatternMap, PatternNode
+from kyvsim.policy.visit import pattern_at, walk
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 
@@ -103,8 +105,7 @@ def check_derived_bodies(policy: Policy) -> Iterator[Diagnostic]:
     empty = [
         rule
         for rule in policy.rules
-        if (rule.data.get("validate") or {}).get("anyPattern").__class__ is list
-        and not rule.data["validate"]["anyPattern"]
+        if rule.tree.validate is not None and rule.tree.validate.any_pattern == ()
     ]
     if not empty:
         return
@@ -157,60 +158,49 @@ def check_operations(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 # upstream: pkg/policy/common/validate_pattern.go, pkg/policy/validate/validate.go
 
 
-_IN_VALIDATE = frozenset({"", "<", "=", "X", "^"})
-"""Signs of the anchors of validate patterns: all but the one that adds."""
-
-
 def check_patterns(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Anchors in `pattern` and `anyPattern` are what they can be."""
-    validate = subject.data.get("validate", {})
+    validate = subject.rule.tree.validate
+    if validate is None:
+        return
     place = f"path: {subject.text_path}.validate."
-    named: list[tuple[str, Path, Json]] = [("pattern", ("pattern",), validate.get("pattern"))]
-    patterns = validate.get("anyPattern")
-    if patterns.__class__ is list:
-        named += [
-            (f"anyPattern[{index}]", ("anyPattern", index), pattern)
-            for index, pattern in enumerate(patterns)
-        ]
-    for name, path, pattern in named:
-        found = unsupported_anchor(pattern, _IN_VALIDATE)
+    named = [("pattern", validate.pattern)] if validate.pattern else []
+    named += [(f"anyPattern[{index}]", one) for index, one in enumerate(validate.any_pattern or ())]
+    for name, pattern in named:
+        found = unsupported_anchor(pattern.root, IN_VALIDATION)
         if found:
-            text_path, reason, inside = found
+            text_path, reason, path = found
             text = f"{place}{name}.{text_path}.: {reason}"
-            yield subject.error("KV131", text, ("validate", *path, *inside))
-    if patterns is not None and patterns.__class__ is not list:
+            yield subject.error_at(path, "KV131", text)
+    if "anyPattern" in validate.invalid:
         text = f"{place}anyPattern.: failed to deserialize anyPattern, expect array"
-        yield subject.error("KV131", text, ("validate", "anyPattern"))
+        yield subject.error_at((*validate.path, "anyPattern"), "KV131", text)
 
 
-def unsupported_anchor(pattern: Json, signs: frozenset[str]) -> tuple[str, str, Path] | None:
+def unsupported_anchor(pattern: PatternNode, signs: frozenset[str]) -> tuple[str, str, Path] | None:
     """Return upstream's path, the reason and our path of the first anchor that may not be there.
 
     `signs` holds the signs that are supported, "" for conditions.
     """
-    pending: list[tuple[Json, str, Path]] = [(pattern, "/", ())]
-    while pending:
-        value, place, path = pending.pop()
-        if value.__class__ is list:
-            pending += [(value[i], f"{place}{i}/", (*path, i)) for i in reversed(range(len(value)))]
-        elif value.__class__ is dict:
-            key = next((key for key in value if _anchor_problem(key, value[key], signs)), None)
-            if key is not None:
-                return f"{place}/{key}", _anchor_problem(key, value[key], signs), (*path, key)
-            pending += [(value[key], f"{place}/{key}", (*path, key)) for key in reversed(value)]
+    for node in walk(pattern):
+        for entry in node.entries if isinstance(node, PatternMap) else ():
+            problem = _anchor_problem(entry, signs)
+            if problem:
+                steps = entry.path[len(pattern.path) :]
+                texts = (f"{one}/" if isinstance(one, int) else f"/{one}" for one in steps)
+                return f"/{''.join(texts)}", problem, entry.path
     return None
 
 
-def _anchor_problem(key: str, value: Json, signs: frozenset[str]) -> str:
-    anchor = parse_anchor(key) if "(" in key else None
-    if anchor is None:
+def _anchor_problem(entry: PatternEntry, signs: frozenset[str]) -> str:
+    if entry.anchor is None:
         return ""
-    if anchor.sign not in signs:
-        return f"unsupported anchor {key}"
-    if anchor.sign == "^":
-        if value.__class__ is not list:
+    if entry.anchor not in signs:
+        return f"unsupported anchor {entry.text}"
+    if entry.anchor == EXISTENCE:
+        if not isinstance(entry.value, PatternList):
             return "existence anchor should have value of type list"
-        if not value:
+        if not entry.value.items:
             return "existence anchor: should have at least one value"
     return ""
 
@@ -312,13 +302,12 @@ _TEXT_FIELDS = (
 def check_metadata_text(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Numbers, booleans and null as labels or annotations are mistakes."""
     for one in rule_types_of(subject.data):
-        for path, pattern in one.patterns(one.body(subject.data)):
-            for field in _TEXT_FIELDS:
-                values = body_at(field, pattern)
-                for name, value in values.items() if values.__class__ is dict else ():
-                    if value.__class__ is not str:
-                        place = (*one.field, *path, *field, name)
-                        yield subject.error("KV141", _TEXT_ONLY, place)
+        for pattern in one.patterns(subject.rule.tree):
+            for fields in _TEXT_FIELDS:
+                tags = pattern_at(pattern.root, *fields)
+                for entry in tags.entries if isinstance(tags, PatternMap) else ():
+                    if not isinstance(entry.value.data, str):
+                        yield subject.error_at(entry.path, "KV141", _TEXT_ONLY)
 
 
 # A namespaced policy mutates existing resources of its own namespace only.

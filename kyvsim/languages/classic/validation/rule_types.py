@@ -9,6 +9,7 @@ from kyvsim.languages.classic.validation.rule_bodies import unsupported_anchor
 from kyvsim.languages.classic.validation.rule_parts import RuleCheck, RuleUnderCheck
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
+from kyvsim.policy.read import pattern_node
 from kyvsim.policy.tree import (
     Attestor,
     AttestorSet,
@@ -97,11 +98,11 @@ def check_generate_data(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     if clone_list and has_wildcard(to_json(clone_list.selector)):
         text = f"{place}selector.: wildcard characters `*/?` not supported"
         yield subject.error_at((*clone_list.path, "selector"), "KV130", text)
-    found = unsupported_anchor(target.data, frozenset())
+    found = unsupported_anchor(pattern_node(target.data, (*target.path, "data")), frozenset())
     if found:
         text_path, reason, path = found
         text = f"{place}data.{text_path}.: anchors not supported on generate resources: {reason}"
-        yield subject.error_at((*target.path, "data", *path), "KV130", text)
+        yield subject.error_at(path, "KV130", text)
     if target.kind in subject.rule.tree.match.own.kinds:
         text = "generation kind and match resource kind should not be the same"
         yield subject.error_at((*target.path, "kind"), "KV130", text)

@@ -1,7 +1,9 @@
 import pytest
 
-from kyvsim.engine.pattern import FailureKind, compile_any_pattern, compile_pattern
+from kyvsim.engine import pattern as patterns
+from kyvsim.engine.pattern import FailureKind
 from kyvsim.model.ports import Budget, BudgetError, Meter
+from kyvsim.policy.read import pattern_node, read_pattern
 
 POD = {
     "metadata": {"name": "a", "labels": {"app.kubernetes.io/name": "web", "tier": "front"}},
@@ -17,6 +19,15 @@ POD = {
         "nothing": None,
     },
 }
+
+
+def compile_pattern(pattern, meter=None):
+    return patterns.compile_pattern(pattern_node(pattern, ()), meter=meter)
+
+
+def compile_any_pattern(alternatives, meter=None):
+    read = [read_pattern(one, ("anyPattern", index)) for index, one in enumerate(alternatives)]
+    return patterns.compile_any_pattern(read, meter=meter)
 
 
 def outcome(pattern, value=None):

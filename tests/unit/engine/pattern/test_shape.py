@@ -7,6 +7,7 @@ from shown_shapes import assert_same_where_known, compile_unseen, is_shown
 
 from kyvsim.engine.pattern import compile_pattern
 from kyvsim.engine.pattern.shape import alternative_shapes, pattern_shape
+from kyvsim.policy.read import pattern_node, read_pattern
 
 TEXTS = ("a", "b", "", "1Gi", "512Mi", "false", "*", "conditional anchor mismatch")
 LEAVES = st.sampled_from([*TEXTS, True, False, None, 0.0, 1.0, 3])
@@ -30,11 +31,12 @@ PATTERNS = st.recursive(
 
 @given(PATTERNS, OBJECTS)
 def test_what_a_shape_shows_matches(pattern, obj):
-    known = pattern_shape(pattern)
+    root = pattern_node(pattern, ())
+    known = pattern_shape(root)
     if known is None:
         return
     shown = is_shown(known.shape, obj)
-    matches = compile_pattern(pattern)(obj) is None
+    matches = compile_pattern(root)(obj) is None
     assert matches or not shown
     if known.exact and "conditional" not in str(obj):
         assert matches is shown
@@ -42,10 +44,11 @@ def test_what_a_shape_shows_matches(pattern, obj):
 
 @given(PATTERNS, st.lists(OBJECTS, min_size=2, max_size=12))
 def test_what_is_found_of_an_exact_shape_is_all_that_a_pattern_looks_at(pattern, objects):
-    known = pattern_shape(pattern)
+    root = pattern_node(pattern, ())
+    known = pattern_shape(root)
     if known is None or not known.exact:
         return
-    check = compile_pattern(pattern)
+    check = compile_pattern(root)
 
     def say(obj):
         failure = check(obj)
@@ -67,12 +70,12 @@ def test_what_is_found_of_an_exact_shape_is_all_that_a_pattern_looks_at(pattern,
     ],
 )
 def test_a_pattern_that_more_than_the_shape_decides_has_none(pattern):
-    assert pattern_shape(pattern) is None
-    assert list(alternative_shapes([pattern])) == [None]
+    assert pattern_shape(pattern_node(pattern, ())) is None
+    assert list(alternative_shapes([read_pattern(pattern, ())])) == [None]
 
 
 def test_a_tag_that_a_wildcard_means_is_left_to_the_pattern():
-    known = pattern_shape({"metadata": {"annotations": {"=(x/*)": "a"}}})
+    known = pattern_shape(pattern_node({"metadata": {"annotations": {"=(x/*)": "a"}}}, ()))
     walk = compile_unseen([known.shape])
     tags = [{}, {"y": "b"}, {"x/y": "a"}, {"x/y": "b"}]
     assert [walk({"metadata": {"annotations": one}}) for one in tags] == [0, 0, 1, 1]
@@ -80,5 +83,5 @@ def test_a_tag_that_a_wildcard_means_is_left_to_the_pattern():
 
 
 def test_of_a_value_whose_words_weigh_more_nothing_is_shown():
-    known = pattern_shape({"a": "b"})
+    known = pattern_shape(pattern_node({"a": "b"}, ()))
     assert not is_shown(known.shape, {"a": "global anchor mismatch"})

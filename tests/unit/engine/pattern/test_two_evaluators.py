@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kyvsim.engine.pattern import compile_pattern, compile_scalar
+from kyvsim.policy.read import pattern_node
 
 # --- the slow evaluator -------------------------------------------------------------------------
 
@@ -204,5 +205,5 @@ def cases(draw):
 @given(cases())
 def test_both_evaluators_agree(case):
     pattern, obj = case
-    failure = compile_pattern(pattern)(obj)
+    failure = compile_pattern(pattern_node(pattern, ()))(obj)
     assert (failure and (failure.kind.value, failure.path)) == verdict(pattern, obj)
