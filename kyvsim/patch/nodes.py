@@ -1,14 +1,14 @@
 """Values as the reference's YAML nodes show them, their anchors, and the outcome of a patch."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Final
 
 from kyvsim.kubernetes.go_text import to_json
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.kubernetes.quantities import with_whole_numbers
+from kyvsim.policy import anchors
+from kyvsim.policy.anchors import parse_anchor
 
 # What comes of a patch: an error, or the object, read back.
 
@@ -162,37 +162,26 @@ def same(one: Json, other: Json) -> bool:
 # upstream: `pkg/engine/anchor`; in the text of a list's element only conditions count.
 
 
-_ANCHOR = re.compile(r"([+<=X^])?\((.+)\)")
-GLOBAL = frozenset({"<"})
-CONDITION = frozenset({""})
+GLOBAL = frozenset({anchors.GLOBAL})
+CONDITION = frozenset({anchors.CONDITION})
 CONDITIONS = GLOBAL | CONDITION
-ADDITION = frozenset({"+"})
+ADDITION = frozenset({anchors.ADDITION})
 DECIDING = CONDITIONS | ADDITION
 """Those that decide what is left of a patch; other anchors are keys like others."""
 
 
-class _Anchor(NamedTuple):
-    modifier: str
-    key: str
-
-
-@lru_cache(maxsize=4096)
-def _parse(key: str) -> _Anchor | None:
-    found = _ANCHOR.fullmatch(key.strip())
-    return _Anchor(found[1] or "", found[2]) if found else None
-
-
 def modifier(key: str) -> str | None:
     """Return the sign before the bracket of an anchor; None for other keys."""
-    anchor = _parse(key) if key.endswith((")", " ", "\t", "\n")) else None
-    return anchor.modifier if anchor else None
+    # Texts of patches come here, too: those without a bracket are not worth remembering.
+    anchor = parse_anchor(key) if ")" in key else None
+    return None if anchor is None else anchor.sign
 
 
 def anchors_of(fields: Mapping[str, object], kinds: frozenset[str]) -> Iterator[tuple[str, str]]:
     """Yield the written and the bare key of a map's anchors of some kinds."""
     for written in fields:
-        anchor = _parse(written)
-        if anchor and anchor.modifier in kinds:
+        anchor = parse_anchor(written)
+        if anchor and anchor.sign in kinds:
             yield written, anchor.key
 
 
