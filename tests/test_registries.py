@@ -28,7 +28,7 @@ from kyvsim.languages.classic.rule_type import RuleType
 from kyvsim.languages.classic.rules import rule_types, rule_types_of
 from kyvsim.lint.registry import CHECKS
 from kyvsim.mutation.changes import KINDS as KINDS_OF_CHANGES
-from kyvsim.policy.read import CONTEXT_SOURCES
+from kyvsim.policy.read import CONTEXT_SOURCES, read_rule
 from kyvsim.policy.tree import ContextEntry
 from kyvsim.report.diagnostic_codes import codes_by_name
 from kyvsim.report.formats import FORMATS_OF, RUN_FORMATS
@@ -78,7 +78,7 @@ def test_every_rule_type_is_registered():
     assert not only_once(one.field for one in known)
     for one in known:
         rule = functools.reduce(lambda body, field: {field: body}, reversed(one.field), {})
-        assert [*rule_types_of(rule)] == [one]
+        assert [*rule_types_of(read_rule(rule, ()))] == [one]
 
 
 def test_every_context_loader_is_registered():

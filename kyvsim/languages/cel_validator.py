@@ -22,8 +22,9 @@ from kyvsim.cel.kubernetes import VARIABLES, declared_type, kubernetes_environme
 from kyvsim.cel.program import composited
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kubernetes.go_text import quote
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Path
 from kyvsim.model.ports import Meter
+from kyvsim.policy.tree import CelExpression, NamedExpression
 
 _LONGEST_MESSAGE = 5 * 1024
 
@@ -180,9 +181,9 @@ def variable_value(name: str, expression: CompiledExpression, values: Sequence[A
 
 
 def compile_validator(
-    variables: Iterable[Json],
-    conditions: Iterable[Json],
-    validations: Iterable[Json],
+    variables: Iterable[NamedExpression],
+    conditions: Iterable[NamedExpression],
+    validations: Iterable[CelExpression],
     declared: Declared,
     *,
     message: str = "",
@@ -190,23 +191,22 @@ def compile_validator(
     """Return what is written compiled; `message` is that of validations that have none."""
     known: dict[str, CompiledExpression] = {}
     for entry in variables:
-        expression = compiled(entry["expression"], declared)
-        known[entry["name"]] = expression
-        declared = declared.with_variable(entry["name"], expression.program)
+        expression = compiled(entry.expression, declared)
+        known[entry.name] = expression
+        declared = declared.with_variable(entry.name, expression.program)
     return Validator(
         known,
-        tuple(compiled(entry.get("expression") or "", declared, BOOL) for entry in conditions),
+        tuple(compiled(entry.expression, declared, BOOL) for entry in conditions),
         tuple(_validation(entry, message, declared) for entry in validations),
     )
 
 
-def _validation(entry: Json, own_message: str, declared: Declared) -> Validation:
-    entry = entry or {}  # null stands for an empty one
-    text = entry.get("messageExpression") or ""
+def _validation(entry: CelExpression, own_message: str, declared: Declared) -> Validation:
+    text = entry.message_expression
     plain = declared._replace(authorizer=False)
     return Validation(
-        compiled(entry.get("expression") or "", declared, BOOL),
-        (entry.get("message") or own_message).strip(),
+        compiled(entry.expression, declared, BOOL),
+        (entry.message or own_message).strip(),
         compiled(text, plain, STRING) if text else None,
     )
 

@@ -16,13 +16,13 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.autogen import (
     ANNOTATION,
     POD_CONTROLLERS,
-    autogen_blocker,
     compute_rules,
 )
 from kyvsim.languages.classic.validation.match_blocks import check_empty_match
 from kyvsim.languages.classic.validation.rule_parts import rules_under_check
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.policy.autogen import blocker_of
 from kyvsim.policy.tree import MatchBlock, PatternLeaf, PatternMap, PatternNode, ResourceFilter
 
 # Rules whose match and exclude blocks leave nothing.
@@ -121,7 +121,7 @@ _CLASHES: Mapping[str, Callable[[Iterable[ResourceFilter]], bool]] = MappingProx
 
 def autogen_off(policy: Policy) -> Iterator[Diagnostic]:
     """KV207: a rule that disables autogen for the whole policy."""
-    reasons = [(rule, autogen_blocker(rule)) for rule in policy.rules]
+    reasons = [(rule, blocker_of(rule.tree)) for rule in policy.rules]
     blocking = [(rule, why) for rule, why in reasons if why]
     lost = [
         rule.name

@@ -5,7 +5,7 @@ from typing import Final, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.languages.classic.autogen import CRON_JOB, ComputedRules, compute_rules
+from kyvsim.languages.classic.autogen import ComputedRules, compute_rules
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.context import (
     ConversionContext,
@@ -37,6 +37,7 @@ from kyvsim.model.migration import (
     RuleOutcome,
 )
 from kyvsim.model.policy import ExceptedRules, Policy, PolicyException
+from kyvsim.policy.autogen import CRON_JOB
 
 _SPEC: Final = ("spec",)
 _SCANS: Final = ConversionCondition(

@@ -5,7 +5,7 @@ loops within loops), data of the wrong type is kept in the node, so that the mes
 Kyverno's own.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
@@ -373,11 +373,30 @@ def _cel(data: Json, path: Path) -> tree.CelValidation | None:
     return tree.CelValidation(
         path,
         generate=data.get("generate"),
-        expressions=_each(data.get("expressions"), (*path, "expressions"), _expression) or (),
-        audit_annotations=_named_expressions(data, "auditAnnotations", path),
-        variables=_named_expressions(data, "variables", path),
-        param_kind=data.get("paramKind"),
-        param_ref=data.get("paramRef"),
+        expressions=read_expressions(data, "expressions", path),
+        audit_annotations=read_named_expressions(data, "auditAnnotations", path),
+        variables=read_named_expressions(data, "variables", path),
+        param_kind=_param_kind(data.get("paramKind"), (*path, "paramKind")),
+        param_ref=_param_ref(data.get("paramRef"), (*path, "paramRef")),
+        data=data,
+    )
+
+
+def _param_kind(data: Json, path: Path) -> tree.ParamKind | None:
+    if data is None:
+        return None
+    return tree.ParamKind(path, _text(data, "apiVersion"), _text(data, "kind"))
+
+
+def _param_ref(data: Json, path: Path) -> tree.ParamRef | None:
+    if data is None:
+        return None
+    return tree.ParamRef(
+        path,
+        name=_text(data, "name"),
+        namespace=_text(data, "namespace"),
+        selector=data.get("selector"),
+        parameter_not_found_action=_text(data, "parameterNotFoundAction"),
     )
 
 
@@ -391,9 +410,18 @@ def _expression(data: Mapping[str, Json], path: Path) -> tree.CelExpression:
     )
 
 
-def _named_expressions(
+def read_expressions(
+    data: Mapping[str, Json], field: str, path: Path
+) -> tuple[tree.CelExpression, ...]:
+    """Return the validations in a field; null stands for an empty one."""
+    listed = [one or {} for one in data.get(field) or ()]
+    return _each(listed, (*path, field), _expression) or ()
+
+
+def read_named_expressions(
     data: Mapping[str, Json], field: str, path: Path
 ) -> tuple[tree.NamedExpression, ...]:
+    """Return the variables, match conditions or audit annotations in a field."""
     keys = ("key", "valueExpression") if field == "auditAnnotations" else ("name", "expression")
 
     def named(one: Mapping[str, Json], place: Path) -> tree.NamedExpression:
@@ -639,25 +667,32 @@ def read_rule(data: Mapping[str, Json], path: Path, under: Path = ()) -> tree.Ru
         exclude=_exclude(data, path),
         image_extractors=_image_extractors(data.get("imageExtractors"), (*path, "imageExtractors")),
         preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
-        cel_preconditions=_named_expressions(data, "celPreconditions", path),
+        cel_preconditions=read_named_expressions(data, "celPreconditions", path),
         validate=None if validate is None else _validate(validate, (*path, "validate"), under),
         mutate=None if mutate is None else _mutate(mutate, (*path, "mutate"), under),
         generate=None if generate is None else _generate(generate, (*path, "generate")),
         verify_images=_each(data.get("verifyImages"), images, read_image_verification),
         skip_background_requests=data.get("skipBackgroundRequests"),
         report_properties=data.get("reportProperties") or {},
-        operations=frozenset(
-            name
-            for name, section in (
-                ("validate", validate),
-                ("mutate", mutate),
-                ("generate", generate),
-                ("verifyImages", data.get("verifyImages")),
-            )
-            if (bool(section) if name == "verifyImages" else _is_set(section))
-        ),
+        operations=frozenset(name for name in _SECTIONS if _has_content(name, data.get(name))),
+        bodies=frozenset(body_paths(data)),
         data=data,
     )
+
+
+_SECTIONS = ("validate", "mutate", "generate", "verifyImages")
+
+
+def body_paths(data: Mapping[str, Json]) -> Iterator[Path]:
+    """Yield the paths of what a rule does, as `RuleNode.bodies` has them."""
+    for name in ("validate", "mutate"):
+        section = data.get(name) or {}
+        yield from ((name, field) for field, value in section.items() if value is not None)
+    yield from ((name,) for name in ("generate", "verifyImages") if data.get(name) is not None)
+
+
+def _has_content(name: str, section: Json) -> bool:
+    return bool(section) if name == "verifyImages" else _is_set(section)
 
 
 _FREE_DATA = frozenset({"patchStrategicMerge", "data"})
@@ -708,7 +743,7 @@ def _webhook(data: Json, path: Path) -> tree.WebhookConfiguration | None:
         path,
         failure_policy=_text(data, "failurePolicy"),
         timeout_seconds=data.get("timeoutSeconds"),
-        match_conditions=_named_expressions(data, "matchConditions", path),
+        match_conditions=read_named_expressions(data, "matchConditions", path),
     )
 
 

@@ -424,6 +424,24 @@ class NamedExpression(NamedTuple):
     expression: str
 
 
+class ParamKind(NamedTuple):
+    """The kind of the parameters of expressions in CEL."""
+
+    path: Path
+    api_version: str
+    kind: str
+
+
+class ParamRef(NamedTuple):
+    """Which objects are parameters of expressions in CEL."""
+
+    path: Path
+    name: str
+    namespace: str
+    selector: Mapping[str, Json] | None
+    parameter_not_found_action: str
+
+
 class CelValidation(NamedTuple):
     """The `cel` block of a validate rule."""
 
@@ -432,8 +450,10 @@ class CelValidation(NamedTuple):
     expressions: tuple[CelExpression, ...]
     audit_annotations: tuple[NamedExpression, ...]
     variables: tuple[NamedExpression, ...]
-    param_kind: Mapping[str, Json] | None
-    param_ref: Mapping[str, Json] | None
+    param_kind: ParamKind | None
+    param_ref: ParamRef | None
+    data: Mapping[str, Json]
+    """The whole block as it is written, for the admission policy that Kyverno makes of it."""
 
 
 class ManifestObject(NamedTuple):
@@ -571,6 +591,26 @@ class GenerateTarget(NamedTuple):
     clone: Clone | None
     clone_list: CloneList | None
 
+    @property
+    def fields(self) -> dict[str, Json]:
+        """The fields that are there, for filling in their variables."""
+        clone, clone_list = self.clone, self.clone_list
+        fields = {
+            "apiVersion": self.api_version or None,
+            "kind": self.kind or None,
+            "namespace": self.namespace or None,
+            "name": self.name or None,
+            "data": self.data,
+            "clone": clone and {"name": clone.name, "namespace": clone.namespace},
+            "cloneList": clone_list
+            and {
+                "kinds": [*(clone_list.kinds or ())],
+                "namespace": clone_list.namespace,
+                "selector": clone_list.selector,
+            },
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
 
 class ForEachGeneration(NamedTuple):
     """A loop of a generate rule: each element of a list brings objects."""
@@ -677,6 +717,9 @@ class RuleNode(NamedTuple):
     report_properties: Mapping[str, str]
     operations: frozenset[str]
     """The sections that say what it does, such as `mutate`: those with anything in them."""
+    bodies: frozenset[Path]
+    """The paths of what it does, from the rule on, such as `("validate", "pattern")`: all fields
+    of `validate` and `mutate` that are there, `("generate",)` and `("verifyImages",)`."""
     data: Mapping[str, Json] = MappingProxyType({})
     """The whole rule as it is written: variables and references may be anywhere in it."""
 
@@ -687,7 +730,16 @@ class RuleNode(NamedTuple):
 
 
 NO_RULE = RuleNode(
-    (), "", (), NO_MATCH, None, None, None, (), None, None, None, None, None, {}, frozenset()
+    (),
+    "",
+    (),
+    NO_MATCH,
+    *(None, None, None),
+    (),
+    *(None, None, None, None, None),
+    {},
+    frozenset(),
+    frozenset(),
 )
 """The rule of a policy that is of another kind."""
 
@@ -749,6 +801,8 @@ Node: TypeAlias = (
     | PodSecurity
     | CelExpression
     | NamedExpression
+    | ParamKind
+    | ParamRef
     | CelValidation
     | ManifestObject
     | IgnoredFields

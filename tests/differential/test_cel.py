@@ -18,6 +18,7 @@ from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.validate_cel import RULE_TYPE
 from kyvsim.model.policy import Rule, RuleFacts
 from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.policy.read import read_rule
 
 ROWS = recorded("cel.jsonl")
 POD = with_floats(recorder.POD)
@@ -25,7 +26,8 @@ POD = with_floats(recorder.POD)
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["expression"] for row in ROWS])
 def test_expression_has_the_recorded_value_or_error(row):
-    rule = Rule("r", {"validate": {"cel": recorder.cel(row["expression"])}}, (), RuleFacts())
+    data = {"validate": {"cel": recorder.cel(row["expression"])}}
+    rule = Rule("r", data, (), RuleFacts(), read_rule(data, ()))
     body = RULE_TYPE.compile(RuleContext(None, rule, own_system()))
     request = AdmissionRequest(Operation.CREATE, POD, namespace="ns")
     scope = request_context(request, World(GivenObjects(())).external, {})

@@ -43,13 +43,15 @@ def old_actions(policy: Policy) -> Iterator[str]:
 
 def clone_variable_warnings(rule: Rule, position: int) -> Iterator[str]:
     """Yield that a target's kind or source depends on the trigger."""
-    generate = rule.data.get("generate") or {}
-    loops = generate.get("foreach")
-    path = f"spec.rules[{position}]"
-    for index, target in enumerate(loops if loops is not None else [generate]):
-        place = f"{path}.foreach[{index}]" if loops is not None else path
-        fixed = [target.get(name) for name in ("kind", "apiVersion", "clone", "cloneList")]
-        if "{{" in to_json(fixed):
+    generate = rule.tree.generate
+    if generate is None:
+        return
+    path, loops = f"spec.rules[{position}]", generate.foreach
+    targets = [generate.target] if loops is None else [loop.target for loop in loops]
+    for index, target in enumerate(targets):
+        place = path if loops is None else f"{path}.foreach[{index}]"
+        sources = [target.fields.get(name) for name in ("clone", "cloneList")]
+        if "{{" in to_json([target.kind, target.api_version, *sources]):
             yield (
                 f"variables in {place}.clone/cloneList would lead to incorrect synchronization"
                 " behavior"
@@ -58,8 +60,8 @@ def clone_variable_warnings(rule: Rule, position: int) -> Iterator[str]:
 
 def warnings_before_permissions(rule: Rule) -> Iterator[str]:
     """Yield the warnings about a rule that come before the check of permissions."""
-    mutate = rule.data.get("mutate") or {}
-    if "Pod" in rule.tree.match.own.kinds and mutate.get("patchesJson6902"):
+    mutate = rule.tree.mutate
+    if "Pod" in rule.tree.match.own.kinds and mutate and mutate.patches_json6902:
         yield _ON_PODS
 
 
@@ -150,7 +152,7 @@ def cel_preconditions_problem(rule: Rule, position: int) -> str:
 
     upstream: pkg/policy/generate/validate.go
     """
-    if not rule.generates or rule.data.get("celPreconditions") is None:
+    if not rule.generates or rule.tree.data.get("celPreconditions") is None:
         return ""
     return f"path: spec.rules[{position}].generate..: {CEL_ONLY}"
 

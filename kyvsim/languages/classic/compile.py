@@ -42,7 +42,7 @@ from kyvsim.engine.prefilter import together
 from kyvsim.jmespath import QuerySyntaxError, compile_template
 from kyvsim.kubernetes.objects import Json, annotations, metadata, text_field
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.languages.classic.autogen import CRON_JOB, POD_CONTROLLERS, ComputedRules, compute_rules
+from kyvsim.languages.classic.autogen import POD_CONTROLLERS, ComputedRules, compute_rules
 from kyvsim.languages.classic.facts import policy_facts, rule_of
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules import rule_types_of
@@ -54,6 +54,7 @@ from kyvsim.model.ports import BudgetError
 from kyvsim.model.result import Phase, Stage
 from kyvsim.model.source import Document
 from kyvsim.model.tracing import PointKind, PolicyPlace, Seen, TraceContext
+from kyvsim.policy.autogen import CRON_JOB
 from kyvsim.policy.read import read_policy
 
 # Policy exceptions, attached to the rules that they name.
@@ -129,10 +130,6 @@ def _with_exception_coverage(conditions: CompiledConditions, seen: Seen) -> Comp
 # What shows how a rule ends without evaluating it: the proofs of its body, and when they count.
 
 
-_MORE = ("context", "celPreconditions", "reportProperties")
-"""Fields of a rule that may make a difference that no shape shows."""
-
-
 def _compile_proofs(
     rule_type: RuleType, context: RuleContext, options: CompileOptions
 ) -> Callable[[], Proofs] | None:
@@ -140,10 +137,13 @@ def _compile_proofs(
 
     With coverage or tracing nothing is proved: what is reached would not be recorded.
     """
-    data, tree = context.rule.data, context.rule.tree
+    tree = context.rule.tree
     if rule_type.phase is not Phase.VALIDATE or context.policy.kind == "Policy":
         return None
-    if options.is_observed or tree.exclude or any(data.get(field) for field in _MORE):
+    # No shape shows what makes a difference besides.
+    if options.is_observed or tree.exclude or tree.context or tree.report_properties:
+        return None
+    if tree.cel_preconditions:
         return None
     return (lambda: _proofs(rule_type, context)) if matches_by_kind(tree.match) else None
 
@@ -195,7 +195,7 @@ def compile_phases(
     at once, so a text that cannot be read is found there. Raises `QuerySyntaxError` if an
     expression of the rule is not JMESPath, and `ValueError` where another text cannot be read.
     """
-    rule_type = next(rule_types_of(rule.data), None)
+    rule_type = next(rule_types_of(rule.tree), None)
     context = RuleContext(policy, rule, options.system, options.trace_of(policy, rule))
     found: list[CompiledRule] = []
     while rule_type is not None:
@@ -208,11 +208,11 @@ def _compile_phase(
     rule_type: RuleType, context: RuleContext, options: CompileOptions, *, lazy: bool
 ) -> CompiledRule:
     policy, rule, system, trace = context
-    data, tree = rule.data, rule.tree
+    tree = rule.tree
     namespace = (policy.namespace or "default") if policy.kind == "Policy" else ""
     settled = options.settled
     preconditions = None if settled else rule.tree.preconditions
-    properties = data.get("reportProperties")
+    properties = tree.report_properties
     # A rule that is known to apply was excepted by none, but for those its body weighs itself.
     excepted = not settled or rule_type.exclusions is not None
     exceptions = tuple(_compile_exceptions(context, rule_type, options)) if excepted else ()
@@ -305,7 +305,7 @@ def _rules_with_coverage(
         for number, rule in enumerate(forms.values()):
             compiled = compiled_rules[rule]
             if compiled:
-                ends = next(rule_types_of(rule.data)).ends_of(rule.data)
+                ends = next(rule_types_of(rule.tree)).ends_of(rule.tree)
                 tell = compile_counter(ends, options.trace_of(policy, rule), number, tuple(forms))
                 compiled = tuple(with_coverage(one, tell) for one in compiled)
             found[rule] = compiled

@@ -1,7 +1,6 @@
 """What is to be known of a rule, and of the policy that it is in: read once, for all others."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from kyvsim.engine.match.criteria import kinds_of_block
 from kyvsim.kubernetes.objects import Json, Path
@@ -14,18 +13,19 @@ from kyvsim.policy.tree import FailureOverride, PolicyNode, RuleNode
 def rule_of(data: Mapping[str, Json], path: Path, policy: PolicyNode) -> Rule:
     """Return a rule that is written at a path, in a policy with this specification."""
     tree = read_rule(data, path)
-    return Rule(tree.name, data, path, _rule_facts(data, tree, policy), tree)
+    return Rule(tree.name, data, path, _rule_facts(tree, policy), tree)
 
 
-def with_facts(rule: Rule, policy: PolicyNode) -> Rule:
-    """Return a rule with the tree and the facts of its data."""
-    tree = read_rule(rule.data, rule.path, rule.autogen_prefix)
-    return replace(rule, facts=_rule_facts(rule.data, tree, policy), tree=tree)
+def derived_rule(written: Rule, data: Mapping[str, Json], fields: Path, policy: PolicyNode) -> Rule:
+    """Return the rule with this data that autogen derived; its patterns are under `fields`."""
+    tree = read_rule(data, written.path, fields)
+    facts = _rule_facts(tree, policy)
+    return Rule(tree.name, data, written.path, facts, tree, autogen_prefix=fields)
 
 
-def _rule_facts(data: Mapping[str, Json], rule: RuleNode, policy: PolicyNode) -> RuleFacts:
+def _rule_facts(rule: RuleNode, policy: PolicyNode) -> RuleFacts:
     """Return the facts of a rule. Those of all rules are set here; rule types add the rest."""
-    types = tuple(rule_types_of(data))
+    types = tuple(rule_types_of(rule))
     validate = rule.validate
     facts = RuleFacts(
         section=types[0].section if types else "",

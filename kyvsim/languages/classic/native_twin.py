@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.policy import FailureAction, Policy, PolicyException
-from kyvsim.policy.tree import MatchBlock, ResourceFilter
+from kyvsim.policy.tree import CelValidation, MatchBlock, ResourceFilter, RuleNode
 
 _SKIPPED = "skip generating ValidatingAdmissionPolicy"
 _ACTIONS = MappingProxyType({"enforce": ("Deny",), "audit": ("Audit", "Warn")})
@@ -32,22 +32,27 @@ class NativeTwin(NamedTuple):
 def native_twin(policy: Policy, exceptions: Iterable[PolicyException]) -> NativeTwin:
     """Return what the admission policy for a policy with one rule in CEL is made of."""
     (rule,) = policy.rules
-    cel = rule.data["validate"]["cel"]
+    cel = _cel_of(rule.tree)
+    written = cel.data if cel else {}
     excepted = (one for exception in exceptions for one in _exempted(exception))
     action = rule.facts.action.own or policy.facts.action.own or "Audit"
     return NativeTwin(
         match=_in_order(rule.tree.match),
         exclude=(*_in_order(rule.tree.exclude), *excepted),
         body={
-            "paramKind": cel.get("paramKind"),
-            "variables": cel.get("variables"),
-            "validations": cel.get("expressions"),
-            "auditAnnotations": cel.get("auditAnnotations"),
-            "matchConditions": rule.data.get("celPreconditions"),
+            "paramKind": written.get("paramKind"),
+            "variables": written.get("variables"),
+            "validations": written.get("expressions"),
+            "auditAnnotations": written.get("auditAnnotations"),
+            "matchConditions": rule.tree.data.get("celPreconditions"),
         },
         actions=_ACTIONS.get(action.lower(), ()),
-        parameters=cel.get("paramRef"),
+        parameters=written.get("paramRef"),
     )
+
+
+def _cel_of(rule: RuleNode) -> CelValidation | None:
+    return rule.validate.cel if rule.validate else None
 
 
 def counted_exceptions(
@@ -81,10 +86,10 @@ def _of_policy(policy: Policy) -> str:
     if len(policy.rules) > 1:
         return f"{_SKIPPED}: multiple rules are not applicable."
     (rule,) = policy.rules
-    cel = (rule.data.get("validate") or {}).get("cel")
+    cel = _cel_of(rule.tree)
     if cel is None:
         return f"{_SKIPPED} for non CEL rules."
-    if cel.get("generate") is not True:
+    if cel.generate is not True:
         return f"{_SKIPPED}: validate.cel.generate is not set to true."
     return (
         _of_overrides(policy.facts.action)

@@ -1,11 +1,10 @@
 """What a rule type is: a value that names its field in a rule and holds all that differs by type.
 
-Validation, autogen, coverage and `lint` read these records. Below them is what several types
-share: how autogen rewrites their bodies, and messages of validate rules.
+Validation, coverage and `lint` read these records; what autogen makes of a type is in
+`kyvsim/policy/autogen.py`. Below them is what several types share: messages of validate rules.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.compile.compiled import CompiledBody, Exclusion, Outcome, Proof, passed
@@ -33,33 +32,8 @@ class RuleContext(NamedTuple):
         return self._replace(trace=self.trace.at(*steps))
 
 
-Remark: TypeAlias = tuple[Path, str]
-"""Where in a body something is wrong, and why."""
-Remarks: TypeAlias = Callable[[Json], Iterator[Remark]]
-"""Yields problems of a body."""
-
-
-class PodTemplate(NamedTuple):
-    """Where a controller keeps its Pod: the field under `spec`, and the path for references."""
-
-    field: str
-    path: str
-
-
-class Autogen(NamedTuple):
-    """What autogen makes of a rule of some type, for the controllers of Pods."""
-
-    rewrite: Callable[[Json, PodTemplate], Json]
-    """Returns the section of the derived rule, such as `validate`, from that of the
-    rule; None where nothing is derived."""
-    blocker: Callable[[Json], str] = lambda _: ""
-    """Returns why a section disables autogen for the whole policy, or ""."""
-    sources: tuple[str, ...] = ("request.object", "request.oldObject")
-    """What its expressions call the object."""
-
-
-NO_AUTOGEN = Autogen(lambda _section, _template: None)
-"""Autogen derives nothing from such a rule."""
+Problem: TypeAlias = tuple[Path, str]
+"""Where in the document something is wrong, and why."""
 
 
 class RuleType(NamedTuple):
@@ -70,26 +44,22 @@ class RuleType(NamedTuple):
     first of them is the section."""
     phase: Phase
     compile: Callable[[RuleContext], CompiledBody]
-    autogen: Autogen
-    counts: Callable[[Json], bool] = lambda body: body is not None
-    """Whether a body excludes the other types of its section."""
-    problems: Remarks = lambda _: iter(())
-    """What upstream refuses in the frame of a body, each with upstream's reason."""
-    broken: Callable[[RuleNode], Iterator[Remark]] = lambda _: iter(())
-    """Yields the expressions of a rule that cannot be compiled and make it fail when it runs, with
-    their paths in the document."""
+    counts: Callable[[RuleNode], bool] = lambda _: True
+    """Whether the body excludes the other types of its section."""
+    problems: Callable[[RuleNode], Iterator[Problem]] = lambda _: iter(())
+    """Yields what upstream refuses in the frame of a body, each with upstream's reason."""
+    broken: Callable[[RuleNode], Iterator[Problem]] = lambda _: iter(())
+    """Yields the expressions of a rule that cannot be compiled and make it fail when it runs."""
     patterns: Callable[[RuleNode], Iterable[Pattern]] = lambda _: ()
     """What of a rule is shaped like the object: patterns and patches."""
     fields: frozenset[str] = frozenset()
     """Fields of a rule that only rules of this type may have."""
-    reads_context: bool = True
-    """Whether its expressions know the entries of the rule's `context`."""
     facts: Callable[[RuleFacts, RuleNode, PolicyNode], RuleFacts] = lambda facts, _rule, _policy: (
         facts
     )
     """Adds to what is known of a rule of a policy."""
-    ends: Callable[[Json], Ends] | None = None
-    """What can come of a rule with this body; None where that follows from the phase."""
+    ends: Callable[[RuleNode], Ends] | None = None
+    """What can come of a rule of this type; None where that follows from the phase."""
     tolerant: bool = True
     """Whether failures that an UPDATE did not bring may be passed over."""
     exclusions: Callable[[Sequence[PodSecurityExclusion]], tuple[Exclusion, ...]] | None = None
@@ -108,23 +78,11 @@ class RuleType(NamedTuple):
         """The part of a rule that it belongs to, such as `validate`."""
         return self.field[0]
 
-    def body(self, rule: Mapping[str, Json]) -> Json:
-        """Return the value of this type's field in a rule, or None."""
-        return body_at(self.field, rule)
-
-    def ends_of(self, rule: Mapping[str, Json]) -> Ends:
+    def ends_of(self, rule: RuleNode) -> Ends:
         """Return what can come of a rule of this type."""
         if self.ends is not None:
-            return self.ends(self.body(rule))
+            return self.ends(rule)
         return CHECKED if self.phase in {Phase.VALIDATE, Phase.VERIFY_IMAGES} else APPLIED
-
-
-def body_at(field: tuple[str, ...], rule: Mapping[str, Json]) -> Json:
-    """Return the value of a type's field in a rule, or None."""
-    value: Json = rule
-    for name in field:
-        value = value.get(name) if value.__class__ is dict else None
-    return value
 
 
 def validation_of(rule: RuleNode) -> Validate:
@@ -132,82 +90,6 @@ def validation_of(rule: RuleNode) -> Validate:
     if rule.validate is None:
         raise ValueError(f"rule {rule.name} has no validate section")
     return rule.validate
-
-
-# Absolute `$(…)` references in messages, moved along with the pattern they point into.
-
-
-REFERENCE = re.compile(r"(^|[^\\])(\$\(.[^ ]*\))")
-"""A reference: group 1 is the character before it, group 2 the reference.
-
-upstream: pkg/engine/variables/re.compile, RegexReferences.
-"""
-
-
-def rewrite_references(message: str, path: str, pivot: str) -> str:
-    """Return `message` with `path` put behind `pivot` in every reference.
-
-    `pivot` is the name of the rule's body; for `anyPattern` the index that follows stays with it.
-    """
-    if "$(" not in message:
-        return message
-
-    def shifted(found: re.Match[str]) -> str:
-        before, reference = found.groups()
-        anchor = pivot
-        if pivot == "anyPattern" and pivot in reference:
-            index = reference.partition(pivot)[2][1:].split("/")[0]
-            anchor = f"{pivot}/{index}"
-        return before + reference.replace(anchor, f"{anchor}/{path}")
-
-    return REFERENCE.sub(shifted, message)
-
-
-# What autogen carries of the bodies of rules into the rules that it derives for controllers.
-#
-# Source of the rules: upstream pkg/autogen/v1.
-
-
-_QUANTIFIERS = frozenset({"any", "all"})
-_KEPT = ("failureAction", "failureActionOverrides", "allowExistingViolations")
-
-
-def nest_in_template(part: Json, template: PodTemplate) -> Json:
-    """Return a pattern or patch for a Pod as one for what keeps the Pod."""
-    return {"spec": {template.field: part}}
-
-
-def rewrite_conditions(conditions: Json) -> Json:
-    """Return conditions as a derived rule has them: without an `any` or `all` that is empty.
-
-    Upstream writes a rule down to change it, and a list of nothing is left out then. So an empty
-    `any`, which never holds, becomes no condition at all in derived rules.
-    """
-    if conditions.__class__ is list:
-        return [rewrite_conditions(one) for one in conditions]
-    if conditions.__class__ is not dict:
-        return conditions
-    return {name: one for name, one in conditions.items() if one != [] or name not in _QUANTIFIERS}
-
-
-def autogen_rewrite(
-    field: str,
-    rewrite: Callable[[Json, PodTemplate], Json] = lambda body, _: body,
-    *,
-    pivot: str = "",
-) -> Autogen:
-    """Return how autogen rewrites a validate rule: its body, and the references in its message.
-
-    `pivot` is what references in the message are shifted behind: the field, unless it is given.
-    """
-
-    def rewrite_section(section: Json, template: PodTemplate) -> Json:
-        kept = {name: section[name] for name in _KEPT if name in section}
-        if message := section.get("message"):
-            kept["message"] = rewrite_references(message, template.path, pivot or field)
-        return {**kept, field: rewrite(section[field], template)}
-
-    return Autogen(rewrite_section)
 
 
 # Messages of validate rules: the rule's own text with its variables, and what is put around it.
@@ -237,7 +119,8 @@ def _compile_messages(system: System, text: str) -> _MessageRenderer:
 
 def own_message(context: RuleContext) -> str:
     """Return the text of a validate rule's `message`, or ""."""
-    return (context.rule.data.get("validate") or {}).get("message") or ""
+    validate = context.rule.tree.validate
+    return validate.message if validate else ""
 
 
 def has_fixed_message(context: RuleContext) -> bool:

@@ -22,7 +22,7 @@ def broken_cel(policy: Policy) -> Iterator[Diagnostic]:
     the policy and reports it when the rule runs.
     """
     for rule in policy.rules:
-        broken = (found for one in rule_types_of(rule.data) for found in one.broken(rule.tree))
+        broken = (found for one in rule_types_of(rule.tree) for found in one.broken(rule.tree))
         for path, problem in broken:
             place = policy.document.locate(path)
             if path[-1] == "messageExpression":

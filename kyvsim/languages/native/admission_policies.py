@@ -45,9 +45,12 @@ from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.tracing import NO_TRACE, TraceContext
 from kyvsim.patch.merge_types import DEDUCED, Type, resolve
 from kyvsim.patch.nodes import same
+from kyvsim.policy.read import read_expressions, read_named_expressions
 
 _NOBODY = "system:kyverno:background-scan"
 _VARIABLES, _NAMESPACE = 4, 2
+
+_SPEC: Path = ("spec",)
 
 
 class RequestVariables(NamedTuple):
@@ -258,9 +261,9 @@ _PASSED = passed("")
 def _compile_validating(policy: Policy, around: NativeContext) -> Compiled:
     spec, kinds, params = policy.spec, around.kinds, around.params
     validator = compile_validator(
-        spec.get("variables") or (),
-        spec.get("matchConditions") or (),
-        spec.get("validations") or (),
+        read_named_expressions(spec, "variables", _SPEC),
+        read_named_expressions(spec, "matchConditions", _SPEC),
+        read_expressions(spec, "validations", _SPEC),
         Declared(bool(params), authorizer=False),
     )
     validator = _with_coverage(validator.counted(around.meter), around.trace)

@@ -23,6 +23,7 @@ from kyvsim.migrate.rules.validate import (
 )
 from kyvsim.migrate.rules.verify_images import image_fields, verify_images
 from kyvsim.migrate.settings import actions_of
+from kyvsim.policy.read import read_rule
 
 VALIDATING: Final = "ValidatingPolicy"
 MUTATING: Final = "MutatingPolicy"
@@ -90,7 +91,7 @@ def body_of(rule: Mapping[str, Json]) -> RuleBody:
         else:
             if body is not None and (steps != _WHOLE or body.get("targets")):
                 return RuleBody(steps, body, found)
-    field = next((one.field for one in rule_types_of(rule)), ())
+    field = next((one.field for one in rule_types_of(read_rule(rule, ()))), ())
     if field == ("validate", "manifests"):
         what = "signatures of objects cannot be converted: CEL has no function to verify them"
         raise NotConvertible(what, "keep the rule in a ClusterPolicy of its own", field)

@@ -53,6 +53,7 @@ from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.simulation import FailureCause, Unevaluated
 from kyvsim.patch.structured_merge import type_finder
+from kyvsim.policy.read import read_expressions, read_named_expressions
 from kyvsim.schema.kinds import native_schemas
 from kyvsim.simulator.admission.classic import RequestNote
 from kyvsim.simulator.admission.review import admission_request
@@ -78,6 +79,8 @@ from kyvsim.simulator.api_server.validation import schema_findings
 
 API_VERSION = "admissionregistration.k8s.io/v1"
 POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
+
+_SPEC: Path = ("spec",)
 
 
 class PolicyRequest(NamedTuple):
@@ -293,9 +296,9 @@ def decisions(
 def _validator(policy: Json) -> Validator:
     spec = policy["spec"]
     return compile_validator(
-        spec.get("variables") or (),
-        spec.get("matchConditions") or (),
-        spec.get("validations") or (),
+        read_named_expressions(spec, "variables", _SPEC),
+        read_named_expressions(spec, "matchConditions", _SPEC),
+        read_expressions(spec, "validations", _SPEC),
         Declared(params=bool(spec.get("paramKind"))),
     )
 

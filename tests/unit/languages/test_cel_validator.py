@@ -1,6 +1,7 @@
 import pytest
 
 from kyvsim.languages.cel_validator import Declared, compile_validator
+from kyvsim.policy.read import read_expressions, read_named_expressions
 
 
 def reads(*tests, variables=(), conditions=(), message=None):
@@ -9,7 +10,14 @@ def reads(*tests, variables=(), conditions=(), message=None):
         entries[0]["messageExpression"] = message
     named = [{"name": f"v{n}", "expression": one} for n, one in enumerate(variables)]
     matched = [{"name": f"c{n}", "expression": one} for n, one in enumerate(conditions)]
-    return compile_validator(named, matched, entries, Declared(params=False), message="").reads()
+    spec = {"variables": named, "matchConditions": matched, "validations": entries}
+    validator = compile_validator(
+        read_named_expressions(spec, "variables", ()),
+        read_named_expressions(spec, "matchConditions", ()),
+        read_expressions(spec, "validations", ()),
+        Declared(params=False),
+    )
+    return validator.reads()
 
 
 @pytest.mark.parametrize(

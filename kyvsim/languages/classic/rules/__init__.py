@@ -9,8 +9,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Final, cast
 
-from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.rule_type import RuleType, body_at
+from kyvsim.languages.classic.rule_type import RuleType
+from kyvsim.policy.tree import RuleNode
 
 _HOMES: Final[Mapping[tuple[str, ...], str]] = MappingProxyType(
     {
@@ -35,12 +35,6 @@ SECTIONS: Final = tuple(dict.fromkeys(field[0] for field in _HOMES))
 """The sections that define what a rule does; a rule has one of them."""
 
 
-@lru_cache(maxsize=64)
-def _fields_among(sections: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
-    """Return the fields of types, in their order, of which all names are in one of the sections."""
-    return tuple(field for field in _HOMES if any(set(field) <= set(names) for names in sections))
-
-
 @lru_cache(maxsize=16)
 def _type_at(field: tuple[str, ...]) -> RuleType:
     """Return the type with this field, from its module, which is loaded on first use."""
@@ -48,15 +42,9 @@ def _type_at(field: tuple[str, ...]) -> RuleType:
     return cast("RuleType", getattr(import_module(f"{__name__}.{module}"), name))
 
 
-def rule_types_of(rule: Mapping[str, Json]) -> Iterator[RuleType]:
+def rule_types_of(rule: RuleNode) -> Iterator[RuleType]:
     """Yield the types whose field a rule has; the first one takes it."""
-    sections = tuple(
-        (name, *(rule[name] if rule[name].__class__ is dict else ()))
-        for name in SECTIONS
-        if name in rule
-    )
-    fields = _fields_among(sections)
-    return (_type_at(field) for field in fields if body_at(field, rule) is not None)
+    return (_type_at(field) for field in _HOMES if field in rule.bodies)
 
 
 def rule_types() -> Iterator[RuleType]:

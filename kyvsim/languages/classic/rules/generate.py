@@ -16,13 +16,13 @@ from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
 from kyvsim.kubernetes.labels import compile_selector, is_label, is_subdomain
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
-from kyvsim.languages.classic.rule_type import Autogen, RuleContext, RuleType
+from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list
 from kyvsim.model.policy import GeneratePattern, Generation, Policy, Rule, RuleFacts
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT, ClusterView
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.simulation import FailureCause
-from kyvsim.policy.tree import ForEachGeneration, GenerateTarget, PolicyNode, RuleNode
+from kyvsim.policy.tree import ForEachGeneration, Generate, GenerateTarget, PolicyNode, RuleNode
 
 # Downstream objects: what a generate rule makes of data or of a source.
 #
@@ -224,19 +224,17 @@ class GeneratedSet(NamedTuple):
 
 GeneratedSets = Callable[[JSONContext], Iterable[GeneratedSet]]
 
-_FIELDS = ("apiVersion", "kind", "namespace", "name", "data", "clone", "cloneList")
-
 
 def _compile_set(
     context: RuleContext,
-    spec: Json,
+    target: GenerateTarget,
     preconditions: Callable[[JSONContext], ConditionsResult] | None = None,
 ) -> Callable[[JSONContext, str], GeneratedSet]:
-    """Return what makes the objects of a pattern, given upstream's words for its place."""
-    pattern = {field: spec[field] for field in _FIELDS if spec.get(field) is not None}
-    template = compile_template(pattern, context.system)
-    if context.trace.tracer is not None:
-        template = traced_template(template, "the object to generate", context.trace)
+    """Return what makes the objects of a target, given upstream's words for its place."""
+    template = compile_template(target.fields, context.system)
+    trace = context.trace.to(target.path)
+    if trace.tracer is not None:
+        template = traced_template(template, "the object to generate", trace)
     meter = context.system.meter
 
     def make(scope: JSONContext, place: str) -> GeneratedSet:
@@ -263,29 +261,31 @@ def compile_generated(context: RuleContext) -> GeneratedSets:
 
     Raises what `compile_template` raises.
     """
-    spec = context.rule.data["generate"]
-    generate = context.rule.tree.generate
-    loops = [
-        _compile_loop(
-            context.within("generate", "foreach", number), number, spec["foreach"][number], loop
-        )
-        for number, loop in enumerate((generate and generate.foreach) or ())
-    ]
-    if loops:
+    generate = _generate_of(context)
+    if generate.foreach:
+        loops = [
+            _compile_loop(context, number, loop) for number, loop in enumerate(generate.foreach)
+        ]
         return lambda scope: (found for loop in loops for found in loop(scope))
-    make = _compile_set(context.within("generate"), spec)
+    make = _compile_set(context, generate.target)
     return lambda scope: (make(scope, ""),)
 
 
-def _compile_loop(
-    context: RuleContext, number: int, data: Json, loop: ForEachGeneration
-) -> GeneratedSets:
-    list_of = compile_list(loop.list, context.system, context.trace)
-    elements_of = compile_elements(loop.context, 0, context.system, context.trace)
+def _generate_of(context: RuleContext) -> Generate:
+    generate = context.rule.tree.generate
+    if generate is None:
+        raise ValueError(f"rule {context.rule.name} has no generate section")
+    return generate
+
+
+def _compile_loop(context: RuleContext, number: int, loop: ForEachGeneration) -> GeneratedSets:
+    trace = context.trace.to(loop.path)
+    list_of = compile_list(loop.list, context.system, trace)
+    elements_of = compile_elements(loop.context, 0, context.system, trace)
     preconditions = compile_conditions(
-        loop.preconditions, context.system, context.trace.at("preconditions")
+        loop.preconditions, context.system, trace.at("preconditions")
     )
-    make = _compile_set(context, data, preconditions)
+    make = _compile_set(context, loop.target, preconditions)
     start = f"failed to process {number} foreach in rule {context.rule.name}"
 
     def make_each(scope: JSONContext) -> Iterator[GeneratedSet]:
@@ -304,9 +304,10 @@ def _compile_loop(
 
 def _compile(context: RuleContext) -> CompiledBody:
     sets_of = compile_generated(context)
-    spec = context.rule.data["generate"]
-    copies_all = bool(spec.get("cloneList"))
-    synchronizes = bool(spec.get("synchronize"))
+    generate = _generate_of(context)
+    clone_list = generate.target.clone_list
+    copies_all = clone_list is not None and any(clone_list[1:])
+    synchronizes = generate.synchronize is True
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         made: list[Json] = []
@@ -372,10 +373,6 @@ RULE_TYPE = RuleType(
     ("generate",),
     Phase.GENERATE,
     _compile,
-    Autogen(
-        lambda _section, _template: None,
-        lambda section: "it generates objects" if section else "",
-    ),
     facts=_facts,
     ends=lambda _: _MADE,
 )

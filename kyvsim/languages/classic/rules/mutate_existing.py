@@ -17,11 +17,10 @@ from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, labels, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.rule_type import (
-    NO_AUTOGEN,
     RuleContext,
     RuleType,
 )
-from kyvsim.languages.classic.rules.mutate_foreach import compile_rule_loops
+from kyvsim.languages.classic.rules.mutate_foreach import compile_loops
 from kyvsim.languages.classic.rules.mutate_resource import apply_patch, compile_rule_patch
 from kyvsim.model.policy import MutationTarget, RuleFacts
 from kyvsim.model.ports import ClusterView
@@ -121,11 +120,11 @@ def _find_all(
 
 def _compile_patch(context: RuleContext) -> Callable[[JSONContext, Evaluation, Json], Outcome]:
     """Return what patches one target in its scope."""
-    mutate = context.rule.data["mutate"]
-    if mutate.get("foreach") is not None:
-        run = compile_rule_loops(context)
+    mutate = context.rule.tree.mutate
+    if mutate and mutate.foreach is not None:
+        run = compile_loops(context.within("mutate", "foreach"), mutate.foreach)
         return lambda scope, _evaluation, obj: run(scope, obj)
-    if mutate.get("patchStrategicMerge") is None and not mutate.get("patchesJson6902"):
+    if not mutate or (mutate.patch_strategic_merge is None and not mutate.patches_json6902):
         return lambda _scope, _evaluation, _obj: errored("empty mutate rule")
     patch = compile_rule_patch(context)
 
@@ -210,8 +209,6 @@ RULE_TYPE = RuleType(
     ("mutate", "targets"),
     Phase.MUTATE,
     _compile,
-    # Autogen rewrites its patch, as if it were for the trigger.
-    NO_AUTOGEN,
     counts=lambda _: False,
     facts=_facts,
 )

@@ -10,18 +10,14 @@ from kyvsim.engine.compile.tracing import traced_template
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, compile_template
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import (
-    Autogen,
-    PodTemplate,
-    Remark,
+    Problem,
     RuleContext,
     RuleType,
-    nest_in_template,
 )
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list
 from kyvsim.languages.classic.rules.mutate_resource import (
-    BY_JSON_PATCH,
     Patcher,
     apply_patch,
     compile_patcher,
@@ -214,36 +210,37 @@ _KEPT = ("list", "context", "preconditions")
 _NESTED_ONLY = ("context", "preconditions", "patchesJson6902", "patchStrategicMerge")
 
 
-def _rewritten(section: Json, template: PodTemplate) -> Json:
-    """Return the loops with their merges nested; autogen drops the rest of them."""
-    loops = [
-        {field: loop[field] for field in _KEPT if field in loop}
-        | {"patchStrategicMerge": nest_in_template(loop.get("patchStrategicMerge"), template)}
-        for loop in section["foreach"]
-    ]
-    return {"foreach": loops} if loops else None
+def _loops(rule: RuleNode) -> tuple[ForEachMutation, ...]:
+    return (rule.mutate and rule.mutate.foreach) or ()
 
 
-def _problems(loops: Json, path: Path = ()) -> Iterator[Remark]:
+def _problems(rule: RuleNode) -> Iterator[Problem]:
     """Yield the first problem."""
-    for index, loop in enumerate(loops):
-        own = (*path, index)
-        inner = loop.get("foreach")
-        if inner and any(loop.get(name) not in (None, "") for name in _NESTED_ONLY):
-            yield own, "a nested foreach cannot contain other declarations"
-            return
-        if inner:
-            # upstream looks no further than the first nested loop
-            yield from _problems(inner, (*own, "foreach"))
-            return
-        if (loop.get("patchStrategicMerge") is not None) == bool(loop.get("patchesJson6902")):
-            yield own, "only one of `patchStrategicMerge` or `patchesJson6902` is allowed"
+    loops = _loops(rule)
+    while loops:
+        for loop in loops:
+            has_patch = loop.patch_strategic_merge is not None
+            others = (loop.context, loop.preconditions, loop.patches_json6902)
+            if loop.foreach and (has_patch or any(others)):
+                yield loop.path, "a nested foreach cannot contain other declarations"
+                return
+            if loop.foreach:
+                # upstream looks no further than the first nested loop
+                loops = loop.foreach
+                break
+            if has_patch == (loop.patches_json6902 is not None):
+                yield (
+                    loop.path,
+                    "only one of `patchStrategicMerge` or `patchesJson6902` is allowed",
+                )
+                return
+        else:
             return
 
 
 def _patterns(rule: RuleNode) -> Iterator[Pattern]:
     """Yield the merge of the first loop that has one: upstream looks no further."""
-    for loop in (rule.mutate and rule.mutate.foreach) or ():
+    for loop in _loops(rule):
         merge = loop.patch_strategic_merge
         if merge is not None and isinstance(merge.root, PatternMap):
             yield merge
@@ -254,16 +251,8 @@ RULE_TYPE = RuleType(
     ("mutate", "foreach"),
     Phase.MUTATE,
     _compile,
-    Autogen(
-        _rewritten,
-        lambda section: (
-            BY_JSON_PATCH if any(one.get("patchesJson6902") for one in section["foreach"]) else ""
-        ),
-    ),
-    counts=bool,
+    counts=lambda rule: bool(_loops(rule)),
     problems=_problems,
     patterns=_patterns,
-    facts=lambda facts, rule, _: facts._replace(
-        patches_elements=bool(rule.mutate and rule.mutate.foreach)
-    ),
+    facts=lambda facts, rule, _: facts._replace(patches_elements=bool(_loops(rule))),
 )

@@ -14,10 +14,8 @@ from kyvsim.engine.pattern import compile_pattern, compile_scalar
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.classic.rule_type import (
-    Autogen,
     RuleContext,
     RuleType,
-    nest_in_template,
 )
 from kyvsim.model.ports import Meter
 from kyvsim.model.result import Phase, RuleStatus
@@ -158,28 +156,15 @@ def _merge(rule: RuleNode) -> tuple[Pattern, ...]:
     return () if merge is None else (merge,)
 
 
-BY_JSON_PATCH = "it has a JSON patch"
-"""Why autogen derives nothing: it does not change the paths of such a patch."""
-
-
 STRATEGIC_MERGE = RuleType(
     ("mutate", "patchStrategicMerge"),
     Phase.MUTATE,
     _compile,
-    Autogen(
-        lambda section, template: {
-            "patchStrategicMerge": nest_in_template(section["patchStrategicMerge"], template)
-        }
-    ),
     patterns=_merge,
 )
 JSON_PATCH = RuleType(
     ("mutate", "patchesJson6902"),
     Phase.MUTATE,
     _compile,
-    Autogen(
-        lambda _section, _template: None,
-        lambda section: BY_JSON_PATCH if section["patchesJson6902"] else "",
-    ),
-    counts=bool,
+    counts=lambda rule: bool(rule.mutate and rule.mutate.patches_json6902),
 )

@@ -5,7 +5,7 @@ k8s.io/apiserver pkg/admission/plugin/policy/validating/validator.go. What canno
 evaluated fails the rule too: there is no error status here.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from kyvsim.cel.kubernetes import VARIABLES_TYPE
@@ -30,12 +30,12 @@ from kyvsim.languages.cel_validator import (
     compile_validator,
     variable_value,
 )
-from kyvsim.languages.classic.rule_type import Autogen, Remark, RuleContext, RuleType
+from kyvsim.languages.classic.rule_type import Problem, RuleContext, RuleType, validation_of
 from kyvsim.languages.tracing import with_coverage
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.result import Phase
 from kyvsim.model.tracing import TraceContext
-from kyvsim.policy.tree import Node, RuleNode
+from kyvsim.policy.tree import CelValidation, Node, ParamKind, ParamRef, RuleNode
 
 # The parameter objects of a CEL rule.
 #
@@ -47,11 +47,11 @@ class ParamsError(Exception):
     """There are no parameters, or their place cannot be determined."""
 
 
-def _compile_params(cel: Json) -> Callable[[Evaluation], list[Json]]:
+def _compile_params(
+    param_kind: ParamKind, reference: ParamRef
+) -> Callable[[Evaluation], list[Json]]:
     """Return what finds the parameter objects for a request; that raises `ParamsError`."""
-    reference = cel["paramRef"]
-    api_version = cel["paramKind"].get("apiVersion") or ""
-    kind = cel["paramKind"].get("kind") or ""
+    _, api_version, kind = param_kind
     find = _compile_search(reference, api_version, kind)
     group, _ = split_api_version(api_version)
     builtin = kind_of_plural(group, plural(group, kind)) == kind
@@ -64,11 +64,11 @@ def _compile_params(cel: Json) -> Callable[[Evaluation], list[Json]]:
             raise ParamsError("failed to check if resource is namespaced or not (not found)")
         if cluster.is_namespaced(api_version, kind):
             subject = evaluation.request.subject
-            namespace = reference.get("namespace") or object_key(subject).namespace
+            namespace = reference.namespace or object_key(subject).namespace
             if not namespace:
                 raise ParamsError("can't use namespaced paramRef to match cluster-scoped resources")
-            return find(cluster, str(namespace))
-        if reference.get("namespace"):
+            return find(cluster, namespace)
+        if reference.namespace:
             raise ParamsError(
                 "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
             )
@@ -78,10 +78,10 @@ def _compile_params(cel: Json) -> Callable[[Evaluation], list[Json]]:
 
 
 def _compile_search(
-    reference: Json, api_version: str, kind: str
+    reference: ParamRef, api_version: str, kind: str
 ) -> Callable[[ClusterView, str], list[Json]]:
     """Return what finds parameters in a namespace, "" for all; that raises `ParamsError`."""
-    name, selector = reference.get("name"), reference.get("selector")
+    name, selector = reference.name, reference.selector
     selects, problem = None, ""
     if not name and selector is not None:
         try:
@@ -101,7 +101,7 @@ def _compile_search(
             return [found]
         listed = cluster.list(api_version, kind, namespace) if selects else ()
         chosen = [one for one in listed if selects and selects(labels(one))]
-        if not chosen and reference.get("parameterNotFoundAction") == "Deny":
+        if not chosen and reference.parameter_not_found_action == "Deny":
             raise ParamsError("no params found")
         return chosen
 
@@ -117,12 +117,14 @@ _PLACE_OF_VARIABLES = 4
 
 def _compile(context: RuleContext) -> CompiledBody:
     """Return the body of the rule."""
-    data = context.rule.data
-    cel = data["validate"]["cel"]
-    rule = _with_coverage(_compile_rule(data, cel).counted(context.system.meter), context.trace)
+    cel = _cel_of(context.rule.tree)
+    compiled = _compile_rule(context.rule.tree, cel).counted(context.system.meter)
+    rule = _with_coverage(compiled, context.trace)
     reads = rule.reads()
     pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
-    find_params = _compile_params(cel) if _has_params(cel) else None
+    find_params = None
+    if cel.param_kind and cel.param_ref:
+        find_params = _compile_params(cel.param_kind, cel.param_ref)
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         if find_params is None:
@@ -137,12 +139,10 @@ def _compile(context: RuleContext) -> CompiledBody:
     return evaluate
 
 
-def _broken(rule: RuleNode) -> Iterator[Remark]:
+def _broken(rule: RuleNode) -> Iterator[Problem]:
     """Yield what cannot be compiled of a rule's expressions, with its path in the document."""
-    cel = rule.validate.cel if rule.validate else None
-    if cel is None or not rule.data["validate"]["cel"]:
-        return
-    found = _compile_rule(rule.data, rule.data["validate"]["cel"])
+    cel = _cel_of(rule)
+    found = _compile_rule(rule, cel)
     tests: tuple[tuple[Iterable[CompiledExpression], Sequence[Node]], ...] = (
         (found.conditions, rule.cel_preconditions),
         (found.variables.values(), cel.variables),
@@ -166,18 +166,21 @@ def _compile_problem(expression: CompiledExpression) -> str:
     )
 
 
-def _compile_rule(data: Mapping[str, Json], cel: Json) -> Validator:
+def _cel_of(rule: RuleNode) -> CelValidation:
+    cel = validation_of(rule).cel
+    if cel is None:
+        raise ValueError(f"rule {rule.name} has no CEL expressions")
+    return cel
+
+
+def _compile_rule(rule: RuleNode, cel: CelValidation) -> Validator:
     return compile_validator(
-        cel.get("variables") or (),
-        data.get("celPreconditions") or (),
-        cel.get("expressions") or (),
-        Declared(_has_params(cel)),
-        message=data["validate"].get("message") or "",
+        cel.variables,
+        rule.cel_preconditions,
+        cel.expressions,
+        Declared(bool(cel.param_kind and cel.param_ref)),
+        message=validation_of(rule).message,
     )
-
-
-def _has_params(cel: Json) -> bool:
-    return bool(cel.get("paramKind") and cel.get("paramRef"))
 
 
 def _with_coverage(rule: Validator, trace: TraceContext) -> Validator:
@@ -238,45 +241,41 @@ def _evaluate(rule: Validator, values: list[Any]) -> Outcome | None:
     return failed(refusal.message) if refusal else None
 
 
-def _problems(cel: Json) -> Iterator[Remark]:
+def _problems(rule: RuleNode) -> Iterator[Problem]:
     """Yield what is missing in the frame of a CEL rule; its expressions are another matter."""
-    if any(not entry.get("expression") for entry in cel.get("expressions", ())):
-        yield (), "cel.expressions.expression is required"
-    yield from _parameter_problems(cel)
-    for annotation in cel.get("auditAnnotations", ()):
-        for name in ("key", "valueExpression"):
-            if not annotation.get(name):
-                yield (), f"cel.auditAnnotation.{name} is required"
+    cel = _cel_of(rule)
+    if not all(one.expression for one in cel.expressions):
+        yield cel.path, "cel.expressions.expression is required"
+    for problem in _parameter_problems(cel.param_kind, cel.param_ref):
+        yield cel.path, problem
+    for one in cel.audit_annotations:
+        for name, value in (("key", one.name), ("valueExpression", one.expression)):
+            if not value:
+                yield cel.path, f"cel.auditAnnotation.{name} is required"
 
 
-def _parameter_problems(cel: Json) -> Iterator[Remark]:
-    kind, reference = cel.get("paramKind"), cel.get("paramRef")
+def _parameter_problems(kind: ParamKind | None, reference: ParamRef | None) -> Iterator[str]:
     if kind is not None:
-        for name in ("apiVersion", "kind"):
-            if not kind.get(name):
-                yield (), f"cel.paramKind.{name} is required"
+        for name, value in (("apiVersion", kind.api_version), ("kind", kind.kind)):
+            if not value:
+                yield f"cel.paramKind.{name} is required"
         if reference is None:
-            yield (), "cel.paramRef is required"
+            yield "cel.paramRef is required"
     if reference is not None:
-        if bool(reference.get("name")) == ("selector" in reference):
-            yield (), "one of cel.paramRef.name or cel.paramRef.selector must be set"
-        if "parameterNotFoundAction" not in reference:
-            yield (), "cel.paramRef.parameterNotFoundAction is required"
+        if bool(reference.name) == (reference.selector is not None):
+            yield "one of cel.paramRef.name or cel.paramRef.selector must be set"
+        if not reference.parameter_not_found_action:
+            yield "cel.paramRef.parameterNotFoundAction is required"
         if kind is None:
-            yield (), "cel.paramKind is required"
+            yield "cel.paramKind is required"
 
 
 RULE_TYPE = RuleType(
     ("validate", "cel"),
     Phase.VALIDATE,
     _compile,
-    # upstream derives the whole section, unless the body is empty
-    Autogen(
-        lambda section, _: section if section["cel"] else None, sources=("object", "oldObject")
-    ),
     problems=_problems,
     broken=_broken,
     fields=frozenset({"celPreconditions"}),
-    reads_context=False,
     tolerant=False,
 )

@@ -4,18 +4,15 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.g
 """
 
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, Proof, errored, failed
-from kyvsim.engine.compile.tracing import CHECKED, DENIED
+from kyvsim.engine.compile.tracing import CHECKED, DENIED, Ends
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.conditions.shape import is_seen_whole, refuting_shape
-from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import (
     RuleContext,
     RuleType,
-    autogen_rewrite,
     compile_denial_message,
     has_fixed_message,
     own_message,
-    rewrite_conditions,
     usual_pass,
 )
 from kyvsim.model.result import Phase
@@ -58,18 +55,18 @@ def _proofs(context: RuleContext) -> tuple[Proof, ...]:
     return (Proof(shape, usual_pass(context), is_all=is_all),) if shape else ()
 
 
-def rewrite_deny(deny: Json) -> Json:
-    """Return what a rule denies, with its conditions as a derived rule has them."""
-    conditions = deny.get("conditions")
-    return {**deny, "conditions": rewrite_conditions(conditions)} if conditions else deny
+def _ends(rule: RuleNode) -> Ends:
+    conditions = _denied(rule)
+    groups = conditions.groups if conditions else ()
+    has_any = any(one.any is not None or one.all is not None for one in groups)
+    return CHECKED if has_any else DENIED
 
 
 RULE_TYPE = RuleType(
     ("validate", "deny"),
     Phase.VALIDATE,
     lambda context: compile_deny(context.within("validate", "deny"), _denied(context.rule.tree)),
-    autogen_rewrite("deny", lambda deny, _: rewrite_deny(deny)),
     # A rule that denies without conditions cannot pass.
-    ends=lambda deny: CHECKED if deny.get("conditions") else DENIED,
+    ends=_ends,
     proofs=_proofs,
 )

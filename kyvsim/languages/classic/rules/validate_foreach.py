@@ -21,16 +21,14 @@ from kyvsim.engine.conditions.shape import elements_shape, refuting_shape
 from kyvsim.jmespath import QueryError
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import (
-    Remark,
+    Problem,
     RuleContext,
     RuleType,
-    autogen_rewrite,
 )
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list, is_absent
 from kyvsim.languages.classic.rules.validate_deny import (
     compile_deny,
     is_denial_seen_whole,
-    rewrite_deny,
 )
 from kyvsim.languages.classic.rules.validate_pattern import (
     compile_any_pattern_body,
@@ -156,19 +154,17 @@ def _proofs(context: RuleContext) -> tuple[Proof, ...]:
     return (Proof(shape, _PASSED, is_all=is_all),) if shape else ()
 
 
-_BODIES = ("pattern", "anyPattern", "deny")
-"""What a loop may hold, one of them, in place of further loops."""
-
-
-def _problems(loops: Json) -> Iterator[Remark]:
-    for index, loop in enumerate(loops):
-        count = sum(loop.get(name) is not None for name in _BODIES) + bool(loop.get("foreach"))
-        if not loop.get("list"):
-            yield (index,), "foreach.list is required"
+def _problems(rule: RuleNode) -> Iterator[Problem]:
+    for loop in _loops(rule):
+        has_any_pattern = loop.any_pattern is not None or "anyPattern" in loop.invalid
+        bodies = (loop.pattern is not None, has_any_pattern, loop.deny is not None)
+        count = sum(bodies) + bool(loop.foreach)
+        if not loop.list:
+            yield loop.path, "foreach.list is required"
         elif count != 1:
             start = "only one" if count else "one"
             end = "can be specified" if count else "must be specified"
-            yield (index,), f"{start} of pattern, anyPattern, deny, or a nested foreach {end}"
+            yield loop.path, f"{start} of pattern, anyPattern, deny, or a nested foreach {end}"
 
 
 def _patterns(rule: RuleNode) -> Iterator[Pattern]:
@@ -179,23 +175,10 @@ def _patterns(rule: RuleNode) -> Iterator[Pattern]:
             return
 
 
-def _rewritten(loops: Json) -> Json:
-    """Return loops, and those within them, with what they deny as a derived rule has it.
-
-    Their preconditions stay as they are: an empty `any` does not hold there either.
-    """
-    rewrites = {"deny": rewrite_deny, "foreach": _rewritten}
-    return [
-        loop | {name: rewrite(loop[name]) for name, rewrite in rewrites.items() if loop.get(name)}
-        for loop in loops
-    ]
-
-
 RULE_TYPE = RuleType(
     ("validate", "foreach"),
     Phase.VALIDATE,
     lambda context: compile_loops(context.within("validate", "foreach"), _loops(context.rule.tree)),
-    autogen_rewrite("foreach", lambda loops, _: _rewritten(loops), pivot="pattern"),
     problems=_problems,
     patterns=_patterns,
     proofs=_proofs,

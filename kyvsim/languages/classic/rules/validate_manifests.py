@@ -34,9 +34,16 @@ from kyvsim.kubernetes.package_data import read_table
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
 from kyvsim.languages.classic.images import authority_of, expand_keys
-from kyvsim.languages.classic.rule_type import NO_AUTOGEN, RuleContext, RuleType
+from kyvsim.languages.classic.rule_type import RuleContext, RuleType, validation_of
 from kyvsim.model.result import Phase
-from kyvsim.policy.tree import Attestor, AttestorSet, IgnoredFields, ManifestObject, Manifests
+from kyvsim.policy.tree import (
+    Attestor,
+    AttestorSet,
+    IgnoredFields,
+    ManifestObject,
+    Manifests,
+    RuleNode,
+)
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_all
 
@@ -197,10 +204,9 @@ class _Signed(NamedTuple):
 
 def _compile(context: RuleContext) -> CompiledBody:
     """Return the body of a `validate.manifests` rule."""
-    validate = context.rule.tree.validate
-    if validate is None or validate.manifests is None:
+    spec = validation_of(context.rule.tree).manifests
+    if spec is None:
         return lambda _: None
-    spec = validate.manifests
     domain = spec.annotation_domain or _DOMAIN
 
     def evaluate(evaluation: Evaluation) -> Outcome | None:
@@ -442,12 +448,16 @@ def _matches(pattern: str, text: str) -> bool:
     return "," in pattern and any(_matches(part.strip(), text) for part in pattern.split(","))
 
 
+def _has_attestors(rule: RuleNode) -> bool:
+    manifests = rule.validate and rule.validate.manifests
+    return bool(manifests and manifests.attestors)
+
+
 RULE_TYPE = RuleType(
     ("validate", "manifests"),
     Phase.VALIDATE,
     _compile,
-    NO_AUTOGEN,
     # upstream ignores a body without attestors, and has no handler for a deletion
-    counts=lambda body: bool((body or {}).get("attestors")),
+    counts=_has_attestors,
     concerns=lambda _: lambda obj: obj is not None,
 )

@@ -23,13 +23,10 @@ from kyvsim.jmespath.variables import RuleScope
 from kyvsim.kubernetes.go_text import json_kind
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import (
-    PodTemplate,
     RuleContext,
     RuleType,
-    autogen_rewrite,
     compile_failure_message,
     has_fixed_message,
-    nest_in_template,
     own_message,
     usual_pass,
     validation_of,
@@ -232,17 +229,10 @@ def _alternative_proofs(context: RuleContext) -> tuple[Proof, ...]:
     return tuple(one._replace(is_all=is_all) for one in found)
 
 
-def _rewritten(patterns: Json, template: PodTemplate) -> Json:
-    # What is not a list stays, and a check refuses it.
-    is_list = patterns.__class__ is list
-    return [nest_in_template(one, template) for one in patterns] if is_list else patterns
-
-
 PATTERN = RuleType(
     ("validate", "pattern"),
     Phase.VALIDATE,
     lambda context: compile_pattern_body(context, *_pattern(context.rule.tree)),
-    autogen_rewrite("pattern", nest_in_template),
     patterns=_pattern,
     facts=_facts,
     proofs=_pattern_proofs,
@@ -251,7 +241,6 @@ ANY_PATTERN = RuleType(
     ("validate", "anyPattern"),
     Phase.VALIDATE,
     lambda context: compile_any_pattern_body(context, validation_of(context.rule.tree)),
-    autogen_rewrite("anyPattern", _rewritten),
     patterns=_any_pattern,
     proofs=_alternative_proofs,
 )

@@ -36,8 +36,6 @@ from kyvsim.languages.classic.pod_security.go_structs import MisfitError, read_o
 from kyvsim.languages.classic.rule_type import (
     RuleContext,
     RuleType,
-    autogen_rewrite,
-    body_at,
 )
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.result import Phase
@@ -288,14 +286,20 @@ def _compile_checks(context: RuleContext, specification: PodSecurity) -> Compile
     return evaluate
 
 
+def _at(value: Json, path: tuple[str, ...]) -> Json:
+    for name in path:
+        value = value.get(name) if value.__class__ is dict else None
+    return value
+
+
 def _pod(obj: Json, kind: str) -> CheckedPod:
     """Return the Pod of an object; raises MisfitError where it has none, or not a proper one."""
     path = POD_SPEC_PATHS.get(kind)
     if path is None:
         raise MisfitError("could not find correct resource type")
     read = read_object(obj, _ROOTS.get(kind, "v1.Deployment"))
-    metadata = body_at(_METADATA.get(kind, _TEMPLATE_METADATA), read) or {}
-    return read_pod(metadata.get("annotations", {}), body_at(path, read) or {})
+    metadata = _at(read, _METADATA.get(kind, _TEMPLATE_METADATA)) or {}
+    return read_pod(metadata.get("annotations", {}), _at(read, path) or {})
 
 
 def _violation_text(violation: Violation, kind: str) -> str:
@@ -323,6 +327,5 @@ RULE_TYPE = RuleType(
     ("validate", "podSecurity"),
     Phase.VALIDATE,
     _compile,
-    autogen_rewrite("podSecurity"),
     exclusions=compile_exclusions,
 )

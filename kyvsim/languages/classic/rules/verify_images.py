@@ -52,8 +52,6 @@ from kyvsim.languages.classic.images import (
     matching,
 )
 from kyvsim.languages.classic.rule_type import (
-    NO_AUTOGEN,
-    Autogen,
     RuleContext,
     RuleType,
     compile_denial_message,
@@ -479,11 +477,8 @@ RULE_TYPE = RuleType(
     ("verifyImages",),
     Phase.VERIFY_IMAGES,
     _compile_verification,
-    Autogen(lambda section, _: section or None),
     facts=_facts,
     fields=frozenset({"imageExtractors"}),
     concerns=compile_concerns,
-    then=RuleType(
-        ("verifyImages",), Phase.VALIDATE, _compile_checks, NO_AUTOGEN, concerns=_compile_has_checks
-    ),
+    then=RuleType(("verifyImages",), Phase.VALIDATE, _compile_checks, concerns=_compile_has_checks),
 )

@@ -6,7 +6,6 @@ upstream: pkg/validation/policy/validate.go, validateRuleContext
 from collections.abc import Iterator
 
 from kyvsim.kubernetes.image import parse_image
-from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck
 from kyvsim.languages.classic.validation.variables import mask_variables, syntax_problem
 from kyvsim.model.diagnostic import Diagnostic
@@ -33,8 +32,8 @@ _MASK = "kyvernojmespathvariable"
 def check_context(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Every context entry of a rule can be loaded; entries of loops are not looked at."""
     entries = subject.rule.tree.context
-    unread = (one for one in rule_types_of(subject.data) if not one.reads_context)
-    if entries and any(one.body(subject.data) for one in unread):
+    validate = subject.rule.tree.validate
+    if entries and validate and validate.cel and any(validate.cel[1:]):
         text = "context variables are not supported for CEL expressions in validate rules"
         yield subject.error("KV135", f"path: {subject.text_path}: {text}", ("context",))
         return

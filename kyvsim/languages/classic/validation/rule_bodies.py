@@ -6,7 +6,7 @@ from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.classic.autogen import compute_rules
-from kyvsim.languages.classic.rule_type import Remark, RuleType
+from kyvsim.languages.classic.rule_type import Problem, RuleType
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.languages.classic.validation.rule_parts import (
     RuleUnderCheck,
@@ -18,7 +18,14 @@ from kyvsim.languages.classic.validation.variables import PLAIN_VARIABLE, mask_v
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.policy.anchors import EXISTENCE, IN_VALIDATION
-from kyvsim.policy.tree import PatternEntry, PatternList, PatternMap, PatternNode
+from kyvsim.policy.tree import (
+    JsonPatch,
+    PatternEntry,
+    PatternList,
+    PatternMap,
+    PatternNode,
+    RuleNode,
+)
 from kyvsim.policy.visit import pattern_at, walk
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
@@ -36,68 +43,67 @@ CEL_ONLY = "celPrecondition can only be used with validate.cel"
 
 def check_mutate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """A mutate rule has one patch, or loops that have."""
-    rule = subject.data
-    if "mutate" not in subject.rule.tree.operations:
+    rule = subject.rule.tree
+    if rule.mutate is None or "mutate" not in rule.operations:
         return
     bodies = _bodies(rule, "mutate")
     loops = any(one.field[-1] == "foreach" for one in bodies)
-    problems = ((one, *found) for one in bodies for found in one.problems(one.body(rule)))
-    where, reason = "", ""
-    path: Path = ()
+    problems = (found for one in bodies for found in one.problems(rule))
+    where, reason, path = "", "", rule.mutate.path
     if len(bodies) > 1:
         where, reason = "foreach", _ONE_PATCH
         if loops:
-            reason, path = _ONE_WITH_LOOPS, ("foreach",)
+            reason, path = _ONE_WITH_LOOPS, (*path, "foreach")
     elif problem := next(problems, None):
-        one, place, reason = problem
-        path = (*one.field[1:], *place)
+        place, reason = problem
+        inside = place[len(path) :]
+        path = place
         # upstream's number of a loop counts up all loops before it
         where = "".join(
             f"{name}[{number}]"
-            for name, index in zip(path[::2], path[1::2], strict=True)
+            for name, index in zip(inside[::2], inside[1::2], strict=True)
             for number in range(int(index) + 1)
         )
     elif not loops and _has_foreign_preconditions(rule):
         reason = CEL_ONLY
     if reason:
         text = f"path: {subject.text_path}.mutate.{where}.: {reason}"
-        yield subject.error("KV137", text, ("mutate", *path))
+        yield subject.error_at(path, "KV137", text)
 
 
-def _bodies(rule: Json, section: str) -> list[RuleType]:
+def _bodies(rule: RuleNode, section: str) -> list[RuleType]:
     """Return the types that a rule has a body of, of those that exclude each other."""
     types = (one for one in rule_types_of(rule) if one.section == section)
-    return [one for one in types if one.counts(one.body(rule))]
+    return [one for one in types if one.counts(rule)]
 
 
-def _has_foreign_preconditions(rule: Json) -> bool:
+def _has_foreign_preconditions(rule: RuleNode) -> bool:
     """Return whether a rule has preconditions in CEL, and no body that reads them."""
     name = "celPreconditions"
-    return name in rule and not any(name in one.fields for one in rule_types_of(rule))
+    return name in rule.data and not any(name in one.fields for one in rule_types_of(rule))
 
 
 def check_validate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """A validate rule has one body, and so has each of its loops."""
-    rule = subject.data
-    if "validate" not in subject.rule.tree.operations:
+    rule = subject.rule.tree
+    if rule.validate is None or "validate" not in rule.operations:
         return
-    problems: list[Remark] = []
+    path = rule.validate.path
+    problems: list[Problem] = []
     count = len(_bodies(rule, "validate"))
     if count == 0:
-        problems.append(((), _NO_CHECK))
+        problems.append((path, _NO_CHECK))
     if count > 1:
         problems.append(
-            ((), "only one of pattern, anyPattern, deny, foreach, cel can be specified")
+            (path, "only one of pattern, anyPattern, deny, foreach, cel can be specified")
         )
     for one in rule_types_of(rule):
         if one.section == "validate":
-            found = one.problems(one.body(rule))
-            problems += [((*one.field[1:], *path), reason) for path, reason in found]
+            problems += one.problems(rule)
     if _has_foreign_preconditions(rule):
-        problems.append(((), CEL_ONLY))
-    for path, reason in problems:
-        text = f"path: {subject.text_path}.validate..: {reason}"
-        yield subject.error("KV138", text, ("validate", *path))
+        problems.append((path, CEL_ONLY))
+    for place, reason in problems:
+        yield subject.error_at(place, "KV138", f"path: {subject.text_path}.validate..: {reason}")
 
 
 def check_derived_bodies(policy: Policy) -> Iterator[Diagnostic]:
@@ -216,11 +222,15 @@ _WITH_VALUE = ("add", "replace", "test")
 
 def check_json_patch(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """The patch of a mutate rule can be applied to something; loops are not looked at."""
-    patch = subject.data.get("mutate", {}).get("patchesJson6902")
-    reason = _patch_problem(patch) if patch else None
-    if reason is not None:
+    patch = _json_patch(subject.rule.tree)
+    reason = _patch_problem(patch.text) if patch else None
+    if patch and reason is not None:
         text = f"path must begin with a forward slash: {subject.text_path}: {reason}"
-        yield subject.error("KV132", text, ("mutate", "patchesJson6902"))
+        yield subject.error_at(patch.path, "KV132", text)
+
+
+def _json_patch(rule: RuleNode) -> JsonPatch | None:
+    return rule.mutate.patches_json6902 if rule.mutate else None
 
 
 def _patch_problem(patch: str) -> str | None:
@@ -263,23 +273,21 @@ _INVALID = "policy contains invalid variables: "
 
 def check_forbidden_sections(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Match blocks, patch paths and image references hold no variables."""
-    data = subject.data
-    name = subject.rule.name
-    patch = data.get("mutate", {}).get("patchesJson6902", "")
-    if "{{" in patch and any(map(VARIABLE.search, patch_paths(patch))):
+    rule, name = subject.rule.tree, subject.rule.name
+    patch = _json_patch(rule)
+    if patch and "{{" in patch.text and any(map(VARIABLE.search, patch_paths(patch.text))):
         text = f'rule "{name}" should not have variables in patchesJSON6902 path section'
-        yield subject.error("KV111", _INVALID + text, ("mutate", "patchesJson6902"))
+        yield subject.error_at(patch.path, "KV111", _INVALID + text)
     for block in ("exclude", "match"):
-        for path, value in marked_texts(data.get(block), (block,)):
+        for path, value in marked_texts(rule.data.get(block), (*rule.path, block)):
             if "{{" in value and PLAIN_VARIABLE.search(value):
                 text = f'rule "{name}" should not have variables in {block} section'
-                yield subject.error("KV111", _INVALID + text, path)
+                yield subject.error_at(path, "KV111", _INVALID + text)
                 break
-    for index, image in enumerate(data.get("verifyImages", ())):
-        images = (*image.get("imageReferences", ()), image.get("image", ""))
-        if any("{{" in value and VARIABLE.search(value) for value in images):
+    for image in rule.verify_images or ():
+        if any("{{" in value and VARIABLE.search(value) for value in image.image_references):
             text = f'rule "{name}" should not have variables in image reference section'
-            yield subject.error("KV111", _INVALID + text, ("verifyImages", index))
+            yield subject.error_at(image.path, "KV111", _INVALID + text)
 
 
 # Labels and annotations in patterns and patches are text.
@@ -301,7 +309,7 @@ _TEXT_FIELDS = (
 
 def check_metadata_text(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Numbers, booleans and null as labels or annotations are mistakes."""
-    for one in rule_types_of(subject.data):
+    for one in rule_types_of(subject.rule.tree):
         for pattern in one.patterns(subject.rule.tree):
             for fields in _TEXT_FIELDS:
                 tags = pattern_at(pattern.root, *fields)
@@ -319,12 +327,13 @@ def check_target_namespaces(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Targets of a namespaced policy are in its namespace."""
     if subject.policy.kind != "Policy":
         return
-    for index, target in enumerate(subject.data.get("mutate", {}).get("targets", ())):
-        namespace = target.get("namespace", "")
+    mutate = subject.rule.tree.mutate
+    for index, target in enumerate((mutate and mutate.targets) or ()):
+        namespace = target.namespace
         if namespace and namespace != subject.policy.namespace:
             text = (
                 f"{subject.text_path}.targets[{index}].namespace: Invalid value:"
                 f" {quote(namespace)}: This field can be ignored or should have value of the"
                 " namespace where the policy is being created"
             )
-            yield subject.error("KV144", text, ("mutate", "targets", index))
+            yield subject.error_at(target.path, "KV144", text)

@@ -18,7 +18,6 @@ from kyvsim.jmespath.variables import VARIABLE, note_on_cut, remains_of
 from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.objects import Json, Path, contains_text, found_at, path_text, without
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.languages.classic.rule_type import REFERENCE
 from kyvsim.languages.classic.validation.rule_parts import (
     RuleUnderCheck,
     marked_texts,
@@ -28,6 +27,7 @@ from kyvsim.languages.classic.validation.rule_parts import (
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.policy.anchors import parse_anchor
+from kyvsim.policy.autogen import REFERENCE
 from kyvsim.policy.tree import (
     ConfigMapEntry,
     ContextEntry,

@@ -1,16 +1,20 @@
 import pytest
 
 from kyvsim.engine.compile.compiled import errored, failed, passed
-from kyvsim.languages.classic.rule_type import PodTemplate, RuleType, rewrite_references
 from kyvsim.languages.classic.rules import SECTIONS, rule_types, rule_types_of
 from kyvsim.load.recognise import RULE_BODIES
-from kyvsim.model.result import Phase
+from kyvsim.policy.autogen import NOT_DERIVED, REWRITES, TEMPLATE, rewrite_references
+from kyvsim.policy.read import read_rule
 
 # rule type
 
 
+def types_of(rule):
+    return rule_types_of(read_rule(rule, ()))
+
+
 def field_of(rule):
-    return next((one.field for one in rule_types_of(rule)), None)
+    return next((one.field for one in types_of(rule)), None)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +29,6 @@ def field_of(rule):
         ({"generate": {}}, ("generate",)),
         ({"validate": {"pattern": None}}, None),
         ({"validate": None}, None),
-        ({"validate": "text"}, None),
         ({}, None),
     ],
 )
@@ -38,10 +41,10 @@ def test_an_error_names_its_cause_if_there_is_one():
     assert errored("no way", ValueError("why")).message == "no way: why"
 
 
-def test_a_rule_type_says_what_autogen_makes_of_it():
-    """Without it no such type can be made: its rules would say nothing of Deployments."""
-    with pytest.raises(TypeError, match="autogen"):
-        RuleType(("validate", "assert"), Phase.VALIDATE, lambda _: None)
+def test_autogen_knows_the_body_of_each_type():
+    """Without that such a rule would silently not apply to Deployments."""
+    assert {one.field for one in rule_types()} == {*REWRITES} | NOT_DERIVED
+    assert NOT_DERIVED.isdisjoint(REWRITES)
 
 
 BODIES = {
@@ -60,13 +63,15 @@ BODIES = {
 )
 def test_bodies_of_validate_rules_are_carried_over(name):
     section, carried = BODIES[name]
-    (one,) = rule_types_of({"validate": section})
-    assert one.autogen.rewrite(section, PodTemplate("template", "spec/template")) == carried
+    (one,) = types_of({"validate": section})
+    rewrite = REWRITES.get(one.field, lambda _section, _template: None)
+    assert rewrite(section, TEMPLATE) == carried
 
 
 def test_what_comes_of_a_rule():
     def ends(rule):
-        return next(rule_types_of(rule)).ends_of(rule)
+        tree = read_rule(rule, ())
+        return next(rule_types_of(tree)).ends_of(tree)
 
     assert ends({"validate": {"pattern": {}}}).names == ("passed", "failed")
     assert ends({"verifyImages": []}).names == ("passed", "failed")

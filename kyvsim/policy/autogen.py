@@ -1,0 +1,329 @@
+"""Rules for the controllers of Pods, made of the documents of rules for Pods.
+
+They are documents again, which the reader turns into trees: a policy's status has them as they are
+written. Which rules are derived, and for which controllers, is decided where a policy is compiled.
+
+Source of the rules: upstream pkg/autogen/v1.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
+
+from kyvsim.kubernetes.discovery import parse_kind_selector
+from kyvsim.kubernetes.objects import Json, contains_text
+from kyvsim.policy.read import body_paths
+from kyvsim.policy.tree import RuleNode
+
+CRON_JOB: Final = "CronJob"
+CONTROLLERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "DaemonSet": "apps/v1/DaemonSet",
+        "Deployment": "apps/v1/Deployment",
+        "Job": "batch/v1/Job",
+        "ReplicaSet": "apps/v1/ReplicaSet",
+        "ReplicationController": "v1/ReplicationController",
+        "StatefulSet": "apps/v1/StatefulSet",
+    }
+)
+"""The controllers whose Pod is in `spec.template`, with their selectors."""
+_CRON_JOB_SELECTOR = "batch/v1/CronJob"
+_SELECTORS = MappingProxyType({**CONTROLLERS, CRON_JOB: _CRON_JOB_SELECTOR, "Pod": "v1/Pod"})
+_LONGEST_NAME = 63
+
+
+class PodTemplate(NamedTuple):
+    """Where a controller has its Pod: the field under `spec`, and the path for references."""
+
+    field: str
+    path: str
+
+    @property
+    def expression(self) -> str:
+        """The path as expressions write it."""
+        return self.path.replace("/", ".")
+
+
+TEMPLATE: Final = PodTemplate("template", "spec/template")
+JOB_TEMPLATE: Final = PodTemplate("jobTemplate", "spec/jobTemplate/spec/template")
+
+
+# Why a rule has no derived one.
+
+
+def blocker_of(rule: RuleNode) -> str:
+    """Return why a rule disables autogen for its whole policy, or ""."""
+    mutate = rule.mutate
+    patches = mutate and [
+        mutate.patches_json6902,
+        *(one.patches_json6902 for one in mutate.foreach or ()),
+    ]
+    if any(patches or ()):
+        return "it has a JSON patch"
+    if "generate" in rule.operations:
+        return "it generates objects"
+    for one in rule.filters:
+        if one.selector is not None or one.annotations is not None or one.all_names:
+            return "it selects by name, labels or annotations"
+        if len(one.kinds) > 1 and contains_pod(one.kinds):
+            return "it matches other kinds besides Pod"
+    return ""
+
+
+def contains_pod(kinds: Sequence[str]) -> bool:
+    """Return whether one of the selectors is for Pods."""
+    return any(parse_kind_selector(text).kind == "Pod" for text in kinds)
+
+
+# The sections of derived rules.
+
+_KEPT_SETTINGS = ("failureAction", "failureActionOverrides", "allowExistingViolations")
+_KEPT_OF_LOOP = ("list", "context", "preconditions")
+
+
+def _nested(part: Json, template: PodTemplate) -> Json:
+    """Return a pattern or patch for a Pod as one for what has the Pod."""
+    return {"spec": {template.field: part}}
+
+
+def _nested_each(patterns: Json, template: PodTemplate) -> Json:
+    # What is not a list stays, and a check refuses it.
+    is_list = patterns.__class__ is list
+    return [_nested(one, template) for one in patterns] if is_list else patterns
+
+
+def _without_empty_groups(conditions: Json) -> Json:
+    """Return conditions as a derived rule has them: without an `any` or `all` that is empty.
+
+    Upstream writes a rule as JSON to change it, and a list of nothing is left out then. So an empty
+    `any`, which never holds, becomes no condition at all in derived rules.
+    """
+    if conditions.__class__ is list:
+        return [_without_empty_groups(one) for one in conditions]
+    if conditions.__class__ is not dict:
+        return conditions
+    return {
+        name: one for name, one in conditions.items() if one != [] or name not in {"any", "all"}
+    }
+
+
+def _deny(deny: Json, _: PodTemplate) -> Json:
+    conditions = deny.get("conditions")
+    return {**deny, "conditions": _without_empty_groups(conditions)} if conditions else deny
+
+
+def _loops(loops: Json, template: PodTemplate) -> Json:
+    """Return the loops of a validate rule, and those within them.
+
+    Their preconditions stay as they are: an empty `any` does not hold there either.
+    """
+    rewrites = {"deny": _deny, "foreach": _loops}
+    return [
+        loop
+        | {
+            name: rewrite(loop[name], template)
+            for name, rewrite in rewrites.items()
+            if loop.get(name)
+        }
+        for loop in loops
+    ]
+
+
+_Rewrite: TypeAlias = Callable[[Mapping[str, Json], PodTemplate], Json]
+"""Returns the section of the derived rule, such as `validate`; None where nothing is derived."""
+
+
+def _validation(
+    field: str, rewrite: Callable[[Json, PodTemplate], Json] = lambda body, _: body, pivot: str = ""
+) -> _Rewrite:
+    """Return how a validate section is rewritten: its body, and the references in its message.
+
+    `pivot` is what references in the message are moved behind: the field, unless it is given.
+    """
+
+    def rewrite_section(section: Mapping[str, Json], template: PodTemplate) -> Json:
+        kept = {name: section[name] for name in _KEPT_SETTINGS if name in section}
+        if message := section.get("message"):
+            kept["message"] = rewrite_references(message, template.path, pivot or field)
+        return {**kept, field: rewrite(section[field], template)}
+
+    return rewrite_section
+
+
+def _merge(section: Mapping[str, Json], template: PodTemplate) -> Json:
+    return {"patchStrategicMerge": _nested(section["patchStrategicMerge"], template)}
+
+
+def _merges_of_loops(section: Mapping[str, Json], template: PodTemplate) -> Json:
+    """Return the loops with their merges nested; autogen drops the rest of them."""
+    loops = [
+        {field: loop[field] for field in _KEPT_OF_LOOP if field in loop}
+        | {"patchStrategicMerge": _nested(loop.get("patchStrategicMerge"), template)}
+        for loop in section["foreach"]
+    ]
+    return {"foreach": loops} if loops else None
+
+
+REWRITES: Final[Mapping[tuple[str, ...], _Rewrite]] = MappingProxyType(
+    {
+        ("validate", "podSecurity"): _validation("podSecurity"),
+        ("mutate", "foreach"): _merges_of_loops,
+        ("mutate", "patchStrategicMerge"): _merge,
+        ("validate", "deny"): _validation("deny", _deny),
+        ("validate", "pattern"): _validation("pattern", _nested),
+        ("validate", "anyPattern"): _validation("anyPattern", _nested_each),
+        ("validate", "foreach"): _validation("foreach", _loops, "pattern"),
+        # upstream derives the whole section, unless the body is empty
+        ("validate", "cel"): lambda section, _: section if section["cel"] else None,
+        ("verifyImages",): lambda images, _: images or None,
+    }
+)
+"""How the section of a rule is rewritten, by the path of its body in the rule; the first body that
+a rule has counts."""
+
+NOT_DERIVED: Final = frozenset(
+    {
+        # Its patch is rewritten as if it were for the trigger.
+        ("mutate", "targets"),
+        ("mutate", "patchesJson6902"),
+        ("validate", "manifests"),
+        ("generate",),
+    }
+)
+"""The bodies of which autogen makes nothing."""
+
+
+def _rewritten_section(data: Mapping[str, Json], template: PodTemplate) -> dict[str, Json] | None:
+    bodies = frozenset(body_paths(data))
+    for path, rewrite in REWRITES.items():
+        if path in bodies:
+            section = rewrite(data[path[0]], template)
+            if section is not None:
+                return {path[0]: section}
+    return None
+
+
+def is_derived(rule: RuleNode) -> bool:
+    """Return whether the body of a rule can be moved into a Pod template."""
+    return _rewritten_section(rule.data, TEMPLATE) is not None
+
+
+# Absolute `$(…)` references in messages, moved along with the pattern they point into.
+
+
+REFERENCE: Final = re.compile(r"(^|[^\\])(\$\(.[^ ]*\))")
+"""A reference: group 1 is the character before it, group 2 the reference.
+
+upstream: pkg/engine/variables/regex, RegexReferences.
+"""
+
+
+def rewrite_references(message: str, path: str, pivot: str) -> str:
+    """Return `message` with `path` put behind `pivot` in every reference.
+
+    `pivot` is the name of the rule's body; for `anyPattern` the index that follows stays with it.
+    """
+    if "$(" not in message:
+        return message
+
+    def moved(found: re.Match[str]) -> str:
+        before, reference = found.groups()
+        anchor = pivot
+        if pivot == "anyPattern" and pivot in reference:
+            index = reference.partition(pivot)[2][1:].split("/")[0]
+            anchor = f"{pivot}/{index}"
+        return before + reference.replace(anchor, f"{anchor}/{path}")
+
+    return REFERENCE.sub(moved, message)
+
+
+# Whole rules.
+
+_KEPT = (
+    "skipBackgroundRequests",
+    "reportProperties",
+    "match",
+    "exclude",
+    "context",
+    "celPreconditions",
+    "preconditions",
+)
+
+
+def for_controllers(data: Mapping[str, Json], kinds: Sequence[str]) -> dict[str, Json]:
+    """Return a rule for controllers whose Pod is in `spec.template`.
+
+    Its expressions still read the Pod: `with_expressions` comes last.
+    """
+    chosen = sorted(kind for kind in kinds if kind in CONTROLLERS) or sorted(kinds)
+    selectors = [_SELECTORS.get(kind, kind) for kind in chosen]
+
+    def with_kinds(block: Mapping[str, Json]) -> Mapping[str, Json]:
+        resources = block.get("resources") or {}
+        if not contains_pod(resources.get("kinds") or ()):
+            return block
+        return {**block, "resources": {**resources, "kinds": selectors}}
+
+    return _wrapped(_with_matches(data, selectors, with_kinds), data, "autogen", TEMPLATE)
+
+
+def for_cron_jobs(derived: Mapping[str, Json], written: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a rule for CronJobs, made of what `for_controllers` returns for a written rule."""
+
+    def with_cron_job(block: Mapping[str, Json]) -> Mapping[str, Json]:
+        resources = {**(block.get("resources") or {}), "kinds": [_CRON_JOB_SELECTOR]}
+        return {**block, "resources": resources}
+
+    matched = _with_matches(derived, [_CRON_JOB_SELECTOR], with_cron_job)
+    return _wrapped(matched, written, "autogen-cronjob", JOB_TEMPLATE)
+
+
+def _with_matches(
+    data: Mapping[str, Json],
+    selectors: list[str],
+    with_kinds: Callable[[Mapping[str, Json]], Mapping[str, Json]],
+) -> dict[str, Json]:
+    changed = dict(data)
+    for name in ("match", "exclude"):
+        block = data.get(name) or {}
+        resources = block.get("resources") or {}
+        quantifier = next((one for one in ("any", "all") if block.get(one)), None)
+        if quantifier is not None:
+            changed[name] = {**block, quantifier: [with_kinds(one) for one in block[quantifier]]}
+        elif name == "match" or resources.get("kinds"):
+            changed[name] = {**block, "resources": {**resources, "kinds": selectors}}
+    return changed
+
+
+def _wrapped(
+    data: Mapping[str, Json], written: Mapping[str, Json], prefix: str, template: PodTemplate
+) -> dict[str, Json]:
+    """Return a rule with its body moved into the Pod template; what was moved can be again."""
+    kept = {field: data[field] for field in _KEPT if data.get(field)}
+    if "preconditions" in kept:
+        kept["preconditions"] = _without_empty_groups(kept["preconditions"])
+    section = _rewritten_section(data, template) or {}
+    return {"name": f"{prefix}-{written['name']}"[:_LONGEST_NAME], **kept, **section}
+
+
+def with_expressions(data: dict[str, Json], template: PodTemplate) -> dict[str, Json]:
+    """Return a rule with expressions that read the Pod changed to read the template.
+
+    upstream replaces text in the rule's JSON form, without a look at word boundaries.
+    """
+    in_cel = ("validate", "cel") in body_paths(data)
+    sources = ("object", "oldObject") if in_cel else ("request.object", "request.oldObject")
+    replacements = tuple(
+        (f"{source}.{part}", f"{source}.{template.expression}.{part}")
+        for part in ("spec", "metadata")
+        for source in sources
+    )
+    if not contains_text(data, *(old for old, _ in replacements)):
+        return data
+    text = json.dumps(data)
+    for old, new in replacements:
+        text = text.replace(old, new)
+    changed: dict[str, Json] = json.loads(text)
+    return changed
