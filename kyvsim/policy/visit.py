@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple, TypeGuard, get_args
 
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.policy.tree import (
@@ -28,16 +28,21 @@ from kyvsim.policy.tree import (
     VariableEntry,
 )
 
+_NODES: Final = frozenset(get_args(Node))
+
+
+def _is_node(value: object) -> TypeGuard[Node]:
+    # `isinstance` compares with one class of the union after the other.
+    return value.__class__ in _NODES
+
 
 def children(node: Node) -> Iterator[Node]:
     """Yield the nodes directly below a node, in the order of its fields."""
     for value in node[1:]:  # after the path
-        if not isinstance(value, tuple):
-            continue
-        if isinstance(value, Node):
+        if _is_node(value):
             yield value
-        else:
-            yield from (one for one in value if isinstance(one, Node))
+        elif value.__class__ is tuple:
+            yield from filter(_is_node, value)
 
 
 def walk(node: Node) -> Iterator[Node]:

@@ -12,7 +12,6 @@ from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.policy.tree import ForEachValidation, Mutate, RuleNode, Validate
-from kyvsim.policy.visit import walk
 
 
 def broken_cel(policy: Policy) -> Iterator[Diagnostic]:
@@ -83,12 +82,18 @@ def _empty_validation(validation: Validate) -> _Reasons:
     yield from _empty_checks(validation)
     if validation.foreach == ():
         yield (*validation.path, "foreach"), "`foreach` is empty, so it checks nothing"
-    for loop in (node for node in walk(validation) if isinstance(node, ForEachValidation)):
+    for loop in _loops(validation):
         yield from _empty_checks(loop)
         if loop.preconditions and loop.preconditions.never_hold:
             yield loop.path, "`any` of its preconditions is empty, so it skips every element"
     if validation.cel and not validation.cel.expressions:
         yield validation.cel.path, "`cel` has no expressions, so it checks nothing"
+
+
+def _loops(block: Validate | ForEachValidation) -> Iterator[ForEachValidation]:
+    for loop in block.foreach or ():
+        yield loop
+        yield from _loops(loop)
 
 
 def _empty_checks(block: Validate | ForEachValidation) -> _Reasons:
