@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.wildcard import Comparison
-from kyvsim.policy.read import pattern_node, read_conditions, read_rule
+from kyvsim.policy.read import pattern_node, read_conditions, read_match, read_rule
 from kyvsim.policy.tree import Condition, Pattern, PatternEntry, PatternLeaf, ResourceFilter
 from kyvsim.policy.visit import walk
 
@@ -73,6 +73,28 @@ def test_fields_that_autogen_put_there_have_the_path_of_what_is_written():
     (leaf,) = (one for one in walk(root) if isinstance(one, PatternLeaf))
     assert leaf.path == ("pattern", "(a)", 0)
     assert leaf.alternatives == ((Comparison("", "b"),), (Comparison(">", "1"),))
+
+
+def test_filters_of_a_block_in_their_order():
+    one, two, three = ({"resources": {"kinds": [kind]}} for kind in ("Pod", "Job", "Secret"))
+    block = read_match({"any": [one, two], "all": [three], "roles": ["a:b"]}, ("match",))
+    assert [(one.path, one.kinds, one.names_users) for one in block.filters] == [
+        (("match", "any", 0), ("Pod",), False),
+        (("match", "any", 1), ("Job",), False),
+        (("match", "all", 0), ("Secret",), False),
+        (("match",), (), True),
+    ]
+    assert block.effective == block.any
+
+
+def test_an_empty_list_differs_from_none():
+    empty, none = (read_match({"resources": one}, ()).own for one in ({"names": []}, {"name": ""}))
+    assert empty != none
+    assert (empty.has_resources, none.has_resources) == (True, False)
+    users = read_match({"roles": []}, ())
+    assert (users.own.has_users, users.own.names_users, users.is_empty) == (True, False, False)
+    assert read_match(None, ()).is_empty
+    assert read_rule({}, ()).exclude is None
 
 
 def test_a_list_of_bare_conditions_is_a_group_for_each():

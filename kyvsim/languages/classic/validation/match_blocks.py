@@ -149,7 +149,7 @@ def check_empty_match(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         yield subject.error("KV122", text, ("exclude",))
 
 
-def _fields(one: ResourceFilter) -> Json:
+def _fields(one: ResourceFilter) -> tuple[ResourceFilter, list[Json] | None]:
     """Return what a filter says, wherever it is."""
     return one._replace(path=(), subjects=None), _subjects(one)
 
