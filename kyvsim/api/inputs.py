@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, object_key
@@ -42,14 +42,16 @@ from kyvsim.load.resources import (
     partition_by_kind,
     read_payloads,
 )
-from kyvsim.load.values import load_userinfo, load_values, parse_settings, read_context_file
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely, without_left_out
 from kyvsim.model.policy import Binding, CelException, Exceptions, Policy, PolicyException
 from kyvsim.model.ports import UNCHANGED, Budget, ContextData
-from kyvsim.model.request import Operation, Payload, PayloadMode, UserInfo, Values
+from kyvsim.model.request import Operation, Payload, PayloadMode, UserInfo
 from kyvsim.model.result import Baseline
 from kyvsim.model.source import Document, Location
 from kyvsim.report.results import title
+
+if TYPE_CHECKING:
+    from kyvsim.model.values import Values
 
 # What is supposed of the requests of a run, in place of what is usual or what files say.
 #
@@ -140,9 +142,11 @@ def _without_old(documents: Sequence[Document]) -> Iterator[Diagnostic]:
         yield Diagnostic("KV038", Severity.WARNING, text, documents[0].locate(()))
 
 
-def supposed_values(values: Values | None, what_if: WhatIf) -> Values | None:
+def supposed_values(values: "Values | None", what_if: WhatIf) -> "Values | None":
     """Return the values of a run with what is supposed in place of what they say."""
     if what_if.namespace_labels:
+        from kyvsim.model.values import Values  # noqa: PLC0415 — for few runs only
+
         values = values or Values()
         labels: dict[str, dict[str, str]] = {}
         for name, key, value in what_if.namespace_labels:
@@ -256,7 +260,7 @@ class ReadInputs(NamedTuple):
     shared_data: tuple[Document, ...]
     """GlobalContextEntries: data for rules, no resources that policies look at."""
     exceptions: Exceptions
-    values: Values | None
+    values: "Values | None"
     user: UserInfo | None
     context: ContextData
     diagnostics: tuple[Diagnostic, ...]
@@ -404,7 +408,7 @@ def read_strictly(
     return kept, (*remarks, *aside)
 
 
-_Terms: TypeAlias = tuple[Values | None, UserInfo | None, tuple[Document, ...], Baseline | None]
+_Terms: TypeAlias = tuple["Values | None", UserInfo | None, tuple[Document, ...], Baseline | None]
 
 
 def _read_terms(
@@ -420,6 +424,8 @@ def _read_terms(
     of_user: tuple[Diagnostic, ...] = ()
     of_known: tuple[Diagnostic, ...] = ()
     if inputs.userinfo:
+        from kyvsim.load.values import load_userinfo  # noqa: PLC0415 — for few runs only
+
         user, of_user = read_one(inputs.userinfo, "UserInfo", load_userinfo, stdin)
     old, of_old = load_resources(what_if.old_resources, stdin, definitions, walking=inputs.walking)
     if inputs.baseline:
@@ -430,11 +436,15 @@ def _read_terms(
 
 def _read_values(
     inputs: ApplyInputs, stdin: bytes | None
-) -> tuple[Values | None, tuple[Diagnostic, ...]]:
+) -> tuple["Values | None", tuple[Diagnostic, ...]]:
     if not inputs.set_values and not inputs.values_file:
         return None, ()
+    from kyvsim.load.values import load_values, parse_settings  # noqa: PLC0415 — for few runs only
+
     if inputs.set_values:
         overrides, remarks = parse_settings(inputs.set_values)
+        from kyvsim.model.values import Values  # noqa: PLC0415 — for few runs only
+
         return Values(overrides=overrides), remarks
     return read_one(inputs.values_file, "Values", load_values, stdin)
 
@@ -469,6 +479,8 @@ def _read_context(
     """Return the data of a context file; it is told where no policy can make use of it."""
     if not path:
         return ContextData(), ()
+    from kyvsim.load.values import read_context_file  # noqa: PLC0415 — for few runs only
+
     found, remarks = read_context_file(path, stdin)
     if any(map(is_cel_policy, policies)):
         return found, remarks

@@ -38,10 +38,11 @@ from kyvsim.load.values import (
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.request import NO_MOCKS, Mocks, Payload, PayloadMode, Values
+from kyvsim.model.request import NO_MOCKS, Mocks, Payload, PayloadMode
 from kyvsim.model.source import Document, Fingerprint, Location
 from kyvsim.model.suite import ExpectedRow, Manifest
 from kyvsim.model.tracing import CoverageSink
+from kyvsim.model.values import Values
 from kyvsim.suite.compare import Files
 from kyvsim.suite.run import SuiteInputs, lost_namespaces, without_duplicates
 

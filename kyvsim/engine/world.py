@@ -2,21 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kyvsim.engine.cluster_views import OverlayView
 from kyvsim.kubernetes.discovery import guessed_kind, kind_of_plural, split_api_version
 from kyvsim.kubernetes.objects import Json, object_key, text_field
 from kyvsim.model.ports import ClusterView, ExternalData
-from kyvsim.model.request import (
-    NO_MOCKS,
-    AdmissionRequest,
-    KindKey,
-    Mocks,
-    Operation,
-    UserInfo,
-    Values,
-)
+from kyvsim.model.request import NO_MOCKS, AdmissionRequest, Mocks, Operation, UserInfo
+
+if TYPE_CHECKING:
+    from kyvsim.model.values import Values
 
 _NO_NAMESPACES: Mapping[str, Json] = MappingProxyType({})
 
@@ -25,7 +20,7 @@ class World(NamedTuple):
     """The objects that rules may read, and the values given for what is unknown offline."""
 
     cluster: ClusterView
-    values: Values | None = None
+    values: "Values | None" = None
     answers_calls: bool = True
     """Whether `cluster` answers API calls, and knows namespaces, as it does for `apply`."""
     sources: Callable[[str], ClusterView] | None = None
@@ -129,7 +124,7 @@ def _parent(review: Json) -> tuple[str, str, str] | None:
     return (group, text_field(resource, "version"), kind) if kind else None
 
 
-def creation_of(obj: Json, user: UserInfo | None, values: Values | None) -> AdmissionRequest:
+def creation_of(obj: Json, user: UserInfo | None, values: "Values | None") -> AdmissionRequest:
     """Return the request that creates an object, or sends it to the subresource it stands for.
 
     upstream: cmd/cli/kubectl-kyverno/processor/policy_processor.go
@@ -138,7 +133,7 @@ def creation_of(obj: Json, user: UserInfo | None, values: Values | None) -> Admi
     request = AdmissionRequest(Operation.CREATE, obj, namespace=key.namespace, user=user)
     if values is None:
         return request
-    found = values.subresource_of(KindKey(*split_api_version(key.api_version), key.kind))
+    found = values.subresource_of((*split_api_version(key.api_version), key.kind))
     if found is None:
         return request
     return request._replace(subresource=found.name, parent_kind=found.parent)

@@ -21,7 +21,7 @@ from kyvsim.kubernetes.discovery import kind_of_plural
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
-from kyvsim.model.request import KindKey
+from kyvsim.model.values import KindKey
 from kyvsim.patch.merge_types import ListType, MapType, NoTypesError, Type, find_type, resolve
 
 # A policy's expressions as trees, with their places, as advice looks at them.

@@ -3,14 +3,17 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Binding, CelException, Policy, PolicyException, Rule
-from kyvsim.model.request import PayloadMode, Values
+from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document
+
+if TYPE_CHECKING:
+    from kyvsim.model.values import Values
 
 
 class CheckSubject(StrEnum):
@@ -63,7 +66,7 @@ class LintInputs(NamedTuple):
     exceptions: tuple[PolicyException, ...] = ()
     cel_exceptions: tuple[CelException, ...] = ()
     bindings: tuple[Binding, ...] = ()
-    values: Values | None = None
+    values: "Values | None" = None
     sound: bool = True
     """Whether all policies loaded; if not, a reference to a rejected one is not a typo."""
     modes: frozenset[PayloadMode] = frozenset()

@@ -4,7 +4,7 @@ Call these checks only if all policies loaded: a reference to a rejected policy 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.match.criteria import kinds_of_block
@@ -14,8 +14,10 @@ from kyvsim.languages.classic.validation.variables import impossible_calls_in, u
 from kyvsim.lint.check import LintInputs
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.policy import Binding, CelException, ExceptedRules, Policy, PolicyException, Rule
-from kyvsim.model.request import Values
 from kyvsim.policy.visit import texts_within
+
+if TYPE_CHECKING:
+    from kyvsim.model.values import Values
 
 
 class KnownNames(NamedTuple):
@@ -76,7 +78,7 @@ def _with(text: str, what: str, names: Iterable[str]) -> str:
     return f"{text} ({what}: {known})" if known else text
 
 
-def unused_values(values: Values | None, names: KnownNames) -> Iterator[Diagnostic]:
+def unused_values(values: "Values | None", names: KnownNames) -> Iterator[Diagnostic]:
     """KV073: values for an absent policy or rule or resource."""
     if values is None or values.document is None:
         return

@@ -11,21 +11,11 @@ from kyvsim.load.files import Source
 from kyvsim.load.recognise import advice_for, what_it_is
 from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.mocks import Attestation, CallAnswer, GlobalData, ImageData, Signature
 from kyvsim.model.ports import ContextData
-from kyvsim.model.request import (
-    Attestation,
-    CallAnswer,
-    GlobalData,
-    ImageData,
-    KindKey,
-    Mocks,
-    Signature,
-    Subresource,
-    UserInfo,
-    Values,
-    ValuesEntry,
-)
+from kyvsim.model.request import Mocks, UserInfo
 from kyvsim.model.source import Document
+from kyvsim.model.values import KindKey, Subresource, Values, ValuesEntry
 from kyvsim.schema.node import SchemaNode
 
 # Recorded data of images: the section `images` of values files.

@@ -16,9 +16,10 @@ from kyvsim.engine.world import World, creation_of
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView, ContextData
-from kyvsim.model.request import AdmissionRequest, Operation, Payload, UserInfo, Values
+from kyvsim.model.request import AdmissionRequest, Operation, Payload, UserInfo
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Document
+from kyvsim.model.values import Values
 
 _BY_DEFAULT = ""
 """The operation of rows that name none."""

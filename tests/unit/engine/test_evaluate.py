@@ -21,8 +21,9 @@ from kyvsim.engine.policy import open_request, run_policy_rules
 from kyvsim.engine.world import World
 from kyvsim.languages import compile_policies
 from kyvsim.model.ports import Budget, Meter
-from kyvsim.model.request import Operation, Values
+from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase, Stage
+from kyvsim.model.values import Values
 
 # A request through all phases, and the laws that evaluation keeps.
 

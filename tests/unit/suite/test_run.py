@@ -1,8 +1,8 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey, object_key
-from kyvsim.model.request import Values
 from kyvsim.model.source import Document, Location
+from kyvsim.model.values import Values
 from kyvsim.suite.run import SuiteInputs, lost_namespaces, object_keys, observe, without_duplicates
 
 POD = {"resources": {"kinds": ["Pod"]}}

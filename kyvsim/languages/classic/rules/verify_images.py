@@ -57,9 +57,10 @@ from kyvsim.languages.classic.rule_type import (
     compile_denial_message,
 )
 from kyvsim.model.explanation import Step, StepKind
+from kyvsim.model.mocks import ImageData
 from kyvsim.model.policy import Policy, RuleFacts
 from kyvsim.model.ports import ExternalData
-from kyvsim.model.request import AdmissionRequest, ImageData, Operation
+from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.tracing import TraceContext, trace_step, traced
 from kyvsim.patch.json_patch import apply_json_patch

@@ -9,8 +9,9 @@ from kyvsim.engine.context.cel_access import (
     image_access,
     resource_access,
 )
+from kyvsim.model.mocks import CallAnswer, GlobalData
 from kyvsim.model.ports import ExternalData
-from kyvsim.model.request import CallAnswer, GlobalData, Mocks
+from kyvsim.model.request import Mocks
 
 URL = "https://answers.example.com/v1"
 

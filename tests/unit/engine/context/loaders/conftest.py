@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from kyvsim.model.request import CallAnswer, Mocks, Values
+from kyvsim.model.mocks import CallAnswer
+from kyvsim.model.request import Mocks
+from kyvsim.model.values import Values
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.model.request import Values
+from kyvsim.model.values import Values
 
 OX = {"apiVersion": "x.io/v1", "kind": "Ox", "metadata": {"name": "a", "namespace": "shop"}}
 OXEN = {

@@ -7,7 +7,7 @@ from kyvsim.engine.context import JSONContext
 from kyvsim.engine.context.loaders import compile_entries
 from kyvsim.jmespath import QueryError
 from kyvsim.model.ports import ExternalData
-from kyvsim.model.request import Values
+from kyvsim.model.values import Values
 from kyvsim.policy.read import read_context
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from kyvsim.model.request import GlobalData, Values
+from kyvsim.model.mocks import GlobalData
+from kyvsim.model.values import Values
 
 BAD = [{"name": "n", "jmesPath": "to_number(@, @)"}]
 HINT = 'apiCallResponses: [{url: "https://x.io", method: GET, response: {body: {}}}]'

@@ -8,7 +8,7 @@ from kyvsim.engine.world import World
 from kyvsim.load.documents import STRICT_FLOATS, parse_documents
 from kyvsim.load.files import Source
 from kyvsim.load.values import load_values
-from kyvsim.model.request import Values
+from kyvsim.model.values import Values
 
 KIND = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Values"
 
