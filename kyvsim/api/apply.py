@@ -1,7 +1,7 @@
 """`apply`: load → compile → one engine run for each resource."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kyvsim.api.explain_rows import compile_explain
 from kyvsim.api.inputs import (
@@ -29,68 +29,16 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Schedule
 from kyvsim.model.ports import Clock, ClusterView, to_follow
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.model.result import (
-    EngineResponse,
-    KnownFailure,
-    PolicyResponse,
-    RefusalCount,
-    RuleStatus,
-    Stage,
-)
+from kyvsim.model.result import EngineResponse, PolicyResponse, RefusalCount, RuleStatus, Stage
 from kyvsim.model.source import Document
 from kyvsim.model.tracing import Tracer
-from kyvsim.report.baseline import BaselineMatches, FailureMarker, stale_remarks
 from kyvsim.report.explanations import Explain, FailureExplanation
 from kyvsim.report.results import Row
 from kyvsim.report.run import BeginDocument, ResultCounts, Run, StreamingDocument
 from kyvsim.report.style import RenderOptions
 
-# Runs that are judged by a baseline, or become one.
-
-
-def failure_marker(
-    inputs: ApplyInputs, read: ReadInputs, counts: ResultCounts
-) -> FailureMarker | None:
-    """Return what marks failures as known or new and notes them in the counts, if a run has it."""
-    if not has_baseline(inputs):
-        return None
-    counts.met = BaselineMatches()
-    return FailureMarker(read.baseline, counts.met, audit_warn=inputs.audit_warn)
-
-
-def with_baseline(run: Run, inputs: ApplyInputs, read: ReadInputs) -> Run:
-    """Return a run that has its course with what is said of its baseline when all is read."""
-    baseline = read.baseline
-    if baseline is None:
-        return run
-    run = run._replace(baseline=baseline)
-    earlier = run.final_checks
-
-    def final_checks(matched: int) -> tuple[Diagnostic, ...]:
-        rest = run.rest()
-        if rest is None or inputs.records_failures:
-            return earlier(matched)
-        return (*earlier(matched), *stale_remarks(baseline, rest))
-
-    return run._replace(final_checks=final_checks)
-
-
-def known_by_now(run: Run) -> Mapping[KnownFailure, int]:
-    """Return the failures that are known after a run, when all its responses are read.
-
-    Without a baseline that is all it found. Else it is what is left of the baseline, together with
-    what the run did not look at: a baseline shrinks, or is written anew without one.
-    """
-    if run.result_counts.met is None:
-        return {}
-    rest = run.rest()
-    if rest is None:
-        return run.result_counts.met.failures
-    numbers = dict(rest.found)
-    for failure, number in rest.aside.items():
-        numbers[failure] = numbers.get(failure, 0) + number
-    return numbers
-
+if TYPE_CHECKING:
+    from kyvsim.report.baseline import FailureMarker
 
 # When policies that delete are due next.
 
@@ -135,14 +83,17 @@ def open_application(
     found = iter(()) if read.unusable else responses_of(compiled.policies, read, inputs)
     run = run_of(compiled, inputs, read, whole_sample(read, compiled))
     run = run._replace(result_counts=counts, explain=explaining(inputs, read))
-    marker = failure_marker(inputs, read, counts)
-    if marker:
+    marker = None
+    if inputs.has_baseline:
+        from kyvsim.api.baseline import failure_marker, with_baseline  # noqa: PLC0415 — few have one
+
+        marker = failure_marker(inputs, read, counts)
         run = with_baseline(run, inputs, read)
     return run._replace(responses=counted_responses(found, counts, marker))
 
 
 def counted_responses(
-    responses: Iterable[EngineResponse], counts: ResultCounts, marker: FailureMarker | None = None
+    responses: Iterable[EngineResponse], counts: ResultCounts, marker: "FailureMarker | None" = None
 ) -> Iterator[EngineResponse]:
     """Yield the responses of the engine, each marked by the baseline and counted."""
     for response in responses:
@@ -212,11 +163,6 @@ def explaining(
         return known[key]
 
     return explain
-
-
-def has_baseline(inputs: ApplyInputs) -> bool:
-    """Return whether failures are to be told apart: a run has a baseline, or makes one."""
-    return bool(inputs.baseline) or inputs.records_failures
 
 
 class Compiled(NamedTuple):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from kyvsim.api.apply import Compiled, Sample, compiled_for, has_baseline, run_of, with_baseline
+from kyvsim.api.apply import Compiled, Sample, compiled_for, run_of
 from kyvsim.api.apply_parts import (
     SHARED,
     NeedsMoreObjects,
@@ -21,6 +21,7 @@ from kyvsim.api.apply_parts import (
     rendered_by_processes,
     shared_among,
 )
+from kyvsim.api.baseline import with_baseline
 from kyvsim.api.inputs import ApplyInputs, objects_of, read_inputs
 from kyvsim.engine.cluster_views import ALL_KINDS
 from kyvsim.load.blocks import FileBlock, cut_files, origins
@@ -196,7 +197,7 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions)
     sample = Sample(objects, found.resources, found.refused.found)
     run = run_of(work.compiled, work.inputs, read, sample)
     run = run._replace(result_counts=found.result_counts)
-    if has_baseline(work.inputs):
+    if work.inputs.has_baseline:
         run = with_baseline(run, work.inputs, read)
     return run._replace(rendered=put_together)
 

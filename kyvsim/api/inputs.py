@@ -14,7 +14,6 @@ from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages import READERS, is_cel_policy, usable_payloads
-from kyvsim.load.configuration import KIND, load_baseline
 from kyvsim.load.documents import (
     AS_RESOURCES,
     AS_WRITTEN,
@@ -46,11 +45,11 @@ from kyvsim.model.diagnostic import Diagnostic, Severity, likely, without_left_o
 from kyvsim.model.policy import Binding, CelException, Exceptions, Policy, PolicyException
 from kyvsim.model.ports import UNCHANGED, Budget, ContextData
 from kyvsim.model.request import Operation, Payload, PayloadMode, UserInfo
-from kyvsim.model.result import Baseline
 from kyvsim.model.source import Document, Location
 from kyvsim.report.results import title
 
 if TYPE_CHECKING:
+    from kyvsim.model.baseline import Baseline
     from kyvsim.model.values import Values
 
 # What is supposed of the requests of a run, in place of what is usual or what files say.
@@ -236,6 +235,11 @@ class ApplyInputs(NamedTuple):
     """Real paths of the files whose resources are not looked at, since they are there already, as
     in a cluster; None where all are looked at."""
 
+    @property
+    def has_baseline(self) -> bool:
+        """Whether failures are to be told apart: the run has a baseline, or makes one."""
+        return bool(self.baseline) or self.records_failures
+
 
 def walking_through(
     exclude: Iterable[str] = (), *, ignore_files: bool = True, most: int = USUAL.most
@@ -279,7 +283,7 @@ class ReadInputs(NamedTuple):
     """How many of the diagnostics are told before those on resources."""
     old_objects: OldObjects = MappingProxyType({})
     """What objects were before."""
-    baseline: Baseline | None = None
+    baseline: "Baseline | None" = None
     """The failures that are known."""
 
 
@@ -408,7 +412,7 @@ def read_strictly(
     return kept, (*remarks, *aside)
 
 
-_Terms: TypeAlias = tuple["Values | None", UserInfo | None, tuple[Document, ...], Baseline | None]
+_Terms: TypeAlias = tuple["Values | None", UserInfo | None, tuple[Document, ...], "Baseline | None"]
 
 
 def _read_terms(
@@ -429,6 +433,8 @@ def _read_terms(
         user, of_user = read_one(inputs.userinfo, "UserInfo", load_userinfo, stdin)
     old, of_old = load_resources(what_if.old_resources, stdin, definitions, walking=inputs.walking)
     if inputs.baseline:
+        from kyvsim.load.baseline import KIND, load_baseline  # noqa: PLC0415 — for few runs only
+
         known, of_known = read_one(inputs.baseline, KIND, load_baseline, stdin)
     found = (supposed_values(values, what_if), what_if.user or user, old, known)
     return found, (*of_values, *of_user, *of_old, *of_known)

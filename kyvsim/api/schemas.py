@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json
+from kyvsim.load.baseline import KIND, VERSION, baseline_schema
 from kyvsim.load.chainsaw import chainsaw_schemas
-from kyvsim.load.configuration import KIND, VERSION, baseline_schema
 from kyvsim.load.scenario import scenario_schemas
 from kyvsim.load.structure import json_schema
 from kyvsim.load.values import cli_schemas

@@ -9,7 +9,6 @@ from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.diagnostic import Diagnostic, strictly
 from kyvsim.model.policy import Policy, Rule, Schedule
 from kyvsim.model.result import (
-    Baseline,
     BaselineState,
     EngineResponse,
     PassingPolicies,
@@ -17,7 +16,6 @@ from kyvsim.model.result import (
     PolicyResponse,
     RuleStatus,
 )
-from kyvsim.report.baseline import remainder_of
 from kyvsim.report.explanations import Explain
 from kyvsim.report.results import Summary, only_warns
 from kyvsim.report.style import RenderOptions
@@ -25,6 +23,7 @@ from kyvsim.report.style import RenderOptions
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from kyvsim.model.baseline import Baseline
     from kyvsim.model.explanation import ObjectExplanation
     from kyvsim.report.baseline import BaselineMatches, BaselineRemainder
 
@@ -240,7 +239,7 @@ class Run(NamedTuple):
     """Explains a result: the rule is evaluated once more, on that object alone."""
     rendered: RenderedRun | None = None
     """The text of the responses, where other processes rendered them; there are no `responses`."""
-    baseline: Baseline | None = None
+    baseline: "Baseline | None" = None
     """The failures that are known from a file."""
 
     def strictly(self) -> "Run":
@@ -256,6 +255,8 @@ class Run(NamedTuple):
         met = self.result_counts.met
         if self.baseline is None or met is None:
             return None
+        from kyvsim.report.baseline import remainder_of  # noqa: PLC0415 — few runs have one
+
         return remainder_of(self.baseline, met, self.policies)
 
     def all_diagnostics(self) -> tuple[Diagnostic, ...]:
