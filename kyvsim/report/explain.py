@@ -10,7 +10,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step, StepKind
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import place_json, resource_place
-from kyvsim.report.explanations import (
+from kyvsim.report.explained_rules import (
     SHOWN_WORDS,
     ExplainedRule,
     StepPage,
@@ -19,9 +19,9 @@ from kyvsim.report.explanations import (
     effect_lines,
     explained_rule,
     rule_name,
-    sentence,
     verdict_word,
 )
+from kyvsim.report.explanations import sentence
 from kyvsim.report.object_text import json_entries, whole_numbers
 from kyvsim.report.page import page
 from kyvsim.report.results import identity, title

@@ -14,7 +14,7 @@ from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import resource_place
 from kyvsim.report.ending import figures, run_ending
-from kyvsim.report.explanations import ExplainedRule, explained_rule
+from kyvsim.report.explained_rules import ExplainedRule, explained_rule
 from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
 from kyvsim.report.page import TableEntry, ending_of, kept, page, part, table_of

@@ -15,7 +15,7 @@ from kyvsim.model.simulation import (
 )
 from kyvsim.report.diagnostics import place_json
 from kyvsim.report.explain import rule_json
-from kyvsim.report.explanations import SHOWN_WORDS, ExplainedRule, explained_rule
+from kyvsim.report.explained_rules import SHOWN_WORDS, ExplainedRule, explained_rule
 from kyvsim.report.object_text import to_json, to_yaml
 from kyvsim.report.page import page
 from kyvsim.report.results import identity_of

@@ -18,7 +18,13 @@ from kyvsim.model.simulation import (
     TimelineEvent,
 )
 from kyvsim.report.explain import LOOKS, wrapped
-from kyvsim.report.explanations import SHOWN_WORDS, answer_word, decision, rule_name, verdict_word
+from kyvsim.report.explained_rules import (
+    SHOWN_WORDS,
+    answer_word,
+    decision,
+    rule_name,
+    verdict_word,
+)
 from kyvsim.report.object_text import yaml_lines
 from kyvsim.report.results import title
 from kyvsim.report.style import MARK_STYLES, Paint, counted, painter, safe_line, safe_text

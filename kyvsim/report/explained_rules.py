@@ -1,0 +1,155 @@
+"""Rules as explanations show them: how each ended, what decided that, and its steps in words."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.model.explanation import (
+    Answer,
+    ObjectExplanation,
+    RuleExplanation,
+    Step,
+    StepKind,
+    deciding,
+    places,
+)
+from kyvsim.model.result import RuleStatus
+from kyvsim.model.source import Location
+from kyvsim.report.diagnostics import resource_place
+from kyvsim.report.explanations import sentence
+from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
+
+_COMPARED = frozenset({StepKind.SIDE, StepKind.FINDING, StepKind.EXPRESSION})
+"""Steps that say what the one around them looked at."""
+
+
+SHOWN_WORDS: Mapping[str, str] = MappingProxyType(
+    {"silent": "no result", "unconcerned": "no match", StepKind.UNASKED.value: "not run"}
+)
+"""What texts and pages show in place of words of the JSON document."""
+
+
+class StepPage(NamedTuple):
+    """What explanations are written on, where a format leaves a choice."""
+
+    colours: bool = False
+    width: int = 80
+
+
+class DecisionText(NamedTuple):
+    """What decided how a rule ended, and where it is."""
+
+    text: str
+    place: Location | None
+    seen_at: Location | None
+
+
+def answer_word(answer: Answer | None) -> str:
+    """Return `yes`, `no`, the word of a status, or ""."""
+    if answer is None:
+        return ""
+    if isinstance(answer, RuleStatus):
+        return answer.value
+    return "yes" if answer else "no"
+
+
+def verdict_word(rule: RuleExplanation) -> str:
+    """Return how a rule ended: the worst of its results, or why there is none."""
+    order = (RuleStatus.ERROR, RuleStatus.FAIL, RuleStatus.WARN, RuleStatus.PASS, RuleStatus.SKIP)
+    said = {one.status for one in rule.results}
+    worst = next((status for status in order if status in said), None)
+    if worst is not None:
+        return worst.value
+    return "silent" if rule.applied else "unconcerned"
+
+
+def rule_name(rule: RuleExplanation) -> str:
+    """Return a rule's name behind that of its policy, with its variant."""
+    return " / ".join(filter(None, (rule.policy.key, rule.rule.name, rule.rule.variant)))
+
+
+def decision(rule: RuleExplanation, found: ObjectExplanation) -> DecisionText:
+    """Return what decided how a rule ended, with the nearest places that are known."""
+    way = deciding(rule.steps)
+    if not way:
+        return DecisionText("no step was evaluated", rule.place, resource_place(found.response))
+    last = way[-1]
+    names = [one.name for one in way if one.name and one.kind is not StepKind.BODY]
+    named = last._replace(name=" / ".join(names)) if names else last
+    place, seen = places(way)
+    sides = [sentence(one) for one in last.steps if one.kind in _COMPARED and one.answer is None]
+    text = "; ".join((sentence(named), *sides))
+    return DecisionText(text, place or rule.place, seen or resource_place(found.response))
+
+
+def effect_lines(step: Step) -> Iterator[Marked]:
+    """Yield what a rule changed or would create, as lines of YAML with their marks."""
+    if step.kind is StepKind.CHANGE and step.found is not None and step.wanted is not None:
+        for mark, line in hunks(marked_yaml(step.found.data, step.wanted.data)):
+            yield (" ", "...") if mark == "@" else (mark, line)
+    if step.kind is StepKind.GENERATED and step.found is not None:
+        yield from (("+", line) for line in yaml_lines(step.found.data))
+
+
+_LOOKS: Mapping[str, str] = MappingProxyType(
+    {"fail": "bad", "error": "bad", "warn": "warn", "pass": "good"}
+)
+
+
+class StepNode(NamedTuple):
+    """A step."""
+
+    word: str
+    text: str
+    place: Location | None
+    seen_at: Location | None
+    effect: tuple[Marked, ...]
+    leads: bool
+    """Whether it is on the way to the step that decided."""
+    decides: bool
+    steps: tuple["StepNode", ...]
+
+
+class ExplainedRule(NamedTuple):
+    """A rule with how it came to its verdict."""
+
+    rule: RuleExplanation
+    name: str
+    word: str
+    looks: str
+    messages: tuple[str, ...]
+    decided: DecisionText
+    steps: tuple[StepNode, ...]
+    before: tuple[StepNode, ...]
+
+
+def explained_rule(rule: RuleExplanation, found: ObjectExplanation) -> ExplainedRule:
+    """Return a rule of an object as pages show it."""
+    word = verdict_word(rule)
+    way = deciding(rule.steps)
+    texts = (text for one in rule.results for text in (one.message or one.own, one.note) if text)
+    return ExplainedRule(
+        rule=rule,
+        name=rule_name(rule),
+        word=SHOWN_WORDS.get(word, word),
+        looks=_LOOKS.get(word, ""),
+        messages=tuple(texts),
+        decided=decision(rule, found),
+        steps=tuple(_node(one, way) for one in rule.steps),
+        before=tuple(_node(one, ()) for one in rule.before),
+    )
+
+
+def _node(step: Step, way: tuple[Step, ...]) -> StepNode:
+    leads = bool(way) and way[0] is step
+    rest = way[1:] if leads else ()
+    return StepNode(
+        word=answer_word(step.answer),
+        text=sentence(step),
+        place=step.place,
+        seen_at=step.seen_at,
+        effect=tuple(effect_lines(step)),
+        leads=leads,
+        decides=leads and not rest,
+        steps=tuple(_node(one, rest) for one in step.steps),
+    )
