@@ -22,8 +22,8 @@ from kyvsim.equivalence.verdict import DecisionText, VerdictContext, actions, ev
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages import compile_policies
-from kyvsim.languages import references_of as mentions_of
-from kyvsim.languages import references_of_exception as mentions_of_exception
+from kyvsim.languages.references import references_of as mentions_of
+from kyvsim.languages.references import references_of_exception as mentions_of_exception
 from kyvsim.load.files import Source
 from kyvsim.model.comparison import (
     Answer,
@@ -37,7 +37,8 @@ from kyvsim.model.comparison import (
 from kyvsim.model.coverage import Ratio
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.explanation import RuleExplanation
-from kyvsim.model.policy import Binding, Policy, Subject
+from kyvsim.model.field_reference import Subject
+from kyvsim.model.policy import Binding, Policy
 from kyvsim.model.request import UserInfo
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Document, Location

@@ -20,7 +20,7 @@ from kyvsim.equivalence.objects import (
 from kyvsim.kubernetes.discovery import KindTable, plural
 from kyvsim.kubernetes.objects import Json, metadata, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.model.policy import FieldPath, FieldReference, Subject
+from kyvsim.model.field_reference import FieldPath, FieldReference, Subject
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.patch.merge_types import FindType, NoTypesError, Type, read_type, resolve
 from kyvsim.simulator.api_server.server import scale_of

@@ -11,7 +11,7 @@ from kyvsim.kubernetes.labels import format_problems, is_label, is_subdomain
 from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
 from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.validation import problems_of
-from kyvsim.model.policy import FieldPath, Segment
+from kyvsim.model.field_reference import FieldPath, Segment
 from kyvsim.patch.merge_types import (
     BOOLEAN,
     NUMERIC,

@@ -13,8 +13,8 @@ from kyvsim.equivalence.objects import NAMESPACE, KindName, smallest
 from kyvsim.kubernetes.discovery import KindTable, lies_in_namespace, split_api_version
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
+from kyvsim.model.field_reference import FieldPath, Segment
 from kyvsim.model.mocks import ImageData
-from kyvsim.model.policy import FieldPath, Segment
 from kyvsim.patch.merge_types import FindType, Type
 
 _T = TypeVar("_T")

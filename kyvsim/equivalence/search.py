@@ -27,7 +27,7 @@ from kyvsim.equivalence.policy_runner import CaseDifference, CaseEffect, PolicyP
 from kyvsim.kubernetes.discovery import KindTable, split_api_version
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.model.policy import Segment
+from kyvsim.model.field_reference import Segment
 from kyvsim.model.request import Operation
 
 _SORTS = frozenset({"Deployment", "CronJob"})

@@ -17,8 +17,6 @@ from kyvsim.languages.policies import (
     kinds_of,
     language_of,
     needs_request,
-    references_of,
-    references_of_exception,
     usable_payloads,
 )
 
@@ -35,7 +33,5 @@ __all__ = [
     "kinds_of",
     "language_of",
     "needs_request",
-    "references_of",
-    "references_of_exception",
     "usable_payloads",
 ]

@@ -13,7 +13,8 @@ from kyvsim.cel.nodes import Bind, Call, Ident, ListLiteral, Literal, Loop, Node
 from kyvsim.cel.parser import ExpressionSyntaxError, parse
 from kyvsim.kubernetes.discovery import guessed_kind, kind_of_plural
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.policy import FieldPath, FieldReference, Policy, Segment, Subject
+from kyvsim.model.field_reference import FieldPath, FieldReference, Segment, Subject
+from kyvsim.model.policy import Policy
 from kyvsim.model.ports import System
 
 _ROOTS: Mapping[str, Subject] = MappingProxyType(

@@ -16,15 +16,8 @@ from kyvsim.engine.compile.compiled import uncompiled
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.languages.language import Diagnostics, Language
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.policy import (
-    FieldReference,
-    Policy,
-    PolicyException,
-    PolicyReaders,
-    Rule,
-    Subject,
-)
-from kyvsim.model.ports import System, fault_text
+from kyvsim.model.policy import Policy, PolicyReaders, Rule
+from kyvsim.model.ports import fault_text
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document
 from kyvsim.schema.kinds import CEL_GROUP, NATIVE_GROUP, RULES_GROUP
@@ -185,18 +178,3 @@ def usable_payloads(payloads: tuple[Payload, ...]) -> tuple[tuple[Payload, ...],
     if all(one.mode is PayloadMode.JSON for one in payloads):
         return payloads, ()
     return language_at(CEL_POLICIES.language).check_payloads(payloads)
-
-
-def references_of_exception(exception: PolicyException) -> tuple[FieldReference, ...]:
-    """Return the fields that an exception from rules refers to, and the values there."""
-    module = CLASSIC_POLICIES.references.rpartition(".")[0]
-    return tuple(_module(module).exception_references(exception))
-
-
-def references_of(policy: Policy, system: System) -> tuple[FieldReference, ...]:
-    """Return the fields that a policy refers to, and values; a namespaced one has its own."""
-    module, _, name = _BY_KIND[policy.kind].references.rpartition(".")
-    found = tuple(getattr(_module(module), name)(policy, system))
-    if not policy.namespace:
-        return found
-    return (FieldReference(Subject.OBJECT, ("metadata", "namespace"), (policy.namespace,)), *found)

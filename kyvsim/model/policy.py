@@ -1,9 +1,8 @@
-"""Policies as loaded, with their facts; the fields that they read; and policy exceptions."""
+"""Policies as loaded, with their facts; and policy exceptions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -286,50 +285,6 @@ class Binding(NamedTuple):
     def binds(self, kind: str, name: str) -> bool:
         """Return whether it is for a policy."""
         return self.kind == f"{kind}Binding" and self.policy == name
-
-
-# What policies write about objects and requests: where they look, and what they look for there.
-#
-# Languages return them, so that others can make objects on which a policy has something to decide.
-
-
-class Segment(Enum):
-    """A step of a way that is no name."""
-
-    ELEMENT = "[]"
-    """Each element of a list."""
-    KEY = "*"
-    """Each field of a map."""
-
-
-FieldPath: TypeAlias = tuple[str | Segment, ...]
-"""The way from the top of what is looked at to a value in it."""
-
-
-class Subject(StrEnum):
-    """What a policy looks at."""
-
-    OBJECT = "object"
-    OLD_OBJECT = "oldObject"
-    REQUEST = "request"
-    """Operation, user, namespace: the fields of an admission request."""
-    NAMESPACE = "namespace"
-    """The Namespace that the object lies in."""
-    KIND = "kind"
-    """Values are `group/version/Kind`, `*` for any, with a subresource behind a further slash."""
-    WORLD = "world"
-    """What neither object nor request holds: other objects of the cluster, images, services."""
-
-
-class FieldReference(NamedTuple):
-    """A place that a policy looks at, and the values that it writes for it."""
-
-    about: Subject
-    way: FieldPath = ()
-    values: tuple[Json, ...] = ()
-    """As they are written: texts may be patterns, with operators and wildcards."""
-    sizes: tuple[int, ...] = ()
-    """How many elements or characters it asks for."""
 
 
 # PolicyExceptions: what is let off which rules, or which policies in CEL.

@@ -1,6 +1,6 @@
 """Ways to places in objects, as people write them."""
 
-from kyvsim.model.policy import Segment
+from kyvsim.model.field_reference import Segment
 
 
 def way_text(way):

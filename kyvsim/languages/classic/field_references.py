@@ -43,15 +43,8 @@ from kyvsim.languages.field_references import (
     read_expressions,
     read_selector,
 )
-from kyvsim.model.policy import (
-    FieldPath,
-    FieldReference,
-    Policy,
-    PolicyException,
-    Rule,
-    Segment,
-    Subject,
-)
+from kyvsim.model.field_reference import FieldPath, FieldReference, Segment, Subject
+from kyvsim.model.policy import Policy, PolicyException, Rule
 from kyvsim.model.ports import System
 from kyvsim.policy.anchors import parse_anchor
 from kyvsim.policy.tree import ResourceFilter

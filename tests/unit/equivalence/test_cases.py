@@ -7,7 +7,7 @@ import pytest
 from kyvsim.equivalence.cases import parts_meant, smallest_requests, space_of, with_option_types
 from kyvsim.equivalence.field_rules import is_accepted
 from kyvsim.equivalence.objects import KindName
-from kyvsim.model.policy import FieldReference, Subject
+from kyvsim.model.field_reference import FieldReference, Subject
 from kyvsim.model.request import Operation
 from kyvsim.patch.merge_types import find_type
 

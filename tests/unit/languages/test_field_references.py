@@ -6,9 +6,9 @@ from ways import way_text
 
 from kyvsim.api.inputs import ApplyInputs, read_inputs
 from kyvsim.api.system import own_system
-from kyvsim.languages import references_of
+from kyvsim.languages.references import references_of
 from kyvsim.load.files import Source
-from kyvsim.model.policy import Subject
+from kyvsim.model.field_reference import Subject
 
 SYSTEM = own_system(datetime(2026, 1, 1, tzinfo=UTC))
 
