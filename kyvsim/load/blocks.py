@@ -21,8 +21,8 @@ from kyvsim.load.files import LARGEST, STDIN, STDIN_NAME, TOO_LARGE, Source, dec
 from kyvsim.load.recognise import helm_template
 from kyvsim.load.resources import LoadedText, resources_among
 from kyvsim.model.source import Document
+from kyvsim.yaml.blocks import Frame, Reader, Span, cut_bytes, read_items
 from kyvsim.yaml.lines import NeedsFullParser
-from kyvsim.yaml.list_items import Frame, Reader, Span, cut_bytes, read_items
 from kyvsim.yaml.text import normal_text
 
 # Resource files as blocks of bytes that are read when their turn comes: nobody holds the whole.

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from kyvsim.yaml.blocks import cut_bytes, read_items
 from kyvsim.yaml.lines import NeedsFullParser
-from kyvsim.yaml.list_items import cut_bytes, read_items
 from kyvsim.yaml.text import find_position, load_first, split_chunks
 
 
