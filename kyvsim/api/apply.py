@@ -14,10 +14,9 @@ from kyvsim.api.inputs import (
 )
 from kyvsim.api.refused_objects import RefusedObjects, warnings_of
 from kyvsim.api.system import own_system
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile import CompileOptions, Model, PolicySet
 from kyvsim.engine.evaluate import evaluate, evaluate_payload
-from kyvsim.engine.world import World, creation_of, request_of, reviewed
+from kyvsim.engine.world import GivenObjects, World, creation_of, request_of, reviewed
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages import compile_policies, derived_rules

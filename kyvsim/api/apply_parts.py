@@ -15,8 +15,8 @@ from kyvsim.api.baseline import failure_marker
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
 from kyvsim.api.processes import process_pool
 from kyvsim.api.refused_objects import RefusedObjects
-from kyvsim.engine.cluster_views import RecordingView, view_of_part
 from kyvsim.engine.compile import CompiledPolicy, PolicySet
+from kyvsim.engine.world import RecordingView, view_of_part
 from kyvsim.kubernetes.discovery import KindTable, crd_kinds
 from kyvsim.kubernetes.objects import Json, metadata, text_field
 from kyvsim.load.blocks import FileBlock, Indivisible, load_block

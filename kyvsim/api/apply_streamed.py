@@ -23,7 +23,7 @@ from kyvsim.api.apply_parts import (
 )
 from kyvsim.api.baseline import with_baseline
 from kyvsim.api.inputs import ApplyInputs, objects_of, read_inputs
-from kyvsim.engine.cluster_views import ALL_KINDS
+from kyvsim.engine.world import ALL_KINDS
 from kyvsim.load.blocks import FileBlock, cut_files, origins
 from kyvsim.model.diagnostic import listed
 from kyvsim.model.result import Phase

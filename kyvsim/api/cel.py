@@ -16,7 +16,6 @@ from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
 from kyvsim.cel.kyverno.encodings import readable_json
 from kyvsim.cel.kyverno.environments import KINDS, kyverno_environment, ordered
 from kyvsim.cel.values import type_name
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.context.cel_access import (
     constants,
     global_access,
@@ -24,6 +23,7 @@ from kyvsim.engine.context.cel_access import (
     image_access,
     resource_access,
 )
+from kyvsim.engine.world import GivenObjects
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages import cel_request
 from kyvsim.languages.cel.kind import request_value

@@ -10,9 +10,8 @@ from kyvsim.api.explain import explanation_of
 from kyvsim.api.explain_rows import Recorder
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.api.system import still_system
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile import CompileOptions
-from kyvsim.engine.world import World
+from kyvsim.engine.world import GivenObjects, World
 from kyvsim.equivalence.cases import STRANGER, Case, Space, manifests, space_of, with_option_types
 from kyvsim.equivalence.edits import is_pattern
 from kyvsim.equivalence.objects import missing_targets

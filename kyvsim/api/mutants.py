@@ -18,10 +18,9 @@ from kyvsim.api.processes import each_in_processes
 from kyvsim.api.suite import Reading, SuiteRun, chosen_rows, find_files, row_context
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
 from kyvsim.api.system import processors, still_system
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile import PolicySet
 from kyvsim.engine.compile.policy_set import index_policies
-from kyvsim.engine.world import World
+from kyvsim.engine.world import GivenObjects, World
 from kyvsim.equivalence.cases import STRANGER
 from kyvsim.equivalence.policy_runner import CaseWorld
 from kyvsim.equivalence.search import Search, SearchBudget

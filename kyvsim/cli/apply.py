@@ -60,13 +60,12 @@ from kyvsim.cli.run_output import (
     streams,
     summary_style,
 )
-from kyvsim.cli.streams import is_terminal, print_stderr
+from kyvsim.cli.streams import is_terminal, print_stderr, waiting, with_progress
 from kyvsim.kubernetes.quantities import format_duration, parse_duration
 from kyvsim.model.result import EngineResponse, RunVerdict
 from kyvsim.report.ending import run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.log_commands import YAML
-from kyvsim.report.progress import waiting, with_progress
 from kyvsim.report.run import DocumentSet, Run
 from kyvsim.report.style import Show, counted, safe_line
 

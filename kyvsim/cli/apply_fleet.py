@@ -15,7 +15,7 @@ from kyvsim.api.system import processors
 from kyvsim.cli.closing import SummaryStyle
 from kyvsim.cli.output_files import Chosen
 from kyvsim.cli.run_output import View, show_run
-from kyvsim.cli.streams import is_terminal, shown_width, shows_colours
+from kyvsim.cli.streams import is_terminal, shown_width, shows_colours, with_growing_progress
 from kyvsim.fleet import FleetError
 from kyvsim.fleet.engines import Engine, dask, here, processes
 from kyvsim.fleet.reports import Reports, reports_in
@@ -27,7 +27,6 @@ from kyvsim.model.partial import ReportRow
 from kyvsim.report.fleet import document, grouped, json_of, table, text_of
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.log_commands import JSON
-from kyvsim.report.progress import with_growing_progress
 from kyvsim.report.style import RenderOptions, Show, painter
 
 

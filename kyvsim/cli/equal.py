@@ -32,10 +32,9 @@ from kyvsim.cli.parameters import (
     option,
     safe_option,
 )
-from kyvsim.cli.streams import is_terminal, stdin_of, write_out
+from kyvsim.cli.streams import is_terminal, stdin_of, waiting, write_out
 from kyvsim.report.equal import Equality
 from kyvsim.report.formats import EQUAL_FORMATS as FORMATS
-from kyvsim.report.progress import waiting
 
 _HELP = """Test whether two policy sets behave the same, using generated cases.
 

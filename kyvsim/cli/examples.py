@@ -15,11 +15,10 @@ from kyvsim.cli.golden_files import check_folder, write_in
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option
 from kyvsim.cli.output_files import reader_of
 from kyvsim.cli.parameters import INPUT, OUTPUT, Effect, PathType, argument, option
-from kyvsim.cli.streams import is_terminal, print_stderr, stdin_of, write_out
+from kyvsim.cli.streams import is_terminal, print_stderr, stdin_of, waiting, write_out
 from kyvsim.model.comparison import Examples
 from kyvsim.report.equal import examples_ending, missing_text, stream, targets_stream
 from kyvsim.report.log_commands import YAML
-from kyvsim.report.progress import waiting
 from kyvsim.report.style import safe_line
 
 _HELP = """Generate small manifests that pass and fail each rule.

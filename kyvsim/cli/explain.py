@@ -28,14 +28,13 @@ from kyvsim.cli.options import colour_option, print_ignored, refused_options
 from kyvsim.cli.output_files import Chosen, chosen_formats, formats_option, report_files
 from kyvsim.cli.parameters import INPUT, safe_option
 from kyvsim.cli.run_output import View, is_for_people, show_run, shown_pieces
-from kyvsim.cli.streams import is_terminal, shows_colours, write_out
+from kyvsim.cli.streams import is_terminal, shows_colours, waiting, write_out
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.explained_rules import StepPage
 from kyvsim.report.formats import EXPLAIN_FORMATS, RUN_FORMATS
 from kyvsim.report.formats import EXPLAIN_FORMATS as FORMATS
-from kyvsim.report.progress import waiting
 from kyvsim.report.run import Run, StreamingDocument
 
 # Explanations as `explain` and `apply --explain` write them.

@@ -32,6 +32,7 @@ from kyvsim.cli.streams import (
     shown_width,
     shows_colours,
     stdin_of,
+    waiting,
     write_out,
 )
 from kyvsim.load.files import STDIN, STDIN_NAME
@@ -40,7 +41,6 @@ from kyvsim.model.result import Fact, RunVerdict
 from kyvsim.report.ending import ending_line
 from kyvsim.report.formats import LINT_FORMATS as FORMATS
 from kyvsim.report.lint import Findings
-from kyvsim.report.progress import waiting
 from kyvsim.report.style import RenderOptions, counted, layout_of, safe_line
 
 _HELP = """Check policies for errors, without resources.

@@ -39,7 +39,7 @@ from kyvsim.cli.parameters import (
     option,
     safe_option,
 )
-from kyvsim.cli.streams import OutputError, is_terminal, print_stderr, stdin_of, write_out
+from kyvsim.cli.streams import OutputError, is_terminal, print_stderr, stdin_of, waiting, write_out
 from kyvsim.migrate import MADE_KINDS
 from kyvsim.model.comparison import Answer
 from kyvsim.model.migration import Migration
@@ -47,7 +47,6 @@ from kyvsim.report.ending import ending_line
 from kyvsim.report.formats import MIGRATE_FORMATS as FORMATS
 from kyvsim.report.log_commands import YAML
 from kyvsim.report.migrate import migration_ending
-from kyvsim.report.progress import waiting
 from kyvsim.report.style import safe_line
 
 _HELP = """Convert ClusterPolicies to CEL policies.

@@ -43,13 +43,18 @@ from kyvsim.cli.parameters import (
     bad_value,
     safe_option,
 )
-from kyvsim.cli.streams import is_terminal, shows_colours, stdin_of, write_out
+from kyvsim.cli.streams import (
+    is_terminal,
+    shows_colours,
+    stdin_of,
+    with_growing_progress,
+    write_out,
+)
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.ports import SIMULATED
 from kyvsim.model.simulation import HazardLevel, ScenarioSettings, Simulation
 from kyvsim.report.formats import TIMELINE_FORMATS as FORMATS
 from kyvsim.report.log_commands import JSON
-from kyvsim.report.progress import with_growing_progress
 from kyvsim.report.timeline_rows import (
     NO_LEVEL,
     SimulationTerms,

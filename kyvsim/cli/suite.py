@@ -64,6 +64,8 @@ from kyvsim.cli.streams import (
     print_stderr,
     shown_width,
     shows_colours,
+    waiting,
+    with_progress,
     write_out,
 )
 from kyvsim.model.coverage import Coverage
@@ -72,7 +74,6 @@ from kyvsim.model.suite import Demands, SuiteOutcome
 from kyvsim.report.coverage import percent_text
 from kyvsim.report.formats import COVERAGE_FORMATS
 from kyvsim.report.formats import SUITE_FORMATS as FORMATS
-from kyvsim.report.progress import waiting, with_progress
 from kyvsim.report.style import counted, safe_line
 from kyvsim.report.suite_text import (
     SuiteOptions,

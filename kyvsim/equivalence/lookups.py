@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
-from kyvsim.engine.cluster_views import DelegatingView, GivenObjects
+from kyvsim.engine.world import DelegatingView, GivenObjects
 from kyvsim.equivalence.cases import Case, Space
 from kyvsim.equivalence.edits import Edit, edit_to, edits, samples
 from kyvsim.equivalence.field_rules import image_type, leads_somewhere, type_of

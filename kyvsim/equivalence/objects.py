@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.context.cluster_api import bound_to, roles_given
+from kyvsim.engine.world import GivenObjects
 from kyvsim.kubernetes.discovery import (
     NO_KINDS,
     KindTable,

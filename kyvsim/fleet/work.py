@@ -18,7 +18,7 @@ from kyvsim.api.apply import Compiled, compiled_for, explaining, responses_of
 from kyvsim.api.apply_parts import SHARED, NeedsMoreObjects, alone
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs, shared_data_apart
 from kyvsim.api.refused_objects import RefusedObjects
-from kyvsim.engine.cluster_views import GivenObjects, view_of_part, view_of_whole
+from kyvsim.engine.world import GivenObjects, view_of_part, view_of_whole
 from kyvsim.fleet import OtherVersionError, ReadError
 from kyvsim.fleet.files import InputFile, is_packed, read_piece
 from kyvsim.fleet.partials import lines_of

@@ -13,8 +13,16 @@ from kyvsim.kubernetes.objects import Json, Path, path_text
 from kyvsim.kubernetes.package_data import read_table
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.source import Document
-from kyvsim.schema.findings import SchemaFinding, duplicates, findings_as_written
-from kyvsim.schema.node import TYPE_NAMES, SchemaNode, SchemaRef, completed, schemas_of
+from kyvsim.schema.node import (
+    TYPE_NAMES,
+    SchemaFinding,
+    SchemaNode,
+    SchemaRef,
+    completed,
+    duplicates,
+    findings_as_written,
+    schemas_of,
+)
 
 
 class Problem(NamedTuple):

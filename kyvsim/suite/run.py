@@ -9,10 +9,9 @@ from posixpath import join, normpath
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile import PolicySet
 from kyvsim.engine.evaluate import STAGES, evaluate, evaluate_payload
-from kyvsim.engine.world import World, creation_of
+from kyvsim.engine.world import GivenObjects, World, creation_of
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView, ContextData

@@ -9,10 +9,9 @@ import record_cel as recorder
 from recorded import recorded
 
 from kyvsim.api.system import own_system
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile.compiled import Evaluation
 from kyvsim.engine.context import request_context
-from kyvsim.engine.world import World
+from kyvsim.engine.world import GivenObjects, World
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.validate_cel import RULE_TYPE

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.engine.evaluate import evaluate
-from kyvsim.engine.world import World
+from kyvsim.engine.world import GivenObjects, World
 from kyvsim.jmespath import System
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.languages import READERS, compile_policies

@@ -9,9 +9,8 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, Path, object_key, text_fi
 from kyvsim.kubernetes.validation import problems_of
 from kyvsim.languages.classic.pod_security.go_structs import MisfitError, has_type, read_object
 from kyvsim.model.request import Operation
-from kyvsim.schema.findings import SchemaFinding, duplicates, findings
 from kyvsim.schema.kinds import given_schema, kyverno_schema
-from kyvsim.schema.node import TYPE_NAMES, SchemaNode, stored
+from kyvsim.schema.node import TYPE_NAMES, SchemaFinding, SchemaNode, duplicates, findings, stored
 from kyvsim.schema.rules import broken_rules
 from kyvsim.simulator.api_server import errors
 from kyvsim.simulator.api_server.request import ApiError, Review

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kyvsim.engine.background import open_background
-from kyvsim.engine.cluster_views import OverlayView
 from kyvsim.engine.compile import CompiledPolicy, PolicyRules
 from kyvsim.engine.compile.compiled import Evaluation
 from kyvsim.engine.policy import RuleInput, open_request, result_of, run_policy_rules
-from kyvsim.engine.world import World
+from kyvsim.engine.world import OverlayView, World
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.labels import SelectorError
 from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field

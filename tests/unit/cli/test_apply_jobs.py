@@ -20,7 +20,7 @@ from spread_inputs import ODD_STREAMS, POLICY, READS, STREAM, TEAM, pod, pods
 
 from kyvsim.api import apply, apply_parts, apply_streamed, explain_rows, processes
 from kyvsim.cli import apply as apply_command
-from kyvsim.engine.cluster_views import view_of_part
+from kyvsim.engine.world import view_of_part
 from kyvsim.model.source import Document
 
 pytestmark = pytest.mark.slow

@@ -3,9 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.cli import suite
+from kyvsim.cli import streams, suite
 from kyvsim.cli.main import run
-from kyvsim.report import progress
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
 
@@ -82,7 +81,7 @@ def test_a_file_that_cannot_be_written_is_told(monkeypatch, tmp_path, capfdbinar
 @pytest.mark.parametrize("terminal", [True, False])
 def test_long_runs_show_a_bar_on_a_terminal(monkeypatch, capfdbinary, terminal):
     monkeypatch.chdir(FIXTURES)
-    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    monkeypatch.setattr(streams, "_PATIENCE", -1.0)
     monkeypatch.setattr(suite, "is_terminal", lambda _: terminal)
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert run(["test", "team", "mutate"]) == 0

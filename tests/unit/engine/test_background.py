@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kyvsim.engine.background import check_rule, old_facts, open_background
-from kyvsim.engine.cluster_views import GivenObjects
-from kyvsim.engine.world import World
+from kyvsim.engine.world import GivenObjects, World
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 
 LABELLED = {"any": [{"resources": {"kinds": ["Pod"], "selector": {"matchLabels": {"a": "b"}}}}]}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.engine.cluster_views import (
+from kyvsim.engine.world import (
     ALL_KINDS,
     GivenObjects,
     OverlayView,

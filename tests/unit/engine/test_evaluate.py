@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile import CompileOptions, KindPlans, PolicyRules
 from kyvsim.engine.compile.policy_set import _PLANNED_AFTER
 from kyvsim.engine.evaluate import (
@@ -18,7 +17,7 @@ from kyvsim.engine.evaluate import (
     shown_passes,
 )
 from kyvsim.engine.policy import open_request, run_policy_rules
-from kyvsim.engine.world import World
+from kyvsim.engine.world import GivenObjects, World
 from kyvsim.languages import compile_policies
 from kyvsim.model.ports import Budget, Meter
 from kyvsim.model.request import Operation

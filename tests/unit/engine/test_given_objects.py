@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.engine.cluster_views import GivenObjects
+from kyvsim.engine.world import GivenObjects
 from kyvsim.kubernetes.discovery import plural
 
 

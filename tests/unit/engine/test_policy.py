@@ -2,10 +2,9 @@
 
 import pytest
 
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile.compiled import failed, passed, skipped
 from kyvsim.engine.policy import evaluate_rule, open_for, open_request, run_policy_rules
-from kyvsim.engine.world import World
+from kyvsim.engine.world import GivenObjects, World
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase, Stage
 from kyvsim.model.values import Values

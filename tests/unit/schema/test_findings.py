@@ -1,7 +1,6 @@
 import pytest
 
-from kyvsim.schema.findings import duplicates, findings, findings_as_written
-from kyvsim.schema.node import NamedSchemas
+from kyvsim.schema.node import NamedSchemas, duplicates, findings, findings_as_written
 
 TEXT = {"type": "string"}
 KEYED = {

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile import CachedResult, CompileOptions, UnresolvedRules, index_policies
 from kyvsim.engine.compile.policy_set import _PLANNED_AFTER, StagePlan
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.policy import open_request, run_policy_rules
-from kyvsim.engine.world import World
+from kyvsim.engine.world import GivenObjects, World
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.policy import load_policies

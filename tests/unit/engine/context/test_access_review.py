@@ -1,7 +1,7 @@
 import pytest
 
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.context.cluster_api import can_review, review
+from kyvsim.engine.world import GivenObjects
 
 RBAC = "rbac.authorization.k8s.io/v1"
 READER = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}

@@ -2,13 +2,13 @@
 
 import pytest
 
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.context.cel_access import (
     global_access,
     http_access,
     image_access,
     resource_access,
 )
+from kyvsim.engine.world import GivenObjects
 from kyvsim.model.mocks import CallAnswer, GlobalData
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import Mocks

@@ -1,6 +1,5 @@
 import pytest
 
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.context.cluster_api import (
     ApiPath,
     CallError,
@@ -10,6 +9,7 @@ from kyvsim.engine.context.cluster_api import (
     parse_options,
     parse_path,
 )
+from kyvsim.engine.world import GivenObjects
 
 PATHS = [
     ("/api/v1/pods", ApiPath("v1", "", "pods", "", "")),

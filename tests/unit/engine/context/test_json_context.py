@@ -1,7 +1,7 @@
 import pytest
 
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.context import SKIPPED, JSONContext
+from kyvsim.engine.world import GivenObjects
 from kyvsim.jmespath import QueryError
 from kyvsim.model.ports import ExternalData
 

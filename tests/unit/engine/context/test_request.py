@@ -1,7 +1,7 @@
 import pytest
 
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.context import request_context
+from kyvsim.engine.world import GivenObjects
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import Operation, UserInfo
 

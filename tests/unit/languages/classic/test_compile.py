@@ -2,10 +2,9 @@
 
 import pytest
 
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile import CompileOptions, Model
 from kyvsim.engine.evaluate import evaluate
-from kyvsim.engine.world import World
+from kyvsim.engine.world import GivenObjects, World
 from kyvsim.languages import compile_policies
 from kyvsim.languages.classic import compile as classic_compile
 from kyvsim.model.diagnostic import Severity

@@ -2,10 +2,9 @@
 
 import pytest
 
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.compile.compiled import CompileOptions
 from kyvsim.engine.evaluate import evaluate
-from kyvsim.engine.world import World
+from kyvsim.engine.world import GivenObjects, World
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.policy import load_policies
 from kyvsim.model.source import Document, Location

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.context import JSONContext
 from kyvsim.engine.context.loaders import compile_entries
+from kyvsim.engine.world import GivenObjects
 from kyvsim.jmespath import QueryError
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.values import Values

@@ -2,9 +2,8 @@
 
 import pytest
 
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.evaluate import evaluate
-from kyvsim.engine.world import World
+from kyvsim.engine.world import GivenObjects, World
 from kyvsim.load.documents import STRICT_FLOATS, parse_documents
 from kyvsim.load.files import Source
 from kyvsim.load.values import load_values

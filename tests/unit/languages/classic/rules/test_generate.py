@@ -2,9 +2,8 @@
 
 import pytest
 
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.context import request_context
-from kyvsim.engine.world import World
+from kyvsim.engine.world import GivenObjects, World
 from kyvsim.kubernetes.objects import ObjectKey as Target
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.generate import (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kyvsim.engine.cluster_views import GivenObjects
 from kyvsim.engine.context import JSONContext
+from kyvsim.engine.world import GivenObjects
 from kyvsim.jmespath import QueryError
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list
 from kyvsim.model.ports import ExternalData

@@ -1,17 +1,17 @@
 import time
 
-from kyvsim.report import progress
+from kyvsim.cli import streams
 
 
 def test_short_work_shows_nothing(capsys):
-    assert list(progress.with_progress(iter("abc"), 3, "applying")) == ["a", "b", "c"]
+    assert list(streams.with_progress(iter("abc"), 3, "applying")) == ["a", "b", "c"]
     assert capsys.readouterr() == ("", "")
 
 
 def test_long_work_shows_a_bar_on_standard_error(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    monkeypatch.setattr(streams, "_PATIENCE", -1.0)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert list(progress.with_progress(iter("abc"), 3, "applying")) == ["a", "b", "c"]
+    assert list(streams.with_progress(iter("abc"), 3, "applying")) == ["a", "b", "c"]
     out, err = capsys.readouterr()
     assert out == ""
     assert "applying" in err
@@ -19,14 +19,14 @@ def test_long_work_shows_a_bar_on_standard_error(capsys, monkeypatch):
 
 def test_a_long_wait_shows_and_a_short_one_does_not(capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with progress.waiting("reading files", shown=True):
+    with streams.waiting("reading files", shown=True):
         pass
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
-    with progress.waiting("reading files", shown=True):
+    monkeypatch.setattr(streams, "_PATIENCE", 0.0)
+    with streams.waiting("reading files", shown=True):
         while "reading files …" not in capsys.readouterr().err:
             time.sleep(0.05)
     capsys.readouterr()  # what takes the wait off the screen again
-    with progress.waiting("reading files", shown=False):
+    with streams.waiting("reading files", shown=False):
         time.sleep(0.1)
     assert capsys.readouterr().err == ""
