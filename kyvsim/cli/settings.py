@@ -478,6 +478,8 @@ def _wrong_variables(ctx: click.Context) -> Iterator[Diagnostic]:
         for name, value in os.environ.items()
         if name.startswith(f"{PREFIX}_") and name not in _OTHERS
     }
+    if not left:
+        return
     for parameter in settable(ctx.command):
         for name in parameter.variables(ctx):
             value = left.pop(name, None)

@@ -62,9 +62,10 @@ _SINGLE_QUOTED = re.compile(r"'((?:[^']++|'')*+)'" + _END)
 _ITEM = r"""(?:[A-Za-z0-9/][A-Za-z0-9/._-]*|"[^"\\,]*"|'[^',]*')"""
 _ENTRY = rf"[A-Za-z][A-Za-z0-9/._-]*: {_ITEM}"
 _EMPTY = re.compile(r"(?:(\{)\}|\[\])" + _END)
-_ITEMS = rf"\[ *({_ITEM}(?:, {_ITEM})*+) *\]" + _END
+# Each element is followed by another one, or by the end; written once, it is compiled once.
+_ITEMS = rf"\[ *((?:{_ITEM}(?:, (?! *\])|(?= *\])))++) *\]" + _END
 """A list of words in one line."""
-_ENTRIES = rf"\{{ *({_ENTRY}(?:, {_ENTRY})*+) *\}}" + _END
+_ENTRIES = rf"\{{ *((?:{_ENTRY}(?:, (?! *\}})|(?= *\}})))++) *\}}" + _END
 """A map of words in one line."""
 _HEADER = re.compile(r"([|>][+-]?)" + _END)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
