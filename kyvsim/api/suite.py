@@ -11,7 +11,7 @@ from kyvsim.api.processes import each_in_processes
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
 from kyvsim.api.system import processors
 from kyvsim.kubernetes.objects import object_key
-from kyvsim.load.files import fingerprint
+from kyvsim.load.fingerprints import fingerprint
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.suite_manifest import find_manifests, read_manifests, what_is_there
 from kyvsim.model.coverage import Coverage

@@ -33,24 +33,6 @@ class Location(NamedTuple):
         return Location(path) if sign and renderer in {HELM, KUSTOMIZE} else self
 
 
-class FileState(NamedTuple):
-    """A file as it was found, as far as is known without reading it."""
-
-    path: str
-    changed_at: int
-    """Nanoseconds since 1970, 0 for a folder."""
-    size: int
-    inode: int
-    mode: int
-
-
-class Fingerprint(NamedTuple):
-    """What was found at a path: a file, the files of a folder or of a pattern, or nothing."""
-
-    path: str
-    marks: tuple[FileState, ...]
-
-
 class LineReader(Protocol):
     """Gives lines of a file by their numbers."""
 

@@ -9,7 +9,7 @@ from kyvsim.model.coverage import Coverage, Point, Ratio
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.result import ReportedReason
-from kyvsim.model.source import Document, Fingerprint, Location
+from kyvsim.model.source import Document, Location
 
 # What tests notice of policies that are changed a little.
 
@@ -46,6 +46,27 @@ class Mutants(NamedTuple):
     def score(self) -> Ratio:
         """How many were noticed, of those that could be and were tried."""
         return Ratio(self.noticed, self.noticed + len(self.holes))
+
+
+# What was found at the paths that a test reads, to see whether it has changed.
+
+
+class FileState(NamedTuple):
+    """A file as it was found, as far as is known without reading it."""
+
+    path: str
+    changed_at: int
+    """Nanoseconds since 1970, 0 for a folder."""
+    size: int
+    inode: int
+    mode: int
+
+
+class Fingerprint(NamedTuple):
+    """What was found at a path: a file, the files of a folder or of a pattern, or nothing."""
+
+    path: str
+    marks: tuple[FileState, ...]
 
 
 # Test manifests: what is tested, what is expected, and what came of it.

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.load.files import Source, fingerprint, read_sources
+from kyvsim.load.files import Source, read_sources
+from kyvsim.load.fingerprints import fingerprint
 from kyvsim.load.folders import IgnoreError, Walking, check_patterns, walk
 from kyvsim.model.diagnostic import Diagnostic
 
