@@ -208,8 +208,15 @@ _JSON = (str, int, float, bool, type(None))
 
 def read_expressions(data: Json, env: Environment, notes: ReferenceCollector) -> None:
     """Note what the expressions of a policy mention; its variables are followed."""
+    read_texts(_expression_texts(data), env, notes)
+
+
+def read_texts(
+    texts: Iterable[tuple[str, str]], env: Environment, notes: ReferenceCollector
+) -> None:
+    """Note what expressions mention: those of variables first, with their names, "" for others."""
     variables: dict[str, FieldValues] = {}
-    for name, text in _expression_texts(data):
+    for name, text in texts:
         try:
             found = _ExpressionReader(notes, variables).read(parse(text, env.macros))
         except (ExpressionSyntaxError, RecursionError):

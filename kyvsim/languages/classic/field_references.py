@@ -1,6 +1,5 @@
 """The fields that ClusterPolicies and Policies refer to, and the values they compare them with."""
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
@@ -40,14 +39,15 @@ from kyvsim.languages.field_references import (
     either,
     endings,
     external_values,
-    read_expressions,
     read_selector,
+    read_texts,
 )
 from kyvsim.model.field_reference import FieldPath, FieldReference, Segment, Subject
 from kyvsim.model.policy import Policy, PolicyException, Rule
 from kyvsim.model.ports import System
-from kyvsim.policy.anchors import parse_anchor
-from kyvsim.policy.tree import ResourceFilter
+from kyvsim.policy import tree
+from kyvsim.policy.tree import Node
+from kyvsim.policy.visit import texts
 
 # What queries in JMESPath mention: the fields that they read, the constants beside them.
 
@@ -270,15 +270,14 @@ _PLACES: Mapping[str, _Places] = MappingProxyType(
 """By the ids of the checks, where versions do not differ."""
 
 
-def pod_security_fields(block: Mapping[str, Json]) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
+def pod_security_fields(block: tree.PodSecurity) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
     """Yield the fields that a block checks, with values: those of controls, then of exclusions."""
-    checks = active_checks(block.get("level") or "", block.get("version") or "") or ()
-    for check in checks:
+    for check in active_checks(block.level, block.version) or ():
         yield from _paths(_places_of(check))
-    for entry in block.get("exclude") or ():
-        images = {f"{_EACH}image": tuple(entry.get("images") or ())}
-        field = (entry.get("restrictedField") or "").replace("[*]", "[]")
-        excluded = {field: tuple(entry.get("values") or ())} if field else {}
+    for one in block.exclude:
+        images = {f"{_EACH}image": one.images}
+        field = one.restricted_field.replace("[*]", "[]")
+        excluded = {field: one.values} if field else {}
         yield from _paths({**images, **excluded})
 
 
@@ -310,90 +309,107 @@ def _paths(places: _Places) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
             yield tuple(steps), values
 
 
-# What rules refer to: in their filters, and in all else.
+# What rules refer to.
 
-_FILTERS = frozenset({"match", "exclude", "name"})
 _PATH = re.compile(r"""["']?path["']?\s*:\s*["']?(/[^"'\s,]*)""")
 """The paths of a JSON patch that is written as a text."""
 _SELECTED = re.compile(r"([^,=!]+)==?([^,=]+)")
 """The labels in the selector of a call."""
-_EXTERNAL_SOURCES = ("configMap", "apiCall", "imageRegistry", "globalReference")
+_SOURCES: Mapping[type, str] = MappingProxyType(
+    {
+        tree.ConfigMapEntry: "configMap",
+        tree.ApiCallEntry: "apiCall",
+        tree.GlobalReferenceEntry: "globalReference",
+        tree.ImageRegistryEntry: "imageRegistry",
+    }
+)
+"""What values of context entries come from, where it is outside of the request."""
 
 
 def classic_references(policy: Policy, _: System) -> Iterator[FieldReference]:
-    """Yield the fields that the rules of a policy refer to."""
+    """Yield the fields that the rules of a policy refer to, or a cleanup policy."""
     notes = ReferenceCollector()
     for rule in policy.rules:
-        for one in rule.tree.filters:
-            _read_filter(one, notes)
-        _RuleReader(notes).read(rule.data)
+        NodeReader(notes).read(rule.tree)
     yield from notes.mentions()
 
 
 def exception_references(exception: PolicyException) -> Iterator[FieldReference]:
     """Yield the fields that an exception from rules refers to."""
     notes = ReferenceCollector()
-    for one in exception.match.filters:
-        _read_filter(one, notes)
-    conditions = exception.document.data["spec"].get("conditions")
-    _RuleReader(notes).read({"conditions": conditions or {}})
+    NodeReader(notes).read_all(exception.match, exception.conditions)
     yield from notes.mentions()
 
 
-def _read_filter(one: ResourceFilter, notes: ReferenceCollector) -> None:
-    for group, version, name, part in map(parse_kind_selector, one.kinds):
-        parts = (group, version, name, *((part,) if part else ()))
-        notes.note(Subject.KIND, (), ("/".join(parts),))
-    notes.note(Subject.OBJECT, ("metadata", "name"), one.all_names)
-    notes.note(Subject.OBJECT, ("metadata", "namespace"), one.namespaces)
-    notes.note(Subject.REQUEST, ("operation",), one.operations)
-    for key, value in (one.annotations or {}).items():
-        notes.note(Subject.OBJECT, ("metadata", "annotations", key), (value,))
-    read_selector(one.selector, Subject.OBJECT, notes)
-    read_selector(one.namespace_selector, Subject.NAMESPACE, notes)
-    for subject in one.subjects or ():
-        name = subject.name
-        if subject.kind == "ServiceAccount":
-            name = f"system:serviceaccount:{subject.namespace or 'default'}:{name}"
-        field = "groups" if subject.kind == "Group" else "username"
-        notes.note(Subject.REQUEST, ("userInfo", field), (name,))
-    notes.note(Subject.REQUEST, ("userInfo", "roles"), one.roles or ())
-    notes.note(Subject.REQUEST, ("userInfo", "clusterRoles"), one.cluster_roles or ())
-
-
-class _RuleReader:
-    """Reads a rule, or an exception from rules, but for its filters."""
+class NodeReader:
+    """Notes what the nodes of one rule, or of an exception from rules, refer to."""
 
     def __init__(self, notes: ReferenceCollector) -> None:
         self._notes = notes
         self._queries = _QueryReader(notes)
-        self._root = FieldValues((("object",),))
+        self._roots: tuple[FieldPath, ...] = (("object",),)
+        """What patterns describe: the object, or the elements of a loop."""
+        self._here: FieldPath = ()
+        """The field that a node of a pattern describes."""
 
-    def read(self, data: Mapping[str, Json]) -> None:
-        """Note what the rule refers to besides its filters."""
-        self._value({name: one for name, one in data.items() if name not in _FILTERS})
+    def read(self, node: Node) -> None:
+        """Note what a node refers to, and all nodes below it."""
+        self.READERS[node.__class__](self, node)
 
-    def _value(self, value: Json) -> None:
-        if value.__class__ is str:
+    def read_all(self, *nodes: Node | None) -> None:
+        """Note what some nodes refer to, those that there are."""
+        for node in nodes:
+            if node is not None:
+                self.read(node)
+
+    def _parts(self, node: Node, *left_out: str) -> None:
+        """Read the nodes in the fields of a node, and the variables in their texts."""
+        # Entries come first: other fields may name them.
+        for field in sorted(node._fields, key=lambda name: name != "context"):
+            if field != "path" and field not in left_out:
+                self._part(getattr(node, field))
+
+    def _part(self, value: Json) -> None:
+        if isinstance(value, Node):
+            self.read(value)
+        elif isinstance(value, str):
             if "{{" in value:
                 self._notes.read(self._queries.text(value))
-        elif value.__class__ is list:
+        elif isinstance(value, (list, tuple)):
             for one in value:
-                self._value(one)
-        elif value.__class__ is dict:
-            self._map(value)
+                self._part(one)
+        elif isinstance(value, Mapping):
+            for one in value.values():
+                self._part(one)
 
-    def _map(self, value: Mapping[str, Json]) -> None:
-        if "key" in value and "operator" in value:
-            self._notes.compare(self._side(value["key"]), self._side(value.get("value")))
-            return
-        # Entries come first: other fields may name them.
-        for field in sorted(value, key=lambda name: name != "context"):
-            reader = self._FIELDS.get(field)
-            if reader is None:
-                self._value(value[field])
-            else:
-                reader(self, value[field])
+    def _rule(self, rule: tree.RuleNode) -> None:
+        self.read_all(rule.match, rule.exclude)
+        self._parts(rule, "name", "match", "exclude", "data")
+
+    def _filter(self, one: tree.ResourceFilter) -> None:
+        for group, version, name, part in map(parse_kind_selector, one.kinds):
+            parts = (group, version, name, *((part,) if part else ()))
+            self._notes.note(Subject.KIND, (), ("/".join(parts),))
+        self._notes.note(Subject.OBJECT, ("metadata", "name"), one.all_names)
+        self._notes.note(Subject.OBJECT, ("metadata", "namespace"), one.namespaces)
+        self._notes.note(Subject.REQUEST, ("operation",), one.operations)
+        for key, value in (one.annotations or {}).items():
+            self._notes.note(Subject.OBJECT, ("metadata", "annotations", key), (value,))
+        read_selector(one.selector, Subject.OBJECT, self._notes)
+        read_selector(one.namespace_selector, Subject.NAMESPACE, self._notes)
+        self.read_all(*(one.subjects or ()))
+        self._notes.note(Subject.REQUEST, ("userInfo", "roles"), one.roles or ())
+        self._notes.note(Subject.REQUEST, ("userInfo", "clusterRoles"), one.cluster_roles or ())
+
+    def _subject(self, one: tree.Subject) -> None:
+        name = one.name
+        if one.kind == "ServiceAccount":
+            name = f"system:serviceaccount:{one.namespace or 'default'}:{name}"
+        field = "groups" if one.kind == "Group" else "username"
+        self._notes.note(Subject.REQUEST, ("userInfo", field), (name,))
+
+    def _condition(self, condition: tree.Condition) -> None:
+        self._notes.compare(self._side(condition.key), self._side(condition.value))
 
     def _side(self, side: Json) -> FieldValues:
         if side.__class__ is str:
@@ -403,73 +419,79 @@ class _RuleReader:
             return found._replace(values=(*found.values, side))
         return FieldValues(values=(side,))
 
-    def _context(self, entries: Json) -> None:
-        for entry in entries or ():
-            self._queries.named[entry.get("name", "")] = self._entry(entry)
-
-    def _entry(self, entry: Mapping[str, Json]) -> FieldValues:
-        source = next((field for field in _EXTERNAL_SOURCES if entry.get(field)), "")
-        if source:
-            return self._external_entry(source, entry[source])
-        variable = entry.get("variable") or {}
-        if "value" in variable:
-            # What a query makes of a value leads nowhere in the object.
-            found = self._side(variable["value"])
-            return NOTHING if variable.get("jmesPath") else found
-        return self._notes.read(self._queries.query(variable.get("jmesPath") or ""))
-
-    def _external_entry(self, source: str, spec: Mapping[str, Json]) -> FieldValues:
-        self._notes.note(Subject.WORLD, (source,))
-        self._value(spec)
-        found = external_values(source)
-        path = unquote(str(spec.get("urlPath") or ""))
-        for key, value in _SELECTED.findall(path.partition("?labelSelector=")[2]):
-            labels = found.below("items").elements.below("metadata").below("labels")
-            self._notes.hold(labels.below(key), (value,))
-        query = str(spec.get("jmesPath") or "")
-        return self._notes.read(self._queries.query(query, found) if query else found)
-
-    def _loops(self, loops: Json) -> None:
-        if loops.__class__ is not list:
-            self._value(loops)
-            return
-        for loop in loops:
-            source = self._queries.query(loop.get("list") or "")
-            self._notes.read(source)
-            before, named = self._root, self._queries.named
-            self._root = source.elements
-            self._queries.named = {**named, "element": self._root}
-            self._value({name: one for name, one in loop.items() if name != "list"})
-            self._root, self._queries.named = before, named
-
-    def _pattern(self, pattern: Json) -> None:
-        for path in self._root.ways:
-            self._node(pattern, path)
-
-    def _patterns(self, patterns: Json) -> None:
-        for one in patterns or ():
-            self._pattern(one)
-
-    def _node(self, node: Json, path: FieldPath) -> None:
-        """Record a node of a pattern or patch for a field path."""
-        if node.__class__ is dict:
-            for text, inner in node.items():
-                anchor = parse_anchor(text)
-                key = anchor.key if anchor else text
-                self._node(inner, (*path, Segment.KEY if has_wildcard(key) else key))
-                if has_wildcard(key):
-                    self._node(inner, (*path, key.replace("*", "x").replace("?", "x")))
-        elif node.__class__ is list:
-            for one in node:
-                self._node(one, (*path, Segment.ELEMENT))
+    def _variable(self, entry: tree.VariableEntry) -> None:
+        if entry.value is None:
+            found = self._notes.read(self._queries.query(entry.jmes_path))
         else:
-            place = FieldValues((path,))
-            self._notes.read(place)
-            self._notes.compare(place, self._side(node))
+            found = self._side(entry.value)
+        # What a query makes of a value leads nowhere in the object.
+        is_derived = entry.value is not None and entry.jmes_path
+        self._queries.named[entry.name] = NOTHING if is_derived else found
 
-    def _json_patch(self, patch: Json) -> None:
-        text = patch if patch.__class__ is str else json.dumps(patch)
-        for path in _PATH.findall(text):
+    def _external(
+        self,
+        entry: tree.ConfigMapEntry
+        | tree.ApiCallEntry
+        | tree.GlobalReferenceEntry
+        | tree.ImageRegistryEntry,
+    ) -> None:
+        source = _SOURCES[entry.__class__]
+        self._notes.note(Subject.WORLD, (source,))
+        self._parts(entry)
+        found = external_values(source)
+        if isinstance(entry, tree.ApiCallEntry):
+            labels = found.below("items").elements.below("metadata").below("labels")
+            selector = unquote(entry.url_path).partition("?labelSelector=")[2]
+            for key, value in _SELECTED.findall(selector):
+                self._notes.hold(labels.below(key), (value,))
+        query = "" if isinstance(entry, tree.ConfigMapEntry) else entry.jmes_path
+        read = self._queries.query(query, found) if query else found
+        self._queries.named[entry.name] = self._notes.read(read)
+
+    def _loop(
+        self, loop: tree.ForEachValidation | tree.ForEachMutation | tree.ForEachGeneration
+    ) -> None:
+        source = self._queries.query(loop.list)
+        self._notes.read(source)
+        roots, named = self._roots, self._queries.named
+        self._queries.named = {**named, "element": source.elements}
+        # Patches are of the whole object, in loops, too.
+        if isinstance(loop, tree.ForEachValidation):
+            self._roots = source.elements.ways
+        self._parts(loop, "list")
+        self._roots, self._queries.named = roots, named
+
+    def _pattern(self, pattern: tree.Pattern) -> None:
+        for root in self._roots:
+            self._describing(root, pattern.root)
+
+    def _describing(self, field: FieldPath, node: Node) -> None:
+        before = self._here
+        self._here = field
+        self.read(node)
+        self._here = before
+
+    def _entry(self, entry: tree.PatternEntry) -> None:
+        key = entry.key
+        self._describing((*self._here, Segment.KEY if has_wildcard(key) else key), entry.value)
+        if has_wildcard(key):
+            sample = key.replace("*", "x").replace("?", "x")
+            self._describing((*self._here, sample), entry.value)
+
+    def _map(self, node: tree.PatternMap) -> None:
+        self.read_all(*node.entries)
+
+    def _list(self, node: tree.PatternList) -> None:
+        for item in node.items:
+            self._describing((*self._here, Segment.ELEMENT), item)
+
+    def _leaf(self, leaf: tree.PatternLeaf) -> None:
+        place = FieldValues((self._here,))
+        self._notes.read(place)
+        self._notes.compare(place, self._side(leaf.data))
+
+    def _json_patch(self, patch: tree.JsonPatch) -> None:
+        for path in _PATH.findall(patch.text):
             steps = [
                 Segment.ELEMENT
                 if one == "-" or one.isdecimal() or "{{" in one
@@ -477,34 +499,94 @@ class _RuleReader:
                 for one in path.split("/")[1:]
             ]
             self._notes.read(FieldValues((("object", *steps),)))
-        self._value(patch)
+        self._parts(patch)
 
-    def _cel(self, cel: Json) -> None:
-        read_expressions(cel, kubernetes_environment(params=True), self._notes)
+    def _cel(self, cel: tree.CelValidation) -> None:
+        variables = [(one.name, one.expression) for one in cel.variables]
+        expressions = [("", one.expression) for one in cel.expressions]
+        read_texts((*variables, *expressions), kubernetes_environment(params=True), self._notes)
 
-    def _pod_security(self, block: Json) -> None:
+    def _pod_security(self, block: tree.PodSecurity) -> None:
         for path, values in pod_security_fields(block):
             self._notes.note(Subject.OBJECT, path, values)
 
-    def _images(self, references: Json) -> None:
-        self._notes.note(Subject.WORLD, ("images",))
-        for path in IMAGE_PATHS:
-            self._notes.note(Subject.OBJECT, path, references or ())
+    def _images(self, images: tree.ImageVerification) -> None:
+        for references in filter(None, (images.image_references, images.skip_image_references)):
+            self._notes.note(Subject.WORLD, ("images",))
+            for path in IMAGE_PATHS:
+                self._notes.note(Subject.OBJECT, path, references)
+        self._parts(images, "image_references", "skip_image_references", "data")
 
-    _FIELDS: ClassVar[Mapping[str, Callable[["_RuleReader", Json], None]]] = MappingProxyType(
+    def _nothing(self, _: Node) -> None:
+        pass
+
+    READERS: ClassVar[Mapping[type, Callable[..., None]]] = MappingProxyType(
         {
-            "context": _context,
-            "foreach": _loops,
-            "pattern": _pattern,
-            "anyPattern": _patterns,
-            "patchStrategicMerge": lambda self, patch: self._node(patch, ("object",)),
-            "patchesJson6902": _json_patch,
-            "cel": _cel,
-            "podSecurity": _pod_security,
-            "imageReferences": _images,
-            "skipImageReferences": _images,
+            tree.RuleNode: _rule,
+            tree.ResourceFilter: _filter,
+            tree.Subject: _subject,
+            tree.Condition: _condition,
+            tree.VariableEntry: _variable,
+            tree.ForEachValidation: _loop,
+            tree.ForEachMutation: _loop,
+            tree.ForEachGeneration: _loop,
+            tree.Pattern: _pattern,
+            tree.PatternMap: _map,
+            tree.PatternEntry: _entry,
+            tree.PatternList: _list,
+            tree.PatternLeaf: _leaf,
+            tree.PodSecurity: _pod_security,
+            tree.CelValidation: _cel,
+            tree.JsonPatch: _json_patch,
+            tree.ImageVerification: _images,
+            **dict.fromkeys(_SOURCES, _external),
+            # Those that only have other nodes, and texts with variables.
+            **dict.fromkeys(
+                (
+                    tree.MatchBlock,
+                    tree.Conditions,
+                    tree.ConditionGroup,
+                    tree.ImageExtractors,
+                    tree.ImageExtractor,
+                    tree.Validate,
+                    tree.Deny,
+                    tree.Mutate,
+                    tree.MutateTarget,
+                    tree.Generate,
+                    tree.GenerateTarget,
+                    tree.Clone,
+                    tree.CloneList,
+                    tree.Attestation,
+                    tree.AttestorSet,
+                    tree.Attestor,
+                    tree.Keys,
+                    tree.Keyless,
+                    tree.Certificates,
+                    tree.ImageValidation,
+                    tree.Manifests,
+                    tree.ManifestObject,
+                    tree.IgnoredFields,
+                ),
+                _parts,
+            ),
+            # The blocks around them read these.
+            **dict.fromkeys(
+                (
+                    tree.CelExpression,
+                    tree.NamedExpression,
+                    tree.ParamKind,
+                    tree.ParamRef,
+                    tree.PodSecurityExclusion,
+                ),
+                _nothing,
+            ),
+            # What failures do, and for which requests the API server calls Kyverno.
+            **dict.fromkeys(
+                (tree.FailureOverride, tree.PolicyNode, tree.WebhookConfiguration), _nothing
+            ),
         }
     )
+    """By class of nodes: all of them, so that none is forgotten."""
 
 
 # What expressions of rules read, as far as their source shows.
@@ -514,4 +596,6 @@ _OWN_NAME = re.compile(r"\{\{[^}]*request\.(object\.metadata\.name|name)\b")
 
 def reads_own_name(rule: Rule) -> bool:
     """Return whether a mutate rule reads the name of its trigger."""
-    return bool(_OWN_NAME.search(json.dumps(rule.data.get("mutate"))))
+    path = (*rule.path, "mutate")
+    inside = (one.text for one in texts(rule.tree) if one.path[: len(path)] == path)
+    return any(map(_OWN_NAME.search, inside))

@@ -1,14 +1,18 @@
 import json
 from datetime import UTC, datetime
+from typing import get_args
 
 import pytest
 from ways import way_text
 
 from kyvsim.api.inputs import ApplyInputs, read_inputs
 from kyvsim.api.system import own_system
+from kyvsim.engine.conditions.operators import OPERATORS
+from kyvsim.languages.classic.field_references import NodeReader
 from kyvsim.languages.references import references_of
 from kyvsim.load.files import Source
 from kyvsim.model.field_reference import Subject
+from kyvsim.policy.tree import Node, ResourceFilter
 
 SYSTEM = own_system(datetime(2026, 1, 1, tzinfo=UTC))
 
@@ -322,3 +326,56 @@ def test_images_that_are_named():
     }
     assert mentioned(in_cel)["spec.ephemeralContainers[].image"] == ["r.io/*"]
     assert mentioned(in_cel, Subject.WORLD) == {"images": []}
+
+
+def test_every_class_of_nodes_is_read():
+    assert NodeReader.READERS.keys() == set(get_args(Node))
+
+
+SELECTOR = {"matchLabels": {"a": "b"}}
+CRITERIA = {
+    "operations": ({"operations": ["DELETE"]}, Subject.REQUEST, "operation", "DELETE"),
+    "kinds": ({"kinds": ["Pod"]}, Subject.KIND, "", "*/*/Pod"),
+    "name": ({"name": "b"}, Subject.OBJECT, "metadata.name", "b"),
+    "names": ({"names": ["b"]}, Subject.OBJECT, "metadata.name", "b"),
+    "namespaces": ({"namespaces": ["b"]}, Subject.OBJECT, "metadata.namespace", "b"),
+    "annotations": ({"annotations": {"a": "b"}}, Subject.OBJECT, "metadata.annotations.a", "b"),
+    "selector": ({"selector": SELECTOR}, Subject.OBJECT, "metadata.labels.a", "b"),
+    "namespace_selector": (
+        {"namespaceSelector": SELECTOR},
+        Subject.NAMESPACE,
+        "metadata.labels.a",
+        "b",
+    ),
+    "roles": ({"roles": ["b"]}, Subject.REQUEST, "userInfo.roles", "b"),
+    "cluster_roles": ({"clusterRoles": ["b"]}, Subject.REQUEST, "userInfo.clusterRoles", "b"),
+    "subjects": (
+        {"subjects": [{"kind": "User", "name": "b"}]},
+        Subject.REQUEST,
+        "userInfo.username",
+        "b",
+    ),
+}
+OF_USERS = {"roles", "cluster_roles", "subjects"}
+
+
+@pytest.mark.parametrize("field", ResourceFilter._fields[2:])
+def test_every_criterion_of_a_filter_is_read(field):
+    criterion, about, way, value = CRITERIA[field]
+    body = {"validate": {"message": "m", "pattern": {}}}
+    policy = rules(body, **({} if field in OF_USERS else criterion))
+    if field in OF_USERS:
+        policy["spec"]["rules"][0]["match"]["any"][0].update(criterion)
+    assert value in mentioned(policy, about)[way]
+
+
+@pytest.mark.parametrize("operator", [one.name for one in OPERATORS])
+def test_every_operator_compares_with_its_value(operator):
+    policy = rules(deny("{{ request.object.spec.a }}", "1", operator))
+    assert mentioned(policy)["spec.a"] == ["1"]
+
+
+@pytest.mark.parametrize("key", ["a", "(a)", "=(a)", "X(a)", "^(a)", "<(a)", "+(a)"])
+def test_every_anchor_is_left_off(key):
+    patch = {"mutate": {"patchStrategicMerge": {"spec": {key: "b"}}}}
+    assert mentioned(rules(patch))["spec.a"] == ["b"]

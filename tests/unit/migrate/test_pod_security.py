@@ -7,6 +7,7 @@ from kyvsim.languages.classic.field_references import pod_security_fields
 from kyvsim.languages.classic.pod_security.controls import CONTROLS, active_checks
 from kyvsim.migrate.pod_security import CONTROLS as EMITTED
 from kyvsim.model.migration import ConversionOutcome
+from kyvsim.policy.read import read_rule
 
 APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/a"
 KEPT = {
@@ -21,6 +22,10 @@ KEPT = {
 def rule(level="restricted", *exclude, version="latest"):
     block = {"level": level, "version": version}
     return {"validate": {"podSecurity": {**block, "exclude": list(exclude)} if exclude else block}}
+
+
+def fields(*level, **version):
+    return pod_security_fields(read_rule(rule(*level, **version), ()).validate.pod_security)
 
 
 def container(security=KEPT, name="a", image="i:1", **fields):
@@ -318,10 +323,7 @@ def test_every_control_has_an_emitter_and_is_pod_security_fields():
     for version in ("v1.19", "latest"):
         for check in active_checks("restricted", version):
             assert check.id in EMITTED
-        ways = {
-            way_text(way)
-            for way, _ in pod_security_fields({"level": "restricted", "version": version})
-        }
+        ways = {way_text(way) for way, _ in fields("restricted", version=version)}
         assert "spec.initContainers[].securityContext.capabilities.drop[]" in ways
         assert "spec.securityContext.sysctls[].name" in ways
 
@@ -335,7 +337,7 @@ def test_exclusions_are_pod_security_fields():
             "values": ["10"],
         }
     ]
-    told = list(pod_security_fields({"level": "baseline", "version": "", "exclude": exclude}))
+    told = list(fields("baseline", *exclude, version=""))
     ways = {way_text(way): values for way, values in told[-4:]}
     assert ways["spec.ephemeralContainers[].image"] == ("x/*",)
     assert ways["spec.containers[].ports[].hostPort"] == ("10",)

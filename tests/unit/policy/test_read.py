@@ -1,8 +1,11 @@
 """Every part of a rule is in its tree, at its path."""
 
+from typing import get_args
+
 import pytest
 
 from kyvsim.kubernetes.wildcard import Comparison
+from kyvsim.policy import tree
 from kyvsim.policy.read import pattern_node, read_conditions, read_match, read_rule
 from kyvsim.policy.tree import Condition, Pattern, PatternEntry, PatternLeaf, ResourceFilter
 from kyvsim.policy.visit import walk
@@ -56,8 +59,8 @@ def test_conditions_of_all_blocks():
 def test_filters_and_patterns():
     assert len(_paths(ResourceFilter)) == 3
     assert len(_paths(Pattern)) == 1
-    tree = read_rule(_RULE, ())
-    anchors = [(one.anchor, one.key) for one in walk(tree) if isinstance(one, PatternEntry)]
+    rule = read_rule(_RULE, ())
+    anchors = [(one.anchor, one.key) for one in walk(rule) if isinstance(one, PatternEntry)]
     assert anchors == [("=", "spec"), ("^", "containers"), (None, "image")]
 
 
@@ -121,3 +124,8 @@ def test_data_that_cannot_be_conditions():
     assert read_conditions({"any": [1]}, ()).problem == "a condition must be a mapping"
     assert read_conditions([{"operator": 1}], ()).problem.startswith("`operator` of a condition")
     assert read_conditions({"any": []}, ()).never_hold
+
+
+def test_every_class_of_nodes_is_a_node():
+    classes = {one for one in vars(tree).values() if isinstance(one, type) and "path" in dir(one)}
+    assert classes == set(get_args(tree.Node))
