@@ -1,7 +1,7 @@
 """The fields that ClusterPolicies and Policies refer to, and the values they compare them with."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import ClassVar, TypeAlias
 from urllib.parse import unquote
@@ -504,7 +504,13 @@ class NodeReader:
     def _cel(self, cel: tree.CelValidation) -> None:
         variables = [(one.name, one.expression) for one in cel.variables]
         expressions = [("", one.expression) for one in cel.expressions]
-        read_texts((*variables, *expressions), kubernetes_environment(params=True), self._notes)
+        self._expressions((*variables, *expressions))
+
+    def _cel_precondition(self, one: tree.NamedExpression) -> None:
+        self._expressions([("", one.expression)])
+
+    def _expressions(self, texts: Iterable[tuple[str, str]]) -> None:
+        read_texts(texts, kubernetes_environment(params=True), self._notes)
 
     def _pod_security(self, block: tree.PodSecurity) -> None:
         for path, values in pod_security_fields(block):
@@ -537,6 +543,7 @@ class NodeReader:
             tree.PatternLeaf: _leaf,
             tree.PodSecurity: _pod_security,
             tree.CelValidation: _cel,
+            tree.NamedExpression: _cel_precondition,
             tree.JsonPatch: _json_patch,
             tree.ImageVerification: _images,
             **dict.fromkeys(_SOURCES, _external),
@@ -571,13 +578,7 @@ class NodeReader:
             ),
             # The blocks around them read these.
             **dict.fromkeys(
-                (
-                    tree.CelExpression,
-                    tree.NamedExpression,
-                    tree.ParamKind,
-                    tree.ParamRef,
-                    tree.PodSecurityExclusion,
-                ),
+                (tree.CelExpression, tree.ParamKind, tree.ParamRef, tree.PodSecurityExclusion),
                 _nothing,
             ),
             # What failures do, and for which requests the API server calls Kyverno.

@@ -379,3 +379,10 @@ def test_every_operator_compares_with_its_value(operator):
 def test_every_anchor_is_left_off(key):
     patch = {"mutate": {"patchStrategicMerge": {"spec": {key: "b"}}}}
     assert mentioned(rules(patch))["spec.a"] == ["b"]
+
+
+def test_preconditions_in_cel_are_read():
+    validate = {"cel": {"expressions": [{"expression": "object.spec.a == 'b'"}]}}
+    preconditions = [{"name": "n", "expression": "object.spec.c == 'd'"}]
+    found = mentioned(rules({"validate": validate, "celPreconditions": preconditions}))
+    assert (found["spec.a"], found["spec.c"]) == (["b"], ["d"])
