@@ -35,6 +35,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.source import place_in_text
 from kyvsim.model.suite import ExpectedRow, Manifest, Mutants, SurvivingMutant
 from kyvsim.mutation import MutationKind, PolicyChange, mutants_of
+from kyvsim.policy.tree import Node
 from kyvsim.report.object_text import whole_numbers
 from kyvsim.suite.check import check_rows
 
@@ -145,7 +146,8 @@ def key_of(policy: Policy) -> PolicyKey:
 
 def mutants(policy: Policy) -> Iterator[Mutant]:
     """Yield the mutants of a policy, always in the same order."""
-    for kind, change in mutants_of(policy.document.data):
+    nodes: list[Node] = [policy.tree, *(rule.tree for rule in policy.rules)]
+    for kind, change in mutants_of(policy.document.data, nodes):
         document = policy.document._replace(data=change.data)
         found, diagnostics = load_policies((document,), READERS)
         sound = len(found) == 1 and not any(one.severity is Severity.ERROR for one in diagnostics)

@@ -20,8 +20,8 @@ class PartKind(Enum):
     """A field or an element of a list that can be removed."""
     CHOICE = "choice"
     """The field `any` or `all` around several filters or conditions."""
-    CONDITION = "condition"
-    """A condition with an operator."""
+    OPERATOR = "operator"
+    """The operator of a condition."""
     FIELD = "field"
     """A field of a pattern or patch, which may be written as an anchor."""
     PATTERN = "pattern"
@@ -40,7 +40,6 @@ class MutationPoint(NamedTuple):
     part: PartKind
     path: Path
     """Its path in the policy's document."""
-    value: Json
     name: str = ""
     """The name of an element of a list: `condition`, `filter`, …; "" to show its value."""
 
@@ -67,19 +66,21 @@ class MutationKind(NamedTuple):
     """What is changed, in words: `operator of a condition`."""
     part: PartKind
     """Which parts of policies it changes."""
-    changes: Callable[[MutationPoint, Json], Iterator[PolicyChange]]
-    """Yields the changes at a part of a document."""
+    changes: Callable[[MutationPoint, Json, Json], Iterator[PolicyChange]]
+    """Yields the changes at a point, with a value, of a document."""
 
 
-def _with_value(point: MutationPoint, data: Json, value: Json) -> PolicyChange:
+def _with_value(point: MutationPoint, value: Json, data: Json, other: Json) -> PolicyChange:
     """Return the document with another value at a place."""
-    was, now = json.dumps(point.value), json.dumps(value)
-    return PolicyChange(point.path, was, now, replaced(data, point.path, value))
+    was, now = json.dumps(value), json.dumps(other)
+    return PolicyChange(point.path, was, now, replaced(data, point.path, other))
 
 
-def _with_text(point: MutationPoint, data: Json, was: str, now: str, at: int) -> PolicyChange:
+def _with_text(
+    point: MutationPoint, text: str, data: Json, at: int, was: str, now: str
+) -> PolicyChange:
     """Return the document with a part of a text replaced, which begins at a character."""
-    whole = f"{point.value[:at]}{now}{point.value[at + len(was) :]}"
+    whole = f"{text[:at]}{now}{text[at + len(was) :]}"
     return PolicyChange(point.path, was, now, replaced(data, point.path, whole), at)
 
 
@@ -109,11 +110,11 @@ def _other_text(text: str) -> str:
     return f"{text}x" if text else "x"
 
 
-def _constants(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
+def _constants(point: MutationPoint, value: Json, data: Json) -> Iterator[PolicyChange]:
     """Yield the document with another value, unless the value is made when the rule runs."""
-    other = _other_value(point.value)
+    other = _other_value(value)
     if other is not None:
-        yield _with_value(point, data, other)
+        yield _with_value(point, value, data, other)
 
 
 # Conditions and blocks: operators, `any` and `all`, parts that are left out.
@@ -126,7 +127,7 @@ _ORDERED: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "LessThanOrEquals": ("LessThan", "GreaterThan"),
     }
 )
-_OTHER_OPERATORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+OTHER_OPERATORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Equal": ("NotEqual",),
         "Equals": ("NotEquals",),
@@ -148,27 +149,24 @@ _OTHER_OPERATORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """What each operator becomes: first the one that differs least, last its opposite."""
 
 
-def _any_or_all(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
+def _any_or_all(point: MutationPoint, _: Json, data: Json) -> Iterator[PolicyChange]:
     other = "all" if point.name == "any" else "any"
     yield PolicyChange(point.path, point.name, other, renamed(data, point.path, other))
 
 
-def _condition_operators(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
-    was = point.value.get("operator")
-    path = (*point.path, "operator")
-    for other in _OTHER_OPERATORS.get(was, ()):
-        yield PolicyChange(path, was, other, replaced(data, path, other))
+def _condition_operators(point: MutationPoint, was: str, data: Json) -> Iterator[PolicyChange]:
+    for other in OTHER_OPERATORS.get(was, ()):
+        yield PolicyChange(point.path, was, other, replaced(data, point.path, other))
 
 
-def _left_out(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
+def _left_out(point: MutationPoint, value: Json, data: Json) -> Iterator[PolicyChange]:
     """Yield the document without a filter, a condition, an exclude block or a field."""
     last = point.path[-1]
-    was = last if last.__class__ is str else point.name or json.dumps(point.value)
+    was = last if last.__class__ is str else point.name or json.dumps(value)
     yield PolicyChange(point.path, was, "", without(data, point.path))
 
 
-def _pod_security_levels(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
-    was = str(point.value)
+def _pod_security_levels(point: MutationPoint, was: str, data: Json) -> Iterator[PolicyChange]:
     other = {"restricted": "baseline", "baseline": "restricted"}.get(was)
     if other:
         yield PolicyChange(point.path, was, other, replaced(data, point.path, other))
@@ -184,7 +182,7 @@ _OTHER_PATTERN_OPERATORS: Mapping[str, str] = MappingProxyType(
 _ATOM = re.compile(r"[^|&]+")
 
 
-def _anchors(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
+def _anchors(point: MutationPoint, _: Json, data: Json) -> Iterator[PolicyChange]:
     """Yield the document with the field as another anchor, or as none."""
     was = str(point.path[-1])
     anchor = parse_anchor(was)
@@ -210,22 +208,22 @@ def _atoms(value: Json) -> Iterator[tuple[str, int]]:
             yield text, found.start() + found[0].index(text)
 
 
-def _pattern_operators(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
-    for text, at in _atoms(point.value):
+def _pattern_operators(point: MutationPoint, value: Json, data: Json) -> Iterator[PolicyChange]:
+    for text, at in _atoms(value):
         operator, operand = split_operator(text)
         if operator in _OTHER_PATTERN_OPERATORS:
             now = f"{_OTHER_PATTERN_OPERATORS[operator]}{operand}"
-            yield _with_text(point, data, text, now, at)
+            yield _with_text(point, value, data, at, text, now)
 
 
-def _pattern_values(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
+def _pattern_values(point: MutationPoint, value: Json, data: Json) -> Iterator[PolicyChange]:
     """Yield the document with another value, or without one of several alternatives."""
-    if point.value.__class__ is not str:
-        yield _with_value(point, data, _other_value(point.value))
+    if value.__class__ is not str:
+        yield _with_value(point, value, data, _other_value(value))
         return
-    for text, at in _atoms(point.value):
-        before = point.value[:at].rstrip()
-        after = point.value[at + len(text) :].lstrip()
+    for text, at in _atoms(value):
+        before = value[:at].rstrip()
+        after = value[at + len(text) :].lstrip()
         if before:
             less = f"{before[:-1].rstrip()}{f' {after}' if after else ''}"
         else:
@@ -234,7 +232,7 @@ def _pattern_values(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
             yield PolicyChange(point.path, text, "", replaced(data, point.path, less), at)
         now = _other_pattern(text)
         if now:
-            yield _with_text(point, data, text, now, at)
+            yield _with_text(point, value, data, at, text, now)
 
 
 def _other_pattern(text: str) -> str:
@@ -268,9 +266,9 @@ _OTHER_SIGNS: Mapping[str, str] = MappingProxyType(
 _OTHER_MACROS: Mapping[str, str] = MappingProxyType({"all": "exists", "exists": "all"})
 
 
-def _cel_constants(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
+def _cel_constants(point: MutationPoint, expression: str, data: Json) -> Iterator[PolicyChange]:
     """Yield the document with one constant changed: a truth value, an integer, a plain string."""
-    for token in tokenize(point.value)[0]:
+    for token in tokenize(expression)[0]:
         text = token.text
         if text in {"true", "false"}:
             now = "false" if text == "true" else "true"
@@ -280,25 +278,25 @@ def _cel_constants(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
             now = f"{text[0]}{_other_text(text[1:-1])}{text[0]}"
         else:
             continue
-        yield _with_text(point, data, text, now, token.at)
+        yield _with_text(point, expression, data, token.at, text, now)
 
 
-def _cel_operators(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
+def _cel_operators(point: MutationPoint, expression: str, data: Json) -> Iterator[PolicyChange]:
     """Yield the document with one operator or quantifier changed."""
-    tokens, _ = tokenize(point.value)
+    tokens, _ = tokenize(expression)
     for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
         now = _OTHER_SIGNS.get(token.text) if token.kind == "sign" else None
         is_method = before is not None and before.text == "."
         if token.kind == "name" and is_method and after is not None and after.text == "(":
             now = _OTHER_MACROS.get(token.text)
         if now is not None:
-            yield _with_text(point, data, token.text, now, token.at)
+            yield _with_text(point, expression, data, token.at, token.text, now)
 
 
 KINDS = (
     MutationKind("left out", PartKind.REMOVABLE, _left_out),
     MutationKind("any or all", PartKind.CHOICE, _any_or_all),
-    MutationKind("operator of a condition", PartKind.CONDITION, _condition_operators),
+    MutationKind("operator of a condition", PartKind.OPERATOR, _condition_operators),
     MutationKind("value", PartKind.CONSTANT, _constants),
     MutationKind("anchor", PartKind.FIELD, _anchors),
     MutationKind("operator of a pattern", PartKind.PATTERN, _pattern_operators),

@@ -1,11 +1,10 @@
 """All mutants of a policy: every kind of change at every place where it applies."""
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Json, Path, found_at
 from kyvsim.mutation.changes import (
     KINDS,
     MutationKind,
@@ -13,16 +12,287 @@ from kyvsim.mutation.changes import (
     PartKind,
     PolicyChange,
 )
+from kyvsim.policy import tree
+from kyvsim.policy.read import pattern_node
+from kyvsim.policy.tree import Node
+from kyvsim.policy.visit import walk
 
-# A walk through the document of a policy that finds the parts that can be changed.
+_Points: TypeAlias = Iterator[MutationPoint]
+
+# The points of nodes.
 #
-# Fields have the same names in rules, in policies with a whole `spec` and in Kubernetes' own
-# policies, so names show what a part is. Messages and descriptions are ignored.
-
-_Read: TypeAlias = Callable[[Json, Path], Iterator[MutationPoint]]
+# Messages and descriptions are ignored, and what others load is not part of a policy.
 
 
-def _inside(value: Json, path: Path) -> Iterator[MutationPoint]:
+def _points(node: Node, leaf: PartKind = PartKind.PATTERN) -> _Points:
+    """Yield the points of a node and of all below it; `leaf` is what values of patterns are."""
+    for one in walk(node):
+        for point in POINTS[one.__class__](one):
+            yield point._replace(part=leaf) if point.part is PartKind.PATTERN else point
+
+
+def _patch_points(patch: Node) -> _Points:
+    """Yield the points of a patch: it has anchors, but no operators."""
+    return _points(patch, PartKind.CONSTANT)
+
+
+def _tree_points(node: Node) -> _Points:
+    """Yield the points of a rule, or of the settings of a policy."""
+    if isinstance(node, tree.RuleNode) and node.mutate is not None:
+        yield from _patch_points(node.mutate)
+        node = node._replace(mutate=None)
+    yield from _points(node)
+
+
+def _removable(path: Path, name: str = "") -> MutationPoint:
+    return MutationPoint(PartKind.REMOVABLE, path, name)
+
+
+def _elements(listed: Sequence[object] | None, path: Path, name: str = "") -> _Points:
+    """Yield the elements of a list of which each can be left out."""
+    if listed is not None and len(listed) > 1:
+        for index in range(len(listed)):
+            yield _removable((*path, index), name)
+
+
+def _rule(rule: tree.RuleNode) -> _Points:
+    if rule.exclude is not None:
+        yield _removable(rule.exclude.path)
+    if rule.cel_preconditions:
+        path = (*rule.path, "celPreconditions")
+        yield _removable(path)
+        yield from _expressions(rule.cel_preconditions, path, "precondition")
+
+
+def _choices(node: tree.MatchBlock | tree.ConditionGroup, name: str, others: bool) -> _Points:
+    """Yield `any` or `all` where it is the only field of a block, and what can be left out of it.
+
+    `others` is whether the block has other fields.
+    """
+    groups = {"any": node.any, "all": node.all}
+    for field, group in groups.items():
+        path = (*node.path, field)
+        is_alone = not others and None in groups.values()
+        if group is not None and len(group) > 1 and is_alone:
+            yield MutationPoint(PartKind.CHOICE, path, field)
+        yield from _elements(group, path, name)
+
+
+def _match_block(block: tree.MatchBlock) -> _Points:
+    return _choices(block, "filter", others=not block.own.is_empty)
+
+
+def _filter(one: tree.ResourceFilter) -> _Points:
+    lists = {
+        "operations": one.operations,
+        "kinds": one.kinds,
+        "names": one.names,
+        "namespaces": one.namespaces,
+    }
+    for name in one.resource_fields:
+        path = (*one.path, "resources", name)
+        # At least one field that selects resources has to stay.
+        if name != "kinds" and len(one.resource_fields) > 1:
+            yield _removable(path)
+        yield from _elements(lists.get(name), path)
+    users = {"roles": one.roles, "clusterRoles": one.cluster_roles, "subjects": one.subjects}
+    amount = one.has_resources + len(users) - [*users.values()].count(None)
+    for name, listed in users.items():
+        if listed is not None:
+            if amount > 1:
+                yield _removable((*one.path, name))
+            yield from _elements(listed, (*one.path, name))
+
+
+def _conditions(block: tree.Conditions) -> _Points:
+    # Those of rules, loops and targets; other blocks of conditions have to stay.
+    if block.path[-1] == "preconditions":
+        yield _removable(block.path)
+    if block.is_list:
+        yield from _elements(block.groups, block.path, "condition")
+
+
+def _condition_group(group: tree.ConditionGroup) -> _Points:
+    return _choices(group, "condition", others=False)
+
+
+def _condition(condition: tree.Condition) -> _Points:
+    yield MutationPoint(PartKind.OPERATOR, (*condition.path, "operator"))
+    yield from _operand(condition.value, (*condition.path, "value"))
+
+
+def _operand(value: Json, path: Path) -> _Points:
+    if isinstance(value, list) and len(value) != 1:
+        yield from _elements(value, path)
+    elif isinstance(value, list):
+        yield MutationPoint(PartKind.CONSTANT, (*path, 0))
+    elif value is not None and not isinstance(value, dict):
+        yield MutationPoint(PartKind.CONSTANT, path)
+
+
+def _variable(entry: tree.VariableEntry) -> _Points:
+    yield from _operand(entry.value, (*entry.path, "variable", "value"))
+    yield from _operand(entry.default, (*entry.path, "variable", "default"))
+
+
+def _validation(node: tree.Validate | tree.ForEachValidation) -> _Points:
+    yield from _elements(node.any_pattern, (*node.path, "anyPattern"), "pattern")
+    yield from _loops(node)
+
+
+def _loops(
+    node: tree.Validate
+    | tree.ForEachValidation
+    | tree.Mutate
+    | tree.ForEachMutation
+    | tree.Generate,
+) -> _Points:
+    return _elements(node.foreach, (*node.path, "foreach"), "loop")
+
+
+def _webhook(webhook: tree.WebhookConfiguration) -> _Points:
+    if webhook.match_conditions:
+        path = (*webhook.path, "matchConditions")
+        yield _removable(path)
+        yield from _expressions(webhook.match_conditions, path, "match condition")
+
+
+def _pattern_map(node: tree.PatternMap) -> _Points:
+    for entry in node.entries:
+        yield MutationPoint(PartKind.FIELD, entry.path)
+        if len(node.entries) > 1:
+            yield _removable(entry.path)
+
+
+def _pattern_list(node: tree.PatternList) -> _Points:
+    return _elements(node.items, node.path, "element")
+
+
+def _pattern_leaf(node: tree.PatternLeaf) -> _Points:
+    if node.data is not None:
+        yield MutationPoint(PartKind.PATTERN, node.path)
+
+
+def _pod_security(block: tree.PodSecurity) -> _Points:
+    yield MutationPoint(PartKind.LEVEL, (*block.path, "level"))
+    if block.exclude:
+        yield _removable((*block.path, "exclude"))
+        yield from _elements(block.exclude, (*block.path, "exclude"))
+
+
+def _cel(cel: tree.CelValidation) -> _Points:
+    yield from _expressions(cel.expressions, (*cel.path, "expressions"), "expression")
+    for one in cel.variables:
+        yield MutationPoint(PartKind.EXPRESSION, (*one.path, "expression"))
+
+
+def _expressions(
+    listed: Sequence[tree.CelExpression | tree.NamedExpression], path: Path, name: str
+) -> _Points:
+    yield from _elements(listed, path, name)
+    for one in listed:
+        yield MutationPoint(PartKind.EXPRESSION, (*one.path, "expression"))
+
+
+def _generated(target: tree.GenerateTarget) -> _Points:
+    return _patch_points(pattern_node(target.data, (*target.path, "data")))
+
+
+def _images(images: tree.ImageVerification) -> _Points:
+    yield from _elements(images.image_references, (*images.path, "imageReferences"))
+    if images.skip_image_references:
+        path = (*images.path, "skipImageReferences")
+        yield _removable(path)
+        yield from _elements(images.skip_image_references, path)
+
+
+def _nothing(_: Node) -> _Points:
+    return iter(())
+
+
+POINTS: Mapping[type, Callable[..., _Points]] = MappingProxyType(
+    {
+        tree.RuleNode: _rule,
+        tree.MatchBlock: _match_block,
+        tree.ResourceFilter: _filter,
+        tree.Conditions: _conditions,
+        tree.ConditionGroup: _condition_group,
+        tree.Condition: _condition,
+        tree.VariableEntry: _variable,
+        tree.Validate: _validation,
+        tree.ForEachValidation: _validation,
+        tree.PatternMap: _pattern_map,
+        tree.PatternList: _pattern_list,
+        tree.PatternLeaf: _pattern_leaf,
+        tree.PodSecurity: _pod_security,
+        tree.CelValidation: _cel,
+        tree.Mutate: _loops,
+        tree.ForEachMutation: _loops,
+        tree.Generate: _loops,
+        tree.GenerateTarget: _generated,
+        tree.ImageVerification: _images,
+        tree.WebhookConfiguration: _webhook,
+        # Those around them read what can be changed.
+        **dict.fromkeys(
+            (
+                tree.PatternEntry,
+                tree.CelExpression,
+                tree.NamedExpression,
+                tree.PodSecurityExclusion,
+            ),
+            _nothing,
+        ),
+        # Those that only have other nodes.
+        **dict.fromkeys(
+            (
+                tree.PolicyNode,
+                tree.Deny,
+                tree.Pattern,
+                tree.ForEachGeneration,
+                tree.ImageValidation,
+            ),
+            _nothing,
+        ),
+        # Those whose own fields are not changed.
+        **dict.fromkeys(
+            (
+                tree.Subject,
+                tree.ConfigMapEntry,
+                tree.ApiCallEntry,
+                tree.GlobalReferenceEntry,
+                tree.ImageRegistryEntry,
+                tree.FailureOverride,
+                tree.ParamKind,
+                tree.ParamRef,
+                tree.JsonPatch,
+                tree.MutateTarget,
+                tree.Clone,
+                tree.CloneList,
+                tree.Attestation,
+                tree.AttestorSet,
+                tree.Attestor,
+                tree.Keys,
+                tree.Keyless,
+                tree.Certificates,
+                tree.ImageExtractors,
+                tree.ImageExtractor,
+                tree.Manifests,
+                tree.ManifestObject,
+                tree.IgnoredFields,
+            ),
+            _nothing,
+        ),
+    }
+)
+"""The points of a node by its class, without those of the nodes below it."""
+
+
+# The points of policies that have no tree, those in CEL, by the names of their fields.
+
+_Read: TypeAlias = Callable[[Json, Path], _Points]
+
+
+def _inside(value: Json, path: Path) -> _Points:
     """Yield what is in a part of which nothing is known by itself."""
     if value.__class__ is dict:
         for name, inner in value.items():
@@ -32,148 +302,38 @@ def _inside(value: Json, path: Path) -> Iterator[MutationPoint]:
             yield from _inside(inner, (*path, index))
 
 
-def _removable(read: _Read) -> _Read:
-    """Return what reads a field that can be left out as a whole."""
-
-    def points(value: Json, path: Path) -> Iterator[MutationPoint]:
-        yield MutationPoint(PartKind.REMOVABLE, path, value)
-        yield from read(value, path)
-
-    return points
-
-
-def _listed(name: str, read: _Read) -> _Read:
+def _listed(name: str) -> _Read:
     """Return what reads a list whose elements can be left out while another one stays."""
 
-    def points(value: Json, path: Path) -> Iterator[MutationPoint]:
-        if value.__class__ is not list:
-            yield from read(value, path)
-            return
-        for index, one in enumerate(value):
-            if len(value) > 1:
-                yield MutationPoint(PartKind.REMOVABLE, (*path, index), one, name)
-            yield from read(one, (*path, index))
+    def points(value: Json, path: Path) -> _Points:
+        yield from _elements(value, path, name)
+        yield from _inside(value, path)
 
     return points
 
 
-def _filters(value: Json, path: Path) -> Iterator[MutationPoint]:
-    """Yield what a match or exclude block has: filters, under `any` or `all` or by itself."""
-    if value.__class__ is not dict:
-        yield from _entries(value, path)
-    elif value.keys() & {"any", "all"}:
-        yield from _choices(value, path, _listed("filter", _filter))
-    else:
-        yield from _filter(value, path)
+def _match_conditions(value: Json, path: Path) -> _Points:
+    yield _removable(path)
+    yield from _listed("match condition")(value, path)
 
 
-def _choices(value: Mapping[str, Json], path: Path, read: _Read) -> Iterator[MutationPoint]:
-    for name in ("any", "all"):
-        found = value.get(name)
-        if found.__class__ is list and len(found) > 1 and len(value) == 1:
-            yield MutationPoint(PartKind.CHOICE, (*path, name), found, name)
-        yield from read(found, (*path, name))
-
-
-def _filter(value: Json, path: Path) -> Iterator[MutationPoint]:
-    if value.__class__ is not dict:
-        return
+def _constraints(value: Json, path: Path) -> _Points:
     for name, inner in value.items():
-        if name == "resources" and inner.__class__ is dict:
-            for key, limit in inner.items():
-                # At least one field that selects resources has to stay.
-                if key != "kinds" and len(inner) > 1:
-                    yield MutationPoint(PartKind.REMOVABLE, (*path, name, key), limit)
-                yield from _entries(limit, (*path, name, key))
-        else:
-            if len(value) > 1:
-                yield MutationPoint(PartKind.REMOVABLE, (*path, name), inner)
-            yield from _entries(inner, (*path, name))
-
-
-def _constraints(value: Json, path: Path) -> Iterator[MutationPoint]:
-    if value.__class__ is not dict:
-        return
-    for name, inner in value.items():
+        at = (*path, name)
         if name in {"excludeResourceRules", "namespaceSelector", "objectSelector"} and inner:
-            yield MutationPoint(PartKind.REMOVABLE, (*path, name), inner)
+            yield _removable(at)
         if name in {"resourceRules", "excludeResourceRules"}:
-            yield from _listed("rule", _resource_rule)(inner, (*path, name))
+            yield from _elements(inner, at, "rule")
+            for index, rule in enumerate(inner or ()):
+                yield from _resource_rule(rule, (*at, index))
 
 
-def _resource_rule(value: Json, path: Path) -> Iterator[MutationPoint]:
-    for name, inner in value.items() if value.__class__ is dict else ():
+def _resource_rule(rule: Mapping[str, Json], path: Path) -> _Points:
+    for name, inner in rule.items():
         if name == "resourceNames":
-            yield MutationPoint(PartKind.REMOVABLE, (*path, name), inner)
-        yield from _entries(inner, (*path, name))
-
-
-def _entries(value: Json, path: Path) -> Iterator[MutationPoint]:
-    """Yield the elements of a list of which each can be left out."""
-    if value.__class__ is list and len(value) > 1:
-        for index, one in enumerate(value):
-            yield MutationPoint(PartKind.REMOVABLE, (*path, index), one)
-
-
-def _conditions(value: Json, path: Path) -> Iterator[MutationPoint]:
-    """Yield what conditions have: in a list, under `any` or `all`, or a list of such."""
-    if value.__class__ is list:
-        yield from _listed("condition", _conditions)(value, path)
-    elif value.__class__ is not dict:
-        return
-    elif "key" in value:
-        yield MutationPoint(PartKind.CONDITION, path, value)
-        yield from _operand(value.get("value"), (*path, "value"))
-    elif value.keys() & {"any", "all"}:
-        yield from _choices(value, path, _listed("condition", _conditions))
-    else:
-        yield from _inside(value, path)
-
-
-def _operand(value: Json, path: Path) -> Iterator[MutationPoint]:
-    yield from _entries(value, path)
-    if value.__class__ is list:
-        for index, one in enumerate(value if len(value) == 1 else ()):
-            yield MutationPoint(PartKind.CONSTANT, (*path, index), one)
-    elif value.__class__ is not dict and value is not None:
-        yield MutationPoint(PartKind.CONSTANT, path, value)
-
-
-def _context(value: Json, path: Path) -> Iterator[MutationPoint]:
-    """Yield the values that entries give to variables; what others load is not part of a policy."""
-    for index, entry in enumerate(value if value.__class__ is list else ()):
-        variable = (entry.get("variable") or {}) if entry.__class__ is dict else {}
-        for name in ("value", "default"):
-            yield from _operand(variable.get(name), (*path, index, "variable", name))
-
-
-def _node(value: Json, path: Path, leaf: PartKind) -> Iterator[MutationPoint]:
-    """Yield what a pattern or patch has: fields, elements, values."""
-    if value.__class__ is dict:
-        for name, inner in value.items():
-            at = (*path, name)
-            yield MutationPoint(PartKind.FIELD, at, inner)
-            if len(value) > 1:
-                yield MutationPoint(PartKind.REMOVABLE, at, inner)
-            yield from _node(inner, at, leaf)
-    elif value.__class__ is list:
-        for index, inner in enumerate(value):
-            if len(value) > 1:
-                yield MutationPoint(PartKind.REMOVABLE, (*path, index), inner, "element")
-            yield from _node(inner, (*path, index), leaf)
-    elif value is not None:
-        yield MutationPoint(leaf, path, value)
-
-
-_pattern = partial(_node, leaf=PartKind.PATTERN)
-_patch = partial(_node, leaf=PartKind.CONSTANT)
-
-
-def _expression(value: Json, path: Path) -> Iterator[MutationPoint]:
-    if value.__class__ is str:
-        yield MutationPoint(PartKind.EXPRESSION, path, value)
-    else:
-        yield from _inside(value, path)
+            yield _removable((*path, name))
+        if isinstance(inner, list):
+            yield from _elements(inner, (*path, name))
 
 
 _FIELDS: Mapping[str, _Read] = MappingProxyType(
@@ -181,45 +341,43 @@ _FIELDS: Mapping[str, _Read] = MappingProxyType(
         **dict.fromkeys(
             ("auditAnnotations", "message", "messageExpression"), lambda _value, _path: iter(())
         ),
-        "anyPattern": _listed("pattern", _pattern),
-        "celPreconditions": _removable(_listed("precondition", _inside)),
-        "conditions": _conditions,
-        "context": _context,
-        "data": _patch,
-        "exclude": _removable(_filters),
-        "expression": _expression,
-        "expressions": _listed("expression", _inside),
-        "foreach": _listed("loop", _inside),
-        "imageReferences": _entries,
-        "level": lambda value, path: iter((MutationPoint(PartKind.LEVEL, path, value),)),
-        "match": _filters,
-        "matchConditions": _removable(_listed("match condition", _inside)),
+        "conditions": _listed("condition"),
+        "data": lambda value, path: _patch_points(pattern_node(value, path)),
+        "expression": lambda _, path: iter((MutationPoint(PartKind.EXPRESSION, path),)),
+        "matchConditions": _match_conditions,
         "matchConstraints": _constraints,
-        "mutations": _listed("mutation", _inside),
-        "patchStrategicMerge": _patch,
-        "pattern": _pattern,
-        "preconditions": _removable(_conditions),
-        "skipImageReferences": _removable(_entries),
-        "validations": _listed("validation", _inside),
+        "mutations": _listed("mutation"),
+        "validations": _listed("validation"),
     }
 )
 """What reads a field, by its name; under other names everything is read in the same way."""
 
 
-def mutants_of(data: Json) -> Iterator[tuple[MutationKind, PolicyChange]]:
+def mutants_of(data: Json, nodes: Iterable[Node]) -> Iterator[tuple[MutationKind, PolicyChange]]:
     """Yield the changes of a policy's document, in the order of their places, each once.
 
-    Two that come to the same document are one. What comes of a change may be no sound policy.
+    `nodes` are the settings and the rules of the policy; those of other kinds have no path. Two
+    changes that come to the same document are one. What comes of a change may be no sound policy.
     """
+    own = [node for node in nodes if node.path]
+    points = [point for node in own for point in _tree_points(node)]
+    if not own:
+        points += _inside(data["spec"], ("spec",))
+    points.sort(key=lambda point: _position(data, point.path))
     seen = [data]
-    found = (
-        (kind, change)
-        for point in _inside(data.get("spec"), ("spec",))
-        for kind in KINDS
-        if point.part is kind.part
-        for change in kind.changes(point, data)
-    )
-    for kind, change in found:
-        if change.data not in seen:
-            seen.append(change.data)
-            yield kind, change
+    for point in points:
+        value = found_at(data, point.path)
+        for kind in KINDS:
+            for change in kind.changes(point, value, data) if point.part is kind.part else ():
+                if change.data not in seen:
+                    seen.append(change.data)
+                    yield kind, change
+
+
+def _position(data: Json, path: Path) -> tuple[int, ...]:
+    """Return where in a document a path leads, for sorting: fields in the order of the text."""
+    found = []
+    for step in path:
+        found.append(step if isinstance(step, int) else [*data].index(step))
+        data = data[step]
+    return tuple(found)

@@ -1,14 +1,27 @@
 import copy
+import re
+from typing import get_args
 
 import pytest
 
+from kyvsim.engine.conditions.operators import OPERATORS
+from kyvsim.kubernetes import wildcard
 from kyvsim.mutation import mutants_of
 from kyvsim.mutation.changes import KINDS
+from kyvsim.mutation.mutants import POINTS
+from kyvsim.policy.read import read_rule
+from kyvsim.policy.tree import Node, ResourceFilter
+
+
+def mutants(spec):
+    rules = enumerate(spec.get("rules", ()))
+    trees = [read_rule(one, ("spec", "rules", index)) for index, one in rules]
+    return mutants_of({"spec": spec}, trees)
 
 
 def told(spec):
     """Return kind, what was and what is then, of all mutants of a policy."""
-    return [(kind.name, one.was, one.now) for kind, one in mutants_of({"spec": spec})]
+    return [(kind.name, one.was, one.now) for kind, one in mutants(spec)]
 
 
 def rule(**parts):
@@ -212,7 +225,7 @@ def test_every_kind_of_change_is_made():
 def test_a_mutant_is_the_policy_with_one_place_changed():
     policy = {"spec": deny(ONE, TWO)}
     before = copy.deepcopy(policy)
-    found = [one.data for _, one in mutants_of(policy)]
+    found = [one.data for _, one in mutants(policy["spec"])]
     assert policy == before
     assert all(one != policy for one in found)
     assert all(found.count(one) == 1 for one in found)
@@ -229,7 +242,56 @@ def test_a_mutant_is_the_policy_with_one_place_changed():
     ],
 )
 def test_an_alternative_goes_with_what_joins_it(text, was, rest):
-    found = [one for _, one in mutants_of({"spec": pattern({"x": text})}) if not one.now]
+    found = [one for _, one in mutants(pattern({"x": text})) if not one.now]
     chosen = next(one for one in found if one.was == was)
     assert chosen.data["spec"] == pattern({"x": rest})
     assert text[chosen.offset :].startswith(was)
+
+
+def test_every_class_of_nodes_has_its_points():
+    assert POINTS.keys() == set(get_args(Node))
+
+
+CRITERIA = {
+    "operations": ["CREATE"],
+    "name": "a",
+    "names": ["a"],
+    "namespaces": ["a"],
+    "annotations": {"a": "b"},
+    "selector": {"matchLabels": {"a": "b"}},
+    "namespaceSelector": {"matchLabels": {"a": "b"}},
+}
+OF_USERS = {
+    "roles": ["a"],
+    "clusterRoles": ["a"],
+    "subjects": [{"kind": "User", "name": "a"}],
+}
+
+
+@pytest.mark.parametrize("block", ["match", "exclude"])
+def test_every_criterion_of_a_filter_can_be_left_out(block):
+    whole = {"resources": {"kinds": ["Pod"], **CRITERIA}, **OF_USERS}
+    found = told({"rules": [{block: {"any": [whole]}}]})
+    left_out = [was for kind, was, _ in found if kind == LEFT_OUT and was != block]
+    fields = [re.sub("_(.)", lambda one: one[1].upper(), name) for name in ResourceFilter._fields]
+    assert {*left_out, "path", "resourceFields", "kinds"} == {*fields}
+
+
+@pytest.mark.parametrize("operator", [one.name for one in OPERATORS])
+def test_every_operator_becomes_another(operator):
+    known = {one.name for one in OPERATORS}
+    found = [
+        now for kind, was, now in told(deny(condition(operator, "{{ x }}"))) if was == operator
+    ]
+    assert found
+    assert known.issuperset(found)
+
+
+@pytest.mark.parametrize("sign", ["", "=", "X", "^", "<", "+"])
+def test_every_anchor_can_be_left_off(sign):
+    assert ("anchor", f"{sign}(a)", "a") in told(pattern({f"{sign}(a)": "x"}))
+
+
+@pytest.mark.parametrize("sign", [sign for sign in wildcard.OPERATORS if sign])
+def test_every_operator_of_patterns_becomes_another(sign):
+    assert "operator of a pattern" in {kind for kind, _, _ in told(pattern({"a": f"{sign}5"}))}
