@@ -159,13 +159,12 @@ _NEEDED: Mapping[str, Mapping[str, Json]] = MappingProxyType(
         "envFrom": {"configMapRef": {"name": "a"}},
         "containers": {"name": "a", "image": "nginx"},
         "nfs": {"server": "a", "path": "/a"},
+        "ownerReferences": {"apiVersion": "v1", "kind": "A", "name": "a", "uid": "a"},
         "paths": {"pathType": "Prefix", "backend": {"resource": {"kind": "A", "name": "a"}}},
         "persistentVolumeClaim": {"claimName": "a"},
         "resourceFieldRef": {"resource": "limits.cpu"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "a"},
         "seccompProfile": {"type": "RuntimeDefault"},
         "secretKeyRef": {"key": "a"},
-        "subjects": {"kind": "User", "name": "a"},
         "sysctls": {"name": "a", "value": "a"},
         "tcpSocket": {"port": 80},
         "topologySpreadConstraints": {
@@ -181,8 +180,14 @@ _NEEDED_IN_BACKENDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """What the two kinds of backends of an Ingress must have."""
 _BACKENDS = frozenset({"backend", "defaultBackend"})
-_NEEDED_AT_TOP: Mapping[str, Mapping[str, Json]] = MappingProxyType({"rules": {"verbs": ["get"]}})
-"""The same of fields at the top of an object: those of roles."""
+_NEEDED_AT_TOP: Mapping[str, Mapping[str, Json]] = MappingProxyType(
+    {
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "a"},
+        "rules": {"verbs": ["get"]},
+        "subjects": {"kind": "User", "name": "a"},
+    }
+)
+"""The same of fields at the top of an object: those of roles and their bindings."""
 _WITH_SPEC = frozenset({"Ingress", "PersistentVolumeClaim", "Service"})
 """Kinds of which nothing is left without a specification."""
 

@@ -34,17 +34,26 @@ _USUAL = (
     ("rbac.authorization.k8s.io", "ClusterRole"),
 )
 """What stands for kinds that a wildcard leaves open."""
-_SPECS: Mapping[str, Json] = MappingProxyType(
+_CLUSTER_ROLE: Mapping[str, Json] = MappingProxyType(
+    {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "a"}
+)
+_FIELDS: Mapping[str, Mapping[str, Json]] = MappingProxyType(
     {
-        "Service": {"ports": [{"port": 80}]},
+        "Service": {"spec": {"ports": [{"port": 80}]}},
         "PersistentVolumeClaim": {
-            "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": "1Gi"}},
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "1Gi"}},
+            }
         },
-        "Ingress": {"rules": [{"host": "a.example.com"}]},
-        "NetworkPolicy": {"podSelector": {}},
+        "Ingress": {"spec": {"rules": [{"host": "a.example.com"}]}},
+        "NetworkPolicy": {"spec": {"podSelector": {}}},
+        "StorageClass": {"provisioner": "example.com/a"},
+        "ClusterRoleBinding": {"roleRef": dict(_CLUSTER_ROLE)},
+        "RoleBinding": {"roleRef": dict(_CLUSTER_ROLE)},
     }
 )
+"""What an object of a kind has to have besides its name."""
 
 
 class KindName(NamedTuple):
@@ -119,18 +128,17 @@ def kinds_meant(written: str, kinds: KindTable = NO_KINDS) -> Iterator[KindName]
 def smallest(kind: KindName, kinds: KindTable = NO_KINDS) -> Json:
     """Return an object of a kind with next to nothing in it."""
     if (kind.group, kind.kind) == POD:
-        return _object(kind, dict(_POD_SPEC), kinds)
+        return _object(kind, {"spec": dict(_POD_SPEC)}, kinds)
     if (kind.group, kind.kind) in CONTROLLERS:
         return wrapped(smallest(KindName("", "v1", "Pod")), kind)
-    return _object(kind, _SPECS.get(kind.kind), kinds)
+    return _object(kind, _FIELDS.get(kind.kind, {}), kinds)
 
 
-def _object(kind: KindName, spec: Json, kinds: KindTable) -> Json:
+def _object(kind: KindName, fields: Mapping[str, Json], kinds: KindTable) -> Json:
     meta = {"name": NAME}
     if lies_in_namespace(kind.group, kind.kind, kinds):
         meta["namespace"] = NAMESPACE
-    made = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta}
-    return made if spec is None else {**made, "spec": spec}
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta, **fields}
 
 
 def wrapped(pod: Json, kind: KindName) -> Json:

@@ -165,6 +165,19 @@ class Search:
         for case in self._openings(given):
             self._try(case._replace(user=self._space.user))
         first = self._kept[:]
+        self._grow_waiting(first)
+        if not all(self._let_pass):
+            # Where several fields must be there, no first change shows which others are missing.
+            for kind in self._space.kinds:
+                whole = self._filled(smallest(kind, self._kinds), everywhere=True)
+                self._try(Case(whole, user=self._space.user))
+            self._grow_waiting(first)
+        self._round_off()
+        # What suits no type comes last, and on the first objects only: clusters do not see it.
+        for case in first:
+            self._change(case._replace(unusual=True), self._edits(case.object)[1])
+
+    def _grow_waiting(self, first: Sequence[Case]) -> None:
         # Also creations, and requests that open something, that are kept meanwhile: first the one
         # that reached most, which met what others lack.
         while self._waiting:
@@ -175,10 +188,6 @@ class Search:
             if priority is _Priority.REST:
                 self._round_off()
             self._grow(case, priority, in_pairs=case in first)
-        self._round_off()
-        # What suits no type comes last, and on the first objects only: clusters do not see it.
-        for case in first:
-            self._change(case._replace(unusual=True), self._edits(case.object)[1])
 
     def _grow(self, case: Case, priority: _Priority, *, in_pairs: bool) -> None:
         """Try a case with other requests, and with its changes of this priority."""
@@ -218,15 +227,20 @@ class Search:
         for part in self._space.parts:
             yield from smallest_requests(part, self._kinds)
 
-    def _filled(self, obj: Json) -> Json:
-        """Return an object with something in all fields of a list's elements that are read."""
+    def _filled(self, obj: Json, *, everywhere: bool = False) -> Json:
+        """Return an object with something in all fields of a list's elements that are read.
+
+        With `everywhere`, also in all fields outside of lists, and no empty texts.
+        """
         root = type_of(obj, self._pair.find)
         fields = (way for way in self._space.places if way and isinstance(way[-1], str))
         for way in sorted(fields, key=len):  # lists before what is in their elements
-            if Segment.ELEMENT not in way or not leads_somewhere(root, way):
+            is_left_out = not everywhere and Segment.ELEMENT not in way
+            if is_left_out or not leads_somewhere(root, way):
                 continue
             # Texts with wildcards first, the long ones before others: they give whole values.
-            texts = ((one if isinstance(one, str) else "", one) for one in self._space.places[way])
+            values = [one for one in self._space.places[way] if not everywhere or one != ""]
+            texts = ((one if isinstance(one, str) else "", one) for one in values)
             ordered = sorted(texts, key=lambda both: (not has_wildcard(both[0]), -len(both[0])))
             plain, _ = edits(root, way, [one for _, one in ordered])
             changed = plain[0](obj) if plain else obj

@@ -257,6 +257,20 @@ def test_many_conditions_that_are_met_one_by_one_are_met_together():
     assert evidence(policy, policy).answer is Answer.EQUAL
 
 
+def test_fields_that_have_to_be_there_together_are_set_together():
+    labels = " && ".join(f"object.metadata.?labels.?{one}.orValue('') != ''" for one in "abcde")
+    old = in_cel(labels)
+    found = evidence(old, in_cel(f"({labels})"))
+    assert found.answer is Answer.EQUAL
+    assert evidence(old, in_cel(labels.replace("?e", "?f"))).answer is Answer.COUNTEREXAMPLE
+
+
+def test_objects_with_owners_are_valid():
+    pattern = {"metadata": {"ownerReferences": [{"kind": "CronJob"}]}}
+    rule = {**RULE, "validate": {"message": "no", "pattern": pattern}}
+    assert evidence(rules(rule), rules(rule)).answer is Answer.EQUAL
+
+
 def test_a_policy_that_never_denied_is_not_covered():
     found = evidence(rules(RULE), rules(RULE), cases=3)
     assert found.answer is Answer.NOT_COVERED
