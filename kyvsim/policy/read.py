@@ -560,7 +560,7 @@ def read_image_verification(data: Mapping[str, Json], path: Path) -> tree.ImageV
     if (key or issuer or (image and annotations)) and not attestations:
         keys = tree.Keys(path, key, "", None, "") if key else None
         subject, roots = _text(data, "subject"), _text(data, "roots")
-        keyless = tree.Keyless(path, issuer, "", subject, "", roots, None)
+        keyless = tree.Keyless(path, issuer, "", subject, "", roots)
         attestor = tree.Attestor(
             path,
             keys=keys,
@@ -621,9 +621,7 @@ def _attestor(data: Mapping[str, Json], path: Path) -> tree.Attestor:
         keys=None if keys is None else _keys(keys, (*path, "keys")),
         certificates=None
         if certificates is None
-        else tree.Certificates(
-            (*path, "certificates"), _text(certificates, "cert"), _text(certificates, "certChain")
-        ),
+        else _certificates(certificates, (*path, "certificates")),
         keyless=None if keyless is None else _keyless(keyless, (*path, "keyless")),
         attestor=_attestor_set(inner, (*path, "attestor")) if inner.__class__ is dict else None,
         annotations=data.get("annotations"),
@@ -633,11 +631,28 @@ def _attestor(data: Mapping[str, Json], path: Path) -> tree.Attestor:
 
 def _keys(data: Mapping[str, Json], path: Path) -> tree.Keys:
     public_keys, algorithm = _text(data, "publicKeys"), _text(data, "signatureAlgorithm")
-    return tree.Keys(path, public_keys, _text(data, "kms"), data.get("secret"), algorithm)
+    return tree.Keys(
+        path,
+        public_keys,
+        _text(data, "kms"),
+        data.get("secret"),
+        algorithm,
+        rekor=_rekor(data.get("rekor"), (*path, "rekor")),
+        ctlog=_ctlog(data.get("ctlog"), (*path, "ctlog")),
+    )
+
+
+def _certificates(data: Mapping[str, Json], path: Path) -> tree.Certificates:
+    return tree.Certificates(
+        path,
+        _text(data, "cert"),
+        _text(data, "certChain"),
+        rekor=_rekor(data.get("rekor"), (*path, "rekor")),
+        ctlog=_ctlog(data.get("ctlog"), (*path, "ctlog")),
+    )
 
 
 def _keyless(data: Mapping[str, Json], path: Path) -> tree.Keyless:
-    rekor = data.get("rekor")
     return tree.Keyless(
         path,
         issuer=_text(data, "issuer"),
@@ -645,8 +660,24 @@ def _keyless(data: Mapping[str, Json], path: Path) -> tree.Keyless:
         subject=_text(data, "subject"),
         subject_reg_exp=_text(data, "subjectRegExp"),
         roots=_text(data, "roots"),
-        rekor_url=None if rekor is None else _text(rekor, "url"),
+        additional_extensions=data.get("additionalExtensions"),
+        rekor=_rekor(data.get("rekor"), (*path, "rekor")),
+        ctlog=_ctlog(data.get("ctlog"), (*path, "ctlog")),
     )
+
+
+def _rekor(data: Json, path: Path) -> tree.Rekor | None:
+    if data is None:
+        return None
+    ignores = data.get("ignoreTlog") is True
+    return tree.Rekor(path, _text(data, "url"), _text(data, "pubkey"), ignores)
+
+
+def _ctlog(data: Json, path: Path) -> tree.CTLog | None:
+    if data is None:
+        return None
+    ignores = data.get("ignoreSCT") is True
+    return tree.CTLog(path, _text(data, "pubkey"), ignores, _text(data, "tsaCertChain"))
 
 
 # Rules.

@@ -298,6 +298,24 @@ ContextEntry: TypeAlias = (
 # Attestors: who has to sign images and manifests.
 
 
+class Rekor(NamedTuple):
+    """The transparency log that has to know a signature."""
+
+    path: Path
+    url: str
+    pubkey: str
+    ignore_tlog: bool
+
+
+class CTLog(NamedTuple):
+    """The log of certificates, and who attests times."""
+
+    path: Path
+    pubkey: str
+    ignore_sct: bool
+    tsa_cert_chain: str
+
+
 class Keys(NamedTuple):
     """Public keys, one of which has signed."""
 
@@ -306,6 +324,8 @@ class Keys(NamedTuple):
     kms: str
     secret: Mapping[str, Json] | None
     signature_algorithm: str
+    rekor: Rekor | None = None
+    ctlog: CTLog | None = None
 
 
 class Certificates(NamedTuple):
@@ -314,6 +334,8 @@ class Certificates(NamedTuple):
     path: Path
     cert: str
     cert_chain: str
+    rekor: Rekor | None = None
+    ctlog: CTLog | None = None
 
 
 class Keyless(NamedTuple):
@@ -325,8 +347,9 @@ class Keyless(NamedTuple):
     subject: str
     subject_reg_exp: str
     roots: str
-    rekor_url: str | None
-    """None where there is no `rekor`."""
+    additional_extensions: Mapping[str, str] | None = None
+    rekor: Rekor | None = None
+    ctlog: CTLog | None = None
 
 
 class Attestor(NamedTuple):
@@ -818,6 +841,8 @@ Node: TypeAlias = (
     | Generate
     | ImageExtractor
     | ImageExtractors
+    | Rekor
+    | CTLog
     | Keys
     | Certificates
     | Keyless

@@ -256,9 +256,9 @@ def _attestor_problems(entry: Attestor, place: str) -> Iterator[str]:
     if certificates is not None and not (certificates.cert or certificates.cert_chain):
         yield f"{place}.certificates: Invalid value: cert or certChain required"
     if keyless is not None:
-        if keyless.rekor_url is None and not keyless.roots:
+        if keyless.rekor is None and not keyless.roots:
             yield f"{place}.keyless: Invalid value: Either Rekor URL or roots are required"
-        if keyless.rekor_url == "":
+        if keyless.rekor is not None and not keyless.rekor.url:
             yield f"{place}.keyless: Invalid value: An URL is required"
     if entry.attestor is not None:
         yield from _set_problems(entry.attestor, f"{place}.attestor")
