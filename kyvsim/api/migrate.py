@@ -187,7 +187,7 @@ def _without(conversion: Conversion, made: Made, reason: str, advice: str) -> Co
     rules = list(conversion.rules)
     for index in made.rules:
         rules[index] = rules[index]._replace(
-            outcome=ConversionOutcome.REFUSED, reason=reason, advice=advice, notes=()
+            outcome=ConversionOutcome.REFUSED, reason=reason, advice=advice, conditions=()
         )
     return conversion._replace(rules=tuple(rules))
 
@@ -270,11 +270,11 @@ def _evidence(
         seconds=seconds,
         needs_cases=True,
         conditions=frozenset(
-            _LIMITS[note.condition.name]
+            _LIMITS[one.name]
             for conversion, _ in (*told.policies, *told.exceptions)
             for rule in conversion.rules
-            for note in rule.notes
-            if note.condition.name in _LIMITS
+            for one in rule.conditions
+            if one.name in _LIMITS
         ),
     )
     if cases:

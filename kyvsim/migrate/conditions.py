@@ -16,7 +16,6 @@ from kyvsim.migrate.context import (
     NotConvertible,
     Scope,
     element_for,
-    located,
     no_twin,
     within,
 )
@@ -37,20 +36,17 @@ from kyvsim.migrate.expressions import (
     some,
 )
 from kyvsim.migrate.queries import text_value
-from kyvsim.migrate.scalars import amount_test, is_amount, is_number_text, like, like_one
-from kyvsim.migrate.values import (
-    Expr,
-    constant,
-    element_of,
-    is_bool,
-    is_list,
-    is_map,
-    is_number,
-    is_scalar,
-    is_text,
-    list_of,
+from kyvsim.migrate.scalars import (
+    amount_test,
+    compared_quantities,
+    is_amount,
+    is_number_text,
+    like,
+    like_one,
 )
+from kyvsim.migrate.values import Expr, constant, list_of
 from kyvsim.model.migration import ConversionCondition
+from kyvsim.policy.tree import Condition, Conditions
 
 # Equals and NotEquals.
 
@@ -86,28 +82,28 @@ def _equals_constant(key: Expr, expected: Json) -> Test:
     if isinstance(expected, bool):
         return Relation(text, "==", literal(expected))
     is_default = (expected,) == key.fallback and not expected
-    if is_list(key.types) and is_default:
+    if key.is_list and is_default:
         return Relation(f"size({key.text})", "==", "0")
-    if is_map(key.types) and is_default and key.bare_optional:
+    if key.is_map and is_default and key.bare_optional:
         return Relation(f"size({key.bare_optional}.orValue({{}}))", "==", "0")
     if not isinstance(expected, str):
         number = float(expected) if key.is_double and isinstance(expected, int) else expected
         return Relation(text, "==", literal(number))
-    if is_number(key.types) or is_bool(key.types):
-        if is_number(key.types) and expected.isdecimal():
+    if key.is_number or key.is_bool:
+        if key.is_number and expected.isdecimal():
             return Relation(text, "==", expected)
         return Relation(f"string({key.text})", "==", literal(expected))
     if is_amount(expected):
         return amount_test(key, "==", expected)
-    if has_wildcard(expected) and not is_text(key.types):
+    if has_wildcard(expected) and not key.is_text:
         return like(f"string({key.text})", expected)
     return like(key.tight() if has_wildcard(expected) else text, expected)
 
 
 # GreaterThan, GreaterThanOrEquals, LessThan, LessThanOrEquals.
 
-_ORDERING_LONG: Final = 60
-"""So many characters of an expression are written more than once."""
+_LONG: Final = 60
+"""So many characters of an expression are written twice at most, and evaluated for each text."""
 _PLAIN: Final = "[0-9]+([.][0-9]+)?"
 _NUMBER: Final = f"^[-+]?{_PLAIN}([eE][-+]?[0-9]+)?$"
 _DURATION: Final = f"^[-+]?({_PLAIN}(ns|us|ms|s|m|h))+$"
@@ -120,15 +116,14 @@ def _compared(sign: str, key: Expr, value: Expr) -> Test:
     if value.constant:
         return _compared_constant(sign, key, value.constant[0])
     sides = (key, value)
-    if any(is_number(one.types) for one in sides):
+    if any(one.is_number for one in sides):
         left, right = (
-            one.tight(RELATION + 1) if is_number(one.types) else f"double({one.text})"
-            for one in sides
+            one.tight(RELATION + 1) if one.is_number else f"double({one.text})" for one in sides
         )
         return Relation(left, sign, right)
-    are_texts = all(is_text(one.types) for one in sides)
+    are_texts = all(one.is_text for one in sides)
     left, right = (one.text if are_texts else f"string({one.text})" for one in sides)
-    return Relation(f"quantity({left}).compareTo(quantity({right}))", sign, "0")
+    return compared_quantities(left, sign, right)
 
 
 def _compared_constant(sign: str, key: Expr, expected: Json) -> Test:
@@ -143,20 +138,20 @@ def _compared_constant(sign: str, key: Expr, expected: Json) -> Test:
         key = _with_number(sign, key, text)
     if key.duration and parse_duration(text) is not None:
         return amount_test(key, sign, text)
-    if is_number(key.types):
+    if key.is_number:
         return _of_number(sign, key, text)
-    if is_scalar(key.types) and not isinstance(expected, str):
+    if key.is_scalar and not isinstance(expected, str):
         raise NotConvertible(
             f"the number {text} as the bound of a quantity cannot be converted to CEL: the rule "
             "reads `100m` as minutes, and rejects other units",
             f'write it as a string: "{text}"',
         )
-    if is_scalar(key.types):
+    if key.is_scalar:
         return amount_test(key, sign, text) if parse_quantity(text) is not None else FALSE
-    if not is_text(key.types) and not isinstance(expected, str):
+    if not key.is_text and not isinstance(expected, str):
         return Relation(key.tight(RELATION + 1), sign, text)
-    read = key.tight() if is_text(key.types) else f"string({key.text})"
-    if len(read) <= _ORDERING_LONG:
+    read = key.tight() if key.is_text else f"string({key.text})"
+    if len(read) <= _LONG:
         return _of_text(sign, read, expected)
     return Quantified(f"[{key.as_text}]", "text", _of_text(sign, "text", expected), "exists")
 
@@ -184,8 +179,9 @@ def _of_text(sign: str, text: str, expected: Json) -> Test:
         return some([number, _of_duration(sign, text, f"{expected}s", _DURATION)])
     duration, quantity = parse_duration(expected), parse_quantity(expected)
     if quantity is not None:
-        compared_text = f"quantity({text}).compareTo(quantity({quoted(expected)}))"
-        found = every([Plain(f"isQuantity({text})"), Relation(compared_text, sign, "0")])
+        found = every(
+            [Plain(f"isQuantity({text})"), compared_quantities(text, sign, quoted(expected))]
+        )
         if duration is None or expected == "0":
             return found
         is_duration = Plain(f"{text}.matches({quoted(_DURATION)})")
@@ -240,13 +236,11 @@ _TAME_FIELDS: Final = (
     | {"storageClassName", "type"}
 )
 """Fields in which an API server takes no wildcards."""
-_MEMBERSHIP_LONG: Final = 60
-"""So many characters of an expression are written twice at most, and evaluated for each text."""
 
 
 def _not_in(key: Expr, value: Expr) -> Test:
     """Return the test of the older NotIn: no key is outside a string that is not a JSON list."""
-    if value.constant or not value.is_looked_up or not is_text(value.types) or is_list(key.types):
+    if value.constant or not value.is_looked_up or not value.is_text or key.is_list:
         return _membership("exists", False, key, value)
     # The key is always evaluated: one that is missing ends in an error.
     held, one = value.tight(), key.tight(RELATION + 1)
@@ -256,10 +250,10 @@ def _not_in(key: Expr, value: Expr) -> Test:
 
 def _may_be_wild(key: Expr) -> bool:
     """Return whether an object may hold wildcards in a key, which the test takes as they are."""
-    types = element_of(key.types) if is_list(key.types) else key.types
-    if key.constant or is_number(types) or is_bool(types):
+    item = Expr("", key.element_types) if key.is_list else key
+    if key.constant or item.is_number or item.is_bool:
         return False
-    if key.noun in _WILD_FIELDS and is_text(types):
+    if key.noun in _WILD_FIELDS and item.is_text:
         return False
     is_tame = key.noun in _TAME_FIELDS or key.text.startswith("request.")
     return not (is_tame or "labels" in key.text or key.text.endswith("metadata.name"))
@@ -267,7 +261,7 @@ def _may_be_wild(key: Expr) -> bool:
 
 def _takes_wildcards(value: Expr) -> bool:
     """Return whether the texts of a list that is read count as wildcards in the test, too."""
-    return value.noun in _WILD_FIELDS and is_text(element_of(value.types))
+    return value.noun in _WILD_FIELDS and Expr("", value.element_types).is_text
 
 
 def _membership(macro: str, expected: bool, key: Expr, value: Expr) -> Test:
@@ -278,7 +272,7 @@ def _membership(macro: str, expected: bool, key: Expr, value: Expr) -> Test:
     if key.constant and isinstance(key.constant[0], str) and has_wildcard(key.constant[0]):
         if value.constant:
             raise NotConvertible("a condition with two fixed sides", "remove the condition")
-        source = value.or_else([]) if is_list(value.types) else _listed(value)
+        source = value.or_else([]) if value.is_list else _listed(value)
         found = Quantified(source, "text", like("text", key.constant[0]), "exists")
         return found if expected else opposite(found)
     holds = _among(value)
@@ -288,14 +282,14 @@ def _membership(macro: str, expected: bool, key: Expr, value: Expr) -> Test:
 
     # A value of unknown type is a single item if its name is not a plural.
     is_singular = bool(key.noun) and not key.noun.endswith("s")
-    if not is_list(key.types) and (key.types or is_singular):
+    if not key.is_list and (key.types or is_singular):
         return ends(key)
-    source = key.or_else([]) if is_list(key.types) else _listed(key)
+    source = key.or_else([]) if key.is_list else _listed(key)
     element = element_for(key, frozenset({key.text.split(".")[0]}))
     test = Quantified(source, element.text, ends(element), macro)
     listed = value.constant[0] if value.constant else None
     takes_empty = isinstance(listed, list) and any(one in ("", "*") for one in listed)
-    if is_list(key.types) and key.fallback == ("",) and not takes_empty:
+    if key.is_list and key.fallback == ("",) and not takes_empty:
         size = f"size({source})"
         if macro == "exists" and not expected:
             return some([Relation(size, "==", "0"), test])
@@ -342,15 +336,15 @@ def _in_range(one: Expr, least: str, most: str, inside: bool) -> Test:
 
 
 def _among_texts(one: Expr, texts: list[str]) -> Test:
-    if is_number(one.types) and all(map(str.isdecimal, texts)):
+    if one.is_number and all(map(str.isdecimal, texts)):
         return Relation(one.text, "in", f"[{', '.join(texts)}]")
-    if is_number(one.types) or is_bool(one.types):
+    if one.is_number or one.is_bool:
         text = f"string({one.text})"
     else:
-        text = one.tight(RELATION + 1) if is_text(one.types) else one.tight()
+        text = one.tight(RELATION + 1) if one.is_text else one.tight()
     found = like_one(text, texts)
     plain = [text for text in texts if not has_wildcard(text)]
-    if one.noun in _WILD_FIELDS and plain and is_text(one.types):
+    if one.noun in _WILD_FIELDS and plain and one.is_text:
         listed = ", ".join(map(quoted, plain))
         found = [test for test in found if not isinstance(test, Relation)]
         found.insert(
@@ -361,7 +355,7 @@ def _among_texts(one: Expr, texts: list[str]) -> Test:
 
 def _among_read(one: Expr, value: Expr) -> Test:
     text = one.tight(RELATION + 1)
-    if is_text(value.types):
+    if value.is_text:
         is_equal = _equals_read(one, value)
         if not value.is_looked_up:
             return is_equal
@@ -369,14 +363,14 @@ def _among_read(one: Expr, value: Expr) -> Test:
         held = value.tight()
         in_list = Relation(text, "in", f"json.unmarshal({held})")
         return Conditional(Plain(f"{held}.startsWith('[')"), in_list, is_equal)
-    listed = value.or_else([]) if is_list(value.types) else _listed(value)
+    listed = value.or_else([]) if value.is_list else _listed(value)
     if _takes_wildcards(value):
         # The order makes no difference here, and a sorted list may lose the type of its elements.
         listed = listed.removesuffix(".sort()")
         if one.noun and one.noun not in _WILD_FIELDS:
             return Quantified(listed, "pattern", _fits_read(one.tight(), "pattern"), "exists")
         # A string that is composed of others has no noun: its content is unknown.
-        key = one.tight() if len(one.text) <= _MEMBERSHIP_LONG else "text"
+        key = one.tight() if len(one.text) <= _LONG else "text"
         fits = some([_fits_read(key, "pattern"), _fits_read("pattern", key)])
         among = Quantified(listed, "pattern", fits, "exists")
         return among if key != "text" else Quantified(f"[{one.text}]", key, among, "exists")
@@ -430,43 +424,27 @@ class FallibleTest(NamedTuple):
 
 
 def conditions_test(
-    block: Json, scope: Scope, *, lenient: bool = False, denies: bool = False
-) -> Test:
-    """Return the test that a block's conditions hold.
+    conditions: Conditions | None, scope: Scope, *, lenient: bool = False, denies: bool = False
+) -> FallibleTest:
+    """Return the test that conditions hold, true where there are none.
 
     A missing key is an error; where that is `lenient`, the conditions do not hold then. `denies`
     says that an error counts as if they held.
     """
-    return fallible_conditions(block, scope, lenient=lenient, denies=denies).test
 
+    def of_each(some_conditions: Iterable[Condition]) -> list[FallibleTest]:
+        return [within(one.path, _condition, one, scope, lenient) for one in some_conditions]
 
-def fallible_conditions(
-    block: Json, scope: Scope, *, lenient: bool = False, denies: bool = False
-) -> FallibleTest:
-    """Return the same as `conditions_test`, with whether it may end in an error."""
-
-    def of_block(part: Json) -> FallibleTest:
+    groups = []
+    for group in conditions.effective if conditions else ():
         parts = []
-        if part.get("any"):
-            found = [
-                within(("any", n), _condition, c, scope, lenient) for n, c in enumerate(part["any"])
-            ]
+        if group.any:
             # What denies holds with an error, too: nothing has to wait.
-            parts.append(_in_turn(found, some, waits=not denies))
-        if part.get("all"):
-            found = [
-                within(("all", n), _condition, c, scope, lenient) for n, c in enumerate(part["all"])
-            ]
-            parts.append(_in_turn(found))
-        return _in_turn(parts)
-
-    if not isinstance(block, list):
-        return of_block(block or {})
-    parts = []
-    for index, one in enumerate(block):
-        with located(index):
-            parts.append(_condition(one, scope, lenient) if "key" in one else of_block(one))
-    return _in_turn(parts)
+            parts.append(_in_turn(of_each(group.any), some, waits=not denies))
+        if group.all:
+            parts.append(_in_turn(of_each(group.all)))
+        groups.append(_in_turn(parts))
+    return _in_turn(groups)
 
 
 def _in_turn(
@@ -493,10 +471,9 @@ def _in_turn(
     return FallibleTest(found, any(one.fails for one in parts))
 
 
-def _condition(one: Json, scope: Scope, lenient: bool) -> FallibleTest:
-    key = value_of(one.get("key"), scope)
-    value = value_of(one.get("value"), scope)
-    name = one.get("operator") or ""
+def _condition(one: Condition, scope: Scope, lenient: bool) -> FallibleTest:
+    key, value = value_of(one.key, scope), value_of(one.value, scope)
+    name = one.operator
     operator = OPERATORS.get(name)
     if operator is None:
         what = f"the operator `{name}`" if name else "a condition without an operator"
@@ -519,10 +496,10 @@ def _condition(one: Json, scope: Scope, lenient: bool) -> FallibleTest:
 def _note_read(operator: str, key: Expr, value: Expr, context: ConversionContext) -> None:
     """Write down what has to hold of sides that are read at run time."""
     are_read = not key.constant and not value.constant
-    if are_read and operator in _ORDERING and not (is_number(key.types) and is_number(value.types)):
+    if are_read and operator in _ORDERING and not (key.is_number and value.is_number):
         context.note(_AMOUNTS)
     takes_wildcards = _takes_wildcards(value)
-    is_list_read = are_read and value.is_looked_up and is_list(value.types)
+    is_list_read = are_read and value.is_looked_up and value.is_list
     if is_list_read and operator not in _ORDERING and not takes_wildcards:
         context.note(READ_TEXTS)
     is_exact = takes_wildcards and not key.noun
@@ -532,7 +509,7 @@ def _note_read(operator: str, key: Expr, value: Expr, context: ConversionContext
 
 def _may_be_empty(value: Expr) -> bool:
     """Return whether a value is a list that is empty where what it is made of is missing."""
-    return bool(value.soft) or (value.nullable and is_list(value.types))
+    return bool(value.soft) or (value.nullable and value.is_list)
 
 
 def _insisted(value: Expr) -> Expr:

@@ -5,14 +5,9 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
-from kyvsim.kubernetes.objects import Json, Path, text_field
-from kyvsim.migrate.values import Expr, element_of
-from kyvsim.model.migration import (
-    ConversionCondition,
-    ConversionNote,
-    ConversionOutcome,
-    RuleOutcome,
-)
+from kyvsim.kubernetes.objects import Path
+from kyvsim.migrate.values import Expr
+from kyvsim.model.migration import ConversionCondition, ConversionOutcome, RuleOutcome
 from kyvsim.model.source import Document
 
 # What comes together while a rule is converted: variables of the new policy, and conditions.
@@ -33,21 +28,14 @@ class ConversionContext(NamedTuple):
 
     variables: dict[str, str]
     """The texts of variables by name, in order."""
-    notes: list[ConversionNote]
     optional_names: set[str]
     """Names of variables that are left out where nothing reads them."""
-    path: Path = ()
-    """The path of the current part in the policy's document."""
-
-    def at(self, *steps: str | int) -> "ConversionContext":
-        """Return the context of a part further down."""
-        return self._replace(path=(*self.path, *steps))
+    conditions: dict[str, ConversionCondition]
+    """What the conversion depends on, by name; the first condition of a name counts."""
 
     def note(self, condition: ConversionCondition) -> None:
         """Write down that something holds under a condition only."""
-        one = ConversionNote(condition, self.path)
-        if one not in self.notes:
-            self.notes.append(one)
+        self.conditions.setdefault(condition.name, condition)
 
     def optional_variable(self, name: str, text: str) -> str:
         """Return the same as `variable`, for one that is left out where nothing reads it."""
@@ -82,7 +70,7 @@ def element_for(listed: Expr, taken: frozenset[str]) -> Expr:
     """Return the elements of a list as a value with a free name."""
     name = _singular(listed.noun[:1].lower() + listed.noun[1:])
     name = free_name("item" if name in _NOT_NAMES else name, taken)
-    return Expr(name, element_of(listed.types), noun=listed.noun)
+    return Expr(name, listed.element_types, noun=listed.noun)
 
 
 def _singular(noun: str) -> str:
@@ -108,46 +96,32 @@ _Found = TypeVar("_Found")
 
 
 class NotConvertible(Exception):  # noqa: N818 — not an error of kyvsim
-    """Something has no equivalent in CEL: what it is, advice, and its path.
-
-    Converters raise it with the path from the part that they are given.
-    """
+    """Something has no equivalent in CEL: what it is, advice, and where it is."""
 
     def __init__(self, what: str, advice: str, path: Path = ()) -> None:
         super().__init__(what)
         self.what = what
         self.advice = advice
         self.path = path
-
-    def below(self, *steps: str | int) -> "NotConvertible":
-        """Return the same as it is seen from further up."""
-        return NotConvertible(self.what, self.advice, (*steps, *self.path))
+        """Its path in the document; `located` fills it in where it is not known yet."""
 
 
 @contextmanager
-def located(*steps: str | int) -> Iterator[None]:
-    """Begin the paths of refusals with some steps."""
+def located(path: Path) -> Iterator[None]:
+    """Give refusals in the block a path, unless something further down gave them its own."""
     try:
         yield
-    except NotConvertible as error:
-        error.path = (*steps, *error.path)
+    except NotConvertible as refusal:
+        refusal.path = refusal.path or path
         raise
 
 
 def within(
-    steps: Path, convert: Callable[_Given, _Found], *given: _Given.args, **named: _Given.kwargs
+    path: Path, convert: Callable[_Given, _Found], *given: _Given.args, **named: _Given.kwargs
 ) -> _Found:
-    """Return what a conversion returns; the paths of its refusals begin with the steps."""
-    with located(*steps):
+    """Return what a conversion returns; its refusals are located at a path."""
+    with located(path):
         return convert(*given, **named)
-
-
-def list_of(block: Json) -> str:
-    """Return the list of a loop; raises NotConvertible where there is none."""
-    text = text_field(block, "list")
-    if not text:
-        raise NotConvertible("a loop without a list", "set `list`")
-    return text
 
 
 # What an expression of a rule can use.
@@ -196,37 +170,43 @@ class Scope(NamedTuple):
         return self._replace(current=element, taken=self.taken | {element.text})
 
 
-def no_twin(what: str, advice: str = "rewrite the expression by hand") -> NotConvertible:
+def no_twin(
+    what: str, advice: str = "rewrite the expression by hand", path: Path = ()
+) -> NotConvertible:
     """Return that a part of an expression cannot be converted."""
-    return NotConvertible(f"{what} cannot be converted to CEL", advice)
+    return NotConvertible(f"{what} cannot be converted to CEL", advice, path)
 
 
-# What became of a part of a policy, with its place.
+# What became of a part of a policy.
 
 
-def converted_outcome(document: Document, name: str, context: ConversionContext) -> RuleOutcome:
-    """Return that something was converted, and what that hangs on."""
-    notes: dict[str, ConversionNote] = {}
-    for one in context.notes:  # each condition once, at its first place
-        notes.setdefault(one.condition.name, one)
-    outcome = ConversionOutcome.CONDITIONAL if notes else ConversionOutcome.CONVERTED
-    location, path = document.locate(context.path), _written_path(context.path)
-    return RuleOutcome(name, outcome, location, path, notes=tuple(notes.values()))
+def converted_outcome(
+    document: Document, name: str, path: Path, context: ConversionContext
+) -> RuleOutcome:
+    """Return that something was converted, and what that depends on."""
+    conditions = tuple(context.conditions.values())
+    outcome = ConversionOutcome.CONDITIONAL if conditions else ConversionOutcome.CONVERTED
+    return RuleOutcome(
+        name, outcome, document.locate(path), _path_text(path), conditions=conditions
+    )
 
 
-def refused_outcome(document: Document, name: str, refusal: NotConvertible) -> RuleOutcome:
-    """Return that something was not converted; its place is seen from the document."""
+def refused_outcome(
+    document: Document, name: str, path: Path, refusal: NotConvertible
+) -> RuleOutcome:
+    """Return that something was not converted; `path` leads to the whole of it."""
+    path = refusal.path or path
     return RuleOutcome(
         name,
         ConversionOutcome.REFUSED,
-        document.locate(refusal.path),
-        _written_path(refusal.path),
+        document.locate(path),
+        _path_text(path),
         reason=refusal.what,
         advice=refusal.advice,
     )
 
 
-def _written_path(path: Path) -> str:
+def _path_text(path: Path) -> str:
     """Return a path as people write it."""
     text = ""
     for step in path:

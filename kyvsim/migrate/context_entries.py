@@ -1,19 +1,26 @@
 """Context entries of rules → variables of the new policy."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import unquote
 
 from kyvsim.kubernetes.discovery import kind_of_plural
-from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.conditions import value_of
-from kyvsim.migrate.context import Scope, no_twin, within
+from kyvsim.migrate.context import Scope, located, no_twin, within
 from kyvsim.migrate.expressions import CHOICE, SUM, TIGHT, every, one_line, quoted
-from kyvsim.migrate.queries import query_value, query_within, text_value, variable_name
-from kyvsim.migrate.values import TEXT, Expr, constant, is_list, list_of, types_of
+from kyvsim.migrate.queries import query_value, text_value, variable_name
+from kyvsim.migrate.values import TEXT, Expr, constant, list_of, types_of
 from kyvsim.model.migration import ConversionCondition
+from kyvsim.policy.tree import (
+    ApiCallEntry,
+    ConfigMapEntry,
+    ContextEntry,
+    GlobalReferenceEntry,
+    ImageRegistryEntry,
+    VariableEntry,
+)
 
 # Context entries of rules → variables of the new policy, for each source of data.
 
@@ -35,21 +42,17 @@ def within_place(namespace: str, scope: Scope) -> list[str]:
 # `variable`: a value that is written, or a query on one.
 
 
-def variable(entry: Json, scope: Scope) -> Expr:
-    """Return the value of an entry."""
-    if entry.get("value") is not None:
-        value = value_of(entry["value"], scope)
-        query = entry.get("jmesPath")
-        if query:
-            value = query_within(query, scope, value)
-    elif entry.get("jmesPath"):
-        value = query_value(entry["jmesPath"].strip(), scope)
+def _variable(entry: VariableEntry, scope: Scope) -> Expr:
+    if entry.value is not None:
+        value = _queried(value_of(entry.value, scope), entry.jmes_path, scope)
+    elif entry.jmes_path:
+        value = query_value(entry.jmes_path.strip(), scope)
     else:
-        value = constant(entry.get("default"))
-    if entry.get("default") is None or not (value.may_miss or value.needs or value.soft):
+        value = constant(entry.default)
+    if entry.default is None or not (value.may_miss or value.needs or value.soft):
         return value
     # However the query fails, the default is used.
-    default = value_of(entry["default"], scope)
+    default = value_of(entry.default, scope)
     if not default.constant:
         raise no_twin("a default with variables", "use `||` in the query")
     if value.needs and not (value.soft and default.constant == ([],)):
@@ -66,11 +69,11 @@ LOOK_UP: Final = ConversionCondition(
 )
 
 
-def config_map(entry: Json, scope: Scope) -> Expr:
-    """Return the ConfigMap."""
+def _config_map(entry: ConfigMapEntry, scope: Scope) -> Expr:
     scope.context.note(LOOK_UP)
-    name = text_value(entry["name"], scope)
-    place = within(("namespace",), within_place, entry.get("namespace") or "default", scope)
+    name = text_value(entry.config_map_name, scope)
+    with located((*entry.path, "configMap", "namespace")):
+        place = within_place(entry.config_map_namespace or "default", scope)
     arguments = ", ".join(["'v1'", "'configmaps'", *place, name.text])
     text = f"dyn(resource.Get({arguments}))"
     return Expr(text, types_of([("v1", "ConfigMap")]), noun="configMap", is_looked_up=True)
@@ -81,19 +84,15 @@ def config_map(entry: Json, scope: Scope) -> Expr:
 _VARIABLE: Final = re.compile(r"\{\{.*?\}\}")
 
 
-def api_call(entry: Json, scope: Scope) -> Expr:
-    """Return what the API server or a service answers, or what a query finds in it."""
-    if entry.get("service"):
+def _api_call(entry: ApiCallEntry, scope: Scope) -> Expr:
+    if entry.service:
         raise no_twin("a service call", "use `http.Get` or `http.Post`")
-    if entry.get("method", "GET") != "GET":
+    if entry.call.get("method", "GET") != "GET":
         raise no_twin("a call that sends data", "use `resource.Post`")
     scope.context.note(LOOK_UP)
-    value = _answer(entry.get("urlPath") or "", scope)
-    query = entry.get("jmesPath")
-    if not query:
-        return value
-    found = query_within(query, scope, value)
-    return found._replace(is_looked_up=True) if is_list(found.types) else found
+    found = _queried(_answer(entry.url_path, scope), entry.jmes_path, scope)
+    is_found_list = bool(entry.jmes_path) and found.is_list
+    return found._replace(is_looked_up=True) if is_found_list else found
 
 
 def _answer(path: str, scope: Scope) -> Expr:
@@ -141,12 +140,10 @@ def _labels(query: str, scope: Scope) -> list[str]:
 # `globalReference`: data that a GlobalContextEntry keeps.
 
 
-def global_reference(entry: Json, scope: Scope) -> Expr:
-    """Return the data, or what a query finds in them."""
+def _global_reference(entry: GlobalReferenceEntry, scope: Scope) -> Expr:
     scope.context.note(LOOK_UP)
-    value = Expr(f"globalContext.Get({quoted(entry['name'])})", noun="items", is_looked_up=True)
-    query = entry.get("jmesPath")
-    return query_within(query, scope, value) if query else value
+    text = f"globalContext.Get({quoted(entry.reference)})"
+    return _queried(Expr(text, noun="items", is_looked_up=True), entry.jmes_path, scope)
 
 
 # `imageRegistry`: image data.
@@ -156,10 +153,9 @@ _METADATA: Final = ConversionCondition(
 )
 
 
-def image_registry(entry: Json, scope: Scope) -> Expr:
-    """Return the metadata of an image, or what a query finds in them."""
+def _image_registry(entry: ImageRegistryEntry, scope: Scope) -> Expr:
     scope.context.note(_METADATA)
-    reference = text_value(entry["reference"], scope)
+    reference = text_value(entry.reference, scope)
     text = f"image.GetMetadata({reference.text})"
     config = Expr(f"{text}.config", optional=f"{text}.?config", noun="config")
     # The field of this name in CEL includes the tag.
@@ -173,30 +169,33 @@ def image_registry(entry: Json, scope: Scope) -> Expr:
         ),
         "resolvedImage": Expr(resolved, TEXT, SUM),
     }
-    value = Expr(text, fields=MappingProxyType(fields))
-    query = entry.get("jmesPath")
-    return query_within(query, scope, value) if query else value
+    return _queried(Expr(text, fields=MappingProxyType(fields)), entry.jmes_path, scope)
 
 
-_SOURCES: Final[Mapping[str, Callable[[Json, Scope], Expr]]] = MappingProxyType(
-    {
-        "variable": variable,
-        "configMap": config_map,
-        "apiCall": api_call,
-        "globalReference": global_reference,
-        "imageRegistry": image_registry,
-    }
-)
+def _queried(value: Expr, query: str, scope: Scope) -> Expr:
+    """Return what a query finds in a value; the value itself where there is no query."""
+    return query_value(query, scope, value) if query else value
 
 
-def with_entries(entries: Json, scope: Scope, *, inline: bool = False) -> Scope:
+def _value(entry: ContextEntry, scope: Scope) -> Expr:
+    path = entry.path
+    match entry:
+        case VariableEntry():
+            return within((*path, "variable"), _variable, entry, scope)
+        case ConfigMapEntry():
+            return within((*path, "configMap"), _config_map, entry, scope)
+        case ApiCallEntry():
+            return within((*path, "apiCall"), _api_call, entry, scope)
+        case GlobalReferenceEntry():
+            return within((*path, "globalReference"), _global_reference, entry, scope)
+        case ImageRegistryEntry():
+            return within((*path, "imageRegistry"), _image_registry, entry, scope)
+
+
+def with_entries(entries: Iterable[ContextEntry], scope: Scope, *, inline: bool = False) -> Scope:
     """Return a scope that knows context entries; they become variables unless `inline`."""
-    for index, entry in enumerate(entries or ()):
-        name = entry.get("name")
-        source = next((one for one in _SOURCES if entry.get(one) is not None), None)
-        if source is None:
-            raise no_twin(f"the context entry `{name}`").below(index)
-        value = within((index, source), _SOURCES[source], entry[source], scope)
+    for entry in entries:
+        name, value = entry.name, _value(entry, scope)
         if not inline and not value.constant:
             if scope.patching and value.soft:
                 # Null where what it is made of is missing: once patched this cannot be tested.

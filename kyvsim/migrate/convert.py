@@ -1,14 +1,14 @@
 """Policies with rules → policies in CEL with the same results."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import ComputedRules, compute_rules
-from kyvsim.migrate.conditions import FallibleTest, conditions_test, fallible_conditions
+from kyvsim.migrate.conditions import FallibleTest, conditions_test
 from kyvsim.migrate.context import (
     ConversionContext,
     NotConvertible,
@@ -19,94 +19,76 @@ from kyvsim.migrate.context import (
 )
 from kyvsim.migrate.context_entries import with_entries
 from kyvsim.migrate.exceptions import Excepted, excepted
-from kyvsim.migrate.expressions import TRUE, Test, chosen, every, laid_out, one_line
+from kyvsim.migrate.expressions import TRUE, chosen, every, one_line
 from kyvsim.migrate.matching import (
     AT_REST,
     WRITES,
     Matching,
-    Operations,
-    matching_of,
     read_matching,
+    rule_matching,
     without_operations,
 )
 from kyvsim.migrate.patterns import guarded
-from kyvsim.migrate.rules import (
-    DERIVED,
-    GENERATING,
-    IMAGES,
-    MUTATING,
-    VALIDATING,
-    body_of,
-    operations_of,
-)
+from kyvsim.migrate.rules import DERIVED, GENERATING, IMAGES, MUTATING, VALIDATING, converter_of
 from kyvsim.migrate.rules.results import (
     ConversionInput,
-    GenerationEntry,
     MutationEntry,
     PolicyEntry,
     ValidationEntry,
+    Written,
 )
 from kyvsim.migrate.settings import (
-    API_VERSION,
-    RULES,
     ActionVariant,
     controllers_of,
-    derived_levels,
     inlined,
-    metadata_of,
+    levels_of,
     named_conditions,
     named_expressions,
+    policy_object,
     settings_of,
     subject_of,
     variants_of,
-    webhook_conditions,
     without_unread,
     written_conditions,
 )
 from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import Conversion, ConversionCondition, Made, RuleOutcome
-from kyvsim.model.policy import Policy, PolicyException
+from kyvsim.model.policy import Policy, PolicyException, Rule
 from kyvsim.model.ports import fault_text
+from kyvsim.policy.read import read_rule
+from kyvsim.policy.tree import ContextEntry, VariableEntry
 
 # CleanupPolicy and ClusterCleanupPolicy → policies that delete.
 
 CLEANUP_KINDS: Final = frozenset({"CleanupPolicy", "ClusterCleanupPolicy"})
 DELETING: Final = "DeletingPolicy"
-_SPEC: Final = ("spec",)
 
 
 def _convert_cleanup(policy: Policy) -> Conversion:
-    context = ConversionContext({}, [], set(), _SPEC)
-    data = policy.document.data
-    spec = data["spec"]
+    context, path = ConversionContext({}, set(), {}), ("spec",)
+    node, spec = policy.rules[0].tree, policy.document.data["spec"]
     try:
-        found = read_matching(spec, [], AT_REST, context)
+        found = read_matching(node.match, node.exclude, [], AT_REST, context)
         target = Expr("object", found.types)
         names = {"target": target}
         scope = Scope(context, target, target, names, namespace=policy.namespace, at_rest=True)
-        scope = within(("context",), with_entries, spec.get("context"), scope)
-        holds = within(("conditions",), conditions_test, spec.get("conditions") or {}, scope)
+        holds = conditions_test(node.preconditions, with_entries(node.context, scope)).test
     except NotConvertible as refusal:
-        refused = refused_outcome(policy.document, policy.name, refusal.below(*_SPEC))
+        refused = refused_outcome(policy.document, policy.name, path, refusal)
         return Conversion(policy, (refused,), ())
     conditions = written_conditions([*found.conditions, *named_conditions("condition", holds)])
     variables = without_unread(context, [text for _, text in conditions])
     fields = {
+        "schedule": spec["schedule"],
         "deletionPropagationPolicy": spec.get("deletionPropagationPolicy"),
         "matchConstraints": found.constraints,
         "variables": named_expressions(variables.items()),
         "conditions": named_expressions(conditions),
     }
-    made = {
-        "apiVersion": API_VERSION,
-        "kind": f"Namespaced{DELETING}" if policy.namespace else DELETING,
-        "metadata": metadata_of(data["metadata"], policy.name),
-        "spec": {
-            "schedule": spec["schedule"],
-            **{name: value for name, value in fields.items() if value},
-        },
-    }
-    outcome = converted_outcome(policy.document, policy.name, context)
+    kind = f"Namespaced{DELETING}" if policy.namespace else DELETING
+    written = {name: value for name, value in fields.items() if value}
+    made = policy_object(kind, policy.name, policy.document, written)
+    outcome = converted_outcome(policy.document, policy.name, path, context)
     return Conversion(policy, (outcome,), (Made(made, (0,), (0,)),))
 
 
@@ -136,11 +118,6 @@ def object_name(wanted: str) -> str:
 class ConvertedRule(NamedTuple):
     """One rule, converted."""
 
-    place: int
-    rule: str
-    """The name of the rule as it is written."""
-    level: str | None
-    """Which controllers it was derived for, "" for Pods; None for all of them."""
     kind: str
     """The kind of the policy that it becomes a part of."""
     matching: Matching
@@ -149,6 +126,11 @@ class ConvertedRule(NamedTuple):
     conditions: tuple[tuple[str, str], ...]
     variables: Mapping[str, str]
     entries: tuple[PolicyEntry, ...]
+    place: int = 0
+    rule: str = ""
+    """The name of the rule as it is written."""
+    level: str | None = None
+    """Which controllers it was derived for, "" for Pods; None for all of them."""
     excepted: Excepted = ()
     variant: str = ""
     """The failure action, if the rule has several."""
@@ -162,21 +144,18 @@ class ConvertedRule(NamedTuple):
 
 # Converted rules → whole policies.
 
-Written: TypeAlias = Callable[[Mapping[str, Json]], str]
-"""Gives an object as YAML."""
-
 
 class SourcePolicy(NamedTuple):
     """The policy that is converted."""
 
-    data: Json
+    policy: Policy
     computed: ComputedRules
 
     @property
     def namespace(self) -> str:
         """Its namespace, "" for a cluster-scoped policy."""
-        is_namespaced = self.data["kind"] == "Policy"
-        return str(self.data["metadata"].get("namespace") or "default") if is_namespaced else ""
+        default = "default" if self.policy.kind == "Policy" else ""
+        return self.policy.namespace or default
 
 
 def _policies_of(
@@ -192,7 +171,7 @@ def _policies_of(
             home.append(part)
     has_several = len({one.place for one, *_ in groups}) > 1
     for group in groups:
-        first, old = group[0], whole.data["metadata"]["name"]
+        first, old = group[0], whole.policy.name
         start = f"{old}-{first.rule}" if has_several else old
         full = "-".join(filter(None, (start, first.level, first.variant)))
         name = object_name(full)
@@ -208,10 +187,10 @@ def _fits(part: ConvertedRule, group: list[ConvertedRule]) -> bool:
 
 
 def _policy(name: str, group: list[ConvertedRule], whole: SourcePolicy, written: Written) -> Made:
-    first, data = group[0], whole.data
-    context = ConversionContext({}, [], set())
+    first, policy = group[0], whole.policy
+    context = ConversionContext({}, set(), {})
     found = dict(first.fields)
-    settings = settings_of(data["spec"], first.kind, context)
+    settings = settings_of(policy, first.kind, context)
     if "evaluation" in found and "evaluation" in settings:
         settings["evaluation"] |= found["evaluation"]
     found |= settings
@@ -225,49 +204,23 @@ def _policy(name: str, group: list[ConvertedRule], whole: SourcePolicy, written:
     variables = {name: text for one in group for name, text in one.variables.items()}
     if variables:
         found["variables"] = named_expressions(variables.items())
-    field, entry = _ENTRIES[first.kind]
-    found[field] = [entry(one, written) for part in group for one in part.entries]
-    made = {
-        "apiVersion": API_VERSION,
-        "kind": f"Namespaced{first.kind}" if whole.namespace else first.kind,
-        "metadata": metadata_of(data["metadata"], name),
-        "spec": found,
-    }
+    entries = (one for part in group for one in part.entries)
+    found[_ENTRIES[first.kind]] = [one.data(written) for one in entries]
+    kind = f"Namespaced{first.kind}" if whole.namespace else first.kind
+    made = policy_object(kind, name, policy.document, found)
     places = tuple(part.place for part in group for _ in part.entries)
     return Made(made, tuple(part.place for part in group), places, first.level)
 
 
-def _validation(one: ValidationEntry, _: Written) -> dict[str, Json]:
-    found = {"expression": laid_out(one.test)}
-    if one.message.expression:
-        found["messageExpression"] = one.message.expression
-    elif one.message.text:
-        found["message"] = one.message.text
-    return found
-
-
-def _mutation(one: MutationEntry, _: Written) -> dict[str, Json]:
-    field = "applyConfiguration" if one.form == "ApplyConfiguration" else "jsonPatch"
-    return {"patchType": one.form, field: {"expression": one.text}}
-
-
-def _generation(one: GenerationEntry, written: Written) -> dict[str, Json]:
-    if one.template is None:
-        return {"expression": one.texts[0]}
-    value = written(one.template)
-    mode = {"interpolate": "cel"} if one.texts or "\\((" in value else {}
-    return {"template": {**mode, "value": value}}
-
-
-_ENTRIES: Final[Mapping[str, tuple[str, Callable[[Any, Written], Json]]]] = MappingProxyType(
+_ENTRIES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        VALIDATING: ("validations", _validation),
-        MUTATING: ("mutations", _mutation),
-        GENERATING: ("generate", _generation),
-        IMAGES: ("validations", _validation),
+        VALIDATING: "validations",
+        MUTATING: "mutations",
+        GENERATING: "generate",
+        IMAGES: "validations",
     }
 )
-"""By kind of policy the field of its entries, and how an entry is written."""
+"""The field of the entries by kind of policy."""
 
 # Policies with rules → policies in CEL that mean the same.
 
@@ -279,6 +232,10 @@ _OTHER_OPERATIONS: Final = ConversionCondition(
 _DELETIONS: Final = ConversionCondition(
     "deletions",
     "they are not evaluated: context entries that read `request.object` find nothing there",
+)
+_WEBHOOK: Final = ConversionCondition(
+    "webhook conditions",
+    "they also apply to scans, unlike those of the old policy's webhook",
 )
 _BRACES: Final = re.compile(r"\{\{.*?\}\}")
 _NEVER_FAILS: Final = ConversionCondition(
@@ -298,102 +255,111 @@ def convert(
     """
     if policy.kind in CLEANUP_KINDS:
         return _convert_cleanup(policy)
-    data = policy.document.data
     computed = compute_rules(policy)
-    whole = SourcePolicy(data, computed)
+    whole = SourcePolicy(policy, computed)
     parts: list[ConvertedRule] = []
     verdicts: list[RuleOutcome] = []
-    for index, rule in enumerate(data["spec"].get("rules") or ()):
-        context = ConversionContext({}, [], set(), (*RULES, index))
+    for index, rule in enumerate(policy.rules):
+        context = ConversionContext({}, set(), {})
         found: list[ConvertedRule] = []
         try:
             named = excepted(index, computed, policy.key, exceptions)
-            for level, one in _levels(index, rule, whole):
-                part = _converted(index, one, whole, context._replace(variables={}))
-                found.append(part._replace(rule=rule["name"], level=level, excepted=named))
+            for level, derived, variant in _levels(index, rule, whole):
+                part = _converted(derived, variant, whole, context._replace(variables={}))
+                found.append(
+                    part._replace(place=index, rule=rule.name, level=level, excepted=named)
+                )
         except NotConvertible as refusal:
-            verdicts.append(
-                refused_outcome(policy.document, rule["name"], refusal.below(*RULES, index))
-            )
+            verdicts.append(refused_outcome(policy.document, rule.name, rule.path, refusal))
             continue
         except Exception as error:  # noqa: BLE001 — INVARIANT: a rule's failure is that rule's refusal
-            fault = NotConvertible(fault_text(error), "convert this rule by hand", (*RULES, index))
-            verdicts.append(refused_outcome(policy.document, rule["name"], fault))
+            fault = NotConvertible(fault_text(error), "convert this rule by hand")
+            verdicts.append(refused_outcome(policy.document, rule.name, rule.path, fault))
             continue
         parts += found
-        verdicts.append(converted_outcome(policy.document, rule["name"], context))
+        verdicts.append(converted_outcome(policy.document, rule.name, rule.path, context))
     return Conversion(policy, tuple(verdicts), tuple(_policies_of(parts, whole, written)))
 
 
-def _levels(place: int, rule: Json, whole: SourcePolicy) -> list[tuple[str | None, ActionVariant]]:
+def _levels(
+    place: int, rule: Rule, whole: SourcePolicy
+) -> list[tuple[str | None, Rule, ActionVariant]]:
     """Return a rule as it is written and as it is derived, where each needs a policy of its own.
 
     A ValidatingPolicy on Pods is derived for controllers; of a MutatingPolicy only some parts are.
     One with several actions needs a policy for each.
     """
-    if "mutate" not in rule:
-        return [(None, one) for one in variants_of(rule, whole.data["spec"])]
-    derived = derived_levels(place, whole.computed)
-    rules = [("", rule), *((level, dict(one.rule.data)) for level, one in derived)]
-    return [(level, ActionVariant(one)) for level, one in rules]
+    # As it is written: what the schema fills in is left to the schema of the new policy, too.
+    node = read_rule(whole.policy.document.data["spec"]["rules"][place], rule.path)
+    if node.mutate is None:
+        return [(None, rule, one) for one in variants_of(node, whole.policy.facts.action)]
+    return [
+        (level, one, ActionVariant(one.tree if level else node))
+        for level, one in levels_of(place, whole.computed).items()
+    ]
 
 
 # ---------------------------------------------------------------------------- one rule
 
 
 def _converted(
-    place: int, variant: ActionVariant, whole: SourcePolicy, context: ConversionContext
+    rule: Rule, variant: ActionVariant, whole: SourcePolicy, context: ConversionContext
 ) -> ConvertedRule:
-    spec, rule = whole.data["spec"], variant.rule
-    found = body_of(rule)
-    rule_type = found.rule_type
-    preconditions, allowed = without_operations(rule.get("preconditions"))
-    usual = operations_of(rule_type, found.body)
-    operations = Operations(usual, allowed, takes_all=rule_type.kind == GENERATING)
-    matching = matching_of(rule, operations, context)
-    if matching.deletes and _finds_nothing_deleted(rule.get("context")):
-        kept = operations._replace(allowed=allowed - {"DELETE"})
-        matching = matching_of(rule, kept, context)
+    node, policy = variant.rule, whole.policy
+    converter = converter_of(rule, node)
+    preconditions, allowed = without_operations(node.preconditions)
+    takes_all, usual = converter.kind == GENERATING, converter.operations
+    matching = rule_matching(node, usual, allowed, context, takes_all=takes_all)
+    if matching.deletes and _finds_nothing_deleted(node.context):
+        allowed -= {"DELETE"}
+        matching = rule_matching(node, usual, allowed, context, takes_all=takes_all)
         context.note(_DELETIONS)
-    scope = _scope(rule, matching, whole, context)
-    applies = within(("preconditions",), fallible_conditions, preconditions, scope)
+    derives = matching.kinds == _PODS and bool(whole.computed.derived) and node.mutate is None
+    scope = Scope(
+        context,
+        object=subject_of(matching, context, derived=derives),
+        old=Expr("oldObject", matching.types, rewritten=True),
+        namespace=whole.namespace,
+        patching=node.mutate is not None,
+    )
+    scope = with_entries(node.context, scope)
+    applies = conditions_test(preconditions, scope)
     if applies.fails and set(matching.operations) < set(WRITES):
         context.note(_OTHER_OPERATIONS)
-    derived = whole.computed.controllers if matching.kinds == _PODS else frozenset[str]()
-    given = ConversionInput(rule, found.body, scope, matching, derived)
-    entries = tuple(within(found.steps, rule_type.emit, given))
+    controllers = whole.computed.controllers if matching.kinds == _PODS else frozenset[str]()
+    given = ConversionInput(node, scope, matching, controllers)
+    entries = tuple(within(converter.path, converter.emit, given))
     if any(isinstance(one, ValidationEntry) and one.test == TRUE for one in entries):
-        context.at(*found.steps).note(_NEVER_FAILS)
-    folded = "variables." in one_line(applies.test) and rule_type.kind == VALIDATING
+        context.note(_NEVER_FAILS)
+    folded = "variables." in one_line(applies.test) and converter.kind == VALIDATING
     if folded:
-        entries = _guarded(entries, applies)
+        entries = tuple(_guarded(one, applies) for one in entries)
     mutations = tuple(one for one in entries if isinstance(one, MutationEntry))
     guards = every(guard for one in mutations for guard in one.guards)
+    if policy.facts.webhook_conditions:
+        context.note(_WEBHOOK)
     texts = written_conditions(
         [
-            *webhook_conditions(spec, context),
+            *policy.facts.webhook_conditions,
             *matching.conditions,
             *named_conditions("namespaces", variant.where),
             *named_conditions("precondition", TRUE if folded else applies.test),
             *named_conditions("precondition", guards),
-            *((one["name"], one["expression"]) for one in rule.get("celPreconditions") or ()),
+            *((one.name, one.expression) for one in node.cel_preconditions),
         ]
     )
-    if matching.kinds == _PODS and rule_type.kind in DERIVED:
+    if matching.kinds == _PODS and converter.kind in DERIVED:
         controllers_of(whole.computed, context)
-    settings_of(spec, rule_type.kind, context)
-    if rule_type.kind == GENERATING:
+    settings_of(policy, converter.kind, context)
+    if converter.kind == GENERATING:
         texts = tuple((name, inlined(text, context.variables)) for name, text in texts)
-    fields = dict(rule_type.fields(rule, spec, scope))
+    fields = dict(within(converter.path, converter.fields, policy.facts, scope))
     for one in mutations:
         fields |= one.fields
     read_by = [*(text for one in entries for text in one.texts), *dict(texts).values(), str(fields)]
     return ConvertedRule(
-        place=place,
-        rule=rule["name"],
-        level=None,
         variant=variant.name,
-        kind=rule_type.kind,
+        kind=converter.kind,
         matching=matching,
         fields=fields,
         conditions=texts,
@@ -402,34 +368,20 @@ def _converted(
     )
 
 
-def _finds_nothing_deleted(entries: Json) -> bool:
+def _finds_nothing_deleted(entries: Iterable[ContextEntry]) -> bool:
     """Return whether queries of context entries read the object, which is null at a deletion.
 
     Only variables in braces read the old object then.
     upstream: pkg/engine/variables (substituteVariablesIfAny), which context loaders do not call
     """
-    queries = ((one.get("variable") or {}).get("jmesPath") or "" for one in entries or ())
-    return any("request.object" in _BRACES.sub("", str(one)) for one in queries)
+    queries = (one.jmes_path for one in entries if isinstance(one, VariableEntry))
+    return any("request.object" in _BRACES.sub("", one) for one in queries)
 
 
-def _guarded(entries: Sequence[PolicyEntry], applies: FallibleTest) -> tuple[PolicyEntry, ...]:
-    """Return the entries of a rule, with validations that hold where it does not apply."""
-
-    def whole(test: Test) -> Test:
-        # `||` would let an error pass where the other side is true.
-        return chosen(applies.test, test, TRUE) if applies.fails else guarded(applies.test, test)
-
-    return tuple(
-        one._replace(test=whole(one.test)) if isinstance(one, ValidationEntry) else one
-        for one in entries
-    )
-
-
-def _scope(
-    rule: Json, matching: Matching, whole: SourcePolicy, context: ConversionContext
-) -> Scope:
-    derived = matching.kinds == _PODS and bool(whole.computed.derived) and "mutate" not in rule
-    found = subject_of(matching, context, derived=derived)
-    old = Expr("oldObject", matching.types, rewritten=True)
-    scope = Scope(context, found, old, namespace=whole.namespace, patching="mutate" in rule)
-    return within(("context",), with_entries, rule.get("context"), scope)
+def _guarded(entry: PolicyEntry, applies: FallibleTest) -> PolicyEntry:
+    """Return an entry of a rule; a validation holds where the rule does not apply."""
+    if not isinstance(entry, ValidationEntry):
+        return entry
+    # `||` would let an error pass where the other side is true.
+    whole = chosen(applies.test, entry.test, TRUE)
+    return entry._replace(test=whole if applies.fails else guarded(applies.test, entry.test))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.autogen import ComputedRules, compute_rules
 from kyvsim.migrate.conditions import conditions_test
@@ -13,19 +13,17 @@ from kyvsim.migrate.context import (
     Scope,
     converted_outcome,
     refused_outcome,
-    within,
 )
 from kyvsim.migrate.expressions import TRUE, Test, some
 from kyvsim.migrate.matching import block_kinds, block_test
 from kyvsim.migrate.scalars import like_one
 from kyvsim.migrate.settings import (
-    API_VERSION,
     CONTROLLERS,
     CRON_JOBS,
-    metadata_of,
+    levels_of,
     named_conditions,
     named_expressions,
-    names_of_levels,
+    policy_object,
     written_conditions,
 )
 from kyvsim.migrate.values import Expr
@@ -36,7 +34,7 @@ from kyvsim.model.migration import (
     Made,
     RuleOutcome,
 )
-from kyvsim.model.policy import ExceptedRules, Policy, PolicyException
+from kyvsim.model.policy import ExceptedRules, Policy, PolicyException, Rule
 from kyvsim.policy.autogen import CRON_JOB
 
 _SPEC: Final = ("spec",)
@@ -57,22 +55,22 @@ def excepted(
     place: int, computed: ComputedRules, policy: str, exceptions: Iterable[PolicyException]
 ) -> Excepted:
     """Return which exceptions name a rule of a policy, given by its key."""
-    names = names_of_levels(place, computed)
+    levels = levels_of(place, computed)
     found = []
     for exception in exceptions:
         patterns = [
             pattern for one in exception.exceptions if one.policy == policy for pattern in one.rules
         ]
-        levels = _named(patterns, names)
-        if levels:
-            found.append((exception.key, levels))
+        named = _named(patterns, levels)
+        if named:
+            found.append((exception.key, named))
     return tuple(found)
 
 
-def _named(patterns: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
+def _named(patterns: Sequence[str], levels: Mapping[str, Rule]) -> tuple[str, ...]:
     """Return the levels of a rule whose names fit one of some patterns."""
     return tuple(
-        level for level, name in names.items() if any(matches(one, name) for one in patterns)
+        level for level, rule in levels.items() if any(matches(one, rule.name) for one in patterns)
     )
 
 
@@ -82,20 +80,19 @@ def convert_exception(exception: PolicyException, conversions: Sequence[Conversi
     found: dict[_Texts, list[Json]] = {}
     for index, entry in enumerate(exception.exceptions):
         name = f"{entry.policy}: {', '.join(entry.rules)}"
-        context = ConversionContext({}, [], set(), _SPEC)
+        context, path = ConversionContext({}, set(), {}), (*_SPEC, "exceptions", index)
         try:
-            policy, conversion = _conversion(entry, conversions, index)
+            policy, conversion = _conversion(entry, conversions, path)
             computed = compute_rules(policy)
-            place = (*_SPEC, "exceptions", index)
-            references = within(place, _references, entry, conversion, computed)
+            references = _references(entry, conversion, computed, path)
             matched = (one for rule in computed.written for one in rule.tree.match.filters)
             kinds = computed.controllers.union(*(one.kinds for one in matched))
-            conditions = within(_SPEC, _conditions, exception, kinds, context)
-            named = block_kinds(exception.document.data["spec"]["match"])
+            conditions = _conditions(exception, kinds, context)
+            named = block_kinds(exception.match)
         except NotConvertible as refusal:
-            verdicts.append(refused_outcome(exception.document, name, refusal))
+            verdicts.append(refused_outcome(exception.document, name, _SPEC, refusal))
             continue
-        verdicts.append(converted_outcome(exception.document, name, context))
+        verdicts.append(converted_outcome(exception.document, name, _SPEC, context))
         for reference, only in references:
             # No condition on the kind is needed where the match block names no others.
             is_needed = only and not named <= {*only}
@@ -106,7 +103,7 @@ def convert_exception(exception: PolicyException, conversions: Sequence[Conversi
 
 
 def _conversion(
-    entry: ExceptedRules, conversions: Sequence[Conversion], index: int
+    entry: ExceptedRules, conversions: Sequence[Conversion], path: Path
 ) -> tuple[Policy, Conversion]:
     for one in conversions:
         if isinstance(one.policy, Policy) and one.policy.key == entry.policy:
@@ -114,25 +111,25 @@ def _conversion(
     raise NotConvertible(
         f"the policy `{entry.policy}` is not converted in this run",
         "convert it in the same run: the exception has to name the converted policy",
-        (*_SPEC, "exceptions", index, "policyName"),
+        (*path, "policyName"),
     )
 
 
 def _references(
-    entry: ExceptedRules, conversion: Conversion, computed: ComputedRules
+    entry: ExceptedRules, conversion: Conversion, computed: ComputedRules, path: Path
 ) -> list[tuple[Json, tuple[str, ...]]]:
     """Return the policies that an exception is for, each with its kinds, () for all."""
     levels: dict[int, tuple[str, ...]] = {}
     for place, outcome in enumerate(conversion.rules):
-        names = _named(entry.rules, names_of_levels(place, computed))
+        names = _named(entry.rules, levels_of(place, computed))
         if names and outcome.outcome is ConversionOutcome.REFUSED:
             what = f"the rule `{outcome.rule}` is not converted"
-            raise NotConvertible(what, "convert the rule first", ("ruleNames",))
+            raise NotConvertible(what, "convert the rule first", (*path, "ruleNames"))
         if names:
             levels[place] = names
     if not levels:
         what = f"`{entry.policy}` has no such rule"
-        raise NotConvertible(what, "name existing rules", ("ruleNames",))
+        raise NotConvertible(what, "name existing rules", (*path, "ruleNames"))
     return [
         ({"name": made.data["metadata"]["name"], "kind": made.data["kind"]}, only)
         for made in conversion.made
@@ -143,7 +140,7 @@ def _references(
 
 def _only(made: Made, named: tuple[str, ...], computed: ComputedRules) -> list[tuple[str, ...]]:
     """Return the kinds that an exception holds for: () for all; nothing where it is for none."""
-    every = tuple(names_of_levels(made.rules[0], computed))
+    every = tuple(levels_of(made.rules[0], computed))
     if made.level is not None:
         return [()] if made.level in named else []
     if set(every) <= set(named):
@@ -163,33 +160,21 @@ def _conditions(
         raise NotConvertible(
             "an exception from single controls cannot be converted for these policies",
             "use `exceptions.allowedValues` in the policy of the control",
-            ("podSecurity",),
+            (*_SPEC, "podSecurity"),
         )
     if exception.document.data["spec"].get("background") is False:
         context.note(_SCANS)
-    matched = within(
-        ("match",), block_test, exception.document.data["spec"]["match"], kinds, context.at("match")
-    )
-    holds: Test = TRUE
-    conditions = exception.document.data["spec"].get("conditions")
-    if conditions:
-        scope = Scope(context, Expr("object"), Expr("oldObject"))
-        holds = within(("conditions",), conditions_test, conditions, scope)
+    matched = block_test(exception.match, kinds, context)
+    scope = Scope(context, Expr("object"), Expr("oldObject"))
+    holds = conditions_test(exception.conditions, scope).test
     asked = [] if matched == TRUE else [("matched", matched)]
     return [*asked, *named_conditions("condition", holds)]
 
 
 def _made(exception: PolicyException, found: Mapping[_Texts, Sequence[Json]]) -> Iterable[Made]:
-    data = exception.document.data
     for number, (conditions, references) in enumerate(found.items(), 1):
         name = exception.name if number == 1 else f"{exception.name}-{number}"
         spec: dict[str, Json] = {"policyRefs": references}
         if conditions:
             spec["matchConditions"] = named_expressions(conditions)
-        made = {
-            "apiVersion": API_VERSION,
-            "kind": "PolicyException",
-            "metadata": metadata_of(data["metadata"], name),
-            "spec": spec,
-        }
-        yield Made(made, ())
+        yield Made(policy_object("PolicyException", name, exception.document, spec), ())

@@ -242,11 +242,6 @@ def _enclosed(test: Test, least: int) -> list[Test | str]:
     return [test] if level_of(test) >= least else ["(", test, ")"]
 
 
-def wrapped(text: str, level: int, least: int) -> str:
-    """Return a value's text, in parentheses where it binds less tightly than `least`."""
-    return text if level >= least else f"({text})"
-
-
 # Tests → text of several lines: one idea a line.
 
 _WIDTH: Final = 84

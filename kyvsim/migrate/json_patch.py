@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.jmespath.variables import find_variables
-from kyvsim.kubernetes.objects import Json
-from kyvsim.migrate.context import NotConvertible, Scope, located, within
+from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.migrate.context import NotConvertible, Scope, located
 from kyvsim.migrate.expressions import (
     FALSE,
     OR,
@@ -24,17 +24,10 @@ from kyvsim.migrate.expressions import (
     quoted,
 )
 from kyvsim.migrate.queries import text_value
-from kyvsim.migrate.values import (
-    NUMBER,
-    Expr,
-    element_of,
-    is_number,
-    is_text,
-    shown,
-    values_of,
-)
+from kyvsim.migrate.values import NUMBER, Expr, shown
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.patch.keyed_lists import MergeField
+from kyvsim.policy.tree import JsonPatch, PatternLeaf, PatternNode
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 
@@ -135,7 +128,7 @@ def _shape(value: Json, around: PatchContext) -> str:
     """Return the type of an expression as a key; `text` is a string of unknown type."""
     if isinstance(value, Quoted) or (isinstance(value, str) and "{{" in value):
         found = text_value(value.text if isinstance(value, Quoted) else value, around.scope)
-        if is_text(found.types):
+        if found.is_text:
             is_typed = found.level == SUM or found.text.startswith("request.")
             return "str" if is_typed else "text"
         return "str" if isinstance(value, Quoted) else "dyn"
@@ -146,17 +139,17 @@ def _shape(value: Json, around: PatchContext) -> str:
     return type(value).__name__
 
 
-def optional_text(data: Json, around: PatchContext) -> str:
+def optional_text(data: PatternNode, around: PatchContext) -> str:
     """Return the optional of a value that is left out where nothing is found, "" for others."""
-    if not isinstance(data, str):
+    if not isinstance(data, PatternLeaf) or not isinstance(data.data, str):
         return ""
-    found = text_value(data, around.scope)
+    found = text_value(data.data, around.scope)
     return found.optional if found.optional and found.text.endswith(".value()") else ""
 
 
-def no_twin(what: str, advice: str = "write this patch by hand") -> NotConvertible:
+def no_twin(what: str, advice: str = "write this patch by hand", path: Path = ()) -> NotConvertible:
     """Return that a part of a patch cannot be converted."""
-    return NotConvertible(f"{what} cannot be converted to a MutatingPolicy", advice)
+    return NotConvertible(f"{what} cannot be converted to a MutatingPolicy", advice, path)
 
 
 def struct(name: str, fields: list[str], opening: str = "{", closing: str = "}") -> str:
@@ -166,6 +159,14 @@ def struct(name: str, fields: list[str], opening: str = "{", closing: str = "}")
         return line
     inner = ",\n".join(indented(one) for one in fields)
     return f"{name}{opening}\n{inner}\n{closing}"
+
+
+def call(head: str, argument: str) -> str:
+    """Return a call with its last argument, on lines of its own where one would be too long."""
+    line = f"{head}, {argument})"
+    if len(line) <= WIDTH and "\n" not in line:
+        return line
+    return f"{head},\n{indented(argument)}\n)"
 
 
 def list_text(texts: list[str]) -> str:
@@ -191,15 +192,21 @@ _MARK: Final = "KYVSIM{}MARK"
 _MARKS: Final = re.compile(r"KYVSIM(\d+)MARK")
 
 
-def operations_of(text: Json, scope: Scope) -> list[Mapping[str, Json]]:
-    """Return the operations of a patch; raises NotConvertible if it is not a list of them.
+class PatchOperation(NamedTuple):
+    """One operation of a JSON patch, whose texts keep their variables."""
 
-    Texts in them keep their variables.
-    """
-    if not isinstance(text, str):
+    path: Path
+    """Its path in the policy: that of the patch, and its index."""
+    name: str
+    fields: Mapping[str, Json]
+
+
+def operations_of(patch: JsonPatch | None, scope: Scope) -> list[PatchOperation]:
+    """Return the operations of a patch; raises NotConvertible if it is not a list of them."""
+    if patch is None:
         raise no_twin("a JSON patch that is not a string")
-    variables = find_variables(text)
-    marked, quotes = text, []
+    variables = find_variables(patch.text)
+    marked, quotes = patch.text, []
     for number, one in reversed(list(enumerate(variables))):
         end = one.start + len(one.text)
         quotes.append(marked[one.start - 1 : one.start] + marked[end : end + 1] in {"''", '""'})
@@ -214,18 +221,19 @@ def operations_of(text: Json, scope: Scope) -> list[Mapping[str, Json]]:
         found = load_one(marked)
     except YamlError as error:
         raise no_twin(f"a string that cannot be parsed as operations ({error})") from None
-    texts = [one.text for one in variables]
-    operations = _filled(found, texts, quotes[::-1], scope)
-    if not isinstance(operations, list):
+    listed = _filled(found, [one.text for one in variables], quotes[::-1], scope)
+    if not isinstance(listed, list):
         raise no_twin("a JSON patch that is not a list of operations")
-    for one in operations:
-        name = one.get("op") if isinstance(one, dict) else None
+    operations = []
+    for index, fields in enumerate(listed):
+        name = fields.get("op") if isinstance(fields, dict) else None
         if not isinstance(name, str) or name not in _CONVERTERS:
             raise no_twin(f"the operation `{name}`", "use one of RFC 6902")
         needed = ("from", "path") if name in {"move", "copy"} else ("path",)
-        missing = next((field for field in needed if field not in one), "")
+        missing = next((field for field in needed if field not in fields), "")
         if missing:
             raise no_twin(f"`{name}` without `{missing}`", f"add `{missing}`")
+        operations.append(PatchOperation((*patch.path, index), name, fields))
     return operations
 
 
@@ -284,7 +292,7 @@ class PatchTarget(NamedTuple):
             if isinstance(step, str):
                 fixed += f"/{step.translate(_ESCAPES)}"
             else:
-                text = step.tight(SUM) if is_text(step.types) else f"string({step.text})"
+                text = step.tight(SUM) if step.is_text else f"string({step.text})"
                 pieces += [quoted(f"{fixed}/"), text]
                 fixed = ""
         return " + ".join([*pieces, quoted(fixed)] if fixed or not pieces else pieces)
@@ -307,24 +315,24 @@ def is_index(step: Step) -> bool:
     """Return whether a step leads to a place in a list."""
     if isinstance(step, str):
         return step in {LAST, END} or _INDEX.fullmatch(step) is not None
-    return is_number(step.types)
+    return step.is_number
 
 
 def below(value: Expr, step: Step) -> Expr:
     """Return the value at a step below a value."""
     if isinstance(step, str):
         if step == END:
-            return Expr(value.text, element_of(value.types), optional="optional.none()")
+            return Expr(value.text, value.element_types, optional="optional.none()")
         if step == LAST:
             end = f"{value.or_else([]) if value.may_miss else value.tight()}.last()"
-            types = element_of(value.types)
+            types = value.element_types
             return Expr(f"{end}.value()", types, optional=end, noun=value.noun)
         if not is_index(step):
             return value.child(step)
         if step == "0" and value.noun == "containers" and not value.may_miss:
-            return Expr(f"{value.tight()}[0]", element_of(value.types), noun=value.noun)
+            return Expr(f"{value.tight()}[0]", value.element_types, noun=value.noun)
     key = step if isinstance(step, str) else step.text
-    types = element_of(value.types) if is_index(step) else values_of(value.types)
+    types = value.element_types if is_index(step) else value.value_types
     start = value.optional or value.tight()
     return Expr(f"{value.tight()}[{key}]", types, optional=f"{start}[?{key}]", noun=value.noun)
 
@@ -388,10 +396,7 @@ def looped(loop: PatchLoop, operations: Iterable[PatchExpression]) -> list[Patch
     macro = "transformList" if counted else "map"
     names = [loop.counter.text, loop.element.text] if counted else [loop.element.text]
     conditions = [] if kept == TRUE else [one_line(kept)]
-    head = f"{loop.source}.{macro}({', '.join([*names, *conditions])}"
-    text = f"{head}, {body})"
-    if len(text) > WIDTH or "\n" in text:
-        text = f"{head},\n{indented(body)}\n)"
+    text = call(f"{loop.source}.{macro}({', '.join([*names, *conditions])}", body)
     text += ".reverse()" if loop.backwards else ""
     text += "" if single else ".flatten()"
     return [*before, PatchExpression(text, is_list=True)]
@@ -426,6 +431,8 @@ class _Patch(NamedTuple):
 
     root: PatchTarget
     around: PatchContext
+    path: Path
+    """The path of the current operation in the policy."""
     made: set[tuple[str, ...]]
     """Places that earlier operations have made."""
     gone: set[tuple[str, ...]]
@@ -435,26 +442,27 @@ class _Patch(NamedTuple):
 
 
 def json_patch(
-    operations: Sequence[Mapping[str, Json]], root: Expr, around: PatchContext
+    operations: Sequence[PatchOperation], root: Expr, around: PatchContext
 ) -> list[PatchExpression]:
     """Return the operations of a patch."""
-    patch = _Patch(PatchTarget(root), around, set(), set(), set())
+    patch = _Patch(PatchTarget(root), around, (), set(), set(), set())
     found: list[PatchExpression] = []
-    for index, one in enumerate(operations):
-        with located(index):
-            found += _CONVERTERS[one["op"]](one, patch)
+    for one in operations:
+        with located(one.path):
+            found += _CONVERTERS[one.name](one.fields, patch._replace(path=one.path))
     return found
 
 
 def removed_element(
-    operations: Sequence[Mapping[str, Json]], root: Expr, around: PatchContext
+    operations: Sequence[PatchOperation], root: Expr, around: PatchContext
 ) -> PatchTarget | None:
     """Return the list from which a loop takes its elements; None where it does something else."""
     loop = around.loop
-    if loop is None or [one["op"] for one in operations] != ["remove"]:
+    if loop is None or [one.name for one in operations] != ["remove"]:
         return None
-    *before, last = _steps(operations[0]["path"], around)
-    listed = [PatchTarget(root), *_walk(PatchTarget(root), before, around)][-1]
+    with located((*operations[0].path, "path")):
+        *before, last = _steps(operations[0].fields["path"], around)
+        listed = [PatchTarget(root), *_walk(PatchTarget(root), before, around)][-1]
     mine = last == loop.counter and loop.goes_over(listed.value)
     return listed if mine else None
 
@@ -465,7 +473,7 @@ def removed_element(
 def _steps(path: Json, around: PatchContext) -> list[Step]:
     text = path.text if isinstance(path, Quoted) else path
     if not isinstance(text, str) or not text.startswith("/"):
-        raise no_twin(f"the path `{text}`", "name a field of the object").below("path")
+        raise no_twin(f"the path `{text}`", "name a field of the object")
     # Slashes within variables separate nothing.
     parts, rest = [""], text[1:]
     for one in find_variables(f" {rest}"):
@@ -480,8 +488,8 @@ def _steps(path: Json, around: PatchContext) -> list[Step]:
         if "{{" not in part:
             steps.append(part.replace("~1", "/").replace("~0", "~"))
             continue
-        value = within(("path",), text_value, part, around.scope)
-        if not is_number(value.types) and "'~1'" not in value.text:
+        value = text_value(part, around.scope)
+        if not value.is_number and "'~1'" not in value.text:
             around.scope.context.note(_KEYS)
         steps.append(value)
     return steps
@@ -497,7 +505,7 @@ def _walk(place: PatchTarget, steps: Sequence[Step], around: PatchContext) -> li
             found = [one._replace(value=one.value.given()) for one in found]
             place = place.element(loop.counter, loop.element)
         elif step == END and step is not steps[-1]:
-            raise no_twin("`-` in the middle of a path", "use -1").below("path")
+            raise no_twin("`-` in the middle of a path", "use -1")
         else:
             place = place.below(step)
         found.append(place)
@@ -505,7 +513,8 @@ def _walk(place: PatchTarget, steps: Sequence[Step], around: PatchContext) -> li
 
 
 def _way(path: Json, patch: _Patch) -> list[PatchTarget]:
-    return [patch.root, *_walk(patch.root, _steps(path, patch.around), patch.around)]
+    with located((*patch.path, "path")):
+        return [patch.root, *_walk(patch.root, _steps(path, patch.around), patch.around)]
 
 
 def _is_there(place: PatchTarget, patch: _Patch) -> Test:
@@ -520,7 +529,7 @@ def _is_there(place: PatchTarget, patch: _Patch) -> Test:
     if any(steps[: len(one)] == one and steps != one for one in patch.shifted):
         raise no_twin("an element after another one that is added or removed", "use two rules")
     if "'~1'" in place.path and not isinstance(place.way[-1], str):
-        raise no_twin("an escaped key", "write the key unescaped").below("path")
+        raise no_twin("an escaped key", "write the key unescaped", (*patch.path, "path"))
     return place.value.is_there()
 
 
@@ -532,7 +541,7 @@ def _add(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
     steps = place.way
     if steps[-1] == LAST:
         place = parents[-1].below(END) if parents else place
-    value = _value(written, patch.around)
+    value = _value(written, patch)
     unsure = [(one, _is_there(one, patch)) for one in parents]
     unsure = [(one, test) for one, test in unsure if test != TRUE]
     patch.made.update(one.steps for one in (*(one for one, _ in unsure), place))
@@ -543,7 +552,7 @@ def _add(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
     if len(unsure) == 1 and not (patch.around.loops and unsure[0][0].is_fixed):
         first, there = unsure[0]
         for step in reversed(place.way[len(first.way) :]):
-            if _container(step) == "[]":
+            if _container(step, patch) == "[]":
                 value = f"[{value}]"
             else:
                 key = quoted(step) if isinstance(step, str) else step.text
@@ -553,7 +562,7 @@ def _add(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
         return [PatchExpression(instead if there == FALSE else choice)]
     made = [
         PatchExpression(
-            operation("add", one, _container(steps[len(one.way)])),
+            operation("add", one, _container(steps[len(one.way)], patch)),
             opposite(there),
             once=bool(patch.around.loops) and one.is_fixed,
         )
@@ -562,13 +571,14 @@ def _add(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
     return [*made, PatchExpression(added)]
 
 
-def _container(step: Step) -> str:
+def _container(step: Step, patch: _Patch) -> str:
     """Return the empty container that a step leads into."""
     if not is_index(step):
         return "{}"
     if isinstance(step, str) and step in {"0", LAST, END}:
         return "[]"
-    raise no_twin("a list element that may be missing", "add the list first").below("path")
+    path = (*patch.path, "path")
+    raise no_twin("a list element that may be missing", "add the list first", path)
 
 
 def _remove(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
@@ -591,7 +601,7 @@ def _took(place: PatchTarget, patch: _Patch) -> None:
 
 def _replace(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
     place = _way(written["path"], patch)[-1]
-    value = _value(written, patch.around)
+    value = _value(written, patch)
     if place.steps in patch.made or not place.value.may_miss:
         return [PatchExpression(operation("replace", place, value))]
     # Removing a missing value is an error, like `replace` in a rule.
@@ -620,12 +630,12 @@ def _copy(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
 def _tested(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:
     patch.around.scope.context.note(_TESTS)
     place = _way(written["path"], patch)[-1]
-    return [PatchExpression(operation("test", place, _value(written, patch.around)))]
+    return [PatchExpression(operation("test", place, _value(written, patch)))]
 
 
-def _value(written: Mapping[str, Json], around: PatchContext) -> str:
-    with located("value"):
-        return value_text(written.get("value"), around)
+def _value(written: Mapping[str, Json], patch: _Patch) -> str:
+    with located((*patch.path, "value")):
+        return value_text(written.get("value"), patch.around)
 
 
 _CONVERTERS: Final[Mapping[str, Callable[[Mapping[str, Json], _Patch], list[PatchExpression]]]] = (

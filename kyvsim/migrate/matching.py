@@ -1,9 +1,8 @@
 """Match and exclude blocks → match constraints and conditions."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.discovery import (
@@ -14,9 +13,9 @@ from kyvsim.kubernetes.discovery import (
     plural,
     preferred_version,
 )
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard, matches
-from kyvsim.migrate.context import USER_KNOWN, ConversionContext, NotConvertible, located, within
+from kyvsim.migrate.context import USER_KNOWN, ConversionContext, NotConvertible, located
 from kyvsim.migrate.expressions import (
     FALSE,
     TRUE,
@@ -26,6 +25,7 @@ from kyvsim.migrate.expressions import (
     Relation,
     Test,
     every,
+    literal,
     opposite,
     quoted,
     some,
@@ -35,6 +35,7 @@ from kyvsim.migrate.values import Types, types_of
 from kyvsim.model.diagnostic import likely, listed
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.patch.keyed_lists import MergeField, find_type
+from kyvsim.policy.tree import Condition, Conditions, MatchBlock, ResourceFilter, RuleNode, Subject
 
 # `operations` of match blocks, and conditions on the operation → those of resource rules.
 
@@ -45,54 +46,43 @@ _IN: Final = frozenset({"Equals", "Equal", "In", "AnyIn", "AllIn"})
 _NOT_IN: Final = frozenset({"NotEquals", "NotEqual", "NotIn", "AnyNotIn", "AllNotIn"})
 
 
-class Operations(NamedTuple):
-    """The operations that a rule applies to."""
-
-    usual: tuple[str, ...]
-    """The default operations of its rule type."""
-    allowed: frozenset[str]
-    """Those that its preconditions allow."""
-    takes_all: bool = False
-    """Whether it applies to any operation that a match block names."""
-
-    def chosen(self, named: Iterable[str]) -> list[str]:
-        """Return the operations of resource rules, where a match block names some or none."""
-        listed = tuple(named)
-        usual = self.usual
-        if self.takes_all and listed:
-            usual = EVERY
-        elif listed or self.allowed == {"CONNECT"}:
-            usual = (*self.usual, "CONNECT")
-        found = [one for one in listed or usual if one in self.allowed and one in usual]
-        if not found:
-            raise NotConvertible("the rule matches no operation", "remove the rule")
-        return found
+def _chosen(
+    named: Sequence[str], usual: tuple[str, ...], allowed: frozenset[str], *, takes_all: bool
+) -> list[str]:
+    """Return the operations of resource rules, where a match block names some or none."""
+    if takes_all and named:
+        usual = EVERY
+    elif named or allowed == {"CONNECT"}:
+        usual = (*usual, "CONNECT")
+    found = [one for one in named or usual if one in allowed and one in usual]
+    if not found:
+        raise NotConvertible("the rule matches no operation", "remove the rule")
+    return found
 
 
-def without_operations(block: Json) -> tuple[Json, frozenset[str]]:
+def without_operations(
+    conditions: Conditions | None,
+) -> tuple[Conditions | None, frozenset[str]]:
     """Return preconditions without those on the operation, and the operations that these allow."""
     allowed = frozenset(EVERY)
-    if isinstance(block, list):
-        by_condition = [_allowed(one) if "key" in one else None for one in block]
-        kept = [one for one, found in zip(block, by_condition, strict=True) if found is None]
-        return kept, allowed.intersection(*(one for one in by_condition if one is not None))
-    if not isinstance(block, dict):
-        return block, allowed
-    rest = dict(block)
-    if block.get("all"):
-        rest["all"], found = without_operations(list(block["all"]))
-        allowed &= found
-    some = block.get("any") or ()
-    each = [_allowed(one) for one in some]
-    if some and all(one is not None for one in each):
-        del rest["any"]
-        allowed &= frozenset().union(*(one for one in each if one is not None))
-    return {key: value for key, value in rest.items() if value}, allowed
+    if conditions is None:
+        return None, allowed
+    groups = []
+    for group in conditions.groups:
+        some, found = group.any, [_allowed(one) for one in group.any or ()]
+        if found and None not in found:
+            some = None
+            allowed &= frozenset().union(*filter(None, found))
+        each = [(one, _allowed(one)) for one in group.all or ()]
+        allowed = allowed.intersection(*(named for _, named in each if named is not None))
+        rest = tuple(one for one, named in each if named is None)
+        groups.append(group._replace(any=some, all=rest))
+    return conditions._replace(groups=tuple(groups)), allowed
 
 
-def _allowed(condition: Json) -> frozenset[str] | None:
+def _allowed(condition: Condition) -> frozenset[str] | None:
     """Return the operations that a condition allows; None if it tests something else."""
-    key, value = condition.get("key"), condition.get("value")
+    key, value, operator = condition.key, condition.value, condition.operator
     if not isinstance(key, str) or _KEY.fullmatch(key) is None:
         return None
     values = [value] if isinstance(value, str) else value or ()
@@ -101,9 +91,9 @@ def _allowed(condition: Json) -> frozenset[str] | None:
     named = frozenset(values)
     if not named <= frozenset(EVERY) | {"BACKGROUND"}:
         return None
-    if condition["operator"] in _IN:
+    if operator in _IN:
         return named & frozenset(EVERY)
-    return frozenset(EVERY) - named if condition["operator"] in _NOT_IN else None
+    return frozenset(EVERY) - named if operator in _NOT_IN else None
 
 
 # `kinds` → resource rules, and the types of the objects that they match.
@@ -199,7 +189,6 @@ def _known(named: Iterable[SelectedKind]) -> list[tuple[str, str]]:
 # Requests have no roles: Kyverno finds those of a ClusterPolicy in the bindings of the cluster.
 # Source of the rule: upstream pkg/userinfo/roleRef.go
 
-_RBAC: Final = "rbac.authorization.k8s.io/v1"
 _BOUND: Final = ConversionCondition(
     "bound roles",
     "Kyverno needs permission to list RoleBindings and ClusterRoleBindings; offline, pass them "
@@ -248,12 +237,12 @@ def _cluster_roles(roles: Sequence[str]) -> Test:
 
 
 def _listed(resource: str, namespace: str) -> str:
-    return f"dyn(resource.List('{_RBAC}', '{resource}', {namespace})).items"
+    return f"dyn(resource.List('rbac.authorization.k8s.io/v1', '{resource}', {namespace})).items"
 
 
 def _bound(bindings: str, kind: str, names: Sequence[str], *more: Test) -> Test:
     is_kind = Relation("binding.roleRef.kind", "==", quoted(kind))
-    is_one = Relation("binding.roleRef.name", "in", f"[{', '.join(map(quoted, names))}]")
+    is_one = Relation("binding.roleRef.name", "in", literal(list(names)))
     return Quantified(bindings, "binding", every([is_kind, is_one, *more, _NAMES_USER]), "exists")
 
 
@@ -289,8 +278,7 @@ def selector_test(selector: Json, of: str = "object") -> Test:
     tests = [_entry("labels", key, str(value), of) for key, value in labels.items()]
     for one in selector.get("matchExpressions") or ():
         held = f"{of}.metadata.?labels[?{quoted(one['key'])}]"
-        values = ", ".join(map(quoted, one.get("values") or ()))
-        member = Relation(f"{held}.orValue('')", "in", f"[{values}]")
+        member = Relation(f"{held}.orValue('')", "in", literal(list(one.get("values") or ())))
         there = Plain(f"{held}.hasValue()")
         operators: Mapping[str, Test] = {
             "In": member,
@@ -300,10 +288,9 @@ def selector_test(selector: Json, of: str = "object") -> Test:
         }
         operator = str(one["operator"])
         if operator not in operators:
-            text = (
-                f"`{operator}` is not an operator of a label selector{likely(operator, operators)}"
-            )
-            raise NotConvertible(text, f"use one of {listed(operators)}")
+            what = f"`{operator}` is not an operator of a label selector"
+            advice = f"use one of {listed(operators)}"
+            raise NotConvertible(f"{what}{likely(operator, operators)}", advice)
         tests.append(operators[operator])
     return every(tests)
 
@@ -333,89 +320,75 @@ def namespaces_test(patterns: Iterable[str], selector: Json) -> Test:
     return some(tests)
 
 
-_RESOURCES: Final[Mapping[str, Callable[[Json, FilterExpressions], Test]]] = MappingProxyType(
-    {
-        "kinds": lambda kinds, names: some(
-            like_one(names.kind, [parse_kind_selector(one).kind for one in kinds])
-        ),
-        "name": lambda pattern, names: some(like_one(names.name, [pattern])),
-        "names": lambda patterns, names: some(like_one(names.name, list(patterns))),
-        "namespaces": lambda patterns, names: some(like_one(names.namespace, list(patterns))),
-        "operations": lambda operations, _: some(like_one("request.operation", list(operations))),
-        "annotations": lambda annotations, names: every(
-            _entry("annotations", key, str(value), names.object)
-            for key, value in annotations.items()
-        ),
-        "selector": lambda selector, names: selector_test(selector, names.object),
-        "namespaceSelector": _namespace_labels,
-    }
-)
-
-
-def _test(
-    steps: Path,
-    one: Json,
+def _filter_test(
+    one: ResourceFilter,
     names: FilterExpressions,
     context: ConversionContext,
-    left_out: frozenset[str],
+    left_out: Iterable[str] = (),
 ) -> Test:
     """Return the test of a filter, without its fields in `left_out`."""
-    tests: list[Test] = []
-    resources = one.get("resources") or {}
     if names is AT_REST:
-        left_out |= {"operations"}
-    for field, convert in _RESOURCES.items():
-        # An empty selector selects everything that it can.
-        is_selector = field in {"selector", "namespaceSelector"}
-        given = resources.get(field) or (is_selector and resources.get(field) is not None)
-        if not given or field in left_out:
-            continue
-        with located(*steps, "resources", field):
-            if field == "namespaceSelector" and _may_be_namespaces(resources):
-                if names is AT_REST or "Namespace" in _kinds_of(one):
+        left_out = {*left_out, "operations"}
+    kinds = [parse_kind_selector(text).kind for text in one.kinds]
+    texts: list[tuple[str, str, Sequence[str]]] = [
+        ("kinds", names.kind, kinds),
+        ("name", names.name, [one.name] if one.name else []),
+        ("names", names.name, one.names),
+        ("namespaces", names.namespace, one.namespaces),
+        ("operations", "request.operation", one.operations),
+    ]
+    tests = [
+        some(like_one(text, list(patterns)))
+        for field, text, patterns in texts
+        if patterns and field not in left_out
+    ]
+    for key, value in (one.annotations or {}).items():
+        tests.append(_entry("annotations", key, str(value), names.object))
+    # An empty selector selects everything that it can.
+    if one.selector is not None and "selector" not in left_out:
+        with located((*one.path, "resources", "selector")):
+            tests.append(selector_test(one.selector, names.object))
+    if one.namespace_selector is not None and "namespaceSelector" not in left_out:
+        with located((*one.path, "resources", "namespaceSelector")):
+            # A filter may be about Namespaces, whose own labels a namespaceSelector leaves alone.
+            if any(matches(kind, "Namespace") for kind in kinds or ("*",)):
+                if names is AT_REST or "Namespace" in kinds:
                     raise NotConvertible(
                         "a namespaceSelector on Namespaces themselves cannot be converted to CEL",
                         "split the rule: one rule for Namespaces",
                     )
-                # A rule with a namespaceSelector is about no Namespace.
                 tests.append(Relation(names.kind, "!=", "'Namespace'"))
-            tests.append(convert(resources[field], names))
-    context = context.at(*steps)
-    users: list[Test] = []
-    for field, bound in (("roles", _roles), ("clusterRoles", _cluster_roles)):
-        if one.get(field):
-            context.note(_BOUND)
-            users.append(bound(one[field]))
-    if one.get("subjects"):
-        users.append(some(map(_subject, one["subjects"])))
-    if users:
+            tests.append(_namespace_labels(one.namespace_selector, names))
+    return every([*tests, *_user_tests(one, context)])
+
+
+def _user_tests(one: ResourceFilter, context: ConversionContext) -> list[Test]:
+    tests = []
+    if one.roles:
+        tests.append(_roles(one.roles))
+    if one.cluster_roles:
+        tests.append(_cluster_roles(one.cluster_roles))
+    if tests:
+        context.note(_BOUND)
+    if one.subjects:
+        tests.append(some(map(_subject_test, one.subjects)))
+    if tests:
         context.note(USER_KNOWN)
-    return every([*tests, *users])
+    return tests
 
 
-def _may_be_namespaces(resources: Json) -> bool:
-    """Return whether a filter may be about Namespaces, whose labels a namespaceSelector leaves."""
-    kinds = (parse_kind_selector(one).kind for one in resources.get("kinds") or ("*",))
-    return any(matches(kind, "Namespace") for kind in kinds)
-
-
-def _subject(subject: Json) -> Test:
-    kind, name = subject.get("kind"), str(subject.get("name", ""))
-    if kind == "Group":
+def _subject_test(subject: Subject) -> Test:
+    name = subject.name
+    if subject.kind == "Group":
         if has_wildcard(name):
             return Quantified(_GROUPS, "group", like("group", name), "exists")
         return Relation(quoted(name), "in", _GROUPS)
-    if kind == "ServiceAccount":
-        name = f"system:serviceaccount:{subject.get('namespace', '')}:{name}"
+    if subject.kind == "ServiceAccount":
+        name = f"system:serviceaccount:{subject.namespace}:{name}"
     return like(_USER, name)
 
 
 # Whole match and exclude blocks → constraints and match conditions of a policy.
-
-_CONSTRAINED: Final = frozenset({"kinds", "operations", "namespaceSelector"})
-"""What constraints say of a filter that is the only one. An objectSelector would also take updates
-of objects that had the labels before."""
-_BY_KIND: Final = frozenset({"kinds", "operations"})
 
 
 class Matching(NamedTuple):
@@ -437,47 +410,75 @@ class Matching(NamedTuple):
         return "DELETE" in self.operations
 
 
-def matching_of(rule: Json, operations: Operations, context: ConversionContext) -> Matching:
-    """Return what a rule is about."""
-    chosen = operations.chosen(named_operations(rule))
-    return read_matching(rule, chosen, DELETED if "DELETE" in chosen else ADMITTED, context)
+def rule_matching(
+    rule: RuleNode,
+    usual: tuple[str, ...],
+    allowed: frozenset[str],
+    context: ConversionContext,
+    *,
+    takes_all: bool,
+) -> Matching:
+    """Return what a rule is about.
+
+    `usual` are the operations of its rule type, `allowed` those that its preconditions allow; with
+    `takes_all` it applies to any operation that its match block names.
+    """
+    chosen = _chosen(named_operations(rule), usual, allowed, takes_all=takes_all)
+    names = DELETED if "DELETE" in chosen else ADMITTED
+    return read_matching(rule.match, rule.exclude, chosen, names, context)
 
 
-def block_test(block: Json, kinds: frozenset[str], context: ConversionContext) -> Test:
+def named_operations(rule: RuleNode) -> list[str]:
+    """Return the operations that the match block of a rule names, [] if a filter names none."""
+    named = [one.operations for one in rule.match.effective]
+    return list(dict.fromkeys(chain(*named))) if all(named) else []
+
+
+def block_test(block: MatchBlock, kinds: frozenset[str], context: ConversionContext) -> Test:
     """Return the test that an object is what a block is about, of objects of some kinds."""
     tests = []
-    for steps, one in _filters(block):
+    for one in block.effective:
         named = _kinds_of(one)
-        left_out = frozenset({"kinds"}) if kinds <= named or "*" in named else frozenset[str]()
-        tests.append(_test(steps, one, EITHER, context, left_out))
-    return every(tests) if block.get("all") else some(tests)
+        left_out = {"kinds"} if kinds <= named or "*" in named else set()
+        tests.append(_filter_test(one, EITHER, context, left_out))
+    return every(tests) if block.all else some(tests)
 
 
-def block_kinds(block: Json) -> frozenset[str]:
+def block_kinds(block: MatchBlock) -> frozenset[str]:
     """Return the kinds that a block is about, with `*` where one of its filters names none."""
-    return frozenset().union(*(_kinds_of(one) or {"*"} for _, one in _filters(block)))
+    return frozenset().union(*(_kinds_of(one) or {"*"} for one in block.effective))
 
 
-def _kinds_of(one: Json) -> frozenset[str]:
-    named = (one.get("resources") or {}).get("kinds") or ()
-    return frozenset(parse_kind_selector(text).kind for text in named)
+def _kinds_of(one: ResourceFilter) -> frozenset[str]:
+    return frozenset(parse_kind_selector(text).kind for text in one.kinds)
 
 
 def read_matching(
-    rule: Json, operations: list[str], names: FilterExpressions, context: ConversionContext
+    match: MatchBlock,
+    exclude: MatchBlock | None,
+    operations: list[str],
+    names: FilterExpressions,
+    context: ConversionContext,
 ) -> Matching:
     """Return what a rule or a policy is about, without operations if these do not count."""
-    match = rule.get("match") or {}
-    filters = _filters(match)
-    with located("match"):
-        named = _named(match, filters, context.at("match"))
-        if len(filters) == 1:
-            selectors, matched = _only(*filters[0], names, context.at("match"))
-        else:
-            selectors, matched = {}, _several(match, filters, names, context.at("match"))
+    named = _named(match, context)
+    selectors: dict[str, Json] = {}
+    matched: Test = TRUE
+    if len(match.effective) == 1:
+        selectors, matched = _only(match.effective[0], names, context)
+    elif match.all:
+        by_kind = {"kinds", "operations"}
+        matched = every(_filter_test(one, names, context, by_kind) for one in match.effective)
+    elif any(one.resource_fields - {"kinds"} or one.has_users for one in match.effective):
+        matched = some(_filter_test(one, names, context) for one in match.effective)
     excluded: Test = FALSE
-    if rule.get("exclude"):
-        excluded = within(("exclude",), _excluded, rule, names, context.at("exclude"))
+    if exclude is not None and any(not one.is_empty for one in exclude.filters):
+        kinds = frozenset(chain(*(one.kinds for one in match.effective)))
+        tests = []
+        for one in exclude.effective:
+            left_out = {"kinds"} if kinds.issubset(one.kinds) else set()
+            tests.append(_filter_test(one, names, context, left_out))
+        excluded = every(tests) if exclude.all else some(tests)
     guessed = [one.kind for one in named if one.group == "*" and one.kind]
     conditions = {
         "kind": some(like_one(names.kind, guessed)) if guessed else TRUE,
@@ -497,19 +498,18 @@ def read_matching(
 
 
 def _only(
-    steps: Path, one: Json, names: FilterExpressions, context: ConversionContext
+    one: ResourceFilter, names: FilterExpressions, context: ConversionContext
 ) -> tuple[dict[str, Json], Test]:
     """Return the selectors and the test of a filter that is the only one of a match block."""
-    resources = one.get("resources") or {}
     selectors: dict[str, Json] = {}
-    left_out = _CONSTRAINED
-    if resources.get("namespaceSelector") is not None:
-        if all(map(_lies_in_namespaces, resources.get("kinds") or ("*",))):
-            selectors["namespaceSelector"] = resources["namespaceSelector"]
+    left_out = {"kinds", "operations", "namespaceSelector"}
+    if one.namespace_selector is not None:
+        if all(map(_lies_in_namespaces, one.kinds or ("*",))):
+            selectors["namespaceSelector"] = one.namespace_selector
         else:
             # A constraint also matches cluster-scoped objects, a rule does not.
-            left_out -= {"namespaceSelector"}
-    wild = any(sign in str(resources.get("selector") or "") for sign in "*?")
+            left_out.remove("namespaceSelector")
+    wild = any(sign in str(one.selector or "") for sign in "*?")
     if names is DELETED and wild:
         raise NotConvertible(
             (
@@ -517,14 +517,16 @@ def _only(
                 "deleted"
             ),
             "match only the operations CREATE and UPDATE",
-            (*steps, "resources", "selector"),
+            (*one.path, "resources", "selector"),
         )
-    if names is DELETED and resources.get("annotations"):
+    if names is DELETED and one.annotations:
         names = EITHER
-    if names is not ADMITTED and resources.get("selector") is not None and not wild:
-        selectors["objectSelector"] = resources["selector"]
-        left_out |= {"selector"}
-    return selectors, _test(steps, one, names, context, left_out)
+    # For objects that are admitted, an objectSelector would also take updates of objects that had
+    # the labels before.
+    if names is not ADMITTED and one.selector is not None and not wild:
+        selectors["objectSelector"] = one.selector
+        left_out.add("selector")
+    return selectors, _filter_test(one, names, context, left_out)
 
 
 def _lies_in_namespaces(text: str) -> bool:
@@ -536,69 +538,19 @@ def _lies_in_namespaces(text: str) -> bool:
     )
 
 
-def _filters(block: Json) -> list[tuple[Path, Json]]:
-    """Return the filters of a block with the ways to them."""
-    for quantifier in ("any", "all"):
-        if block.get(quantifier):
-            return [((quantifier, n), one) for n, one in enumerate(block[quantifier])]
-    return [((), block)]
-
-
-def named_operations(rule: Json) -> list[str]:
-    """Return the operations that the match block of a rule names, [] if a filter names none."""
-    filters = _filters(rule.get("match") or {})
-    named = [(one.get("resources") or {}).get("operations") for _, one in filters]
-    found = (operation for one in named for operation in one or ())
-    return list(dict.fromkeys(found)) if all(named) else []
-
-
-def _named(
-    match: Json, filters: list[tuple[Path, Json]], context: ConversionContext
-) -> list[SelectedKind]:
+def _named(match: MatchBlock, context: ConversionContext) -> list[SelectedKind]:
+    """Return the kinds that a match block names."""
     lists = []
-    for steps, one in filters:
-        kinds = (one.get("resources") or {}).get("kinds")
-        if kinds:
-            found = (_selected(parse_kind_selector(one), context.at(*steps)) for one in kinds)
+    for one in match.effective:
+        if one.kinds:
+            found = (_selected(parse_kind_selector(text), context) for text in one.kinds)
             lists.append(list(dict.fromkeys(chain(*found))))
-        elif not match.get("all"):
+        elif not match.all:
             raise NotConvertible(
                 "a filter without kinds cannot be converted to match constraints",
                 "name the kinds",
-                steps,
+                one.path,
             )
-    if match.get("all") and lists:
+    if match.all and lists:
         return [one for one in lists[0] if all(one in other for other in lists)]
     return list(dict.fromkeys(chain(*lists)))
-
-
-def _several(
-    match: Json,
-    filters: list[tuple[Path, Json]],
-    names: FilterExpressions,
-    context: ConversionContext,
-) -> Test:
-    if match.get("all"):
-        return every(_test(steps, one, names, context, _BY_KIND) for steps, one in filters)
-    if not any(_tests_more(one) for _, one in filters):
-        return TRUE
-    return some(_test(steps, one, names, context, frozenset()) for steps, one in filters)
-
-
-def _tests_more(one: Json) -> bool:
-    """Return whether a filter tests more than kinds."""
-    resources = one.get("resources") or {}
-    asked = {field for field, value in resources.items() if value is not None}
-    return not asked <= {"kinds"} or bool(set(one) - {"resources"})
-
-
-def _excluded(rule: Json, names: FilterExpressions, context: ConversionContext) -> Test:
-    matched = [
-        (one.get("resources") or {}).get("kinds") or () for _, one in _filters(rule["match"])
-    ]
-    tests = []
-    for steps, one in _filters(rule["exclude"]):
-        kinds = set((one.get("resources") or {}).get("kinds") or ())
-        left_out = frozenset({"kinds"}) if kinds.issuperset(chain(*matched)) else frozenset[str]()
-        tests.append(_test(steps, one, names, context, left_out))
-    return every(tests) if rule["exclude"].get("all") else some(tests)

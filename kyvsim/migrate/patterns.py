@@ -5,25 +5,22 @@ rule: where it does not hold, the pattern does not apply. If it applies to no el
 it does not apply to the map around the list either.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.objects import Json
-from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.migrate.context import ConversionContext, element_for, located, no_twin
+from kyvsim.engine.pattern.checks import compile_scalar
+from kyvsim.kubernetes.wildcard import has_wildcard, split_operator
+from kyvsim.migrate.conditions import READ_TEXTS
+from kyvsim.migrate.context import ConversionContext, Scope, located, no_twin
 from kyvsim.migrate.expressions import TRUE, Quantified, Relation, Test, every, opposite, some
-from kyvsim.migrate.scalars import fits_null, like, scalar_test
-from kyvsim.migrate.values import Expr, values_of
+from kyvsim.migrate.queries import text_value
+from kyvsim.migrate.scalars import like, scalar_test
+from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import ConversionCondition
-from kyvsim.policy.anchors import (
-    CONDITION,
-    EQUALITY,
-    EXISTENCE,
-    GLOBAL,
-    NEGATION,
-    parse_anchor,
-)
+from kyvsim.policy import anchors
+from kyvsim.policy.anchors import EQUALITY, GLOBAL, NEGATION
+from kyvsim.policy.tree import PatternEntry, PatternLeaf, PatternList, PatternMap, PatternNode
 
 # Loops over the lists of containers: equal ones become one.
 
@@ -69,9 +66,6 @@ _KEYS: Final = ConversionCondition(
     "every key that matches a wildcard is checked; the ClusterPolicy only checks the first",
 )
 
-TextTest: TypeAlias = Callable[[str, Expr, bool], Test | None]
-"""Makes the test of a text with variables; None where it holds none."""
-
 
 class ListGuard(NamedTuple):
     """A list to whose elements a pattern may not apply."""
@@ -115,38 +109,25 @@ class PatternTest(NamedTuple):
         return every([*self.guards, *beside])
 
 
-class PatternContext(NamedTuple):
-    """What the parts of a pattern share."""
-
-    context: ConversionContext
-    text_test: TextTest
-    taken: frozenset[str] = frozenset()
-    """Names of the elements around."""
-
-    def below(self, *steps: str | int) -> "PatternContext":
-        """Return them for a part further down."""
-        return self._replace(context=self.context.at(*steps))
-
-
-def pattern_tests(pattern: Json, value: Expr, around: PatternContext) -> tuple[Test, Test]:
+def pattern_tests(pattern: PatternNode, value: Expr, scope: Scope) -> tuple[Test, Test]:
     """Return the guard of a pattern, and its test of a value."""
-    converted = _convert(pattern, value, around)
-    return converted.guard, every(_joined(converted.tests, around))
+    converted = _convert(pattern, value, scope)
+    return converted.guard, every(_joined(converted.tests, scope))
 
 
-def pattern_test(pattern: Json, value: Expr, around: PatternContext) -> Test:
+def pattern_test(pattern: PatternNode, value: Expr, scope: Scope) -> Test:
     """Return the test that a value fits a pattern, or that the pattern is not for it."""
-    return _fitting(_convert(pattern, value, around), around)
+    return _fitting(_convert(pattern, value, scope), scope)
 
 
-def _fitting(converted: PatternTest, around: PatternContext) -> Test:
+def _fitting(converted: PatternTest, scope: Scope) -> Test:
     """Return the test that a pattern fits, or does not apply."""
     rest = [one for one in converted.tests if one not in converted.first]
     others = converted._replace(tests=tuple(rest), guards=())
     if not converted.first or not converted.lists:
-        return guarded(converted.needed_guard, every(_joined(converted.tests, around)))
-    body = guarded(others.needed_guard, every(_joined(rest, around)))
-    return guarded(every(converted.guards), every([*_joined(converted.first, around), body]))
+        return guarded(converted.needed_guard, every(_joined(converted.tests, scope)))
+    body = guarded(others.needed_guard, every(_joined(rest, scope)))
+    return guarded(every(converted.guards), every([*_joined(converted.first, scope), body]))
 
 
 def guarded(guard: Test, body: Test) -> Test:
@@ -154,40 +135,54 @@ def guarded(guard: Test, body: Test) -> Test:
     return body if guard == TRUE else some([opposite(guard), body])
 
 
-def _convert(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
-    if isinstance(pattern, dict):
-        return _of_map(pattern, value, around)
-    if isinstance(pattern, list):
-        return _of_list(pattern, value, around, if_missing=False)
-    return _of_scalar(pattern, value, around)
-
-
-def _of_scalar(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
-    special = _special(pattern, value, around, if_missing=False)
+def _convert(pattern: PatternNode, value: Expr, scope: Scope) -> PatternTest:
+    if isinstance(pattern, PatternMap):
+        return _of_map(pattern, value, scope)
+    if isinstance(pattern, PatternList):
+        return _of_list(pattern, value, scope, if_missing=False)
+    special = _computed(pattern, value, scope, if_missing=False)
     if special is not None:
         return PatternTest((special,), insists=True)
-    fits = fits_null(pattern)
-    return PatternTest((scalar_test(pattern, value, if_missing=fits),), insists=not fits)
+    fits = compile_scalar(pattern.data)(None)
+    return PatternTest((scalar_test(pattern.data, value, if_missing=fits),), insists=not fits)
 
 
-def _special(
-    pattern: Json, value: Expr, around: PatternContext, *, if_missing: bool
-) -> Test | None:
-    return around.text_test(pattern, value, if_missing) if isinstance(pattern, str) else None
+_SIGNS: Final = MappingProxyType({"": "==", "!": "!="})
+
+
+def _computed(pattern: PatternLeaf, value: Expr, scope: Scope, *, if_missing: bool) -> Test | None:
+    """Return the test of a text with variables; None for other scalars."""
+    text = pattern.data
+    if not isinstance(text, str) or ("{{" not in text and "$(" not in text):
+        return None
+    sign, operand = split_operator(text)
+    if sign not in _SIGNS or "$(" in text or has_wildcard(operand) or "|" in operand:
+        what = f"`{text}`, a pattern that is computed at evaluation,"
+        raise no_twin(what, "use a deny condition")
+    scope.context.note(READ_TEXTS)
+    found = Relation(value.text, _SIGNS[sign], text_value(operand, scope).tight(5))
+    return some([value.is_missing(), found]) if if_missing else every([value.is_there(), found])
 
 
 # ---------------------------------------------------------------------------- maps
 
 
-def _of_map(pattern: Mapping[str, Json], value: Expr, around: PatternContext) -> PatternTest:
-    members = {
-        key: _of_member(key, below, value, around.below(key)) for key, below in pattern.items()
-    }
-    converted = members.values()
-    tests = [test for one in converted for test in one.tests]
-    guards = [guard for one in converted for guard in one.guards]
-    lists = _lists_of(members)
-    insists = any(one.insists for one in converted)
+def _of_map(pattern: PatternMap, value: Expr, scope: Scope) -> PatternTest:
+    # Anchors, but for `<(key)`, are looked at before keys that are plain.
+    members = [
+        (one.anchor not in {None, GLOBAL}, _of_entry(one, value, scope)) for one in pattern.entries
+    ]
+    tests = [test for _, one in members for test in one.tests]
+    guards = [guard for _, one in members for guard in one.guards]
+    # Lists that decide whether the pattern around them applies. Members under anchors count
+    # together: it is enough if the pattern applies to one of them.
+    lists = [listed for early, one in members if not early for listed in one.lists]
+    anchored = [one for early, one in members if early]
+    if anchored and all(one.lists and not one.guards for one in anchored):
+        applies = some(every(listed.applies for listed in one.lists) for one in anchored)
+        own = (test for one in anchored for listed in one.lists for test in listed.own)
+        lists.append(ListGuard(applies, tuple(own)))
+    insists = any(one.insists for _, one in members)
     if value.may_miss and not insists:
         tests.insert(0, value.is_there())
         lists = [one._replace(own=(*one.own, tests[0])) for one in lists]
@@ -197,71 +192,55 @@ def _of_map(pattern: Mapping[str, Json], value: Expr, around: PatternContext) ->
     if value.may_miss:
         lists = [one.within(value) for one in lists]
     else:
-        for key, one in members.items():
-            first += one.first if not _comes_first(key) else () if one.lists else one.tests
+        for early, one in members:
+            first += one.first if not early else () if one.lists else one.tests
     return PatternTest(
         tuple(tests), tuple(guards), insists or value.may_miss, tuple(lists), tuple(first)
     )
 
 
-def _lists_of(members: Mapping[str, PatternTest]) -> list[ListGuard]:
-    """Return the lists of a map that decide whether the pattern around them applies.
-
-    Members under anchors count together: it is enough if the pattern applies to one of them.
-    """
-    anchored = [one for key, one in members.items() if _comes_first(key)]
-    found = [
-        one
-        for key, converted in members.items()
-        if not _comes_first(key)
-        for one in converted.lists
-    ]
-    if anchored and all(one.lists and not one.guards for one in anchored):
-        applies = some(every(listed.applies for listed in one.lists) for one in anchored)
-        own = (test for one in anchored for listed in one.lists for test in listed.own)
-        found.append(ListGuard(applies, tuple(own)))
-    return found
-
-
-def _comes_first(key: str) -> bool:
-    """Return whether a key is looked at before those that are plain."""
-    anchor = parse_anchor(key)
-    return anchor is not None and anchor.sign != GLOBAL
-
-
-def _of_member(text: str, pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
-    with located(text):
-        anchor = parse_anchor(text)
-        sign, key = (None, text) if anchor is None else anchor
-        if "{{" in key:
+def _of_entry(entry: PatternEntry, value: Expr, scope: Scope) -> PatternTest:
+    with located(entry.path):
+        if "{{" in entry.key:
             raise no_twin("a key with a variable", "name the key, or use deny conditions")
-        if has_wildcard(key):
-            return _of_wildcard_key((sign, key), pattern, value, around)
-        child = value.child(key)
-        if sign is None:
-            return _convert(pattern, child, around)
-        emit = _ANCHORS.get(sign)
-        if emit is None:
-            advice = "remove it: it only adds fields in mutate rules"
-            raise no_twin(f"the anchor `{text}`", advice)
-        return emit(pattern, child, around)
+        if has_wildcard(entry.key):
+            return _of_wildcard_key(entry, value, scope)
+        child = value.child(entry.key)
+        match entry.anchor:
+            case None:
+                return _convert(entry.value, child, scope)
+            case anchors.CONDITION:
+                return _guard(entry.value, child, scope)
+            case anchors.GLOBAL:
+                # The same, if the key exists.
+                (guard,) = _guard(entry.value, child.given(), scope).guards
+                return PatternTest(guards=(some([child.is_missing(), guard]),))
+            case anchors.EQUALITY:
+                return _equality(entry.value, child, scope)
+            case anchors.NEGATION:
+                return PatternTest((child.is_missing(),))
+            case anchors.EXISTENCE:
+                return _existence(entry.value, child, scope)
+            case _:
+                advice = "remove it: it only adds fields in mutate rules"
+                raise no_twin(f"the anchor `{entry.text}`", advice)
 
 
-def _equality(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
+def _equality(pattern: PatternNode, value: Expr, scope: Scope) -> PatternTest:
     """Return the tests of `=(key)`: the pattern, if the key exists."""
-    if isinstance(pattern, list):
-        return _of_list(pattern, value, around, if_missing=True)
-    if not isinstance(pattern, dict):
-        special = _special(pattern, value, around, if_missing=True)
-        return PatternTest((special or scalar_test(pattern, value, if_missing=True),))
+    if isinstance(pattern, PatternList):
+        return _of_list(pattern, value, scope, if_missing=True)
+    if isinstance(pattern, PatternLeaf):
+        special = _computed(pattern, value, scope, if_missing=True)
+        return PatternTest((special or scalar_test(pattern.data, value, if_missing=True),))
     if value.may_miss and _fits_empty_map(pattern):
-        within = _of_map(pattern, value._replace(optional=""), around)
-        members = [_of_member(key, one, value, around.below(key)) for key, one in pattern.items()]
+        within = _of_map(pattern, value._replace(optional=""), scope)
         if not within.guards and not within.lists:
+            members = (_of_entry(one, value, scope) for one in pattern.entries)
             return PatternTest(tuple(test for one in members for test in one.tests))
-    within = _of_map(pattern, value.given(), around)
+    within = _of_map(pattern, value.given(), scope)
     missing = value.is_missing()
-    test = some([missing, every(_joined(within.tests, around))])
+    test = some([missing, every(_joined(within.tests, scope))])
     guards = tuple(some([missing, one]) for one in within.guards)
     converted = set(within.tests)
     lists = tuple(
@@ -271,76 +250,58 @@ def _equality(pattern: Json, value: Expr, around: PatternContext) -> PatternTest
     return PatternTest((test,), guards, lists=lists)
 
 
-def _fits_empty_map(pattern: Mapping[str, Json]) -> bool:
+def _fits_empty_map(pattern: PatternMap) -> bool:
     """Return whether a map's pattern holds of a map without any key, at any depth."""
-    for key, below in pattern.items():
-        anchor = parse_anchor(key)
-        if anchor is None or anchor.sign not in {EQUALITY, NEGATION} or has_wildcard(key):
-            return False
-        is_optional_map = anchor.sign == EQUALITY and isinstance(below, dict)
-        if is_optional_map and not _fits_empty_map(below):
-            return False
-    return True
+    return all(
+        one.anchor in {EQUALITY, NEGATION}
+        and not has_wildcard(one.key)
+        and (
+            one.anchor == NEGATION
+            or not isinstance(one.value, PatternMap)
+            or _fits_empty_map(one.value)
+        )
+        for one in pattern.entries
+    )
 
 
-def _guard(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
-    """Return the guard of `(key)` and `<(key)`: the rest applies only where they hold."""
-    within = _convert(pattern, value, around)
+def _guard(pattern: PatternNode, value: Expr, scope: Scope) -> PatternTest:
+    """Return the guard of `(key)`: the rest applies only where it holds."""
+    within = _convert(pattern, value, scope)
     if within.guards or within.lists:
         raise no_twin("a condition inside a condition", "split the rule in two")
-    test = every(_joined(within.tests, around))
+    test = every(_joined(within.tests, scope))
     there = TRUE if within.insists else value.is_there()
     return PatternTest(guards=(every([there, test]),))
 
 
-def _global(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
-    """Return the guard of `<(key)`: the same as `(key)`, if the key exists."""
-    (guard,) = _guard(pattern, value.given(), around).guards
-    return PatternTest(guards=(some([value.is_missing(), guard]),))
-
-
-def _existence(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
+def _existence(pattern: PatternNode, value: Expr, scope: Scope) -> PatternTest:
     """Return the test of `^(key)`: for each pattern an element that fits."""
-    if not isinstance(pattern, list) or not all(isinstance(one, dict) for one in pattern):
+    if not isinstance(pattern, PatternList) or not all(
+        isinstance(one, PatternMap) for one in pattern.items
+    ):
         raise no_twin(
             "`^()` over a value that is not a list of maps", "write a list of maps below it"
         )
     tests = []
-    for index, one in enumerate(pattern):
-        element = element_for(value, around.taken)
+    for one in pattern.items:
+        element = scope.element(value)
         name = element.text
-        inside = around.below(index)._replace(taken=around.taken | {name})
+        inside = scope._replace(taken=scope.taken | {name})
         guard, body = pattern_tests(one, element, inside)
         tests.append(Quantified(value.text, name, every([guard, body]), "exists"))
     return PatternTest((some([value.is_missing(), every(tests)]),))
 
 
-_ANCHORS: Final[Mapping[str, Callable[[Json, Expr, PatternContext], PatternTest]]] = (
-    MappingProxyType(
-        {
-            CONDITION: _guard,
-            GLOBAL: _global,
-            EQUALITY: _equality,
-            NEGATION: lambda _pattern, value, _around: PatternTest((value.is_missing(),)),
-            EXISTENCE: _existence,
-        }
-    )
-)
-"""Converters of anchors, by sign; `+()` does not exist in validation."""
-
-
-def _of_wildcard_key(
-    anchored: tuple[str | None, str], pattern: Json, value: Expr, around: PatternContext
-) -> PatternTest:
-    sign, key = anchored
-    if sign not in {None, EQUALITY, NEGATION} or isinstance(pattern, dict | list):
-        raise no_twin(f"a wildcard in the key `{key}`", "name the key")
-    around.context.note(_KEYS)
-    fits = like("key", key)
+def _of_wildcard_key(entry: PatternEntry, value: Expr, scope: Scope) -> PatternTest:
+    sign, pattern = entry.anchor, entry.value
+    if sign not in {None, EQUALITY, NEGATION} or not isinstance(pattern, PatternLeaf):
+        raise no_twin(f"a wildcard in the key `{entry.key}`", "name the key")
+    scope.context.note(_KEYS)
+    fits = like("key", entry.key)
     if sign == NEGATION:
         return PatternTest((Quantified(value.or_else({}), "key", opposite(fits)),))
-    entry = Expr(f"{value.text}[key]", values_of(value.types), noun=value.noun)
-    test = scalar_test(pattern, entry, if_missing=False)
+    member = Expr(f"{value.text}[key]", value.value_types, noun=value.noun)
+    test = scalar_test(pattern.data, member, if_missing=False)
     if sign == EQUALITY:
         loop = Quantified(value.text, "key", guarded(fits, test))
         return PatternTest((some([value.is_missing(), loop]),))
@@ -351,24 +312,20 @@ def _of_wildcard_key(
 # ---------------------------------------------------------------------------- lists
 
 
-def _of_list(
-    pattern: list[Json], value: Expr, around: PatternContext, *, if_missing: bool
-) -> PatternTest:
-    if not pattern:
+def _of_list(pattern: PatternList, value: Expr, scope: Scope, *, if_missing: bool) -> PatternTest:
+    if not pattern.items:
         raise no_twin("an empty list", "check its size with a deny condition")
-    first = pattern[0]
-    if isinstance(first, list):
+    first = pattern.items[0]
+    if isinstance(first, PatternList):
         raise no_twin("a list of lists", "use deny conditions")
-    element = element_for(value, around.taken)
+    element = scope.element(value)
     name = element.text
-    applies: Test = TRUE
-    if isinstance(first, dict):
-        inside = around.below(0)._replace(taken=around.taken | {name})
-        with located(0):
-            converted = _convert(first, element, inside)
-            applies, test = converted.guard, _fitting(converted, inside)
+    if isinstance(first, PatternMap):
+        inside = scope._replace(taken=scope.taken | {name})
+        converted = _of_map(first, element, inside)
+        applies, test = converted.guard, _fitting(converted, inside)
     else:
-        test = every(_of_scalar(first, element, around.below(0)).tests)
+        applies, test = TRUE, every(_convert(first, element, scope).tests)
     source = value.or_else([]) if if_missing or value.soft else value.text
     loop = Quantified(source, name, test)
     if if_missing:
@@ -387,5 +344,5 @@ def _of_list(
     return PatternTest(tests, insists=not if_missing, lists=(ListGuard(one_applies, tests),))
 
 
-def _joined(tests: Iterable[Test], around: PatternContext) -> list[Test]:
-    return joined_loops(tests, around.context, nested=bool(around.taken))
+def _joined(tests: Iterable[Test], scope: Scope) -> list[Test]:
+    return joined_loops(tests, scope.context, nested=bool(scope.taken))

@@ -44,8 +44,9 @@ from kyvsim.migrate.expressions import (
 )
 from kyvsim.migrate.patterns import CONTAINER, joined_loops
 from kyvsim.migrate.scalars import like_one
-from kyvsim.migrate.values import Expr, element_of
+from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import ConversionCondition
+from kyvsim.policy.tree import PodSecurityExclusion
 
 # The Pod that controls look at, and what a rule excludes from them.
 #
@@ -86,22 +87,14 @@ def _each(source: str, name: str, body: Test) -> Test:
     return TRUE if body == TRUE else Quantified(source, name, body)
 
 
-class ControlExclusion(NamedTuple):
-    """An exclusion: what it lets pass of a control."""
+def _is_of(exclusion: PodSecurityExclusion, field: str) -> bool:
+    """Return whether an exclusion is about a field."""
+    return exclusion.restricted_field in {"", field}
 
-    images: tuple[str, ...]
-    field: str
-    values: tuple[str, ...]
-    place: int
-    """Its index in `exclude`."""
 
-    def is_of(self, field: str) -> bool:
-        """Return whether a field is meant."""
-        return not self.field or self.field == field
-
-    def has(self, fits: _Fits) -> Test:
-        """Return the test that forbidden values are meant."""
-        return fits(self.values) if self.values else TRUE
+def _excludes(exclusion: PodSecurityExclusion, fits: _Fits) -> Test:
+    """Return the test that an exclusion is about forbidden values."""
+    return fits(exclusion.values) if exclusion.values else TRUE
 
 
 class ContainerExpressions(NamedTuple):
@@ -109,7 +102,7 @@ class ContainerExpressions(NamedTuple):
 
     value: Expr
     group: str
-    exclusions: tuple[ControlExclusion, ...]
+    exclusions: tuple[PodSecurityExclusion, ...]
 
     def setting(self, *steps: str) -> Expr:
         """Return something in the security context."""
@@ -119,9 +112,9 @@ class ContainerExpressions(NamedTuple):
         """Return a test of a field, or that its value is excluded for the image."""
         image = self.value.child("image").text
         found = (
-            every([some(like_one(image, list(one.images))), one.has(fits)])
+            every([some(like_one(image, list(one.images))), _excludes(one, fits)])
             for one in self.exclusions
-            if one.is_of(f"spec.{self.group}[*].{field}")
+            if _is_of(one, f"spec.{self.group}[*].{field}")
         )
         return some([test, *found])
 
@@ -135,9 +128,9 @@ class PodExpressions(NamedTuple):
     """The expression of its annotations, a map."""
     variant: ControlVersion
     """The check as it is in the version of the rule."""
-    own: tuple[ControlExclusion, ...]
+    own: tuple[PodSecurityExclusion, ...]
     """Exclusions without images."""
-    by_image: tuple[ControlExclusion, ...]
+    by_image: tuple[PodSecurityExclusion, ...]
 
     def setting(self, *steps: str) -> Expr:
         """Return something in the Pod's own security context."""
@@ -149,7 +142,7 @@ class PodExpressions(NamedTuple):
 
     def unless_excluded(self, test: Test, field: str, fits: _Fits) -> Test:
         """Return a test of a field of the Pod, or that its value is excluded."""
-        return some([test, *(one.has(fits) for one in self.own if one.is_of(field))])
+        return some([test, *(_excludes(one, fits) for one in self.own if _is_of(one, field))])
 
     def containers(
         self, body: Callable[[ContainerExpressions], Test], spared: tuple[str, Test] = ("", FALSE)
@@ -174,6 +167,24 @@ class PodExpressions(NamedTuple):
                 loops.append(loop)
         return every([*apart, *joined_loops(loops, self.context)])
 
+    def container_settings(
+        self,
+        steps: tuple[str, ...],
+        test: Callable[[Expr], Test],
+        fits: Callable[[Expr], _Fits],
+        spared: tuple[str, Test] = ("", FALSE),
+    ) -> Test:
+        """Return the test of a setting in the security context of all containers.
+
+        `spared` is as in `containers`.
+        """
+
+        def of_container(one: ContainerExpressions) -> Test:
+            value, field = one.setting(*steps), f"securityContext.{'.'.join(steps)}"
+            return one.unless_excluded(test(value), field, fits(value))
+
+        return self.containers(of_container, spared)
+
     def some_container(self, body: Callable[[ContainerExpressions], Test]) -> Test:
         """Return the test that what `body` makes holds in a container of some list."""
         loops = (
@@ -188,13 +199,13 @@ class PodExpressions(NamedTuple):
         return some(joined_loops(loops, self.context))
 
     def _container(self, group: str) -> ContainerExpressions:
-        element = Expr(CONTAINER, element_of(self.spec.child(group).types), noun=group)
+        element = Expr(CONTAINER, self.spec.child(group).element_types, noun=group)
         return ContainerExpressions(element, group, self.by_image)
 
     def _spares(self, field: str) -> bool:
         """Return whether an exclusion without images is about a field of containers."""
         spares = bool(field) and any(
-            one.is_of(f"spec.{CONTAINER_FIELDS[1]}[*].{field}") for one in self.own
+            _is_of(one, f"spec.{CONTAINER_FIELDS[1]}[*].{field}") for one in self.own
         )
         if spares and self.by_image:
             self.context.note(_WHICH_ONE)
@@ -218,15 +229,9 @@ def _everywhere(
 
     `spared` is as in `PodExpressions.containers`.
     """
-    field = f"securityContext.{'.'.join(steps)}"
-    own = pod.setting(*steps)
-
-    def of_container(one: ContainerExpressions) -> Test:
-        value = one.setting(*steps)
-        return one.unless_excluded(test(value), field, fits(value))
-
-    of_pod = pod.unless_excluded(test(own), f"spec.{field}", fits(own))
-    return every([of_pod, pod.containers(of_container, spared)])
+    own, field = pod.setting(*steps), f"spec.securityContext.{'.'.join(steps)}"
+    of_pod = pod.unless_excluded(test(own), field, fits(own))
+    return every([of_pod, pod.container_settings(steps, test, fits, spared)])
 
 
 # What the node shares: namespaces, ports, paths, and hosts that probes call.
@@ -241,7 +246,7 @@ def _host_namespaces(pod: PodExpressions) -> Test:
 
 def _host_path_volumes(pod: PodExpressions) -> Test:
     volumes = pod.spec.child("volumes")
-    path = Expr("volume", element_of(volumes.types)).child("hostPath")
+    path = Expr("volume", volumes.element_types).child("hostPath")
     test = pod.unless_excluded(
         path.is_missing(), "spec.volumes[*].hostPath", _read(f"{path.text}.path")
     )
@@ -252,7 +257,7 @@ def _host_ports(pod: PodExpressions) -> Test:
 
     def of_container(one: ContainerExpressions) -> Test:
         listed = one.value.child("ports")
-        port = Expr("port", element_of(listed.types)).child("hostPort")
+        port = Expr("port", listed.element_types).child("hostPort")
         unused = Relation(port.or_else(0), "==", "0")
         test = one.unless_excluded(unused, "ports[*].hostPort", _read(f"string({port.text})"))
         return _each(listed.or_else([]), "port", test)
@@ -292,14 +297,14 @@ def _sysctls(pod: PodExpressions) -> Test:
 def _restricted_volumes(pod: PodExpressions) -> Test:
     """No volumes of other kinds, nor of no kind."""
     listed = pod.spec.child("volumes")
-    volume = Expr("volume", element_of(listed.types))
+    volume = Expr("volume", listed.element_types)
     kinds = pod.words("volumeTypes", RESTRICTED_VOLUMES)
     allowed = Quantified(kinds, "kind", Relation("kind", "in", volume.text), "exists")
     test = pod.unless_excluded(allowed, "", _fits_any)
     excused = (
         volume.child(kind).is_there()
         for kind in OTHER_VOLUMES
-        if any(one.field == f"spec.volumes[*].{kind}" for one in pod.own)
+        if any(one.restricted_field == f"spec.volumes[*].{kind}" for one in pod.own)
     )
     return _each(listed.or_else([]), volume.text, some([test, *excused]))
 
@@ -343,30 +348,12 @@ def _capabilities(listed: Expr, allowed: Iterable[Test]) -> Test:
     return Quantified(listed.or_else([]), _NAME, some(allowed))
 
 
-# Privileges of containers: privileged mode, escalation, masks of /proc, Windows host processes.
+# Privileges of containers.
 
 
 def _is_set(value: Expr) -> Test:
     """Return the test that a switch is there and on."""
     return Plain(value.or_else(False))
-
-
-def _privileged(pod: PodExpressions) -> Test:
-    return pod.containers(
-        lambda one: one.unless_excluded(
-            Not(_is_set(one.setting("privileged"))), "securityContext.privileged", _fixed("true")
-        )
-    )
-
-
-def _proc_mount(pod: PodExpressions) -> Test:
-
-    def of_container(one: ContainerExpressions) -> Test:
-        masks = one.setting("procMount")
-        usual = Relation(masks.or_else(DEFAULT_PROC_MOUNT), "==", quoted(DEFAULT_PROC_MOUNT))
-        return one.unless_excluded(usual, "securityContext.procMount", _read(masks.text))
-
-    return pod.containers(of_container)
 
 
 def _escalation(pod: PodExpressions) -> Test:
@@ -454,11 +441,11 @@ def _app_armor(pod: PodExpressions) -> Test:
 
 def _annotations(pod: PodExpressions) -> Test:
     for one in pod.own:
-        if one.field.startswith(_ANNOTATIONS):
+        if one.restricted_field.startswith(_ANNOTATIONS):
             raise NotConvertible(
-                f"an exclusion of `{one.field}` cannot be converted to CEL",
+                f"an exclusion of `{one.restricted_field}` cannot be converted to CEL",
                 "exclude the whole control, or test the annotation in an expression by hand",
-                ("exclude", one.place, "restrictedField"),
+                (*one.path, "restrictedField"),
             )
     profile = f"{pod.annotations}[key]"
     allowed: list[Test] = [
@@ -536,8 +523,14 @@ CONTROLS: Final[Mapping[str, Callable[[PodExpressions], Test]]] = MappingProxyTy
         "hostPathVolumes": _host_path_volumes,
         "hostPorts": _host_ports,
         "hostProbesAndHostLifecycle": _host_probes,
-        "privileged": _privileged,
-        "procMount": _proc_mount,
+        "privileged": lambda pod: pod.container_settings(
+            ("privileged",), lambda one: Not(_is_set(one)), lambda _: _fixed("true")
+        ),
+        "procMount": lambda pod: pod.container_settings(
+            ("procMount",),
+            lambda one: Relation(one.or_else(DEFAULT_PROC_MOUNT), "==", quoted(DEFAULT_PROC_MOUNT)),
+            lambda one: _read(one.text),
+        ),
         "restrictedVolumes": _restricted_volumes,
         "runAsNonRoot": _non_root,
         "runAsUser": lambda pod: _everywhere(

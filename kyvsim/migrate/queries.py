@@ -10,7 +10,7 @@ from kyvsim.jmespath import QuerySyntaxError
 from kyvsim.jmespath.functions.table import functions
 from kyvsim.jmespath.parse import parse
 from kyvsim.jmespath.variables import find_variables, plain_pieces, unescape
-from kyvsim.migrate.context import USER_KNOWN, NotConvertible, Scope, no_twin
+from kyvsim.migrate.context import USER_KNOWN, NotConvertible, Scope, located, no_twin
 from kyvsim.migrate.expressions import (
     FALSE,
     RELATION,
@@ -37,32 +37,31 @@ from kyvsim.migrate.values import (
     Expr,
     Types,
     constant,
-    element_of,
-    is_bool,
-    is_list,
-    is_map,
-    is_number,
-    is_text,
     list_of,
     shown,
-    values_of,
 )
+from kyvsim.policy.tree import ForEachGeneration, ForEachMutation, ForEachValidation
 
 _Tree: TypeAlias = dict[str, Any]
 
 # Expressions and texts → values.
 
 
-def query_value(text: str, scope: Scope) -> Expr:
-    """Return the value of an expression; raise NotConvertible if it cannot be converted."""
+def query_value(text: str, scope: Scope, value: Expr | None = None) -> Expr:
+    """Return what an expression finds in a value, or in the names of the scope.
+
+    Raises NotConvertible if it cannot be converted.
+    """
     text, scope = _with_marks(text, scope, depth=1)
-    return _read(_tree_of(text), scope._replace(current=None))
+    return _read(_tree_of(text), scope._replace(current=value))
 
 
-def query_within(text: str, scope: Scope, value: Expr) -> Expr:
-    """Return what an expression finds in a value, as `query_value` does."""
-    text, scope = _with_marks(text, scope, depth=1)
-    return _read(_tree_of(text), scope.within(value))
+def loop_list(loop: ForEachValidation | ForEachMutation | ForEachGeneration, scope: Scope) -> Expr:
+    """Return the value of the list that a loop goes over."""
+    if not loop.list:
+        raise NotConvertible("a loop without a list", "set `list`")
+    with located((*loop.path, "list")):
+        return query_value(loop.list, scope)
 
 
 def _read(tree: _Tree, scope: Scope) -> Expr:
@@ -159,7 +158,7 @@ def _marked_text(text: str, scope: Scope) -> Expr:
         return _marked(alone[1], scope)
     pieces = _MARK.split(text)
     first = _marked(pieces[1], scope)
-    if pieces == ["", pieces[1], ""] and is_text(first.types):
+    if pieces == ["", pieces[1], ""] and first.is_text:
         return first
     parts = (
         shown(_marked(piece, scope)) if number % 2 else quoted(piece)
@@ -268,7 +267,7 @@ def _called(step: _Tree, value: Expr, scope: Scope) -> Expr:
     found = _read(step, scope.within(value.given()))
     if found.test is not None:
         return _as_value(every([value.is_there(), found.test]))
-    if not is_list(found.types):
+    if not found.is_list:
         return found._replace(needs=(*found.needs, value.is_there())).if_needed_is_there()
     text = value.or_else(value.empty)
     softly = _read(step, scope.within(value.given()._replace(text=text, level=8)))
@@ -287,7 +286,7 @@ def _index(tree: _Tree, scope: Scope) -> Expr:
     current = _identity(tree, scope)
     place = tree["value"]
     before = current.tight()
-    element = Expr("", element_of(current.types), noun=current.noun, nullable=not current.optional)
+    element = Expr("", current.element_types, noun=current.noun, nullable=not current.optional)
     if place < -1:
         raise no_twin("an index from the end")
     # A list that is made of nothing is null, whose elements are null: no error, and no need.
@@ -325,13 +324,13 @@ def _truth_of(value: Expr) -> Test:
     if value.constant:
         is_amount = value.constant[0].__class__ in {int, float}  # 0 counts as true in JMESPath
         return TRUE if value.constant[0] or is_amount else FALSE
-    if is_bool(value.types):
+    if value.is_bool:
         return Plain(value.or_else(False), value.level)
-    if is_text(value.types):
+    if value.is_text:
         return Relation(value.or_else(""), "!=", "''")
-    if is_list(value.types) or is_map(value.types):
+    if value.is_list or value.is_map:
         return Relation(f"size({value.or_else(value.empty)})", ">", "0")
-    if is_number(value.types):
+    if value.is_number:
         return value.is_there()
     empty = "[null, false, '', [], {}]"
     given = Relation(value.text, "in", empty)
@@ -390,7 +389,7 @@ def _either(tree: _Tree, scope: Scope) -> Expr:
     if first.soft and not second.may_miss:
         return _unless_no_element(first, second)
     if not first.may_miss:
-        if is_text(first.types):
+        if first.is_text:
             raise no_twin("`||` between two strings")
         return first
     if second.may_miss:
@@ -404,13 +403,13 @@ def _either(tree: _Tree, scope: Scope) -> Expr:
 
 def _or_constant(first: Expr, second: Expr) -> Expr:
     default = second.constant[0]
-    if default and (is_bool(first.types) or (default is True and not first.types)):
+    if default and (first.is_bool or (default is True and not first.types)):
         # In JMESPath `false` counts as missing: the default replaces it, too.
         raise no_twin(
             "`||` after a boolean, which also replaces `false`",
             "compare the field itself, or test for `false`",
         )
-    if (is_list(first.types) or first.soft) and not default:
+    if (first.is_list or first.soft) and not default:
         soft = first.or_else([])
         return first._replace(
             text=soft, soft="", optional="", has="", needs=(), fallback=(default,)
@@ -421,10 +420,10 @@ def _or_constant(first: Expr, second: Expr) -> Expr:
         default = int(default)  # all numbers of JMESPath are floats, those of CEL are not
     if not first.may_miss:
         # `request.operation || 'BACKGROUND'`: always set and never empty.
-        if default and is_text(first.types) and not first.text.startswith("request."):
+        if default and first.is_text and not first.text.startswith("request."):
             return _unless_empty(first, first.text, second)
         return first
-    if isinstance(default, str) and default and is_text(first.types):
+    if isinstance(default, str) and default and first.is_text:
         return _unless_empty(first, first.or_else(""), second)
     return first._replace(
         text=first.or_else(default),
@@ -451,13 +450,9 @@ def _unless_empty(first: Expr, text: str, second: Expr) -> Expr:
 # Lists: `[*]`, `[]`, `[?test]`, `.*`, `[a, b]`; and maps that are made: `{a: b}`.
 
 
-def _source(value: Expr) -> str:
-    return value.or_else([]) if value.may_miss or value.soft else value.tight()
-
-
 def _derived_list(whole: Expr, steps: str, types: Types, noun: str) -> Expr:
     """Return a list that `steps` make of another one."""
-    plain, soft = f"{whole.tight()}{steps}", f"{_source(whole)}{steps}"
+    plain, soft = f"{whole.tight()}{steps}", f"{whole.softly}{steps}"
     is_soft = soft != plain and not _fails(whole)
     return Expr(plain, types, noun=noun, soft=soft if is_soft else "", needs=whole.needed())
 
@@ -475,7 +470,7 @@ def _mapped(whole: Expr, right: _Tree, scope: Scope, kept: str = "") -> Expr:
     name = element.text
     found = _read(right, scope.with_element(element))
     types = list_of(found.types)
-    if found.soft or not found.may_miss or is_list(found.types):
+    if found.soft or not found.may_miss or found.is_list:
         steps = f".map({name}, {found.or_else([])})"
     else:
         there = one_line(found.is_there())
@@ -488,9 +483,9 @@ def _flatten(tree: _Tree, scope: Scope) -> Expr:
     value = _read(tree["children"][0], scope)
     if value.parts:
         found = list(value.parts)
-        if not all(is_list(one.types) for one in found):
+        if not all(one.is_list for one in found):
             raise no_twin("`[a, b][]` of values that may not be lists")
-        parts = [_source(one) for one in found]
+        parts = [one.softly for one in found]
         if scope.patching:
             text = " + ".join(parts)
             return Expr(text, found[0].types, SUM, noun=found[0].noun)
@@ -501,9 +496,9 @@ def _flatten(tree: _Tree, scope: Scope) -> Expr:
             name = "allContainers" if len(nouns) > 2 else "containers"
         text = scope.context.variable(name, " + ".join(parts))
         return Expr(text, found[0].types, noun=found[0].noun)
-    element = element_of(value.types)
-    if is_list(element):
-        return _derived_list(value, ".flatten()", element, value.noun)
+    element = Expr("", value.element_types)
+    if element.is_list:
+        return _derived_list(value, ".flatten()", element.types, value.noun)
     return _derived_list(value, "", value.types, value.noun)
 
 
@@ -518,7 +513,7 @@ def _filtered(tree: _Tree, scope: Scope) -> Expr:
     value = _mapped(whole, right, scope, kept)
     if right["type"] != "identity":
         return value
-    return value._replace(test=Quantified(_source(whole), name, holds, "exists"))
+    return value._replace(test=Quantified(whole.softly, name, holds, "exists"))
 
 
 def _values(tree: _Tree, scope: Scope) -> Expr:
@@ -529,7 +524,7 @@ def _values(tree: _Tree, scope: Scope) -> Expr:
     source = whole.or_else({}) if whole.may_miss else whole.tight()
     plain, soft = f"{whole.tight()}{steps}", f"{source}{steps}"
     soft = "" if soft == plain or _fails(whole) else soft
-    types = list_of(values_of(whole.types))
+    types = list_of(whole.value_types)
     listed = Expr(plain, types, noun=whole.noun, soft=soft, needs=whole.needed())
     return _mapped(listed, right, scope)
 
@@ -537,7 +532,7 @@ def _values(tree: _Tree, scope: Scope) -> Expr:
 def _multi_select(tree: _Tree, scope: Scope) -> Expr:
     """Return a list of several values."""
     found = [_read(one, scope) for one in tree["children"]]
-    types: Types = list_of(found[0].types if all(is_text(one.types) for one in found) else UNKNOWN)
+    types: Types = list_of(found[0].types if all(one.is_text for one in found) else UNKNOWN)
     text = f"[{', '.join(one.or_else(None) for one in found)}]"
     return Expr(text, types, parts=tuple(found))
 
@@ -606,16 +601,16 @@ def _contains(whole: Expr, part: Expr) -> Expr:
     is_word = part.constant and isinstance(part.constant[0], str) and not whole.noun.endswith("s")
     if whole.keys_of:
         return _as_value(Relation(part.text, "in", whole.keys_of))
-    if is_list(whole.types):
+    if whole.is_list:
         return _as_value(Relation(part.text, "in", text))
-    if is_text(whole.types) or is_word:
+    if whole.is_text or is_word:
         return _as_value(Plain(f"{text}.contains({part.text})"))
     listed = f"type({whole.text}) == list ? {part.text} in {whole.text}"
     return _as_value(Plain(f"({listed} : {text}.contains({part.text}))"))
 
 
 def _values_of(value: Expr) -> Expr:
-    types = list_of(values_of(value.types) if is_map(value.types) else UNKNOWN)
+    types = list_of(value.value_types if value.is_map else UNKNOWN)
     return Expr(f"{value.tight()}.map(key, {value.text}[key])", types, noun="values")
 
 
@@ -629,7 +624,7 @@ def _test_method(name: str, first: Expr, second: Expr) -> Expr:
 
 def _subject(text: Expr) -> str:
     """Return what a regular expression is held against."""
-    return text.tight() if is_text(text.types) else f"string({text.text})"
+    return text.tight() if text.is_text else f"string({text.text})"
 
 
 def _regex_replace_all(pattern: Expr, text: Expr, replacement: Expr) -> Expr:
@@ -640,27 +635,27 @@ def _regex_replace_all(pattern: Expr, text: Expr, replacement: Expr) -> Expr:
 
 
 def _to_string(value: Expr) -> Expr:
-    if is_list(value.types) or is_map(value.types):
+    if value.is_list or value.is_map:
         return Expr(f"json.marshal({value.or_else(None)})", TEXT)
     # A missing value is null to a function, and becomes the string `null`.
     text = value.or_else("null")
-    if is_text(value.types):
+    if value.is_text:
         return value._replace(text=text, optional="", has="", needs=())
     return Expr(f"string({text})", TEXT, needs=value.needs)
 
 
 def _number(name: str, value: Expr) -> Expr:
-    return Expr(f"{value.tight()}.{name}()", element_of(value.types) or NUMBER, is_double=True)
+    return Expr(f"{value.tight()}.{name}()", value.element_types or NUMBER, is_double=True)
 
 
 def _reverse(value: Expr) -> Expr:
-    if not is_list(value.types):
+    if not value.is_list:
         raise no_twin("`reverse` of a string")
     return Expr(f"{value.tight()}.reverse()", value.types, noun=value.noun)
 
 
 def _to_array(value: Expr) -> Expr:
-    if is_list(value.types):
+    if value.is_list:
         # Of nothing it makes a list with null in it, which is nothing to look for.
         text = value.or_else([])
         return value._replace(text=text, soft="", optional="", has="", needs=())

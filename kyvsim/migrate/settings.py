@@ -1,18 +1,21 @@
 """Fields of a policy beside its rules: settings, failure actions, conditions and variables."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.discovery import plural
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.autogen import ANNOTATION, ComputedRules, DerivedRule
+from kyvsim.languages.classic.autogen import ANNOTATION, ComputedRules
 from kyvsim.migrate.context import ConversionContext, NotConvertible, Scope, free_name
 from kyvsim.migrate.expressions import FALSE, TRUE, All, Test, every, laid_out, opposite, some
 from kyvsim.migrate.matching import Matching, namespaces_test
 from kyvsim.migrate.values import Expr, field_of
 from kyvsim.model.migration import ConversionCondition
+from kyvsim.model.policy import FailureAction, Override, Policy, PolicyFacts, Rule
+from kyvsim.model.source import Document
+from kyvsim.policy.tree import FailureOverride, ImageVerification, RuleNode, Validate
 from kyvsim.schema.kinds import CEL_GROUP, written_schema
 from kyvsim.schema.node import SchemaNode
 
@@ -20,22 +23,19 @@ from kyvsim.schema.node import SchemaNode
 
 CONTROLLERS: Final = "controllers"
 CRON_JOBS: Final = "cronjobs"
-RULES: Final = ("spec", "rules")
 
 
-def derived_levels(place: int, computed: ComputedRules) -> Iterator[tuple[str, DerivedRule]]:
-    """Yield the rules that are derived of the one at a place, with their levels."""
-    path = (*RULES, place)
-    for one in computed.derived:
-        if one.rule.path == path:
-            yield CRON_JOBS if one.for_cron_jobs else CONTROLLERS, one
-
-
-def names_of_levels(place: int, computed: ComputedRules) -> dict[str, str]:
-    """Return the names of a rule by level, "" for the rule as written."""
-    written = next(one for one in computed.written if one.path == (*RULES, place))
-    derived = {level: one.rule.name for level, one in derived_levels(place, computed)}
-    return {"": written.name, **derived}
+def levels_of(place: int, computed: ComputedRules) -> dict[str, Rule]:
+    """Return the rule at a place as it is written, under "", and those that are derived of it."""
+    rule = computed.written[place]
+    return {
+        "": rule,
+        **{
+            CRON_JOBS if one.for_cron_jobs else CONTROLLERS: one.rule
+            for one in computed.derived
+            if one.written is rule
+        },
+    }
 
 
 # Conditions of policies: tests under names of which none comes twice.
@@ -67,54 +67,53 @@ def written_conditions(
 
 # Failure actions for some namespaces → rules with one action each, and where they have it.
 
-_ENFORCE: Final = "Enforce"
-
 
 class ActionVariant(NamedTuple):
     """A rule with one action."""
 
-    rule: Json
+    rule: RuleNode
     where: Test = TRUE
     """Of which requests it has the action."""
     name: str = ""
     """A suffix that distinguishes two variants, "" for a single one."""
 
 
-def variants_of(rule: Json, spec: Json) -> list[ActionVariant]:
-    """Return a rule by action: the first override that fits a namespace decides."""
-    body = rule.get("validate")
-    if not isinstance(body, dict):
-        if rule.get("verifyImages") and spec.get("validationFailureActionOverrides"):
+def variants_of(rule: RuleNode, policy: FailureAction) -> list[ActionVariant]:
+    """Return a rule by action: the first override that fits a namespace decides.
+
+    `policy` is the action for all rules of its policy.
+    """
+    body = rule.validate
+    if body is None:
+        if rule.verify_images and policy.overrides:
             raise NotConvertible(
                 "converting an action of an image rule for some namespaces only is not supported",
                 "use one policy for each action, and match its namespaces",
             )
         return [ActionVariant(rule)]
-    shared = spec.get("validationFailureActionOverrides")
-    overrides = body.get("failureActionOverrides") or shared
+    overrides: Sequence[FailureOverride | Override] = body.overrides or policy.overrides
     if not overrides:
         return [ActionVariant(rule)]
-    own = body.get("failureAction") or spec.get("validationFailureAction") or "Audit"
-    enforced: Test = TRUE if _is_enforced(own) else FALSE
+    enforced: Test = TRUE if _is_enforced(body.failure_action or policy.own) else FALSE
     for one in reversed(overrides):
-        names, selector = one.get("namespaces") or (), one.get("namespaceSelector")
-        is_open = not names and selector is None
-        fits = TRUE if is_open else namespaces_test(names, selector)
-        if _is_enforced(one.get("action")):
+        is_open = not one.namespaces and one.selector is None
+        fits = TRUE if is_open else namespaces_test(one.namespaces or (), one.selector)
+        if _is_enforced(one.action):
             enforced = some([fits, enforced])
         else:
             enforced = every([opposite(fits), enforced])
-    actions = ((_ENFORCE, enforced), ("Audit", opposite(enforced)))
     found = [
-        ActionVariant({**rule, "validate": {**body, "failureAction": name}}, where, name.lower())
-        for name, where in actions
+        ActionVariant(
+            rule._replace(validate=body._replace(failure_action=name)), where, name.lower()
+        )
+        for name, where in (("Enforce", enforced), ("Audit", opposite(enforced)))
         if where != FALSE
     ]
     return found if len(found) > 1 else [found[0]._replace(name="")]
 
 
-def _is_enforced(action: Json) -> bool:
-    return str(action).lower() == _ENFORCE.lower()
+def _is_enforced(action: str) -> bool:
+    return action.lower() == "enforce"
 
 
 # Settings of a policy → those of the new one.
@@ -132,53 +131,40 @@ _REPLICATION: Final = ConversionCondition(
 _ONE_RULE: Final = ConversionCondition(
     "applyRules: One", "rules must not depend on each other: all of them are evaluated"
 )
-_WEBHOOK: Final = ConversionCondition(
-    "webhook conditions",
-    "they also apply to scans, unlike those of the old policy's webhook",
-)
 _OWN: Final = frozenset({ANNOTATION, "kubectl.kubernetes.io/last-applied-configuration"})
 """Annotations that do not apply to the new policy."""
 _DERIVABLE: Final = ("CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet")
 
 
-def actions_of(rule: Json, spec: Json, scope: Scope) -> dict[str, Json]:
-    """Return what the new policy does where a rule fails, without overrides."""
-    body = rule.get("validate") or {}
-    action = body.get("failureAction") or spec.get("validationFailureAction") or "Audit"
-    if action.lower() == "enforce":
-        if body.get("allowExistingViolations", True):
+def actions_of(
+    body: Validate | ImageVerification, policy: PolicyFacts, scope: Scope
+) -> dict[str, Json]:
+    """Return what the new policy does where a rule without overrides fails."""
+    if _is_enforced(body.failure_action or policy.action.own):
+        if isinstance(body, Validate) and body.allow_existing_violations is not False:
             scope.context.note(_EXISTING)
         return {"validationActions": ["Deny"]}
-    warns = body.get("emitWarning", spec.get("emitWarning", False))
-    return {"validationActions": ["Audit", "Warn"] if warns else ["Audit"]}
+    return {"validationActions": ["Audit", "Warn"] if policy.emits_warnings else ["Audit"]}
 
 
-def webhook_conditions(spec: Json, context: ConversionContext) -> list[tuple[str, str]]:
-    """Return the conditions of a policy's webhook, which are those of all that it becomes."""
-    conditions = (spec.get("webhookConfiguration") or {}).get("matchConditions") or ()
-    if conditions:
-        context.note(_WEBHOOK)
-    return [(one["name"], one["expression"]) for one in conditions]
-
-
-def settings_of(spec: Json, kind: str, context: ConversionContext) -> dict[str, Json]:
+def settings_of(policy: Policy, kind: str, context: ConversionContext) -> dict[str, Json]:
     """Return the fields of a policy as a whole, as far as its kind has them."""
-    if spec.get("applyRules") == "One" and len(spec.get("rules") or ()) > 1:
+    facts = policy.facts
+    if facts.applies_one_rule and len(policy.rules) > 1:
         context.note(_ONE_RULE)
     found: dict[str, Json] = {}
-    webhook = spec.get("webhookConfiguration") or {}
-    if (webhook.get("failurePolicy") or spec.get("failurePolicy")) == "Ignore":
+    if not facts.fails_closed:
         found["failurePolicy"] = "Ignore"
-    timeout = webhook.get("timeoutSeconds") or spec.get("webhookTimeoutSeconds")
-    if timeout:
-        found["webhookConfiguration"] = {"timeoutSeconds": timeout}
-    switches = {
+    if facts.webhook_timeout:
+        found["webhookConfiguration"] = {"timeoutSeconds": facts.webhook_timeout}
+    switches = {"admission": facts.admission, "background": facts.background}
+    switched_off = {
         name: {"enabled": False}
-        for name in ("admission", "background")
-        if spec.get(name) is False and _has(kind, "evaluation", name)
+        for name, is_on in switches.items()
+        if not is_on and _has(kind, "evaluation", name)
     }
-    if switches:
-        found["evaluation"] = switches
+    if switched_off:
+        found["evaluation"] = switched_off
     return {name: value for name, value in found.items() if _has(kind, name)}
 
 
@@ -201,14 +187,20 @@ def controllers_of(computed: ComputedRules, context: ConversionContext) -> Json 
     return [plural("batch" if one.endswith("Job") else "apps", one) for one in known]
 
 
-def metadata_of(metadata: Json, name: str) -> dict[str, Json]:
-    """Return the metadata of a new policy: those of the old one that mean the same."""
+def policy_object(kind: str, name: str, source: Document, spec: Json) -> dict[str, Json]:
+    """Return a new policy, with the metadata of the old one that mean the same."""
+    metadata = source.data["metadata"]
     annotations = {
         key: value for key, value in (metadata.get("annotations") or {}).items() if key not in _OWN
     }
     kept = {**metadata, "annotations": annotations}
     fields = ("namespace", "labels", "annotations")
-    return {"name": name, **{one: kept[one] for one in fields if kept.get(one)}}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": kind,
+        "metadata": {"name": name, **{one: kept[one] for one in fields if kept.get(one)}},
+        "spec": spec,
+    }
 
 
 # What a rule looks at: the object, or the one that is deleted, with what may be missing in it.

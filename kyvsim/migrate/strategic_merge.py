@@ -26,7 +26,6 @@ from kyvsim.migrate.json_patch import (
     END,
     FIRST,
     ORDER,
-    WIDTH,
     Atomic,
     PatchContext,
     PatchExpression,
@@ -34,6 +33,7 @@ from kyvsim.migrate.json_patch import (
     PatchTarget,
     any_kept,
     below,
+    call,
     counter,
     indented,
     list_text,
@@ -46,72 +46,57 @@ from kyvsim.migrate.json_patch import (
     struct,
     value_text,
 )
-from kyvsim.migrate.patterns import PatternContext, pattern_tests
+from kyvsim.migrate.patterns import pattern_tests
 from kyvsim.migrate.queries import text_value
 from kyvsim.migrate.scalars import scalar_test
-from kyvsim.migrate.values import TEXT, Expr, Types, element_of, is_list, is_map
+from kyvsim.migrate.values import TEXT, Expr
 from kyvsim.patch.keyed_lists import NOTHING_MERGES, MergeField
 from kyvsim.patch.strategic_merge import DIRECTIVE
-from kyvsim.policy.anchors import ADDITION, CONDITION, GLOBAL, parse_anchor
+from kyvsim.policy.anchors import ADDITION, CONDITION, GLOBAL
+from kyvsim.policy.tree import PatternEntry, PatternLeaf, PatternList, PatternMap, PatternNode
 
 # Conditions of a merge: `(key)` and `<(key)`.
 
 CONDITIONS: Final = frozenset({CONDITION, GLOBAL})
 
 
-class MergeKey(NamedTuple):
-    """A key of a merge."""
-
-    sign: str | None
-    """The anchor's sign, None if it is not an anchor."""
-    name: str
-
-    @property
-    def is_condition(self) -> bool:
-        """Whether it is a condition."""
-        return self.sign in CONDITIONS
+def anchor_of(entry: PatternEntry) -> str | None:
+    """Return the anchor of a key; raises NotConvertible for one without effect in merges."""
+    if entry.anchor not in {None, ADDITION} | CONDITIONS:
+        raise no_twin(f"the anchor `{entry.text}`", "use a precondition")
+    return entry.anchor
 
 
-def key_of(text: str) -> MergeKey:
-    """Return what a key of a merge is; raises NotConvertible for anchors that do nothing there."""
-    anchor = parse_anchor(text)
-    if anchor is None:
-        return MergeKey(None, text)
-    if anchor.sign not in CONDITIONS | {ADDITION}:
-        raise no_twin(f"the anchor `{text}`", "use a precondition")
-    return MergeKey(anchor.sign, anchor.key)
-
-
-def adds(patch: Json) -> bool:
-    """Return whether a map adds something where it is missing."""
-    return isinstance(patch, dict) and any(
-        (anchor := parse_anchor(key)) is not None and anchor.sign == ADDITION for key in patch
+def adds(patch: PatternNode, *, deep: bool = False) -> bool:
+    """Return whether a map adds something where it is missing, or with `deep` a map in it does."""
+    return isinstance(patch, PatternMap) and any(
+        one.anchor == ADDITION or (deep and adds(one.value, deep=True)) for one in patch.entries
     )
 
 
-def condition_test(data: Json, value: Expr, around: PatchContext) -> Test:
+def condition_test(data: PatternNode, value: Expr, around: PatchContext) -> Test:
     """Return the test that a value exists and fits a condition."""
-    if isinstance(data, str) and "{{" in data:
+    if isinstance(data, PatternLeaf):
+        if not isinstance(data.data, str) or "{{" not in data.data:
+            return scalar_test(data.data, value, if_missing=False)
         around.scope.context.note(READ_TEXTS)
-        expected = text_value(data, around.scope)
+        expected = text_value(data.data, around.scope)
         return every([value.is_there(), Relation(value.text, "==", expected.tight(5))])
-    if isinstance(data, list):
+    if isinstance(data, PatternList):
         raise no_twin("a condition on a list", "use a precondition")
-    if not isinstance(data, dict):
-        return scalar_test(data, value, if_missing=False)
-    if adds(data) or not data:
+    if adds(data) or not data.entries:
         return value.is_there()
-    is_fixed = all(
-        split_operator(one)[0] == "" and not has_wildcard(one) and "{{" not in one
-        if isinstance(one, str)
-        else not isinstance(one, dict | list)
-        for one in data.values()
-    )
-    if any(parse_anchor(key) for key in data) or not is_fixed:
+    if not all(one.anchor is None and _is_fixed(one.value) for one in data.entries):
         # The map below the condition is merged, too, with its wildcards.
         raise no_twin("a condition on a map with anchors or wildcards", "use a precondition")
-    context = PatternContext(around.scope.context, lambda *_: None, around.scope.taken)
-    return every(pattern_tests(data, value, context))
+    return every(pattern_tests(data, value, around.scope))
+
+
+def _is_fixed(data: PatternNode) -> bool:
+    if not isinstance(data, PatternLeaf):
+        return False
+    text = data.data if isinstance(data.data, str) else ""
+    return not (split_operator(text)[0] or has_wildcard(text) or "{{" in text)
 
 
 # Elements of lists in merges: those that are named, and templates for all that fit.
@@ -123,76 +108,71 @@ _OF_LOOP: Final = "{{element.name}}"
 class ListElement(NamedTuple):
     """An element of a list in a merge."""
 
-    data: Mapping[str, Json]
-    names: Mapping[str, Json]
+    data: PatternMap
+    names: Mapping[str, PatternNode]
     """The keys that identify it."""
-    rest: Mapping[str, Json]
+    rest: PatternMap
     """What is merged, with conditions on elements."""
-    everywhere: Mapping[str, Json]
-    """What one element has to fit for anything to be merged at all, by key."""
+    everywhere: tuple[PatternEntry, ...]
+    """What one element has to fit for anything to be merged at all."""
     is_template: bool
     """Whether it is for each element of the object that has a name and meets its conditions."""
     is_loops: bool
     """Whether it is for the element that a loop is at."""
     must_be: bool
     """Whether it changes existing elements only: its name is a condition."""
-    is_deleted: bool
 
     @property
     def adds(self) -> bool:
         """Whether something is added where it is missing, and not for one element alone."""
-        return _adds(self.rest, alone=self.is_loops and self.must_be)
+        return adds(self.rest, deep=not (self.is_loops and self.must_be))
 
 
-def _adds(patch: Json, *, alone: bool) -> bool:
-    if not isinstance(patch, dict):
-        return False
-    found = (key_of(text).sign == ADDITION for text in patch)
-    return any(found) or (not alone and any(_adds(one, alone=False) for one in patch.values()))
-
-
-def element_patch(patch: Json, keys: tuple[str, ...]) -> ListElement:
+def element_patch(patch: PatternNode, keys: tuple[str, ...]) -> ListElement:
     """Return an element of a list that merges by keys."""
-    if not isinstance(patch, dict):
+    if not isinstance(patch, PatternMap):
         raise no_twin("an element without a name in a list that is merged by name")
-    signs = {text: key_of(text) for text in patch}
-    names = {one.name: patch[text] for text, one in signs.items() if one.name in keys}
-    is_loops = keys == (_NAME,) and str(names.get(_NAME)).replace(" ", "") == _OF_LOOP
-    is_condition = any(one.sign is not None for one in signs.values())
-    if is_condition and not is_loops and keys != (_NAME,):
+    anchors = [anchor_of(one) for one in patch.entries]
+    has_anchors = anchors != [None] * len(anchors)
+    names = {one.key: one.value for one in patch.entries if one.key in keys}
+    name = str(names[_NAME].data) if _NAME in names else ""
+    is_loops = keys == (_NAME,) and name.replace(" ", "") == _OF_LOOP
+    if has_anchors and not is_loops and keys != (_NAME,):
         raise no_twin("anchors in an element without a name", "name the element")
-    everywhere = {one.name: patch[text] for text, one in signs.items() if one.sign == GLOBAL}
-    if everywhere and len(everywhere) < len(patch):
+    everywhere = tuple(one for one in patch.entries if one.anchor == GLOBAL)
+    if everywhere and len(everywhere) < len(patch.entries):
         # Kyverno merges nothing into such elements.
         raise no_twin("an element with a global condition and more", "use a precondition")
-    rest = {
-        text: data
-        for text, data in patch.items()
-        if text not in keys
-        and text != DIRECTIVE
-        and signs[text].sign != GLOBAL
-        and not (is_loops and signs[text].name == _NAME)
-        and not (signs[text].is_condition and data == "*" and signs[text].name == _NAME)
-    }
-    if not is_condition and not is_loops and not names:
+    rest = tuple(
+        one
+        for one in patch.entries
+        if one.text not in {*keys, DIRECTIVE}
+        and one.anchor != GLOBAL
+        and not (is_loops and one.key == _NAME)
+        and not (one.anchor == CONDITION and one.key == _NAME and name == "*")
+    )
+    if not has_anchors and not is_loops and not names:
         raise no_twin("an element without a name in a list that is merged by name")
     return ListElement(
         patch,
         names,
-        rest,
+        patch._replace(entries=rest),
         everywhere,
-        is_template=is_condition and not is_loops,
+        is_template=has_anchors and not is_loops,
         is_loops=is_loops,
-        must_be=_NAME not in patch,
-        is_deleted=patch.get(DIRECTIVE) == "delete",
+        must_be=all(one.text != _NAME for one in patch.entries),
     )
+
+
+def _directive(patch: PatternNode) -> str:
+    """Return what `$patch` says, "" where it is missing."""
+    entries = patch.entries if isinstance(patch, PatternMap) else ()
+    return next((str(one.value.data) for one in entries if one.text == DIRECTIVE), "")
 
 
 # Strategic merges → JSON patches.
 #
 # For fields that are replaced as a whole, for what is taken away, and for unknown kinds.
-
-_MERGE: Final = "merge"
 
 
 class _FieldPatch(NamedTuple):
@@ -215,7 +195,7 @@ class _FieldPatch(NamedTuple):
 
 
 def merged_fields(
-    patch: Mapping[str, Json], root: Expr, around: PatchContext
+    patch: PatternMap, root: Expr, around: PatchContext
 ) -> tuple[str, tuple[Test, ...]]:
     """Return a patch as a list of JSON patches, and what has to hold for it."""
     guards: list[Test] = []
@@ -225,38 +205,36 @@ def merged_fields(
     return listed(found), tuple(guards)
 
 
-def _field_patches(patch: Mapping[str, Json], part: _FieldPatch) -> list[PatchExpression]:
+def _field_patches(patch: PatternMap, part: _FieldPatch) -> list[PatchExpression]:
     found: list[PatchExpression] = []
-    for text, data in patch.items():
-        if text == DIRECTIVE:
+    for one in patch.entries:
+        if one.text == DIRECTIVE:
             continue
-        with located(text):
-            key = key_of(text)
-            below = part.below(key.name)
-            if key.is_condition:
-                part.guards.append(condition_test(data, below.place.value, part.around))
-            if not key.is_condition or adds(data):
-                found += _change(data, below, only_new=key.sign == ADDITION)
+        with located(one.path):
+            has_to_fit = anchor_of(one) in CONDITIONS
+            below = part.below(one.key)
+            if has_to_fit:
+                part.guards.append(condition_test(one.value, below.place.value, part.around))
+            if not has_to_fit or adds(one.value):
+                found += _change(one.value, below, only_new=one.anchor == ADDITION)
     return found
 
 
-def _change(data: Json, part: _FieldPatch, *, only_new: bool) -> list[PatchExpression]:
+def _change(data: PatternNode, part: _FieldPatch, *, only_new: bool) -> list[PatchExpression]:
     place = part.place
     missing = opposite(place.value.is_there())
-    directive = data.get(DIRECTIVE, _MERGE) if isinstance(data, dict) else _MERGE
-    if data is None or directive == "delete":
+    directive = _directive(data)
+    if directive == "delete" or _is_null(data):
         return [] if only_new else _operations("remove", part, "", place.value.is_there())
-    if isinstance(data, list):
+    if isinstance(data, PatternList):
         return _list_patches(data, part, missing, only_new=only_new)
-    if isinstance(data, dict) and not only_new and directive == _MERGE:
+    if isinstance(data, PatternMap) and not only_new and directive in {"", "merge"}:
         return _map_patches(data, part, missing)
     text = value_text(_bare(data), part.around)
     return _operations("add", part, text, missing if only_new else TRUE)
 
 
-def _map_patches(
-    data: Mapping[str, Json], part: _FieldPatch, missing: Test
-) -> list[PatchExpression]:
+def _map_patches(data: PatternMap, part: _FieldPatch, missing: Test) -> list[PatchExpression]:
     value = part.place.value
     given = part.place._replace(value=value.given())
     guards: list[Test] = []
@@ -286,27 +264,26 @@ def _operations(name: str, part: _FieldPatch, value: str, test: Test) -> list[Pa
     return [PatchExpression(operation(name, place, value), test, once=once)]
 
 
-def _bare(data: Json) -> Json:
+def _bare(data: PatternNode) -> Json:
     """Return what is added where nothing exists: the patch without anchors."""
-    if isinstance(data, list):
+    if isinstance(data, PatternList):
         # Without elements that are about those that are there.
         return [
             _bare(one)
-            for one in data
-            if not isinstance(one, dict)
-            or not (DIRECTIVE in one or any(key_of(text).is_condition for text in one))
+            for one in data.items
+            if not isinstance(one, PatternMap)
+            or not (_directive(one) or any(anchor_of(key) in CONDITIONS for key in one.entries))
         ]
-    if not isinstance(data, dict):
-        return data
+    if not isinstance(data, PatternMap):
+        return data.data
     found = {}
-    for text, one in data.items():
-        key = key_of(text)
-        if key.is_condition:
-            raise no_twin(f"the anchor `{text}` below a field that may be missing")
-        if one is not None and text != DIRECTIVE:
-            found[key.name] = _bare(one)
-            if one and not found[key.name]:
-                del found[key.name]
+    for one in data.entries:
+        if anchor_of(one) in CONDITIONS:
+            raise no_twin(f"the anchor `{one.text}` below a field that may be missing")
+        before = one.value.data
+        value = None if before is None or one.text == DIRECTIVE else _bare(one.value)
+        if value is not None and (value or not before):
+            found[one.key] = value
     return found
 
 
@@ -314,34 +291,34 @@ def _bare(data: Json) -> Json:
 
 
 def _list_patches(
-    data: list[Json], part: _FieldPatch, missing: Test, *, only_new: bool
+    data: PatternList, part: _FieldPatch, missing: Test, *, only_new: bool
 ) -> list[PatchExpression]:
     keys = {one.keys for one in part.merges}
     if len(keys) > 1:
         raise no_twin("a list that is merged in several ways", "use a rule for each kind")
     (named,) = keys or {None}
-    if only_new or named is None or data[:1] == [{DIRECTIVE: "replace"}]:
-        if any(
-            key_of(key).sign is not None for one in data if isinstance(one, dict) for key in one
-        ):
+    whole = list(data.data)
+    if only_new or named is None or whole[:1] == [{DIRECTIVE: "replace"}]:
+        maps = (one for one in data.items if isinstance(one, PatternMap))
+        if any(anchor_of(one) is not None for each in maps for one in each.entries):
             raise no_twin("conditions on the elements of a list that is replaced")
         text = value_text(_bare(data), part.around)
         return _operations("add", part, text, missing if only_new else TRUE)
-    if data[:1] == [{DIRECTIVE: "delete"}]:
+    if whole[:1] == [{DIRECTIVE: "delete"}]:
         return _operations("remove", part, "", opposite(missing))
     if named != ():
         return _keyed(data, part, missing, named)
-    texts = value_text(data, part.around)
+    texts = value_text(whole, part.around)
     others = f"{part.place.value.text}.filter(item, !(item in {texts}))"
     added = _operations("add", part, texts, missing)
     return added + _operations("replace", part, f"{texts} + {others}", opposite(missing))
 
 
 def _keyed(
-    data: list[Json], part: _FieldPatch, missing: Test, named: tuple[str, ...]
+    data: PatternList, part: _FieldPatch, missing: Test, named: tuple[str, ...]
 ) -> list[PatchExpression]:
-    elements = [element_patch(one, named) for one in data]
-    gone = [one for one in elements if one.is_deleted]
+    elements = [element_patch(one, named) for one in data.items]
+    gone = [one for one in elements if _directive(one.data) == "delete"]
     if gone and len(gone) < len(elements):
         raise no_twin("elements that are removed while others are added", "use two rules")
     there = opposite(missing)
@@ -353,11 +330,11 @@ def _keyed(
         rest = f"{value.tight()}.filter({element.text}, {one_line(kept)})"
         return _operations("replace", given, rest, there)
     found: list[PatchExpression] = []
-    for index, one in enumerate(elements):
-        with located(index):
+    for one in elements:
+        with located(one.data.path):
             found += _element_patches(one, given)
     found = [one._replace(test=every([there, one.test])) for one in found]
-    whole = _bare([one.data for one in elements])
+    whole = _bare(data)
     if missing == FALSE or not whole:
         return found
     return _operations("add", part, value_text(whole, part.around), missing) + found
@@ -365,7 +342,7 @@ def _keyed(
 
 def _is_named(patch: ListElement, element: Expr, around: PatchContext) -> Test:
     return every(
-        Relation(element.child(key).or_else(""), "==", value_text(expected, around))
+        Relation(element.child(key).or_else(""), "==", value_text(expected.data, around))
         for key, expected in patch.names.items()
     )
 
@@ -389,9 +366,12 @@ def _element_patches(patch: ListElement, part: _FieldPatch) -> list[PatchExpress
             part.around.scope.context.note(FIRST)
         part.guards.extend(
             Quantified(
-                value.text, name, condition_test(data, element.child(key), part.around), "exists"
+                value.text,
+                name,
+                condition_test(one.value, element.child(one.key), part.around),
+                "exists",
             )
-            for key, data in patch.everywhere.items()
+            for one in patch.everywhere
         )
         kept = every(inner.guards)
         return looped(PatchLoop(value, element, index, kept), operations)
@@ -434,7 +414,7 @@ class _MergeTarget(NamedTuple):
 
 
 def merged_object(
-    patch: Mapping[str, Json], root: Expr, around: PatchContext
+    patch: PatternMap, root: Expr, around: PatchContext
 ) -> tuple[str, tuple[Test, ...]]:
     """Return a patch as an object to be applied, and what has to hold for it.
 
@@ -455,83 +435,85 @@ def merged_object(
     return text, tuple(place.guards)
 
 
-def _object_fields(patch: Mapping[str, Json], place: _MergeTarget) -> list[str]:
+def _object_fields(patch: PatternMap, place: _MergeTarget) -> list[str]:
     found: list[str] = []
-    for text, data in patch.items():
-        with located(text):
-            found += _field(text, data, place)
+    for one in patch.entries:
+        with located(one.path):
+            found += _field(one, place)
     return found
 
 
-def _field(text: str, data: Json, place: _MergeTarget) -> list[str]:
-    if text == DIRECTIVE or data is None:
+def _field(entry: PatternEntry, place: _MergeTarget) -> list[str]:
+    key, data = entry.key, entry.value
+    if entry.text == DIRECTIVE or _is_null(data):
         raise Atomic
-    key = key_of(text)
-    inner = place.below(key.name)
-    if key.is_condition:
+    has_to_fit = anchor_of(entry) in CONDITIONS
+    inner = place.below(key)
+    if has_to_fit:
         place.guards.append(condition_test(data, inner.value, place.around))
         if not adds(data):
             return []
-    if "{{" in key.name and not _is_open(place.value.types):
+    if "{{" in key and not _is_open(place.value):
         raise no_twin("a variable as a field name", "use a JSON patch")
-    if "{{" in key.name:
-        shown = text_value(key.name, place.around.scope).text
-    elif is_name(key.name) and not _is_open(place.value.types):
-        shown = key.name
+    if "{{" in key:
+        shown = text_value(key, place.around.scope).text
+    elif is_name(key) and not _is_open(place.value):
+        shown = key
     else:
-        shown = quoted(key.name)
+        shown = quoted(key)
     optional = optional_text(data, place.around)
-    if key.sign == ADDITION:
+    if entry.anchor == ADDITION:
         given = optional or f"optional.of({_whole(data, inner)})"
         there = one_line(inner.value.is_there())
         return [f"?{shown}: {there} ? optional.none() : {given}"]
-    if isinstance(data, list):
+    if isinstance(data, PatternList):
         return _object_list(shown, data, inner)
     return [f"?{shown}: {optional}" if optional else f"{shown}: {_whole(data, inner)}"]
 
 
-def _is_open(types: Types) -> bool:
+def _is_null(data: PatternNode) -> bool:
+    return isinstance(data, PatternLeaf) and data.data is None
+
+
+def _is_open(value: Expr) -> bool:
     """Return whether a map has no fields of its own, as labels."""
-    return is_map(types) and not any(one.mapping and one.mapping.fields for one in types)
+    return value.is_map and not any(one.mapping and one.mapping.fields for one in value.types)
 
 
-def _whole(data: Json, place: _MergeTarget) -> str:
+def _whole(data: PatternNode, place: _MergeTarget) -> str:
     """Return a value of a patch; lists with all that is in them."""
     types = place.value.types
-    if isinstance(data, list):
+    if isinstance(data, PatternList):
         keys = _keys_of(place)
         if not keys:
             return _loose_text(data, place)
-        return list_text([_literal_element(element_patch(one, keys), place) for one in data])
-    if not isinstance(data, dict):
+        return list_text([_literal_element(element_patch(one, keys), place) for one in data.items])
+    if isinstance(data, PatternLeaf):
         return _loose_text(data, place)
-    if not is_map(types) or any(one.mapping and one.mapping.atomic for one in types):
+    if not place.value.is_map or any(one.mapping and one.mapping.atomic for one in types):
         raise Atomic
-    if not _is_open(types):
+    if not _is_open(place.value):
         return struct(place.name, _object_fields(data, place))
-    if place.around.loop is not None and any("{{" in key for key in data):
-        return _entries(data, place, place.around.loop)
-    if any(_is_special(key, one, place.around) for key, one in data.items()):
+    loop = place.around.loop
+    if loop is not None and any("{{" in one.text for one in data.entries):
+        # A map with entries for each element of the loop.
+        fields = _object_fields(data, place._replace(loose=[]))
+        if not all(reads(loop, one.split(": ")[0]) for one in fields):
+            raise no_twin("keys that partly change in a loop", "use two rules")
+        kept = "" if loop.condition == TRUE else f" {one_line(loop.condition)},"
+        names = f"{loop.counter.text}, {loop.element.text}"
+        return f"{loop.source}.transformMapEntry({names},{kept}\n{indented(struct('', fields))}\n)"
+    if any(_is_special(one, place.around) for one in data.entries):
         return struct("", _object_fields(data, place))
     return _loose_text(data, place)
 
 
-def _is_special(key: str, data: Json, around: PatchContext) -> bool:
+def _is_special(entry: PatternEntry, around: PatchContext) -> bool:
     """Return whether an entry of a map is more than a key and a scalar that is there."""
-    if key == DIRECTIVE or data is None or isinstance(data, dict | list):
+    data = entry.value
+    if entry.text == DIRECTIVE or not isinstance(data, PatternLeaf) or data.data is None:
         return True
-    return key_of(key).sign is not None or bool(optional_text(data, around))
-
-
-def _entries(data: Mapping[str, Json], place: _MergeTarget, loop: PatchLoop) -> str:
-    """Return a map with entries for each element of a loop."""
-    found = place._replace(loose=[])
-    body = struct("", _object_fields(data, found))
-    if not all(reads(loop, one.split(": ")[0]) for one in _object_fields(data, found)):
-        raise no_twin("keys that partly change in a loop", "use two rules")
-    kept = "" if loop.condition == TRUE else f" {one_line(loop.condition)},"
-    names = f"{loop.counter.text}, {loop.element.text}"
-    return f"{loop.source}.transformMapEntry({names},{kept}\n{indented(body)}\n)"
+    return anchor_of(entry) is not None or bool(optional_text(data, around))
 
 
 # ---------------------------------------------------------------------------- lists
@@ -541,7 +523,7 @@ def _keys_of(place: _MergeTarget) -> tuple[str, ...]:
     """Return what names the elements of a list; raises Atomic where it is replaced as a whole."""
     types = place.value.types
     keys = {one.sequence.keys for one in types if one.sequence}
-    if not is_list(types) or len(keys) != 1 or None in keys:
+    if not place.value.is_list or len(keys) != 1 or None in keys:
         raise Atomic
     if any(one.keys is None for one in place.merges):
         raise Atomic
@@ -549,22 +531,22 @@ def _keys_of(place: _MergeTarget) -> tuple[str, ...]:
     return found or ()
 
 
-def _loose_text(data: Json, place: _MergeTarget) -> str:
-    text = value_text(data, place.around)
+def _loose_text(data: PatternNode, place: _MergeTarget) -> str:
+    text = value_text(data.data, place.around)
     place.loose.append(text)
     return text
 
 
-def _object_list(shown: str, patch: list[Json], place: _MergeTarget) -> list[str]:
+def _object_list(shown: str, patch: PatternList, place: _MergeTarget) -> list[str]:
     keys = _keys_of(place)
     if not keys:
         return [f"{shown}: {_loose_text(patch, place)}"]
-    if any(isinstance(one, dict) and DIRECTIVE in one for one in patch):
+    if any(map(_directive, patch.items)):
         raise Atomic
     parts: list[str] = []
     present: Test = TRUE
-    for index, one in enumerate(patch):
-        with located(index):
+    for one in patch.items:
+        with located(one.path):
             text, needs = _object_element(element_patch(one, keys), place)
         if text:
             parts.append(text)
@@ -593,8 +575,8 @@ def _object_element(patch: ListElement, place: _MergeTarget) -> tuple[str, Test]
     element = place.around.scope.element(place.value)
     if patch.everywhere:
         # An empty list is not tested.
-        for key, data in patch.everywhere.items():
-            test = condition_test(data, element.child(key), place.around)
+        for one in patch.everywhere:
+            test = condition_test(one.value, element.child(one.key), place.around)
             found = Quantified(place.value.text, element.text, test, "exists")
             place.guards.append(every([place.value.is_there(), found]))
         return "", TRUE
@@ -607,12 +589,10 @@ def _of_elements(place: _MergeTarget) -> tuple[MergeField, ...]:
 
 
 def _literal_element(patch: ListElement, place: _MergeTarget) -> str:
-    element = place._replace(
-        value=Expr("", element_of(place.value.types)), merges=_of_elements(place)
-    )
+    element = place._replace(value=Expr("", place.value.element_types), merges=_of_elements(place))
     if any(one.mapping is not None and one.mapping.atomic for one in element.value.types):
         raise Atomic
-    if any(key_of(key).sign is not None for key in patch.data):
+    if any(anchor_of(one) is not None for one in patch.data.entries):
         raise no_twin("an anchor in a named element", "name the element in a condition")
     return struct(place.name, _object_fields(patch.data, element))
 
@@ -633,7 +613,4 @@ def _mapped(patch: ListElement, place: _MergeTarget, loop: PatchLoop) -> str:
         around.scope.context.note(ORDER)
         source = f"{source}.filter({name}, {one_line(kept)})"
     patched = struct(place.name, [f"name: {name}.name", *fields])
-    text = f"{source}.map({name}, {patched})"
-    if len(text) > WIDTH:
-        text = f"{source}.map({name},\n{indented(patched)}\n)"
-    return text
+    return call(f"{source}.map({name}", patched)

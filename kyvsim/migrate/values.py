@@ -18,7 +18,6 @@ from kyvsim.migrate.expressions import (
     literal,
     one_line,
     quoted,
-    wrapped,
 )
 from kyvsim.patch.merge_types import (
     BOOLEAN,
@@ -105,60 +104,10 @@ def field_names(types: Types) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for one in types if one.mapping for name in one.mapping.fields))
 
 
-def element_of(types: Types) -> Types:
-    """Return the types of a list's elements."""
-    return _resolved(one.sequence and one.sequence.element for one in types)
-
-
-def values_of(types: Types) -> Types:
-    """Return the types of a map's values."""
-    return _resolved(one.mapping and one.mapping.others for one in types)
-
-
 def list_of(types: Types) -> Types:
     """Return the type of a list of such elements."""
     element = types[0] if types else "*"
     return (Type(sequence=ListType(element, None, {})),)
-
-
-def is_text(types: Types) -> bool:
-    """Return whether a value is certainly a text."""
-    return _is(types, STRING)
-
-
-def is_number(types: Types) -> bool:
-    """Return whether a value is certainly a number."""
-    return _is(types, NUMERIC)
-
-
-def is_bool(types: Types) -> bool:
-    """Return whether a value is certainly true or false."""
-    return _is(types, BOOLEAN)
-
-
-def _is(types: Types, scalar: str) -> bool:
-    return bool(types) and all(
-        one.scalar == scalar and one.mapping is None and one.sequence is None for one in types
-    )
-
-
-def is_scalar(types: Types) -> bool:
-    """Return whether a value is a text or a number, as quantities are."""
-    return _is(types, UNTYPED)
-
-
-def is_list(types: Types) -> bool:
-    """Return whether a value is certainly a list."""
-    return bool(types) and all(
-        one.sequence is not None and one.mapping is None and not one.scalar for one in types
-    )
-
-
-def is_map(types: Types) -> bool:
-    """Return whether a value is certainly a map."""
-    return bool(types) and all(
-        one.mapping is not None and one.sequence is None and not one.scalar for one in types
-    )
 
 
 def is_always_given(types: Types, key: str) -> bool:
@@ -221,6 +170,58 @@ class Expr(NamedTuple):
     """Whether the optional is a choice made by `has`, so that a default is one, too."""
 
     @property
+    def is_text(self) -> bool:
+        """Whether it is certainly a text."""
+        return self._is(STRING)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is certainly a number."""
+        return self._is(NUMERIC)
+
+    @property
+    def is_bool(self) -> bool:
+        """Whether it is certainly true or false."""
+        return self._is(BOOLEAN)
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is a text or a number, as quantities are."""
+        return self._is(UNTYPED)
+
+    def _is(self, scalar: str) -> bool:
+        return bool(self.types) and all(
+            one.scalar == scalar and one.mapping is None and one.sequence is None
+            for one in self.types
+        )
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is certainly a list."""
+        return bool(self.types) and all(
+            one.sequence is not None and one.mapping is None and not one.scalar
+            for one in self.types
+        )
+
+    @property
+    def is_map(self) -> bool:
+        """Whether it is certainly a map."""
+        return bool(self.types) and all(
+            one.mapping is not None and one.sequence is None and not one.scalar
+            for one in self.types
+        )
+
+    @property
+    def element_types(self) -> Types:
+        """The types of the elements of a list."""
+        return _resolved(one.sequence and one.sequence.element for one in self.types)
+
+    @property
+    def value_types(self) -> Types:
+        """The types of the values of a map."""
+        return _resolved(one.mapping and one.mapping.others for one in self.types)
+
+    @property
     def may_miss(self) -> bool:
         """Whether there may be nothing."""
         return bool(self.optional)
@@ -233,9 +234,14 @@ class Expr(NamedTuple):
             return f"({self.has} ? {self.text} : {literal(default)})"
         return f"{self.optional}.orValue({literal(default)})" if self.optional else self.text
 
+    @property
+    def softly(self) -> str:
+        """The text of a list, which is empty where there is none."""
+        return self.or_else([]) if self.may_miss or self.soft else self.tight()
+
     def tight(self, least: int = TIGHT) -> str:
         """Return the text, in parentheses if it binds less tightly than `least`."""
-        return wrapped(self.text, self.level, least)
+        return self.text if self.level >= least else f"({self.text})"
 
     def given(self) -> "Expr":
         """Return the value where it is known to be there."""
@@ -265,7 +271,7 @@ class Expr(NamedTuple):
         has = "" if self.optional else f"({key}) in {before}"
         return Expr(
             f"{before}[{key}]",
-            values_of(self.types),
+            self.value_types,
             optional=optional,
             has=has,
             needs=self.needs,
@@ -305,16 +311,16 @@ class Expr(NamedTuple):
     @property
     def empty(self) -> Json:
         """The empty value of its type."""
-        if is_list(self.types) or is_map(self.types):
-            return [] if is_list(self.types) else {}
-        if is_number(self.types) or is_bool(self.types):
-            return 0 if is_number(self.types) else False
+        if self.is_list or self.is_map:
+            return [] if self.is_list else {}
+        if self.is_number or self.is_bool:
+            return 0 if self.is_number else False
         return ""
 
     @property
     def as_text(self) -> str:
         """The expression of the value as a text."""
-        return self.text if is_text(self.types) else f"string({self.text})"
+        return self.text if self.is_text else f"string({self.text})"
 
 
 def constant(value: Json) -> Expr:
@@ -334,15 +340,15 @@ def constant(value: Json) -> Expr:
 
 def shown(value: Expr) -> str:
     """Return the expression of a value within a string; null becomes `null`."""
-    if value.nullable and value.may_miss and not (is_list(value.types) or is_map(value.types)):
-        if is_text(value.types):
+    if value.nullable and value.may_miss and not (value.is_list or value.is_map):
+        if value.is_text:
             return value.or_else("null")
         there = one_line(value.is_there())
         return f"({there} ? {shown(value.given())} : 'null')"
-    if is_text(value.types):
+    if value.is_text:
         return value.tight(SUM)
-    if is_list(value.types) or is_map(value.types):
+    if value.is_list or value.is_map:
         return f"json.marshal({value.or_else(value.empty)})"
-    if is_number(value.types) or is_bool(value.types):
+    if value.is_number or value.is_bool:
         return f"string({value.text})"
     return f"(type({value.text}) == string ? {value.text} : json.marshal({value.text}))"

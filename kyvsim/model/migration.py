@@ -5,7 +5,7 @@ from enum import StrEnum
 from itertools import zip_longest
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.comparison import Evidence
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, PolicyException
@@ -27,13 +27,6 @@ class ConversionCondition(NamedTuple):
     text: str
 
 
-class ConversionNote(NamedTuple):
-    """A condition, and the way to what it is about."""
-
-    condition: ConversionCondition
-    path: Path
-
-
 class RuleOutcome(NamedTuple):
     """What became of one rule."""
 
@@ -45,7 +38,7 @@ class RuleOutcome(NamedTuple):
     """The way to that in the policy."""
     reason: str = ""
     advice: str = ""
-    notes: tuple[ConversionNote, ...] = ()
+    conditions: tuple[ConversionCondition, ...] = ()
 
 
 class Made(NamedTuple):

@@ -154,8 +154,8 @@ def _rule_lines(one: RuleOutcome, checked: str) -> Iterator[str]:
     if is_refused:
         for text in (f"{one.location}: {one.path}", one.reason, one.advice):
             yield f"    {safe_line(text)}\n"
-    for note in one.notes:
-        yield f"    {safe_line(f'{note.condition.name}: {note.condition.text}')}\n"
+    for name, text in one.conditions:
+        yield f"    {safe_line(f'{name}: {text}')}\n"
 
 
 # How converting policies ended.
@@ -212,10 +212,7 @@ def render_json(migration: Migration) -> Iterator[str]:
                     "path": rule.path,
                     "reason": rule.reason,
                     "advice": rule.advice,
-                    "conditions": [
-                        {"name": note.condition.name, "text": note.condition.text}
-                        for note in rule.notes
-                    ],
+                    "conditions": [one._asdict() for one in rule.conditions],
                 }
                 for rule in one.rules
             ],
@@ -245,22 +242,14 @@ _LOOKS: Mapping[ConversionOutcome, str] = MappingProxyType(
 """How outcomes look, those that weigh most first."""
 
 
-class _PageRule(NamedTuple):
-    """What became of a rule."""
-
-    told: RuleOutcome
-    looks: str
-    notes: tuple[tuple[str, str], ...]
-    """Names and texts of conditions."""
-
-
 class _PagePolicy(NamedTuple):
     """What became of a policy."""
 
     kind: str
     key: str
     file: str
-    rules: tuple[_PageRule, ...]
+    rules: tuple[tuple[RuleOutcome, str], ...]
+    """What became of its rules, and how that looks."""
     text: str
     evidence: ShownEvidence | None
 
@@ -274,15 +263,11 @@ def render_html(migration: Migration) -> Iterator[str]:
     )
     policies = []
     for (one, evidence), text in zip(migration.pairs, migration.texts, strict=True):
-        shown = []
-        for rule in one.rules:
-            notes = dict.fromkeys((note.condition.name, note.condition.text) for note in rule.notes)
-            shown.append(_PageRule(rule, _LOOKS[rule.outcome], tuple(notes)))
         page_policy = _PagePolicy(
             kind=one.policy.kind,
             key=one.policy.key,
             file=one.policy.document.file,
-            rules=tuple(shown),
+            rules=tuple((rule, _LOOKS[rule.outcome]) for rule in one.rules),
             text=text,
             evidence=None if evidence is None else shown_evidence(evidence),
         )

@@ -1,17 +1,20 @@
-"""Rule types → validations; the table names the field of each."""
+"""The body of a rule → how it is converted, and the kind of policies that the rule becomes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from functools import partial
-from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
-from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.rules import rule_types_of
+from kyvsim.kubernetes.objects import Path
 from kyvsim.migrate.context import NotConvertible
 from kyvsim.migrate.matching import WRITES
 from kyvsim.migrate.rules.generate import evaluation_of, generate
-from kyvsim.migrate.rules.mutate import existing, mutation
-from kyvsim.migrate.rules.results import WITHOUT_DELETE, RuleConverter
+from kyvsim.migrate.rules.mutate import patch_existing, patch_resource
+from kyvsim.migrate.rules.results import (
+    WITHOUT_DELETE,
+    ConversionInput,
+    RuleConverter,
+    ValidationEntry,
+)
 from kyvsim.migrate.rules.validate import (
     any_pattern,
     cel,
@@ -23,77 +26,83 @@ from kyvsim.migrate.rules.validate import (
 )
 from kyvsim.migrate.rules.verify_images import image_fields, verify_images
 from kyvsim.migrate.settings import actions_of
-from kyvsim.policy.read import read_rule
+from kyvsim.model.policy import Rule
+from kyvsim.policy.tree import Mutate, RuleNode, Validate
 
 VALIDATING: Final = "ValidatingPolicy"
-MUTATING: Final = "MutatingPolicy"
 GENERATING: Final = "GeneratingPolicy"
 IMAGES: Final = "ImageValidatingPolicy"
+MUTATING: Final = "MutatingPolicy"
 DERIVED: Final = frozenset({VALIDATING, IMAGES})
 """The kinds of policies that Kyverno derives policies for controllers from."""
 
-_WHOLE: Final = ("mutate",)
-"""The body of rules that patch other objects than their trigger."""
 
-RULE_TYPES: Final[Mapping[tuple[str, ...], RuleConverter]] = MappingProxyType(
-    {
-        ("validate", "deny"): RuleConverter(deny, VALIDATING, WRITES, actions_of),
-        ("validate", "pattern"): RuleConverter(pattern, VALIDATING, fields=actions_of),
-        ("validate", "anyPattern"): RuleConverter(any_pattern, VALIDATING, fields=actions_of),
-        ("validate", "foreach"): RuleConverter(foreach_validation, VALIDATING, WRITES, actions_of),
-        ("validate", "podSecurity"): RuleConverter(pod_security, VALIDATING, fields=actions_of),
-        ("validate", "cel"): RuleConverter(cel, VALIDATING, fields=actions_of),
-        ("generate",): RuleConverter(generate, GENERATING, fields=evaluation_of),
-        ("verifyImages",): RuleConverter(verify_images, IMAGES, fields=image_fields),
-        _WHOLE: RuleConverter(existing, MUTATING),
-        **{
-            ("mutate", field): RuleConverter(partial(mutation, field), MUTATING)
-            for field in ("foreach", "patchStrategicMerge", "patchesJson6902")
-        },
-    }
-)
-"""By the way to the body in a rule, in the order in which one that has several is taken."""
+def converter_of(rule: Rule, node: RuleNode) -> RuleConverter:
+    """Return how the body of a rule is converted; raises NotConvertible for other types of rules.
 
-
-def operations_of(rule_type: RuleConverter, body: Json) -> tuple[str, ...]:
-    """Return the operations that a rule applies to; patterns and loops see no deletions.
-
-    Nor do expressions that read the object: without one they end in an error.
+    `node` is the rule as it is converted, with one failure action.
     """
-    if rule_type.emit is cel and not reads_object(body):
-        return WRITES
-    # A loop over the new object finds no list on deletion: in texts with variables
-    # `request.object` is then the deleted one, but lists are no such texts.
-    if rule_type.emit is foreach_validation and all(
-        "pattern" in loop or "anyPattern" in loop or "request.object" in (loop.get("list") or "")
-        for loop in body
-    ):
-        return WITHOUT_DELETE
-    return rule_type.operations
-
-
-class RuleBody(NamedTuple):
-    """The type of a rule, and its body with the way to it."""
-
-    steps: tuple[str, ...]
-    body: Json
-    rule_type: RuleConverter
-
-
-def body_of(rule: Mapping[str, Json]) -> RuleBody:
-    """Return the body of a rule; raises NotConvertible where its type has no converter."""
-    for steps, found in RULE_TYPES.items():
-        body: Json = rule
-        for step in steps:
-            if not isinstance(body, dict):
-                break
-            body = body.get(step)
-        else:
-            if body is not None and (steps != _WHOLE or body.get("targets")):
-                return RuleBody(steps, body, found)
-    field = next((one.field for one in rule_types_of(read_rule(rule, ()))), ())
-    if field == ("validate", "manifests"):
+    validate, generation, images = node.validate, node.generate, node.verify_images
+    found = None if validate is None else _validation(validate)
+    if found is None and generation is not None:
+        emit, fields = partial(generate, generation), partial(evaluation_of, rule.facts)
+        found = RuleConverter(GENERATING, generation.path, emit, fields=fields)
+    elif found is None and images is not None:
+        path = (*node.path, "verifyImages")
+        verify, settings = partial(verify_images, images), partial(image_fields, images)
+        found = RuleConverter(IMAGES, path, verify, fields=settings)
+    elif found is None and node.mutate is not None:
+        found = _mutation(node.mutate)
+    if found is not None:
+        return found
+    if validate is not None and validate.manifests is not None:
         what = "signatures of objects cannot be converted: CEL has no function to verify them"
-        raise NotConvertible(what, "keep the rule in a ClusterPolicy of its own", field)
-    what = f"`{'.'.join(field)}` is not supported yet"
-    raise NotConvertible(what, "write the policy in CEL by hand", field)
+        path = (*validate.path, "manifests")
+        raise NotConvertible(what, "keep the rule in a ClusterPolicy of its own", path)
+    what = "a rule that validates, mutates, generates or verifies nothing cannot be converted"
+    raise NotConvertible(what, "write the policy in CEL by hand")
+
+
+def _validation(body: Validate) -> RuleConverter | None:
+    def converter(
+        path: Path,
+        emit: Callable[[ConversionInput], Sequence[ValidationEntry]],
+        operations: tuple[str, ...] = WITHOUT_DELETE,
+    ) -> RuleConverter:
+        return RuleConverter(VALIDATING, path, emit, operations, partial(actions_of, body))
+
+    if body.deny is not None:
+        return converter(body.deny.path, partial(deny, body.deny), WRITES)
+    if body.pattern is not None:
+        return converter(body.pattern.path, partial(pattern, body.pattern))
+    if body.any_pattern is not None:
+        return converter((*body.path, "anyPattern"), partial(any_pattern, body.any_pattern))
+    if body.foreach is not None:
+        # A loop over the new object finds no list on deletion: in texts with variables
+        # `request.object` is then the deleted one, but lists are no such texts.
+        finds_nothing = all(
+            loop.pattern is not None
+            or loop.any_pattern is not None
+            or "request.object" in loop.list
+            for loop in body.foreach
+        )
+        operations = WITHOUT_DELETE if finds_nothing else WRITES
+        emit = partial(foreach_validation, body.foreach)
+        return converter((*body.path, "foreach"), emit, operations)
+    if body.pod_security is not None:
+        return converter(body.pod_security.path, partial(pod_security, body.pod_security))
+    if body.cel is not None:
+        # Expressions that read the object end in an error where there is none.
+        operations = WITHOUT_DELETE if reads_object(body.cel) else WRITES
+        return converter(body.cel.path, partial(cel, body.cel), operations)
+    return None
+
+
+def _mutation(body: Mutate) -> RuleConverter | None:
+    if body.targets:
+        return RuleConverter(MUTATING, body.path, partial(patch_existing, body, body.targets))
+    if not any(
+        one is not None for one in (body.foreach, body.patch_strategic_merge, body.patches_json6902)
+    ):
+        return None
+    return RuleConverter(MUTATING, body.path, partial(patch_resource, body))

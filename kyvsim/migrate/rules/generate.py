@@ -1,7 +1,6 @@
 """Generate rules → a GeneratingPolicy."""
 
-from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from kyvsim.kubernetes.discovery import (
     is_namespaced,
@@ -9,61 +8,60 @@ from kyvsim.kubernetes.discovery import (
     plural,
     split_api_version,
 )
-from kyvsim.kubernetes.objects import Json, metadata
+from kyvsim.kubernetes.objects import Json, Path, metadata
 from kyvsim.migrate.conditions import conditions_test
-from kyvsim.migrate.context import NotConvertible, Scope, list_of, within
+from kyvsim.migrate.context import NotConvertible, Scope, located, within
 from kyvsim.migrate.context_entries import LOOK_UP, with_entries, within_place
 from kyvsim.migrate.expressions import FALSE, TRUE, Relation, Test, every, literal, one_line, quoted
-from kyvsim.migrate.json_patch import WIDTH, indented, list_text, struct
+from kyvsim.migrate.json_patch import call, list_text, struct
 from kyvsim.migrate.matching import selector_test
-from kyvsim.migrate.queries import query_value, text_pieces, text_value
+from kyvsim.migrate.queries import loop_list, text_pieces, text_value
 from kyvsim.migrate.rules.results import ConversionInput, GenerationEntry
-from kyvsim.migrate.values import (
-    NUMBER,
-    Expr,
-    element_of,
-    field_names,
-    is_list,
-    is_map,
-    types_of,
-)
+from kyvsim.migrate.values import NUMBER, Expr, field_names, types_of
 from kyvsim.model.migration import ConversionCondition
+from kyvsim.model.policy import PolicyFacts, RuleFacts
+from kyvsim.policy.tree import Clone, CloneList, ForEachGeneration, Generate, GenerateTarget
 
 # Objects with variables → literals in CEL. Parts of maps and lists may differ in type there.
 
 
-def object_text(data: Json, scope: Scope) -> str:
+def object_text(data: Json, path: Path, scope: Scope) -> str:
     """Return the expression of a value with variables, on several lines where it is long."""
-    if isinstance(data, dict):
-        texts = [
-            f"{text_value(key, scope).text}: {within((key,), object_text, one, scope)}"
-            for key, one in data.items()
-        ]
-        return struct("", texts)
-    if isinstance(data, list):
-        return list_text([within((n,), object_text, one, scope) for n, one in enumerate(data)])
-    return text_value(data, scope).text if isinstance(data, str) else literal(data)
+    with located(path):
+        if isinstance(data, dict):
+            return struct(
+                "",
+                [
+                    f"{text_value(key, scope).text}: {object_text(one, (*path, key), scope)}"
+                    for key, one in data.items()
+                ],
+            )
+        if isinstance(data, list):
+            return list_text(
+                [object_text(one, (*path, index), scope) for index, one in enumerate(data)]
+            )
+        return text_value(data, scope).text if isinstance(data, str) else literal(data)
 
 
 # Objects with variables → templates: the same with expressions in `((` and `))`.
 
 
-def _part(data: Json, scope: Scope, expressions: list[str]) -> Json:
+def _part(data: Json, path: Path, scope: Scope, expressions: list[str]) -> Json:
     if isinstance(data, dict):
         if any("{{" in key or "((" in key for key in data):
             # Keys of templates are fixed: the map is made by an expression.
-            return _placed(object_text(data, scope).replace("\n", " "), expressions)
-        return {key: within((key,), _part, one, scope, expressions) for key, one in data.items()}
+            return _placed(object_text(data, path, scope).replace("\n", " "), expressions)
+        return {key: _part(one, (*path, key), scope, expressions) for key, one in data.items()}
     if isinstance(data, list):
-        return [within((n,), _part, one, scope, expressions) for n, one in enumerate(data)]
+        return [_part(one, (*path, n), scope, expressions) for n, one in enumerate(data)]
     if not isinstance(data, str):
         return data
     text = ""
-    pieces = text_pieces(data, scope)
+    pieces = within(path, text_pieces, data, scope)
     for one in pieces:
         if isinstance(one, str):
             text += one.replace("((", "\\((")
-        elif len(pieces) > 1 and (is_list(one.types) or is_map(one.types)):
+        elif len(pieces) > 1 and (one.is_list or one.is_map):
             text += _placed(f"json.marshal({one.or_else(one.empty)})", expressions)
         else:  # scalars within a text need no conversion
             text += _placed(one.text, expressions)
@@ -78,37 +76,27 @@ def _placed(expression: str, expressions: list[str]) -> str:
 # What a generate rule calls its object, and how policies make objects of that name.
 
 
-class GenerateTarget(NamedTuple):
-    """The object that a pattern is for, as texts with variables."""
-
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-
-    def query(self, scope: Scope) -> list[str]:
-        """Return the arguments of a look-up: apiVersion, resource, namespace."""
-        resource = plural(split_api_version(self.api_version)[0], self.kind)
-        return [quoted(self.api_version), quoted(resource), *within_place(self.namespace, scope)]
+def _query(api_version: str, kind: str, namespace: str, scope: Scope) -> list[str]:
+    """Return the arguments of a look-up: apiVersion, resource, namespace."""
+    resource = plural(split_api_version(api_version)[0], kind)
+    return [quoted(api_version), quoted(resource), *within_place(namespace, scope)]
 
 
-def _target_of(pattern: Mapping[str, Json]) -> GenerateTarget:
-    fields = ("apiVersion", "kind", "namespace", "name")
-    return GenerateTarget(*(str(pattern.get(one) or "") for one in fields))
-
-
-def _described(pattern: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the object that `data` of a pattern describes, with variables: named as its target."""
-    data, target = pattern.get("data"), _target_of(pattern)
+def _described(target: GenerateTarget) -> dict[str, Json]:
+    """Return the object that `data` of a target describes, with variables: named as its target."""
+    data = target.data
     if data is not None and not isinstance(data, dict):
-        raise no_twin("data that is not a map", "write the fields of the object").below("data")
+        path = (*target.path, "data")
+        raise no_twin("data that is not a map", "write the fields of the object", path)
     group = split_api_version(target.api_version)[0]
     if "{{" not in target.api_version + target.kind and not target.name:
-        raise no_twin("an object without a name", "set its name").below("name")
+        raise no_twin("an object without a name", "set its name", (*target.path, "name"))
     if target.namespace and not is_namespaced(group, target.kind, {}):
         raise no_twin(
-            f"a {target.kind} in a namespace", "remove `namespace`: the kind is cluster-scoped"
-        ).below("namespace")
+            f"a {target.kind} in a namespace",
+            "remove `namespace`: the kind is cluster-scoped",
+            (*target.path, "namespace"),
+        )
     data = data or {}
     named = {
         key: value for key, value in metadata(data).items() if key not in {"name", "namespace"}
@@ -122,24 +110,23 @@ def _described(pattern: Mapping[str, Json]) -> dict[str, Json]:
     }
 
 
-def applied(objects: str, namespace: str, scope: Scope) -> str:
-    """Return the call that makes objects in a namespace: a policy in one makes them there.
+def _applied(objects: str, target: GenerateTarget, scope: Scope) -> str:
+    """Return the call that makes a list of objects in the namespace of a target.
 
-    `objects` is the expression of a list, `namespace` a text with variables.
+    A policy in a namespace makes them there.
     """
     if scope.namespace:
-        if namespace != scope.namespace:
-            raise no_twin("an object outside the policy's namespace", "use a ClusterPolicy").below(
-                "namespace"
-            )
+        if target.namespace != scope.namespace:
+            what, path = "an object outside the policy's namespace", (*target.path, "namespace")
+            raise no_twin(what, "use a ClusterPolicy", path)
         return f"generator.Apply({objects})"
-    where = text_value(namespace, scope).text if namespace else quoted("")
+    where = text_value(target.namespace, scope).text if target.namespace else quoted("")
     return struct("generator.Apply", [where, objects], opening="(", closing=")")
 
 
-def no_twin(what: str, advice: str) -> NotConvertible:
+def no_twin(what: str, advice: str, path: Path = ()) -> NotConvertible:
     """Return that a part of a generate rule cannot be converted."""
-    return NotConvertible(f"{what} cannot be converted to a GeneratingPolicy", advice)
+    return NotConvertible(f"{what} cannot be converted to a GeneratingPolicy", advice, path)
 
 
 # `clone` and `cloneList` → objects of the cluster, made again elsewhere.
@@ -152,49 +139,47 @@ _RENAMED: Final = ConversionCondition(
 _WRITTEN: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 
-def _copies(pattern: Mapping[str, Json], scope: Scope) -> list[str]:
-    """Return the expressions that copy what a pattern names or selects."""
-    return (
-        _copied_by_label(pattern, scope) if pattern.get("cloneList") else [_copied(pattern, scope)]
-    )
+def _copies(target: GenerateTarget, scope: Scope) -> list[str] | None:
+    """Return the expressions that copy what a target names or selects, None where it has data."""
+    if target.clone_list is not None:
+        return _copied_by_label(target, target.clone_list, scope)
+    return None if target.clone is None else [_copied(target, target.clone, scope)]
 
 
-def _copied(pattern: Mapping[str, Json], scope: Scope) -> str:
+def _copied(target: GenerateTarget, clone: Clone, scope: Scope) -> str:
     """Return the expression that copies the object which `clone` names."""
-    target, clone = _target_of(pattern), pattern["clone"]
-    source = GenerateTarget(
-        target.api_version, target.kind, str(clone.get("namespace") or ""), str(clone["name"])
-    )
-    if "{{" in target.api_version + target.kind:
+    kind = target.kind
+    if "{{" in target.api_version + kind:
         raise no_twin("a copy whose kind is computed at evaluation", "use a rule for each kind")
+    if not clone.name:
+        raise no_twin("a copy of an object without a name", "set its name", clone.path)
     scope.context.note(LOOK_UP)
-    name = text_value(source.name, scope).text
-    held = f"resource.Get({', '.join([*source.query(scope), name])})"
-    if not scope.taken or "{{" not in source.namespace + source.name:
-        held = scope.context.variable(source.kind[0].lower() + source.kind[1:], held)
-    one = held if source.name == target.name else _renamed(held, target, scope)
-    call = applied(f"[{one}]", target.namespace, scope)
-    pairs = ((source.name, target.name), (source.namespace, target.namespace))
+    name = text_value(clone.name, scope).text
+    query = _query(target.api_version, kind, clone.namespace, scope)
+    held = f"resource.Get({', '.join([*query, name])})"
+    if not scope.taken or "{{" not in clone.namespace + clone.name:
+        held = scope.context.variable(kind[0].lower() + kind[1:], held)
+    one = held if clone.name == target.name else _renamed(held, target, scope)
+    call = _applied(f"[{one}]", target, scope)
+    pairs = ((clone.name, target.name), (clone.namespace, target.namespace))
     return _unless(every(_same(*pair, scope) for pair in pairs), call)
 
 
-def _copied_by_label(pattern: Mapping[str, Json], scope: Scope) -> list[str]:
+def _copied_by_label(target: GenerateTarget, clones: CloneList, scope: Scope) -> list[str]:
     """Return the expressions that copy what `cloneList` selects, one for each kind."""
-    clones, namespace = pattern["cloneList"], str(pattern.get("namespace") or "")
-    selector = dict(clones.get("selector") or {})
+    selector = dict(clones.selector or {})
     labels = selector.pop("matchLabels", None)
     scope.context.note(LOOK_UP)
     found = []
-    for text in clones["kinds"]:
+    for text in clones.kinds or ():
         kind = parse_kind_selector(text)
         group = "" if kind.group == "*" else kind.group
         if "*" in kind.version or kind.subresource:
-            raise no_twin(f"copies of `{text}`", "set version and kind").below("cloneList")
+            raise no_twin(f"copies of `{text}`", "set version and kind", clones.path)
         version = f"{group}/{kind.version}".lstrip("/")
-        place = str(clones.get("namespace") or "")
-        arguments = GenerateTarget(version, kind.kind, place, "").query(scope)
+        arguments = _query(version, kind.kind, clones.namespace, scope)
         if labels:
-            arguments.append(object_text(labels, scope).replace("\n", " "))
+            arguments.append(object_text(labels, (), scope).replace("\n", " "))
         listed = f"resource.List({', '.join(arguments)})"
         if not any(selector.values()):
             listed += ".items"
@@ -203,8 +188,8 @@ def _copied_by_label(pattern: Mapping[str, Json], scope: Scope) -> list[str]:
         else:
             test = one_line(selector_test(selector, "source"))
             listed = f"dyn({listed}).items.filter(source, {test})"
-        call = applied(listed, namespace, scope)
-        found.append(_unless(_same(place, namespace, scope), call))
+        call = _applied(listed, target, scope)
+        found.append(_unless(_same(clones.namespace, target.namespace, scope), call))
     return found
 
 
@@ -215,7 +200,8 @@ def _renamed(held: str, target: GenerateTarget, scope: Scope) -> str:
         raise no_twin(
             "a copy with a different name of an object whose fields are not known",
             "give the copy the name of its source, or write its fields as `data`",
-        ).below("name")
+            (*target.path, "name"),
+        )
     scope.context.note(_RENAMED)
     place = [f"'namespace': {text_value(target.namespace, scope).text}"] if target.namespace else []
     name = f"'name': {text_value(target.name, scope).text}"
@@ -248,59 +234,54 @@ def _unless(test: Test, call: str) -> str:
 
 # `generate`: objects that are made for a trigger, of data or as copies.
 
-_SWITCHES: Final = ("synchronize", "orphanDownstreamOnPolicyDelete")
 
-
-def generate(given: ConversionInput) -> list[GenerationEntry]:
+def generate(body: Generate, given: ConversionInput) -> list[GenerationEntry]:
     """Return what makes the objects of a rule."""
-    body = given.body
-    if body.get("foreach"):
-        return [within(("foreach", n), _loop, one, given) for n, one in enumerate(body["foreach"])]
-    if body.get("cloneList") or body.get("clone"):
-        return [GenerationEntry(None, (one,)) for one in _copies(body, given.scope)]
-    if given.scope.namespace and body.get("namespace") != given.scope.namespace:
+    target, scope = body.target, given.scope
+    if body.foreach:
+        return [within(one.path, _loop, one, scope) for one in body.foreach]
+    copies = _copies(target, scope)
+    if copies is not None:
+        return [GenerationEntry(None, (one,)) for one in copies]
+    if scope.namespace and target.namespace != scope.namespace:
         raise no_twin("an object outside the policy's namespace", "use a ClusterPolicy")
     expressions: list[str] = []
-    template = _part(_described(body), given.scope, expressions)
+    template = _part(_described(target), target.path, scope, expressions)
     return [GenerationEntry(template, tuple(expressions))]
 
 
-def evaluation_of(rule: Json, spec: Json, _: Scope) -> dict[str, Json]:
+def evaluation_of(rule: RuleFacts, policy: PolicyFacts, _: Scope) -> dict[str, Json]:
     """Return when objects are made and kept up, as `evaluation` and `useServerSideApply`."""
-    body = rule["generate"]
-    existing = body.get("generateExisting")
-    looks_back = spec.get("generateExisting") if existing is None else existing
-    switches: dict[str, Json] = {"generateExisting": {"enabled": True}} if looks_back else {}
-    switches |= {name: {"enabled": True} for name in _SWITCHES if body.get(name)}
-    if rule.get("skipBackgroundRequests") is False:
-        switches["skipBackgroundRequests"] = False
-    found: dict[str, Json] = {"evaluation": switches} if switches else {}
-    if spec.get("useServerSideApply"):
+    generation = rule.generation
+    switches = {
+        "generateExisting": generation is not None and generation.looks_back,
+        "synchronize": generation is not None and generation.synchronizes,
+        "orphanDownstreamOnPolicyDelete": generation is not None and generation.orphans,
+    }
+    evaluation: dict[str, Json] = {key: {"enabled": True} for key, on in switches.items() if on}
+    if rule.sees_background:
+        evaluation["skipBackgroundRequests"] = False
+    found: dict[str, Json] = {"evaluation": evaluation} if evaluation else {}
+    if policy.applies_server_side:
         found["useServerSideApply"] = True
     return found
 
 
-def _loop(block: Mapping[str, Json], given: ConversionInput) -> GenerationEntry:
+def _loop(block: ForEachGeneration, scope: Scope) -> GenerationEntry:
     """Return the expression that makes objects for each element of a list."""
-    listed = within(("list",), query_value, list_of(block), given.scope)
-    source, name, names = _elements(listed, given.scope, by_place="elementIndex" in str(block))
-    scope = given.scope._replace(
-        names={**given.scope.names, **names}, taken=given.scope.taken | {name}
-    )
-    scope = within(("context",), with_entries, block.get("context"), scope, inline=True)
-    kept = within(("preconditions",), conditions_test, block.get("preconditions"), scope)
+    listed = loop_list(block, scope)
+    source, name, names = _elements(listed, scope, by_place="elementIndex" in str(block))
+    scope = scope._replace(names={**scope.names, **names}, taken=scope.taken | {name})
+    scope = with_entries(block.context, scope, inline=True)
+    kept = conditions_test(block.preconditions, scope).test
     if kept != TRUE:
         source = f"{source}.filter({name}, {one_line(kept)})"
-    if block.get("cloneList") or block.get("clone"):
-        calls = _copies(block, scope)
-    else:
-        data = object_text(_described(block), scope)
-        calls = [applied(f"[{data}]", str(block.get("namespace") or ""), scope)]
+    calls = _copies(block.target, scope)
+    if calls is None:
+        data = object_text(_described(block.target), block.path, scope)
+        calls = [_applied(f"[{data}]", block.target, scope)]
     made = " &&\n".join(calls)
-    text = f"{source}.all({name}, {made})"
-    if len(text) > WIDTH:
-        text = f"{source}.all({name},\n{indented(made)}\n)"
-    return GenerationEntry(None, (text,))
+    return GenerationEntry(None, (call(f"{source}.all({name}", made),))
 
 
 def _elements(listed: Expr, scope: Scope, *, by_place: bool) -> tuple[str, str, dict[str, Expr]]:
@@ -310,7 +291,7 @@ def _elements(listed: Expr, scope: Scope, *, by_place: bool) -> tuple[str, str, 
     """
     if by_place:
         held = scope.context.variable(listed.noun or "elements", listed.text)
-        element = Expr(f"{held}[index]", element_of(listed.types), noun=listed.noun)
+        element = Expr(f"{held}[index]", listed.element_types, noun=listed.noun)
         place = Expr("index", NUMBER)
         names = {"element": element, "elementIndex": place, "elementIndex0": place}
         return f"lists.range({held}.size())", "index", {**names, "element0": element}

@@ -1,6 +1,6 @@
 """`mutate` rules: the object of the request is patched, or existing objects."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -14,7 +14,7 @@ from kyvsim.kubernetes.discovery import (
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.migrate.conditions import conditions_test
-from kyvsim.migrate.context import Scope, list_of, located, within
+from kyvsim.migrate.context import Scope, located, within
 from kyvsim.migrate.context_entries import LOOK_UP, with_entries
 from kyvsim.migrate.expressions import (
     OR,
@@ -43,37 +43,44 @@ from kyvsim.migrate.json_patch import (
     removed_element,
 )
 from kyvsim.migrate.matching import Matching, selector_test
-from kyvsim.migrate.queries import query_value, text_value
+from kyvsim.migrate.queries import loop_list, text_value
 from kyvsim.migrate.rules.results import ConversionInput, MutationEntry
 from kyvsim.migrate.scalars import like
 from kyvsim.migrate.settings import named_expressions
 from kyvsim.migrate.strategic_merge import merged_fields, merged_object
-from kyvsim.migrate.values import TEXT, Expr, is_list, types_of
+from kyvsim.migrate.values import TEXT, Expr, types_of
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.patch.keyed_lists import find_type
+from kyvsim.policy.tree import ForEachMutation, Mutate, MutateTarget, Pattern, PatternMap
 
 # `mutate.patchStrategicMerge` and `mutate.patchesJson6902`: the object is patched.
 
 
-def mutation(field: str, given: ConversionInput) -> Sequence[MutationEntry]:
-    """Return the mutations of the object of the request, by the field of the patch."""
+def patch_resource(body: Mutate, given: ConversionInput) -> Sequence[MutationEntry]:
+    """Return the mutations of the object of the request."""
     around = PatchContext(given.scope, merges=given.matching.merges)
-    return _PATCHES[field](given.body, given.scope.object, around)
+    return _patches(body, given.scope.object, around)
 
 
-def _json_patch(text: Json, root: Expr, around: PatchContext) -> MutationEntry:
-    operations = operations_of(text, around.scope)
-    return MutationEntry("JSONPatch", listed(json_patch(operations, root, around)))
+def _patches(body: Mutate, root: Expr, around: PatchContext) -> Sequence[MutationEntry]:
+    if body.foreach is not None:
+        return _loops(body.foreach, root, around)
+    if body.patch_strategic_merge is not None:
+        return [_merge(body.patch_strategic_merge, root, around)]
+    with located((*body.path, "patchesJson6902")):
+        operations = operations_of(body.patches_json6902, around.scope)
+        return [MutationEntry("JSONPatch", listed(json_patch(operations, root, around)))]
 
 
-def _merge(patch: Mapping[str, Json], root: Expr, around: PatchContext) -> MutationEntry:
+def _merge(patch: Pattern, root: Expr, around: PatchContext) -> MutationEntry:
     """Return a patch as an apply configuration, or as JSON patches if types do not allow it."""
-    if not isinstance(patch, Mapping):
-        raise no_twin("a merge that is not a map")
-    try:
-        return MutationEntry("ApplyConfiguration", *merged_object(patch, root, around))
-    except Atomic:
-        return MutationEntry("JSONPatch", *merged_fields(patch, root, around))
+    with located(patch.path):
+        if not isinstance(patch.root, PatternMap):
+            raise no_twin("a merge that is not a map")
+        try:
+            return MutationEntry("ApplyConfiguration", *merged_object(patch.root, root, around))
+        except Atomic:
+            return MutationEntry("JSONPatch", *merged_fields(patch.root, root, around))
 
 
 # `mutate.foreach`: the object is patched for each element of a list.
@@ -87,18 +94,17 @@ _JOINED: Final = ConversionCondition(
 )
 
 
-def _loops(blocks: Json, root: Expr, around: PatchContext) -> list[MutationEntry]:
+def _loops(
+    blocks: Sequence[ForEachMutation], root: Expr, around: PatchContext
+) -> list[MutationEntry]:
     """Return the mutation of each of several loops: the next one sees what it made."""
     found = []
-    for index, block in enumerate(blocks):
-        with located(index):
-            if block.get("patchStrategicMerge") is None:
-                text = listed(_operations(block, root, around))
-                one = MutationEntry("JSONPatch", text)
+    for block in blocks:
+        with located(block.path):
+            if block.patch_strategic_merge is None:
+                one = MutationEntry("JSONPatch", listed(_operations(block, root, around)))
             else:
-                inside = _inside(block, around)
-                patch = block["patchStrategicMerge"]
-                one = within(("patchStrategicMerge",), _merge, patch, root, inside)
+                one = _merge(block.patch_strategic_merge, root, _inside(block, around))
         if len(blocks) > 1 and one.guards:  # it tests its conditions itself
             nothing = "Object{}" if one.form == "ApplyConfiguration" else "[]"
             text = f"{enclosed(every(one.guards), OR)}\n? {one.text}\n: {nothing}"
@@ -107,19 +113,19 @@ def _loops(blocks: Json, root: Expr, around: PatchContext) -> list[MutationEntry
     return found
 
 
-def _operations(block: Json, root: Expr, around: PatchContext) -> list[PatchExpression]:
+def _operations(block: ForEachMutation, root: Expr, around: PatchContext) -> list[PatchExpression]:
     """Return the operations of a loop with JSON patches, or with loops in it."""
     inside = _inside(block, around)
     (loop,) = inside.loops[-1:]
-    if block.get("foreach"):
-        blocks = block["foreach"]
-        if len(blocks) > 1:
-            raise no_twin("several loops in a loop", "use a loop for each").below("foreach")
-        if blocks[0].get("patchStrategicMerge") is not None:
-            raise no_twin("a merge in a nested loop", "use a JSON patch").below("foreach", 0)
-        return looped(loop, within(("foreach", 0), _operations, blocks[0], root, inside))
-    with located("patchesJson6902"):
-        patch = operations_of(block.get("patchesJson6902"), inside.scope)
+    if block.foreach:
+        (first, *others), path = block.foreach, (*block.path, "foreach")
+        if others:
+            raise no_twin("several loops in a loop", "use a loop for each", path)
+        if first.patch_strategic_merge is not None:
+            raise no_twin("a merge in a nested loop", "use a JSON patch", first.path)
+        return looped(loop, within(first.path, _operations, first, root, inside))
+    with located((*block.path, "patchesJson6902")):
+        patch = operations_of(block.patches_json6902, inside.scope)
         place = removed_element(patch, root, inside)
         if place is None:
             return looped(loop, json_patch(patch, root, inside))
@@ -135,11 +141,11 @@ def _operations(block: Json, root: Expr, around: PatchContext) -> list[PatchExpr
     return [PatchExpression(operation("replace", place, rest), there)]
 
 
-def _inside(block: Json, around: PatchContext) -> PatchContext:
+def _inside(block: ForEachMutation, around: PatchContext) -> PatchContext:
     """Return what a patch in a loop knows: its element, and the place of that."""
-    elements = within(("list",), query_value, list_of(block).strip(), around.scope)
-    if elements.types and not is_list(elements.types):
-        raise no_twin("a loop over a value that is not a list").below("list")
+    elements = loop_list(block, around.scope)
+    if elements.types and not elements.is_list:
+        raise no_twin("a loop over a value that is not a list", path=(*block.path, "list"))
     element = around.scope.element(elements)
     depth = len(around.loops)
     index = counter("index" if not depth else f"index{depth + 1}")
@@ -153,11 +159,12 @@ def _inside(block: Json, around: PatchContext) -> PatchContext:
     scope = around.scope._replace(
         names=names, taken=around.scope.taken | {element.text, index.text}
     )
-    scope = within(("context",), with_entries, block.get("context"), scope, inline=True)
-    kept = within(("preconditions",), conditions_test, block.get("preconditions") or {}, scope)
-    if " + " in elements.text and "elementIndex" in str(block.get("patchesJson6902")):
+    scope = with_entries(block.context, scope, inline=True)
+    kept = conditions_test(block.preconditions, scope).test
+    patch = block.patches_json6902
+    if " + " in elements.text and patch is not None and "elementIndex" in patch.text:
         around.scope.context.note(_JOINED)
-    loop = PatchLoop(elements, element, index, kept, backwards=block.get("order") == "Descending")
+    loop = PatchLoop(elements, element, index, kept, backwards=block.order == "Descending")
     return around._replace(scope=scope, loops=(*around.loops, loop))
 
 
@@ -174,28 +181,27 @@ _EVENTS: Final = ConversionCondition(
 )
 
 
-def existing(given: ConversionInput) -> list[MutationEntry]:
+def patch_existing(
+    body: Mutate, targets: Sequence[MutateTarget], given: ConversionInput
+) -> list[MutationEntry]:
     """Return the mutations of the target of a rule; each names the objects."""
-    scope, targets = given.scope, given.body["targets"]
-    if len(targets) > 1:
-        raise no_twin("a rule with several targets", "use a rule for each").below("targets", 1)
-    (target,) = targets
+    scope, (target, *others) = given.scope, targets
+    if others:
+        raise no_twin("a rule with several targets", "use a rule for each", others[0].path)
     scope.context.note(LOOK_UP)
-    if given.body.get("mutateExistingOnPolicyUpdate") is not True:
+    if body.mutate_existing_on_policy_update is not True:
         scope.context.note(_EVENTS)
-    text, chosen = within(("targets", 0), _named, target, scope)
-    kind = (target.get("apiVersion") or "", target.get("kind") or "")
+    text, chosen = within(target.path, _named, target, scope)
+    kind = (target.api_version, target.kind)
     merges = find_type(*kind)
     value = Expr("object", types_of([kind]), rewritten=True)
     # What entries hold is read anew: in patches of others they would be entries on those.
     scope.context.optional_names.update(scope.context.variables)
     outer = scope._replace(object=_trigger(scope, given.matching), names={})
-    outer = with_entries(given.rule.get("context"), outer)
+    outer = with_entries(given.rule.context, outer)
     outer = outer._replace(names={**outer.names, "target": value})
-    with located("targets", 0):
-        inner = within(("context",), with_entries, target.get("context"), outer, inline=True)
-        checks = target.get("preconditions")
-        applies = within(("preconditions",), conditions_test, checks, inner)
+    inner = with_entries(target.context, outer, inline=True)
+    applies = conditions_test(target.preconditions, inner).test
     fields: dict[str, Json] = {
         "evaluation": {"mutateExisting": {"enabled": True}},
         "targetMatchConstraints": {"expression": text},
@@ -204,24 +210,16 @@ def existing(given: ConversionInput) -> list[MutationEntry]:
     conditions = [(name, laid_out(test)) for name, test in tests if test != TRUE]
     if conditions:
         fields["targetMatchConditions"] = named_expressions(conditions)
-    body, around = given.body, PatchContext(inner, merges=(merges,) if merges else ())
-    field = next((one for one in _PATCHES if body.get(one) is not None), "patchesJson6902")
-    found = within((field,), _PATCHES[field], body.get(field), value, around)
+    around = PatchContext(inner, merges=(merges,) if merges else ())
+    found = _patches(body, value, around)
     if any(one.guards for one in found):
-        advice = "use the preconditions of the target"
-        raise no_twin("conditions in a patch of existing objects", advice).below(field)
+        what, advice = (
+            "conditions in a patch of existing objects",
+            "use the preconditions of the target",
+        )
+        field = "foreach" if body.foreach is not None else "patchStrategicMerge"
+        raise no_twin(what, advice, (*body.path, field))
     return [one._replace(fields=fields) for one in found]
-
-
-_PATCHES: Final[Mapping[str, Callable[[Json, Expr, PatchContext], Sequence[MutationEntry]]]] = (
-    MappingProxyType(
-        {
-            "foreach": _loops,
-            "patchStrategicMerge": lambda *given: [_merge(*given)],
-            "patchesJson6902": lambda *given: [_json_patch(*given)],
-        }
-    )
-)
 
 
 def _trigger(scope: Scope, matching: Matching) -> Expr:
@@ -249,30 +247,30 @@ def _trigger(scope: Scope, matching: Matching) -> Expr:
 # ---------------------------------------------------------------------------- which objects
 
 
-def _named(target: Json, scope: Scope) -> tuple[str, Test]:
+def _named(target: MutateTarget, scope: Scope) -> tuple[str, Test]:
     """Return the expression of the objects that a target names, and which of them count."""
-    api_version, kind = target.get("apiVersion") or "", target.get("kind") or ""
+    api_version, kind = target.api_version, target.kind
     if has_wildcard(f"{api_version}{kind}") or "{{" in f"{api_version}{kind}" or "/" in kind:
-        raise no_twin(f"the target kind `{api_version}/{kind}`", "name one kind").below("kind")
-    group = split_api_version(api_version)[0]
-    namespaced = is_namespaced(group, kind)
-    name = within(("name",), text_value, target.get("name") or "", scope)
-    place = scope.namespace or target.get("namespace") or ""
-    namespace = within(("namespace",), text_value, place if namespaced else "", scope)
-    about = f"{quoted(api_version)}, {quoted(plural(group, kind))}"
+        path = (*target.path, "kind")
+        raise no_twin(f"the target kind `{api_version}/{kind}`", "name one kind", path)
+    namespaced = is_namespaced(split_api_version(api_version)[0], kind)
+    name = within((*target.path, "name"), text_value, target.name, scope)
+    place = scope.namespace or target.namespace if namespaced else ""
+    namespace = within((*target.path, "namespace"), text_value, place, scope)
+    about = f"{quoted(api_version)}, {quoted(plural(split_api_version(api_version)[0], kind))}"
     if _is_one(name) and (_is_one(namespace) or not namespaced):
         text = f"resource.Get({about}, {namespace.text}, {name.text})"
         return text, TRUE
     where = namespace.text if _is_one(namespace) else "''"
-    tests = [within(("name",), _fits, "object.metadata.name", name)]
+    tests = [within((*target.path, "name"), _fits, "object.metadata.name", name)]
     if where == "''":
         tests.append(_fits("object.metadata.namespace", namespace))
-    if target.get("selector"):
-        with located("selector"):
-            if "{{" in str(target["selector"]):
+    if target.selector:
+        with located((*target.path, "selector")):
+            if "{{" in str(target.selector):
                 advice = "use the preconditions of the target"
                 raise no_twin("a selector with variables", advice)
-            tests.append(selector_test(target["selector"]))
+            tests.append(selector_test(target.selector))
     return f"resource.List({about}, {where})", every(tests)
 
 

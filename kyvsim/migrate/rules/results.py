@@ -5,12 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.migrate.context import NotConvertible, Scope
-from kyvsim.migrate.expressions import Test, one_line
+from kyvsim.migrate.expressions import Test, laid_out, one_line
 from kyvsim.migrate.matching import Matching
 from kyvsim.migrate.queries import text_value
 from kyvsim.model.migration import ConversionCondition
+from kyvsim.model.policy import PolicyFacts
+from kyvsim.policy.tree import RuleNode
 
 # Messages of rules, with their variables.
 
@@ -30,8 +32,7 @@ class RuleMessage(NamedTuple):
 class ConversionInput(NamedTuple):
     """A rule whose match block and context are read already."""
 
-    rule: Json
-    body: Json
+    rule: RuleNode
     scope: Scope
     matching: Matching
     """What the rule is about."""
@@ -40,7 +41,7 @@ class ConversionInput(NamedTuple):
 
     def message(self) -> RuleMessage:
         """Return the message of a validate rule; unknown variables, as of loops, are named."""
-        text = self.rule["validate"].get("message") or ""
+        text = self.rule.validate.message if self.rule.validate else ""
         if "{{" not in text:
             return RuleMessage(text)
         try:
@@ -53,6 +54,10 @@ class ConversionInput(NamedTuple):
         return RuleMessage(expression=value.text)
 
 
+Written: TypeAlias = Callable[[Mapping[str, Json]], str]
+"""Gives an object as YAML."""
+
+
 class ValidationEntry(NamedTuple):
     """One expression that has to be true, and its message."""
 
@@ -63,6 +68,13 @@ class ValidationEntry(NamedTuple):
     def texts(self) -> tuple[str, ...]:
         """Its expressions, each on one line."""
         return (one_line(self.test), self.message.expression)
+
+    def data(self, _: Written) -> dict[str, Json]:
+        """Return it as a policy lists it."""
+        found = {"expression": laid_out(self.test)}
+        if self.message.expression:
+            return {**found, "messageExpression": self.message.expression}
+        return {**found, "message": self.message.text} if self.message.text else found
 
 
 class MutationEntry(NamedTuple):
@@ -80,6 +92,11 @@ class MutationEntry(NamedTuple):
         """Its expressions."""
         return (self.text,)
 
+    def data(self, _: Written) -> dict[str, Json]:
+        """Return it as a policy lists it."""
+        field = "applyConfiguration" if self.form == "ApplyConfiguration" else "jsonPatch"
+        return {"patchType": self.form, field: {"expression": self.text}}
+
 
 class GenerationEntry(NamedTuple):
     """What makes objects: an expression, or the template of one."""
@@ -89,24 +106,31 @@ class GenerationEntry(NamedTuple):
     texts: tuple[str, ...]
     """Its expressions."""
 
+    def data(self, written: Written) -> dict[str, Json]:
+        """Return it as a policy lists it."""
+        if self.template is None:
+            return {"expression": self.texts[0]}
+        value = written(self.template)
+        mode = {"interpolate": "cel"} if self.texts or "\\((" in value else {}
+        return {"template": {**mode, "value": value}}
+
 
 PolicyEntry: TypeAlias = ValidationEntry | MutationEntry | GenerationEntry
 """An element of the list that makes up a policy."""
-Fields: TypeAlias = Callable[[Json, Json, Scope], Mapping[str, Json]]
-"""Returns fields for a rule and the `spec` that contains it. Raises NotConvertible with the path
-from the rule."""
 
 
 WITHOUT_DELETE: Final = ("CREATE", "UPDATE")
 
 
 class RuleConverter(NamedTuple):
-    """A type of rules."""
+    """How the body of a rule is converted."""
 
-    emit: Callable[[ConversionInput], Sequence[PolicyEntry]]
     kind: str
-    """The kind of the policies that it becomes a part of."""
+    """The kind of the policies that the rule becomes a part of."""
+    path: Path
+    """The path of the body in the policy."""
+    emit: Callable[[ConversionInput], Sequence[PolicyEntry]]
     operations: tuple[str, ...] = WITHOUT_DELETE
-    """Its default operations."""
-    fields: Fields = lambda _rule, _spec, _scope: {}
-    """Other fields of the policy that a rule requires."""
+    """The default operations of the rule; patterns and loops see no deletions."""
+    fields: Callable[[PolicyFacts, Scope], Mapping[str, Json]] = lambda _facts, _scope: {}
+    """Returns other fields of the policy that the rule requires."""

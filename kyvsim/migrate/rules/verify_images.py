@@ -1,14 +1,13 @@
 """VerifyImages rules → an ImageValidatingPolicy."""
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.image import DEFAULT_REGISTRY
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
+from kyvsim.languages.classic.images import expand_keys
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.context import (
     ConversionContext,
@@ -26,53 +25,18 @@ from kyvsim.migrate.scalars import expression_of, like_one
 from kyvsim.migrate.settings import actions_of
 from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import ConversionCondition
-
-_PEM = re.compile(r"-----BEGIN [^-]+-----.*?-----END [^-]+-----", re.DOTALL)
-
-
-def entries_of(rule: Mapping[str, Json]) -> list[Json]:
-    """Return the entries of a rule, with `image`, `key` and `issuer` as they are written today."""
-    found = []
-    for entry in rule.get("verifyImages") or ():
-        image, key, issuer = (entry.get(name) for name in ("image", "key", "issuer"))
-        changed = dict(entry)
-        if image:
-            changed["imageReferences"] = [*(entry.get("imageReferences") or ()), image]
-        annotations = entry.get("annotations")
-        if key or issuer or (image and annotations):
-            attestor: dict[str, Json] = {"annotations": annotations} if annotations else {}
-            if key:
-                attestor["keys"] = {"publicKeys": key}
-            elif issuer:
-                attestor["keyless"] = {
-                    "issuer": issuer,
-                    "subject": entry.get("subject") or "",
-                    "roots": entry.get("roots") or "",
-                }
-            if not entry.get("attestations"):
-                given = entry.get("attestors") or ()
-                changed["attestors"] = [*given, {"entries": [attestor]}]
-        found.append(changed)
-    return found
-
-
-def expand_keys(entries: Iterable[Json]) -> list[Json]:
-    """Return the attestors, one with several public keys as several."""
-    found: list[Json] = []
-    for one in entries:
-        keys = one.get("keys") or {}
-        parts = _PEM.findall(keys.get("publicKeys") or "")
-        if len(parts) > 1:
-            found += [{**one, "keys": {**keys, "publicKeys": part}} for part in parts]
-        else:
-            found.append(one)
-    return found
-
-
-def required_count(attestors: Mapping[str, Json], entries: Sequence[Json]) -> int:
-    """Return how many of a set's attestors have to agree: all by default."""
-    return int(attestors.get("count") or len(entries))
-
+from kyvsim.model.policy import PolicyFacts
+from kyvsim.policy.tree import (
+    Attestation,
+    Attestor,
+    AttestorSet,
+    Certificates,
+    CTLog,
+    ImageVerification,
+    Keyless,
+    Keys,
+    Rekor,
+)
 
 # `imageReferences` → which images a policy is about.
 #
@@ -86,10 +50,10 @@ _WRITTEN: Final = ConversionCondition(
 )
 
 
-def _patterns(references: Json, context: ConversionContext) -> list[str]:
+def _patterns(references: Iterable[str], context: ConversionContext) -> list[str]:
     """Return patterns of images in all of their spellings."""
     found = []
-    for text in references or ():
+    for text in references:
         spellings = [text]
         path, colon, tag = text.rpartition(":")
         if colon and "/" not in tag and matches(tag, "latest"):
@@ -117,31 +81,34 @@ IMAGE: Final = "image"
 """What an image is called in expressions."""
 _REKOR: Final = "https://rekor.sigstore.dev"
 """The default of upstream."""
-_ANYONE: Final = ".+"
 
 
 class Register(NamedTuple):
     """The attestors of one policy, by their names, in order."""
 
     scope: Scope
-    entry: Json
+    entry: ImageVerification
     """The entry of the rule that they are for."""
     known: dict[str, dict[str, Json]]
 
-    def signed(self, sets: Json, call: str) -> list[Test]:
+    @property
+    def is_notary(self) -> bool:
+        """Whether the signatures are those of Notary."""
+        return self.entry.type == "Notary"
+
+    def signed(self, sets: Iterable[AttestorSet], call: str) -> list[Test]:
         """Return a test for each set of attestors: enough have signed; `call` lacks their list."""
         found: list[Test] = []
-        for index, one in enumerate(sets):
+        for one in sets:
             names = []
-            for place, attestor in enumerate(one.get("entries") or ()):
-                with located(index, "entries", place):
+            for attestor in one.entries:
+                with located(attestor.path):
                     names += [self._name(part) for part in expand_keys([attestor])]
             listed = ", ".join(f"attestors.{name}" for name in names)
-            least = required_count(one, names)
-            found.append(Relation(f"{call}[{listed}])", ">=", str(least)))
+            found.append(Relation(f"{call}[{listed}])", ">=", str(one.required or len(names))))
         return found
 
-    def _name(self, attestor: Json) -> str:
+    def _name(self, attestor: Attestor) -> str:
         """Return the name of an attestor, which is taken over unless it is there already."""
         base, made = _attestor(attestor, self)
         same = (name for name, other in self.known.items() if other == made)
@@ -150,99 +117,92 @@ class Register(NamedTuple):
         return name
 
 
-def _attestor(attestor: Json, register: Register) -> tuple[str, dict[str, Json]]:
-    field = next((one for one in _KINDS if attestor.get(one) is not None), "")
-    if not field:
-        nested = attestor.get("attestor")
-        what = "attestors inside an attestor" if nested else "an empty attestor"
-        raise NotConvertible(
-            f"{what} cannot be converted to an ImageValidatingPolicy",
-            "use one set of attestors for each, or combine counts in an expression by hand",
-            ("attestor",) if nested else (),
-        )
-    spec = attestor[field]
-    with located(field):
-        if field == "certificates" and register.entry.get("type") == "Notary":
-            certs = _text(spec.get("cert") or spec.get("certChain") or "", register)
-            return "notary", {"notary": {"certs": certs}}
-        found = _KINDS[field](attestor, spec, register)
-    found["ctlog"] = _logs(spec)
-    annotations = attestor.get("annotations") or register.entry.get("annotations")
+def _attestor(attestor: Attestor, register: Register) -> tuple[str, dict[str, Json]]:
+    authority = attestor.keys or attestor.certificates or attestor.keyless
+    found: dict[str, Json]
+    match authority:
+        case None:
+            what = "attestors inside an attestor" if attestor.attestor else "an empty attestor"
+            raise NotConvertible(
+                f"{what} cannot be converted to an ImageValidatingPolicy",
+                "use one set of attestors for each, or combine counts in an expression by hand",
+                attestor.attestor.path if attestor.attestor else attestor.path,
+            )
+        case Keys():
+            name, found = "key", {"key": within(authority.path, _by_key, authority, register)}
+        case Keyless():
+            name, found = "keyless", {"keyless": _keyless(authority)}
+        case Certificates():
+            texts = {"cert": authority.cert, "certChain": authority.cert_chain}
+            with located(authority.path):
+                if register.is_notary:
+                    certs = _text(authority.cert or authority.cert_chain, register)
+                    return "notary", {"notary": {"certs": certs}}
+                made = {field: _text(text, register) for field, text in texts.items() if text}
+            name, found = "certificate", {"certificate": made}
+    found["ctlog"] = _logs(authority.rekor, authority.ctlog)
+    annotations = attestor.annotations or register.entry.annotations
     if annotations:
         found["annotations"] = annotations
-    repository = attestor.get("repository") or register.entry.get("repository")
+    repository = attestor.repository or register.entry.data.get("repository")
     if repository:
         found["source"] = {"repository": repository}
-    return field if field == "keyless" else field.removesuffix("s"), {"cosign": found}
+    return name, {"cosign": found}
 
 
-def _by_key(attestor: Json, spec: Json, register: Register) -> dict[str, Json]:
+def _by_key(keys: Keys, register: Register) -> dict[str, Json]:
     key: dict[str, Json]
-    if spec.get("secret"):
+    if keys.secret:
         register.scope.context.note(LOOK_UP)
-        names = (quoted(str(spec["secret"].get(one) or "")) for one in ("namespace", "name"))
+        names = (quoted(str(keys.secret.get(one) or "")) for one in ("namespace", "name"))
         read = f"resource.Get('v1', 'secrets', {', '.join(names)}).data['cosign.pub']"
         key = {"expression": f"string(base64.decode({read}))"}
-    elif spec.get("kms"):
-        key = {"kms": spec["kms"]}
+    elif keys.kms:
+        key = {"kms": keys.kms}
     else:
-        found = _text(spec.get("publicKeys") or "", register)
+        found = _text(keys.public_keys, register)
         key = found if "expression" in found else {"data": found["value"]}
-    algorithm = spec.get("signatureAlgorithm") or attestor.get("signatureAlgorithm")
-    return {"key": {**key, **({"hashAlgorithm": algorithm} if algorithm else {})}}
+    algorithm = keys.signature_algorithm
+    return {**key, "hashAlgorithm": algorithm} if algorithm else key
 
 
-def _keyless(_attestor: Json, spec: Json, _register: Register) -> dict[str, Json]:
+def _keyless(keyless: Keyless) -> dict[str, Json]:
     identity: dict[str, Json] = {}
-    for name in ("issuer", "subject"):
-        text, regular = spec.get(name) or "", spec.get(f"{name}RegExp") or ""
-        _refuse_variables(text + regular, name)
+    for name, text, regular in (
+        ("issuer", keyless.issuer, keyless.issuer_reg_exp),
+        ("subject", keyless.subject, keyless.subject_reg_exp),
+    ):
+        _refuse_variables(text + regular, (*keyless.path, name))
         if regular:
             identity[f"{name}RegExp"] = regular
         elif not text or has_wildcard(text):
-            identity[f"{name}RegExp"] = expression_of(text) if text else _ANYONE
+            identity[f"{name}RegExp"] = expression_of(text) if text else ".+"
         else:
             identity[name] = text
     found: dict[str, Json] = {"identities": [identity]}
-    if spec.get("roots"):
-        _refuse_variables(spec["roots"], "roots")
-        found["roots"] = spec["roots"]
-    if spec.get("additionalExtensions"):
-        found["additionalExtensions"] = spec["additionalExtensions"]
-    return {"keyless": found}
+    if keyless.roots:
+        _refuse_variables(keyless.roots, (*keyless.path, "roots"))
+        found["roots"] = keyless.roots
+    if keyless.additional_extensions:
+        found["additionalExtensions"] = keyless.additional_extensions
+    return found
 
 
-_KINDS: Final[Mapping[str, Callable[[Json, Json, Register], dict[str, Json]]]] = MappingProxyType(
-    {
-        "keys": _by_key,
-        "certificates": lambda _, spec, register: {
-            "certificate": {
-                name: _text(spec[name], register)
-                for name in ("cert", "certChain")
-                if spec.get(name)
-            }
-        },
-        "keyless": _keyless,
-    }
-)
-"""What makes the `cosign` of an attestor, in the order in which a kind is looked for."""
-
-
-def _logs(spec: Json) -> dict[str, Json]:
+def _logs(rekor: Rekor | None, ctlog: CTLog | None) -> dict[str, Json]:
     """Return which logs have to know of a signature."""
-    rekor, ctlog = spec.get("rekor") or {}, spec.get("ctlog") or {}
-    url = rekor.get("url") or _REKOR
-    _refuse_variables(url, "rekor", "url")
-    found: dict[str, Json] = {"url": url}
-    found |= {"insecureIgnoreTlog": True} if rekor.get("ignoreTlog") else {}
-    found |= {"insecureIgnoreSCT": True} if ctlog.get("ignoreSCT") else {}
-    for name, text in (
-        ("rekorPubKey", rekor.get("pubkey")),
-        ("ctLogPubKey", ctlog.get("pubkey")),
-        ("tsaCertChain", ctlog.get("tsaCertChain")),
-    ):
+    found: dict[str, Json] = {"url": rekor.url if rekor and rekor.url else _REKOR}
+    texts: list[tuple[str, str, Path]] = []
+    if rekor:
+        _refuse_variables(rekor.url, (*rekor.path, "url"))
+        found |= {"insecureIgnoreTlog": True} if rekor.ignore_tlog else {}
+        texts.append(("rekorPubKey", rekor.pubkey, (*rekor.path, "pubkey")))
+    if ctlog:
+        found |= {"insecureIgnoreSCT": True} if ctlog.ignore_sct else {}
+        texts.append(("ctLogPubKey", ctlog.pubkey, (*ctlog.path, "pubkey")))
+        texts.append(("tsaCertChain", ctlog.tsa_cert_chain, (*ctlog.path, "tsaCertChain")))
+    for name, text, path in texts:
         if text:
-            _refuse_variables(text, name)
+            _refuse_variables(text, path)
             found[name] = text
     return found
 
@@ -255,7 +215,7 @@ def _text(text: str, register: Register) -> dict[str, Json]:
     return {"value": str(found.constant[0])} if found.constant else {"expression": found.text}
 
 
-def _refuse_variables(text: str, *steps: str) -> None:
+def _refuse_variables(text: str, path: Path) -> None:
     if "{{" in text:
         raise NotConvertible(
             (
@@ -263,7 +223,7 @@ def _refuse_variables(text: str, *steps: str) -> None:
                 "expression in this field"
             ),
             "write the value itself",
-            steps,
+            path,
         )
 
 
@@ -273,7 +233,6 @@ def _refuse_variables(text: str, *steps: str) -> None:
 class Statement(NamedTuple):
     """One attestation that a rule requires."""
 
-    name: str
     data: Json
     """It as a policy in CEL lists it."""
     signed: Test
@@ -282,23 +241,22 @@ class Statement(NamedTuple):
     """Its payload."""
 
 
-def statement_of(index: int, one: Json, register: Register) -> Statement:
+def statement_of(index: int, one: Attestation, register: Register) -> Statement:
     """Return an attestation; `index` names unnamed ones."""
-    kind = one.get("type") or one.get("predicateType") or ""
-    name = variable_name(one["name"]) if one.get("name") else f"statement{index + 1}"
-    sets = one.get("attestors") or ()
-    if not any(each.get("entries") for each in sets):
+    name = variable_name(one.name) if one.name else f"statement{index + 1}"
+    if not any(each.entries for each in one.attestors):
         raise NotConvertible(
             "an attestation without attestors cannot be converted to CEL",
             "name the attestors whose signatures count",
+            one.path,
         )
-    notary = register.entry.get("type") == "Notary"
+    notary = register.is_notary
     call = f"verifyAttestationSignatures({IMAGE}, attestations.{name}, "
     payload = f"extractPayload({IMAGE}, attestations.{name})"
+    kind = one.type or one.predicate_type
     return Statement(
-        name=name,
         data={"name": name, ("referrer" if notary else "intoto"): {"type": kind}},
-        signed=every(within(("attestors",), register.signed, sets, call)),
+        signed=every(register.signed(one.attestors, call)),
         payload=Expr(payload if notary else f"{payload}.predicate"),
     )
 
@@ -306,7 +264,6 @@ def statement_of(index: int, one: Json, register: Register) -> Statement:
 # `verifyImages`: signatures and attestations of images.
 
 _LISTS: Final = "(images.containers + images.initContainers + images.ephemeralContainers)"
-_CONFIGURED: Final = ("mutateDigest", "verifyDigest", "required")
 _TOLD: Final = ConversionCondition(
     "message", "it names neither the image nor the attestor whose signature is missing"
 )
@@ -318,16 +275,18 @@ _REGISTRY: Final = ConversionCondition(
 )
 
 
-class VerificationEntry(NamedTuple):
-    """The requirements of an entry."""
+class _Verification(NamedTuple):
+    """The requirements of the only entry of a rule."""
 
-    entry: Json
+    entry: ImageVerification
     signed: tuple[Test, ...]
     statements: tuple[Statement, ...]
     attestors: Mapping[str, Json]
 
 
-def verify_images(given: ConversionInput) -> Sequence[ValidationEntry]:
+def verify_images(
+    entries: Sequence[ImageVerification], given: ConversionInput
+) -> Sequence[ValidationEntry]:
     """Return the validations of signatures, then those of attestations and their payloads."""
     if any(kind not in POD_SPEC_PATHS for kind in given.matching.kinds):
         raise NotConvertible(
@@ -337,98 +296,91 @@ def verify_images(given: ConversionInput) -> Sequence[ValidationEntry]:
             ),
             "find them by an expression in `spec.images` of an ImageValidatingPolicy",
         )
-    verified = verification_entry(given.rule, given.scope)
+    verified = _verification(entries, given.scope)
     entry, context = verified.entry, given.scope.context
     context.note(_REGISTRY)
-    if entry.get("attestors") or entry.get("attestations"):
+    if entry.attestors or entry.attestations:
         context.note(_TOLD)
-    if entry.get("type") == "SigstoreBundle" or entry.get("cosignOCI11"):
+    if entry.type == "SigstoreBundle" or entry.data.get("cosignOCI11"):
         context.note(_FORMATS)
     # Digests are required of skipped images, too: the policy is about these as well.
-    skipped = some(like_one(IMAGE, _patterns(entry.get("skipImageReferences"), context)))
+    skipped = some(like_one(IMAGE, _patterns(entry.skip_image_references, context)))
     return [
         ValidationEntry(Quantified(_LISTS, IMAGE, some([skipped, test])), RuleMessage(text))
-        for test, text in within((0,), lambda: list(_tests(verified, given.scope)))
+        for test, text in within(entry.path, lambda: list(_tests(verified, given.scope)))
     ]
 
 
-def image_fields(rule: Json, spec: Json, scope: Scope) -> Mapping[str, Json]:
+def image_fields(
+    entries: Sequence[ImageVerification], policy: PolicyFacts, scope: Scope
+) -> Mapping[str, Json]:
     """Return the fields of a policy on images beside its validations."""
-    verified = verification_entry(rule, scope)
+    verified = _verification(entries, scope)
     entry = verified.entry
-    action = {"validate": {**entry, "allowExistingViolations": False}}
-    found = dict(actions_of(action, spec, scope))
-    credentials = entry.get("imageRegistryCredentials") or {}
+    found = actions_of(entry, policy, scope)
+    credentials = entry.data.get("imageRegistryCredentials") or {}
     if credentials:
         kept = ("allowInsecureRegistry", "providers", "secrets")
         found["credentials"] = {name: credentials[name] for name in kept if credentials.get(name)}
-    patterns = _patterns(entry.get("imageReferences"), scope.context)
+    patterns = _patterns(entry.image_references, scope.context)
     if patterns and all(one.strip("*") for one in patterns):  # else all images are meant
         found["matchImageReferences"] = [{"glob": one} for one in patterns]
     if verified.attestors:
         found["attestors"] = [{"name": name, **one} for name, one in verified.attestors.items()]
     if verified.statements:
         found["attestations"] = [one.data for one in verified.statements]
-    required = {name: entry.get(name) is not False for name in _CONFIGURED}
-    # The validations already require it of every image that is not skipped.
-    unskipped = required["required"] and not entry.get("skipImageReferences")
-    found["validationConfigurations"] = {**required, "required": unskipped}
+    found["validationConfigurations"] = {
+        "mutateDigest": entry.mutate_digest is not False,
+        "verifyDigest": entry.verify_digest is not False,
+        # The validations already require it of every image that is not skipped.
+        "required": entry.required is not False and not entry.skip_image_references,
+    }
     return found
 
 
-def verification_entry(rule: Json, scope: Scope) -> VerificationEntry:
-    """Return the requirements of the only entry of a rule."""
-    entries = entries_of(rule)
-    if len(entries) != 1:
+def _verification(entries: Sequence[ImageVerification], scope: Scope) -> _Verification:
+    (entry, *others) = entries
+    if others:
         raise NotConvertible(
             "several entries in one rule cannot be converted: a policy has one set of images",
             "use a rule for each entry",
-            (1,),
+            others[0].path,
         )
-    (entry,) = entries
     register = Register(scope, entry, {})
-    call, sets = f"verifyImageSignatures({IMAGE}, ", entry.get("attestors") or ()
-    signed = within((0, "attestors"), register.signed, sets, call)
-    if not entry.get("attestors") and not entry.get("attestations"):
+    call = f"verifyImageSignatures({IMAGE}, "
+    signed = register.signed(entry.attestors, call)
+    if not entry.attestors and not entry.attestations:
         raise NotConvertible(
             "an entry without attestors cannot be converted: an ImageValidatingPolicy needs one",
             (
                 "check for digests with `image(container.image).containsDigest()` in a "
                 "ValidatingPolicy"
             ),
-            (0,),
+            entry.path,
         )
     statements = tuple(
-        within((0, "attestations", index), statement_of, index, one, register)
-        for index, one in enumerate(entry.get("attestations") or ())
+        statement_of(index, one, register) for index, one in enumerate(entry.attestations)
     )
-    return VerificationEntry(entry, tuple(signed), statements, register.known)
+    return _Verification(entry, tuple(signed), statements, register.known)
 
 
-def _tests(verified: VerificationEntry, scope: Scope) -> Iterator[tuple[Test, str]]:
+def _tests(verified: _Verification, scope: Scope) -> Iterator[tuple[Test, str]]:
     for test in verified.signed:
         yield test, "failed to verify image signatures"
-    written = verified.entry.get("attestations") or ()
-    for index, (one, statement) in enumerate(zip(written, verified.statements, strict=True)):
-        yield statement.signed, f"failed to verify attestations of type {_type(one)}"
-        if one.get("conditions"):
+    entry, taken = verified.entry, scope.taken | {IMAGE}
+    pairs = list(zip(entry.attestations, verified.statements, strict=True))
+    for one, statement in pairs:
+        kind = one.type or one.predicate_type
+        yield statement.signed, f"failed to verify attestations of type {kind}"
+        if one.conditions and one.conditions.groups:
             # The names in these are fields of the payload.
-            about = scope._replace(rest=statement.payload, taken=scope.taken | {IMAGE})
-            with located("attestations", index):
-                test = every(
-                    within(("conditions", place), conditions_test, block, about)
-                    for place, block in enumerate(one["conditions"])
-                )
-            yield test, f"attestation checks failed for predicate {_type(one)}"
-    check = verified.entry.get("validate") or {}
-    if check.get("deny"):
-        named = zip(written, verified.statements, strict=True)
-        names = {one["name"]: found.payload for one, found in named if one.get("name")}
-        about = scope._replace(names={**scope.names, **names}, taken=scope.taken | {IMAGE})
-        steps = ("validate", "deny", "conditions")
-        denied = within(steps, conditions_test, check["deny"].get("conditions"), about)
-        yield opposite(denied), check.get("message") or "validation in verifyImages failed"
-
-
-def _type(one: Json) -> str:
-    return str(one.get("type") or one.get("predicateType"))
+            about = scope._replace(rest=statement.payload, taken=taken)
+            blocks = (one.conditions._replace(groups=(each,)) for each in one.conditions.groups)
+            test = every(conditions_test(block, about).test for block in blocks)
+            yield test, f"attestation checks failed for predicate {kind}"
+    check = entry.validate
+    if check and check.deny and check.deny.conditions:
+        names = {one.name: statement.payload for one, statement in pairs if one.name}
+        about = scope._replace(names={**scope.names, **names}, taken=taken)
+        denied = conditions_test(check.deny.conditions, about).test
+        yield opposite(denied), check.message or "validation in verifyImages failed"

@@ -170,7 +170,7 @@ def test_what_cannot_be_said_is_told_with_its_place(excepting, path, converted):
 
 def test_what_scans_heed_is_a_condition(converted):
     told = converted(exception("pid", background=False)).conversions[1]
-    assert [note.condition.name for note in told.rules[0].notes] == ["exceptions in scans"]
+    assert [one.name for one in told.rules[0].conditions] == ["exceptions in scans"]
 
 
 def test_exceptions_are_compared_with_the_policies_that_they_name(converted):

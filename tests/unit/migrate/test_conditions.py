@@ -297,7 +297,7 @@ HOSTS = {
 )
 def test_what_must_hold_of_two_sides_that_are_read_is_told(one, entry, name, converted):
     told, _ = converted(deny(one, context=[entry]))
-    names = {note.condition.name for note in told.notes} & {AMOUNTS, WILDCARDS}
+    names = {one.name for one in told.conditions} & {AMOUNTS, WILDCARDS}
     assert names == {name} - {None}
 
 
@@ -314,7 +314,7 @@ def test_wildcards_count_in_a_text_that_is_composed_and_in_a_list_that_is_read(c
     key = "/{{ request.object.metadata.annotations.path }}"
     one = {"key": key, "operator": "AnyIn", "value": "{{ paths }}"}
     told, (made,) = converted(deny(one, context=[PATHS]))
-    assert WILDCARDS not in {note.condition.name for note in told.notes}
+    assert WILDCARDS not in {one.name for one in told.conditions}
     test = made["spec"]["validations"][0]["expression"]
     assert "variables.paths.exists(pattern" in test
     assert "pattern.replace('*'" in test

@@ -82,7 +82,7 @@ def test_look_ups_are_conditions(converted):
     }
     told, (made,) = converted(rule)
     assert told.outcome is ConversionOutcome.CONDITIONAL
-    assert "cluster look-up" in [note.condition.name for note in told.notes]
+    assert "cluster look-up" in [one.name for one in told.conditions]
     assert made["spec"]["variables"][0]["expression"] == (
         "dyn(resource.Get('v1', 'configmaps', 'ns', 'allowed'))"
     )
@@ -132,7 +132,7 @@ def test_custom_resources_are_asked_by_their_kind(converted):
     assert (resources["apiGroups"], resources["resources"]) == (["*"], ["widgets"])
     (condition,) = made["spec"]["matchConditions"]
     assert condition == {"name": "kind", "expression": "request.kind.kind == 'Widget'"}
-    assert "guessed resource names" in [note.condition.name for note in told.notes]
+    assert "guessed resource names" in [one.name for one in told.conditions]
 
 
 def test_what_is_made_of_nothing_is_in_no_list(denials, pod):
@@ -154,7 +154,7 @@ def test_settings(converted):
     assert spec["validationActions"] == ["Deny"]
     assert spec["evaluation"] == {"background": {"enabled": False}}
     assert spec["failurePolicy"] == "Ignore"
-    assert [note.condition.name for note in told.notes] == ["existing violations"]
+    assert [one.name for one in told.conditions] == ["existing violations"]
 
 
 def test_controllers_that_the_annotation_names(converted):
@@ -180,7 +180,7 @@ def test_a_message_that_names_an_element_keeps_its_name(converted):
     rule["validate"]["message"] = "not {{ element.name }}"
     told, (made,) = converted(rule)
     assert made["spec"]["validations"][0]["message"] == "not <element.name>"
-    assert "message" in [note.condition.name for note in told.notes]
+    assert "message" in [one.name for one in told.conditions]
 
 
 def test_cel_stays_as_it_is(converted):
@@ -315,7 +315,7 @@ def test_a_context_entry_that_reads_the_object_finds_nothing_deleted(query, oper
     told, (made,) = converted(rule)
     (found,) = made["spec"]["matchConstraints"]["resourceRules"]
     assert found["operations"] == operations
-    named = {note.condition.name for note in told.notes}
+    named = {one.name for one in told.conditions}
     assert ("deletions" in named) is ("DELETE" not in operations)
 
 

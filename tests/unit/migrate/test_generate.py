@@ -85,7 +85,7 @@ def test_copies_with_another_name(made, converted):
     (one,) = made(renamed, namespace("shop"))
     assert one["data"] == SOURCE["data"]
     told, _ = converted(renamed)
-    assert "renamed copies" in {note.condition.name for note in told.notes}
+    assert "renamed copies" in {one.name for one in told.conditions}
 
 
 @pytest.mark.parametrize(

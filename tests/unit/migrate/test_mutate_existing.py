@@ -120,11 +120,11 @@ def test_when_targets_are_patched_is_told(converted):
     target = {"name": "one", "namespace": "shop"}
     rule = rule_for(target)
     told, (made,) = converted(rule)
-    assert "existing objects" in [note.condition.name for note in told.notes]
+    assert "existing objects" in [one.name for one in told.conditions]
     assert made["spec"]["evaluation"] == {"mutateExisting": {"enabled": True}}
     rule["mutate"]["mutateExistingOnPolicyUpdate"] = True
     told, _ = converted(rule)
-    assert "existing objects" not in [note.condition.name for note in told.notes]
+    assert "existing objects" not in [one.name for one in told.conditions]
 
 
 @pytest.mark.parametrize(

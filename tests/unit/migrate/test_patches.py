@@ -194,7 +194,7 @@ def test_json_patches(operations, full, patched, pod):
 
 def test_a_failed_test_is_told(converted):
     told, _ = converted({"mutate": {"patchesJson6902": "- {op: test, path: /spec/a, value: 1}"}})
-    assert [note.condition.name for note in told.notes] == ["failed tests"]
+    assert [one.name for one in told.conditions] == ["failed tests"]
 
 
 IN_LOOP = "request.object.spec.containers"

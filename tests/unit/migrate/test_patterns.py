@@ -241,5 +241,5 @@ def test_an_amount_of_a_resource_is_no_duration(denials, pod):
 
 def test_a_pattern_that_nothing_fails_is_told(converted):
     told, (made,) = converted(pattern({"=(volumes)": [{"(hostPath)": {"path": "/var/log*"}}]}))
-    assert "never fails" in [note.condition.name for note in told.notes]
+    assert "never fails" in [one.name for one in told.conditions]
     assert [one["expression"] for one in made["spec"]["validations"]] == ["true"]

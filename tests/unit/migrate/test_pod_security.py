@@ -275,7 +275,7 @@ def test_an_excluded_profile_hides_that_others_have_none(denials, pods):
 def test_validations_are_what_a_person_would_write(converted):
     told, (made,) = converted(rule("baseline", {"controlName": "Host Namespaces"}))
     assert told.outcome is ConversionOutcome.CONDITIONAL
-    assert {one.condition.name for one in told.notes} == {"message", "ReplicationControllers"}
+    assert {one.name for one in told.conditions} == {"message", "ReplicationControllers"}
     messages = [one["message"] for one in made["spec"]["validations"]]
     assert not any("Host Namespaces" in one for one in messages)
     assert messages[0] == (

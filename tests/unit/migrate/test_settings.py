@@ -78,15 +78,16 @@ def test_overrides_of_a_rule_count_before_those_of_its_policy(actions):
     assert actions(own) == {"dev-a": "Audit", "prod": "Deny", "team": "Audit"}
 
 
-def test_actions_of_image_rules_for_some_namespaces_are_refused():
-    spec = {"validationFailureActionOverrides": [override("Audit", "prod")]}
+def test_actions_of_image_rules_for_some_namespaces_are_refused(policy):
+    rule = {"verifyImages": [{"imageReferences": ["*"]}]}
+    old = policy(rule, validationFailureActionOverrides=[override("Audit", "prod")])
     with pytest.raises(NotConvertible, match="image rule"):
-        variants_of({"verifyImages": [{"imageReferences": ["*"]}]}, spec)
+        variants_of(old.rules[0].tree, old.facts.action)
 
 
-def test_where_all_have_the_same_action_there_is_one_policy():
-    spec = {"validationFailureActionOverrides": [override("Audit", "prod")]}
-    (variant,) = variants_of(RULE, spec)
+def test_where_all_have_the_same_action_there_is_one_policy(policy):
+    old = policy(RULE, validationFailureActionOverrides=[override("Audit", "prod")])
+    (variant,) = variants_of(old.rules[0].tree, old.facts.action)
     assert variant.name == ""
 
 
@@ -113,4 +114,4 @@ def test_conditions_of_webhooks_are_conditions_of_the_policy(converted):
     assert made["spec"]["matchConditions"] == conditions
     assert made["spec"]["failurePolicy"] == "Ignore"
     assert made["spec"]["webhookConfiguration"] == {"timeoutSeconds": 5}
-    assert "webhook conditions" in {note.condition.name for note in told.notes}
+    assert "webhook conditions" in {one.name for one in told.conditions}
