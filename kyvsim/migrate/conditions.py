@@ -16,7 +16,7 @@ from kyvsim.migrate.context import (
     NotConvertible,
     Scope,
     element_for,
-    no_twin,
+    unsupported,
     within,
 )
 from kyvsim.migrate.expressions import (
@@ -477,7 +477,7 @@ def _condition(one: Condition, scope: Scope, lenient: bool) -> FallibleTest:
     operator = OPERATORS.get(name)
     if operator is None:
         what = f"the operator `{name}`" if name else "a condition without an operator"
-        raise no_twin(what, "use one of Kyverno's operators")
+        raise unsupported(what, "use one of Kyverno's operators")
     if lenient:
         needs = (*key.needed(), *value.needed())
         return FallibleTest(every([*needs, operator(key.given(), value.given())]), fails=False)
@@ -527,5 +527,5 @@ def value_of(data: Json, scope: Scope) -> Expr:
         texts = ", ".join(one.text for one in parts)
         return Expr(f"[{texts}]", list_of(first.types))
     if isinstance(data, dict) and "{{" in str(data):
-        raise no_twin("a map with variables as a value")
+        raise unsupported("a map with variables as a value")
     return constant(data)

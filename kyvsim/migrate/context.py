@@ -170,7 +170,7 @@ class Scope(NamedTuple):
         return self._replace(current=element, taken=self.taken | {element.text})
 
 
-def no_twin(
+def unsupported(
     what: str, advice: str = "rewrite the expression by hand", path: Path = ()
 ) -> NotConvertible:
     """Return that a part of an expression cannot be converted."""

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from kyvsim.kubernetes.discovery import kind_of_plural
 from kyvsim.migrate.conditions import value_of
-from kyvsim.migrate.context import Scope, located, no_twin, within
+from kyvsim.migrate.context import Scope, located, unsupported, within
 from kyvsim.migrate.expressions import CHOICE, SUM, TIGHT, every, one_line, quoted
 from kyvsim.migrate.queries import query_value, text_value, variable_name
 from kyvsim.migrate.values import TEXT, Expr, constant, list_of, types_of
@@ -35,7 +35,7 @@ def within_place(namespace: str, scope: Scope) -> list[str]:
     if not scope.namespace:
         return [text_value(namespace, scope).text if namespace else quoted("")]
     if namespace not in {scope.namespace, "{{ request.namespace }}", "{{request.namespace}}"}:
-        raise no_twin("a lookup outside the policy's namespace", "use a ClusterPolicy")
+        raise unsupported("a lookup outside the policy's namespace", "use a ClusterPolicy")
     return []
 
 
@@ -54,7 +54,7 @@ def _variable(entry: VariableEntry, scope: Scope) -> Expr:
     # However the query fails, the default is used.
     default = value_of(entry.default, scope)
     if not default.constant:
-        raise no_twin("a default with variables", "use `||` in the query")
+        raise unsupported("a default with variables", "use `||` in the query")
     if value.needs and not (value.soft and default.constant == ([],)):
         value = value.if_needed_is_there()
     text = value.or_else(default.constant[0])
@@ -86,9 +86,9 @@ _VARIABLE: Final = re.compile(r"\{\{.*?\}\}")
 
 def _api_call(entry: ApiCallEntry, scope: Scope) -> Expr:
     if entry.service:
-        raise no_twin("a service call", "use `http.Get` or `http.Post`")
+        raise unsupported("a service call", "use `http.Get` or `http.Post`")
     if entry.call.get("method", "GET") != "GET":
-        raise no_twin("a call that sends data", "use `resource.Post`")
+        raise unsupported("a call that sends data", "use `resource.Post`")
     scope.context.note(LOOK_UP)
     found = _queried(_answer(entry.url_path, scope), entry.jmes_path, scope)
     is_found_list = bool(entry.jmes_path) and found.is_list
@@ -105,17 +105,17 @@ def _answer(path: str, scope: Scope) -> Expr:
     elif parts[:1] == ["apis"] and len(parts) > 3:
         version, rest = f"{parts[1]}/{parts[2]}", parts[3:]
     else:
-        raise no_twin(f"a call of `{path}`", "read objects by their resource names")
+        raise unsupported(f"a call of `{path}`", "read objects by their resource names")
     namespace = ""
     if len(rest) > 2 and rest[0] == "namespaces":
         namespace, rest = rest[1], rest[2:]
     if len(rest) not in {1, 2} or "{{" in version or "{{" in rest[0]:
-        raise no_twin(f"a call of `{path}`", "read objects by their resource names")
+        raise unsupported(f"a call of `{path}`", "read objects by their resource names")
     group = version.rpartition("/")[0]
     types = types_of([(version, kind_of_plural(group, rest[0]))])
     arguments = [f"'{version}'", f"'{rest[0]}'", *within_place(namespace, scope)]
     if labels and len(rest) != 1:
-        raise no_twin("a call of one object with a selector", "remove the selector")
+        raise unsupported("a call of one object with a selector", "remove the selector")
     arguments += labels
     if len(rest) == 2:
         arguments.append(text_value(rest[1], scope).text)
@@ -130,9 +130,11 @@ def _labels(query: str, scope: Scope) -> list[str]:
     name, _, selector = query.partition("=")
     pairs = [one.partition("=") for one in unquote(selector).split(",")]
     if name != "labelSelector" or not all(key and sign for key, sign, _ in pairs):
-        raise no_twin("a call with such a query", "filter the list of objects instead")
+        raise unsupported("a call with such a query", "filter the list of objects instead")
     if any(key.endswith("!") or value.startswith("=") for key, _, value in pairs):
-        raise no_twin("a selector that is more than labels", "filter the list of objects instead")
+        raise unsupported(
+            "a selector that is more than labels", "filter the list of objects instead"
+        )
     entries = (f"{quoted(key)}: {text_value(value, scope).text}" for key, _, value in pairs)
     return [f"{{{', '.join(entries)}}}"]
 

@@ -147,7 +147,9 @@ def optional_text(data: PatternNode, around: PatchContext) -> str:
     return found.optional if found.optional and found.text.endswith(".value()") else ""
 
 
-def no_twin(what: str, advice: str = "write this patch by hand", path: Path = ()) -> NotConvertible:
+def unsupported(
+    what: str, advice: str = "write this patch by hand", path: Path = ()
+) -> NotConvertible:
     """Return that a part of a patch cannot be converted."""
     return NotConvertible(f"{what} cannot be converted to a MutatingPolicy", advice, path)
 
@@ -204,7 +206,7 @@ class PatchOperation(NamedTuple):
 def operations_of(patch: JsonPatch | None, scope: Scope) -> list[PatchOperation]:
     """Return the operations of a patch; raises NotConvertible if it is not a list of them."""
     if patch is None:
-        raise no_twin("a JSON patch that is not a string")
+        raise unsupported("a JSON patch that is not a string")
     variables = find_variables(patch.text)
     marked, quotes = patch.text, []
     for number, one in reversed(list(enumerate(variables))):
@@ -212,27 +214,27 @@ def operations_of(patch: JsonPatch | None, scope: Scope) -> list[PatchOperation]
         quotes.append(marked[one.start - 1 : one.start] + marked[end : end + 1] in {"''", '""'})
         marked = marked[: one.start] + _MARK.format(number) + marked[end:]
     if _MARKS.fullmatch(marked.strip()):
-        raise no_twin(
+        raise unsupported(
             "a JSON patch that is computed by an expression as a whole", "list its operations"
         )
     if "{{" in marked:
-        raise no_twin("a variable inside a variable", "move the inner one to a context entry")
+        raise unsupported("a variable inside a variable", "move the inner one to a context entry")
     try:
         found = load_one(marked)
     except YamlError as error:
-        raise no_twin(f"a string that cannot be parsed as operations ({error})") from None
+        raise unsupported(f"a string that cannot be parsed as operations ({error})") from None
     listed = _filled(found, [one.text for one in variables], quotes[::-1], scope)
     if not isinstance(listed, list):
-        raise no_twin("a JSON patch that is not a list of operations")
+        raise unsupported("a JSON patch that is not a list of operations")
     operations = []
     for index, fields in enumerate(listed):
         name = fields.get("op") if isinstance(fields, dict) else None
         if not isinstance(name, str) or name not in _CONVERTERS:
-            raise no_twin(f"the operation `{name}`", "use one of RFC 6902")
+            raise unsupported(f"the operation `{name}`", "use one of RFC 6902")
         needed = ("from", "path") if name in {"move", "copy"} else ("path",)
         missing = next((field for field in needed if field not in fields), "")
         if missing:
-            raise no_twin(f"`{name}` without `{missing}`", f"add `{missing}`")
+            raise unsupported(f"`{name}` without `{missing}`", f"add `{missing}`")
         operations.append(PatchOperation((*patch.path, index), name, fields))
     return operations
 
@@ -473,7 +475,7 @@ def removed_element(
 def _steps(path: Json, around: PatchContext) -> list[Step]:
     text = path.text if isinstance(path, Quoted) else path
     if not isinstance(text, str) or not text.startswith("/"):
-        raise no_twin(f"the path `{text}`", "name a field of the object")
+        raise unsupported(f"the path `{text}`", "name a field of the object")
     # Slashes within variables separate nothing.
     parts, rest = [""], text[1:]
     for one in find_variables(f" {rest}"):
@@ -505,7 +507,7 @@ def _walk(place: PatchTarget, steps: Sequence[Step], around: PatchContext) -> li
             found = [one._replace(value=one.value.given()) for one in found]
             place = place.element(loop.counter, loop.element)
         elif step == END and step is not steps[-1]:
-            raise no_twin("`-` in the middle of a path", "use -1")
+            raise unsupported("`-` in the middle of a path", "use -1")
         else:
             place = place.below(step)
         found.append(place)
@@ -527,9 +529,9 @@ def _is_there(place: PatchTarget, patch: _Patch) -> Test:
     if not place.value.may_miss:
         return TRUE
     if any(steps[: len(one)] == one and steps != one for one in patch.shifted):
-        raise no_twin("an element after another one that is added or removed", "use two rules")
+        raise unsupported("an element after another one that is added or removed", "use two rules")
     if "'~1'" in place.path and not isinstance(place.way[-1], str):
-        raise no_twin("an escaped key", "write the key unescaped", (*patch.path, "path"))
+        raise unsupported("an escaped key", "write the key unescaped", (*patch.path, "path"))
     return place.value.is_there()
 
 
@@ -578,7 +580,7 @@ def _container(step: Step, patch: _Patch) -> str:
     if isinstance(step, str) and step in {"0", LAST, END}:
         return "[]"
     path = (*patch.path, "path")
-    raise no_twin("a list element that may be missing", "add the list first", path)
+    raise unsupported("a list element that may be missing", "add the list first", path)
 
 
 def _remove(written: Mapping[str, Json], patch: _Patch) -> list[PatchExpression]:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from kyvsim.engine.pattern.checks import compile_scalar
 from kyvsim.kubernetes.wildcard import has_wildcard, split_operator
 from kyvsim.migrate.conditions import READ_TEXTS
-from kyvsim.migrate.context import ConversionContext, Scope, located, no_twin
+from kyvsim.migrate.context import ConversionContext, Scope, located, unsupported
 from kyvsim.migrate.expressions import TRUE, Quantified, Relation, Test, every, opposite, some
 from kyvsim.migrate.queries import text_value
 from kyvsim.migrate.scalars import like, scalar_test
@@ -158,7 +158,7 @@ def _computed(pattern: PatternLeaf, value: Expr, scope: Scope, *, if_missing: bo
     sign, operand = split_operator(text)
     if sign not in _SIGNS or "$(" in text or has_wildcard(operand) or "|" in operand:
         what = f"`{text}`, a pattern that is computed at evaluation,"
-        raise no_twin(what, "use a deny condition")
+        raise unsupported(what, "use a deny condition")
     scope.context.note(READ_TEXTS)
     found = Relation(value.text, _SIGNS[sign], text_value(operand, scope).tight(5))
     return some([value.is_missing(), found]) if if_missing else every([value.is_there(), found])
@@ -202,7 +202,7 @@ def _of_map(pattern: PatternMap, value: Expr, scope: Scope) -> PatternTest:
 def _of_entry(entry: PatternEntry, value: Expr, scope: Scope) -> PatternTest:
     with located(entry.path):
         if "{{" in entry.key:
-            raise no_twin("a key with a variable", "name the key, or use deny conditions")
+            raise unsupported("a key with a variable", "name the key, or use deny conditions")
         if has_wildcard(entry.key):
             return _of_wildcard_key(entry, value, scope)
         child = value.child(entry.key)
@@ -223,7 +223,7 @@ def _of_entry(entry: PatternEntry, value: Expr, scope: Scope) -> PatternTest:
                 return _existence(entry.value, child, scope)
             case _:
                 advice = "remove it: it only adds fields in mutate rules"
-                raise no_twin(f"the anchor `{entry.text}`", advice)
+                raise unsupported(f"the anchor `{entry.text}`", advice)
 
 
 def _equality(pattern: PatternNode, value: Expr, scope: Scope) -> PatternTest:
@@ -268,7 +268,7 @@ def _guard(pattern: PatternNode, value: Expr, scope: Scope) -> PatternTest:
     """Return the guard of `(key)`: the rest applies only where it holds."""
     within = _convert(pattern, value, scope)
     if within.guards or within.lists:
-        raise no_twin("a condition inside a condition", "split the rule in two")
+        raise unsupported("a condition inside a condition", "split the rule in two")
     test = every(_joined(within.tests, scope))
     there = TRUE if within.insists else value.is_there()
     return PatternTest(guards=(every([there, test]),))
@@ -279,7 +279,7 @@ def _existence(pattern: PatternNode, value: Expr, scope: Scope) -> PatternTest:
     if not isinstance(pattern, PatternList) or not all(
         isinstance(one, PatternMap) for one in pattern.items
     ):
-        raise no_twin(
+        raise unsupported(
             "`^()` over a value that is not a list of maps", "write a list of maps below it"
         )
     tests = []
@@ -295,7 +295,7 @@ def _existence(pattern: PatternNode, value: Expr, scope: Scope) -> PatternTest:
 def _of_wildcard_key(entry: PatternEntry, value: Expr, scope: Scope) -> PatternTest:
     sign, pattern = entry.anchor, entry.value
     if sign not in {None, EQUALITY, NEGATION} or not isinstance(pattern, PatternLeaf):
-        raise no_twin(f"a wildcard in the key `{entry.key}`", "name the key")
+        raise unsupported(f"a wildcard in the key `{entry.key}`", "name the key")
     scope.context.note(_KEYS)
     fits = like("key", entry.key)
     if sign == NEGATION:
@@ -314,10 +314,10 @@ def _of_wildcard_key(entry: PatternEntry, value: Expr, scope: Scope) -> PatternT
 
 def _of_list(pattern: PatternList, value: Expr, scope: Scope, *, if_missing: bool) -> PatternTest:
     if not pattern.items:
-        raise no_twin("an empty list", "check its size with a deny condition")
+        raise unsupported("an empty list", "check its size with a deny condition")
     first = pattern.items[0]
     if isinstance(first, PatternList):
-        raise no_twin("a list of lists", "use deny conditions")
+        raise unsupported("a list of lists", "use deny conditions")
     element = scope.element(value)
     name = element.text
     if isinstance(first, PatternMap):

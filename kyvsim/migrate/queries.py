@@ -10,7 +10,7 @@ from kyvsim.jmespath import QuerySyntaxError
 from kyvsim.jmespath.functions.table import functions
 from kyvsim.jmespath.parse import parse
 from kyvsim.jmespath.variables import find_variables, plain_pieces, unescape
-from kyvsim.migrate.context import USER_KNOWN, NotConvertible, Scope, located, no_twin
+from kyvsim.migrate.context import USER_KNOWN, NotConvertible, Scope, located, unsupported
 from kyvsim.migrate.expressions import (
     FALSE,
     RELATION,
@@ -68,7 +68,7 @@ def _read(tree: _Tree, scope: Scope) -> Expr:
     """Return the value of a tree."""
     convert = _NODES.get(tree["type"])
     if convert is None:
-        raise no_twin(f"`{tree['type'].replace('_', ' ')}`")
+        raise unsupported(f"`{tree['type'].replace('_', ' ')}`")
     return convert(tree, scope)
 
 
@@ -93,7 +93,7 @@ def text_pieces(text: str, scope: Scope) -> list[str | Expr]:
     pieces = plain_pieces(text, variables) if variables else [text]
     parts = [*pieces, *(one.expression for one in variables)]
     if any("{{" in one.replace("\\{{", "") for one in parts):
-        raise no_twin("a variable that is not closed")
+        raise unsupported("a variable that is not closed")
     found: list[str | Expr] = [unescape(pieces[0])]
     for variable, piece in zip(variables, pieces[1:], strict=True):
         found += [query_value(variable.expression, scope), unescape(piece)]
@@ -107,8 +107,8 @@ def _tree_of(text: str) -> _Tree:
     except QuerySyntaxError as error:
         if "⟦" in text or "{{" in text:
             what = "a variable inside a variable that is not part of a literal or a name"
-            raise no_twin(what, "move the inner one to a context entry") from None
-        raise no_twin(f"`{text.strip()}`: {error.message}") from None
+            raise unsupported(what, "move the inner one to a context entry") from None
+        raise unsupported(f"`{text.strip()}`: {error.message}") from None
 
 
 # Variables inside of variables: their values become part of the outer expression.
@@ -193,7 +193,7 @@ def _field(tree: _Tree, scope: Scope) -> Expr:
     current = scope.current
     if _is_marked(key):
         if current is None or current.text.startswith("request"):
-            raise no_twin("a name that is computed by another variable", "name the field")
+            raise unsupported("a name that is computed by another variable", "name the field")
         return current.entry(_marked_text(key, scope).text)
     if current is None:
         return _named(key, scope)
@@ -217,7 +217,7 @@ def _named(key: str, scope: Scope) -> Expr:
         part = key.removeprefix("serviceAccount")
         return Expr(f"parseServiceAccount(request.userInfo.username).{part}", TEXT)
     if key == "images":
-        raise no_twin(
+        raise unsupported(
             "`images`",
             (
                 "use `image(...)` of each container, which adds `library/` where a rule does not, "
@@ -228,14 +228,14 @@ def _named(key: str, scope: Scope) -> Expr:
         return constant(None)  # `x || ""`: a name that nothing has, and not an empty text
     if scope.rest is not None:
         return scope.rest.child(key)
-    raise no_twin(f"the name `{key}`")
+    raise unsupported(f"the name `{key}`")
 
 
 def _of_request(key: str, scope: Scope) -> Expr:
     if scope.at_rest:
         if key == "namespace":
             return scope.object.child("metadata").child("namespace")
-        raise no_twin(f"`request.{key}`", "use `target`: there is no request")
+        raise unsupported(f"`request.{key}`", "use `target`: there is no request")
     if key == "object":
         return scope.object
     if key == "oldObject":
@@ -246,7 +246,7 @@ def _of_request(key: str, scope: Scope) -> Expr:
         return Expr(f"request.{key}", noun=key)
     if key == "dryRun":
         return Expr("request.dryRun")
-    raise no_twin(f"`request.{key}`", "use groups or names of users instead")
+    raise unsupported(f"`request.{key}`", "use groups or names of users instead")
 
 
 def _subexpression(tree: _Tree, scope: Scope) -> Expr:
@@ -270,14 +270,14 @@ def _called(step: _Tree, value: Expr, scope: Scope) -> Expr:
     if not found.is_list:
         return found._replace(needs=(*found.needs, value.is_there())).if_needed_is_there()
     text = value.or_else(value.empty)
-    softly = _read(step, scope.within(value.given()._replace(text=text, level=8)))
-    return found._replace(soft=softly.text)
+    soft = _read(step, scope.within(value.given()._replace(text=text, level=8)))
+    return found._replace(soft=soft.text)
 
 
 def _identity(_: _Tree, scope: Scope) -> Expr:
     """Return the current value."""
     if scope.current is None:
-        raise no_twin("`@` outside a list")
+        raise unsupported("`@` outside a list")
     return scope.current
 
 
@@ -288,7 +288,7 @@ def _index(tree: _Tree, scope: Scope) -> Expr:
     before = current.tight()
     element = Expr("", current.element_types, noun=current.noun, nullable=not current.optional)
     if place < -1:
-        raise no_twin("an index from the end")
+        raise unsupported("an index from the end")
     # A list that is made of nothing is null, whose elements are null: no error, and no need.
     needs = () if current.soft else current.needs
     if place == -1:
@@ -390,7 +390,7 @@ def _either(tree: _Tree, scope: Scope) -> Expr:
         return _unless_no_element(first, second)
     if not first.may_miss:
         if first.is_text:
-            raise no_twin("`||` between two strings")
+            raise unsupported("`||` between two strings")
         return first
     if second.may_miss:
         optional = f"{first.optional}.or({second.optional})"
@@ -405,7 +405,7 @@ def _or_constant(first: Expr, second: Expr) -> Expr:
     default = second.constant[0]
     if default and (first.is_bool or (default is True and not first.types)):
         # In JMESPath `false` counts as missing: the default replaces it, too.
-        raise no_twin(
+        raise unsupported(
             "`||` after a boolean, which also replaces `false`",
             "compare the field itself, or test for `false`",
         )
@@ -452,7 +452,7 @@ def _unless_empty(first: Expr, text: str, second: Expr) -> Expr:
 
 def _derived_list(whole: Expr, steps: str, types: Types, noun: str) -> Expr:
     """Return a list that `steps` make of another one."""
-    plain, soft = f"{whole.tight()}{steps}", f"{whole.softly}{steps}"
+    plain, soft = f"{whole.tight()}{steps}", f"{whole.list_or_empty}{steps}"
     is_soft = soft != plain and not _fails(whole)
     return Expr(plain, types, noun=noun, soft=soft if is_soft else "", needs=whole.needed())
 
@@ -484,8 +484,8 @@ def _flatten(tree: _Tree, scope: Scope) -> Expr:
     if value.parts:
         found = list(value.parts)
         if not all(one.is_list for one in found):
-            raise no_twin("`[a, b][]` of values that may not be lists")
-        parts = [one.softly for one in found]
+            raise unsupported("`[a, b][]` of values that may not be lists")
+        parts = [one.list_or_empty for one in found]
         if scope.patching:
             text = " + ".join(parts)
             return Expr(text, found[0].types, SUM, noun=found[0].noun)
@@ -513,7 +513,7 @@ def _filtered(tree: _Tree, scope: Scope) -> Expr:
     value = _mapped(whole, right, scope, kept)
     if right["type"] != "identity":
         return value
-    return value._replace(test=Quantified(whole.softly, name, holds, "exists"))
+    return value._replace(test=Quantified(whole.list_or_empty, name, holds, "exists"))
 
 
 def _values(tree: _Tree, scope: Scope) -> Expr:
@@ -554,9 +554,9 @@ def _call(tree: _Tree, scope: Scope) -> Expr:
     name = tree["value"]
     convert = _FUNCTIONS.get(name)
     if convert is None:
-        raise no_twin(f"the function `{name}`")
+        raise unsupported(f"the function `{name}`")
     if any(one["type"] == "expref" for one in tree["children"]):
-        raise no_twin(f"`{name}` with an expression as argument")
+        raise unsupported(f"`{name}` with an expression as argument")
     if refusal := functions()[name].refusal(len(tree["children"])):
         raise NotConvertible(f"{refusal}: the rule ends in an error", "fix the call")
     given = [_read(one, scope) for one in tree["children"]]
@@ -582,7 +582,7 @@ def _duration(duration: str) -> Expr:
 
 def _since(layout: Expr, start: Expr, end: Expr) -> Expr:
     if layout.constant != ("",):
-        raise no_twin("a time in a layout other than RFC 3339")
+        raise unsupported("a time in a layout other than RFC 3339")
     last = "time.now()" if end.constant == ("",) else _moment(end)
     return _duration(f"{last} - {_moment(start)}")
 
@@ -629,7 +629,7 @@ def _subject(text: Expr) -> str:
 
 def _regex_replace_all(pattern: Expr, text: Expr, replacement: Expr) -> Expr:
     if not replacement.constant:
-        raise no_twin("a replacement that is not a fixed string")
+        raise unsupported("a replacement that is not a fixed string")
     sign = re.sub(r"\$\{?(\d+)\}?", r"\\\1", str(replacement.constant[0]))
     return Expr(f"regex.replace({_subject(text)}, {pattern.text}, {quoted(sign)})", TEXT)
 
@@ -650,7 +650,7 @@ def _number(name: str, value: Expr) -> Expr:
 
 def _reverse(value: Expr) -> Expr:
     if not value.is_list:
-        raise no_twin("`reverse` of a string")
+        raise unsupported("`reverse` of a string")
     return Expr(f"{value.tight()}.reverse()", value.types, noun=value.noun)
 
 

@@ -39,11 +39,11 @@ from kyvsim.migrate.json_patch import (
     list_text,
     listed,
     looped,
-    no_twin,
     operation,
     optional_text,
     reads,
     struct,
+    unsupported,
     value_text,
 )
 from kyvsim.migrate.patterns import pattern_tests
@@ -63,7 +63,7 @@ CONDITIONS: Final = frozenset({CONDITION, GLOBAL})
 def anchor_of(entry: PatternEntry) -> str | None:
     """Return the anchor of a key; raises NotConvertible for one without effect in merges."""
     if entry.anchor not in {None, ADDITION} | CONDITIONS:
-        raise no_twin(f"the anchor `{entry.text}`", "use a precondition")
+        raise unsupported(f"the anchor `{entry.text}`", "use a precondition")
     return entry.anchor
 
 
@@ -83,12 +83,12 @@ def condition_test(data: PatternNode, value: Expr, around: PatchContext) -> Test
         expected = text_value(data.data, around.scope)
         return every([value.is_there(), Relation(value.text, "==", expected.tight(5))])
     if isinstance(data, PatternList):
-        raise no_twin("a condition on a list", "use a precondition")
+        raise unsupported("a condition on a list", "use a precondition")
     if adds(data) or not data.entries:
         return value.is_there()
     if not all(one.anchor is None and _is_fixed(one.value) for one in data.entries):
         # The map below the condition is merged, too, with its wildcards.
-        raise no_twin("a condition on a map with anchors or wildcards", "use a precondition")
+        raise unsupported("a condition on a map with anchors or wildcards", "use a precondition")
     return every(pattern_tests(data, value, around.scope))
 
 
@@ -117,50 +117,50 @@ class ListElement(NamedTuple):
     """What one element has to fit for anything to be merged at all."""
     is_template: bool
     """Whether it is for each element of the object that has a name and meets its conditions."""
-    is_loops: bool
+    is_loop_element: bool
     """Whether it is for the element that a loop is at."""
-    must_be: bool
+    must_exist: bool
     """Whether it changes existing elements only: its name is a condition."""
 
     @property
     def adds(self) -> bool:
         """Whether something is added where it is missing, and not for one element alone."""
-        return adds(self.rest, deep=not (self.is_loops and self.must_be))
+        return adds(self.rest, deep=not (self.is_loop_element and self.must_exist))
 
 
 def element_patch(patch: PatternNode, keys: tuple[str, ...]) -> ListElement:
     """Return an element of a list that merges by keys."""
     if not isinstance(patch, PatternMap):
-        raise no_twin("an element without a name in a list that is merged by name")
+        raise unsupported("an element without a name in a list that is merged by name")
     anchors = [anchor_of(one) for one in patch.entries]
     has_anchors = anchors != [None] * len(anchors)
     names = {one.key: one.value for one in patch.entries if one.key in keys}
     name = str(names[_NAME].data) if _NAME in names else ""
-    is_loops = keys == (_NAME,) and name.replace(" ", "") == _OF_LOOP
-    if has_anchors and not is_loops and keys != (_NAME,):
-        raise no_twin("anchors in an element without a name", "name the element")
+    is_loop_element = keys == (_NAME,) and name.replace(" ", "") == _OF_LOOP
+    if has_anchors and not is_loop_element and keys != (_NAME,):
+        raise unsupported("anchors in an element without a name", "name the element")
     everywhere = tuple(one for one in patch.entries if one.anchor == GLOBAL)
     if everywhere and len(everywhere) < len(patch.entries):
         # Kyverno merges nothing into such elements.
-        raise no_twin("an element with a global condition and more", "use a precondition")
+        raise unsupported("an element with a global condition and more", "use a precondition")
     rest = tuple(
         one
         for one in patch.entries
         if one.text not in {*keys, DIRECTIVE}
         and one.anchor != GLOBAL
-        and not (is_loops and one.key == _NAME)
+        and not (is_loop_element and one.key == _NAME)
         and not (one.anchor == CONDITION and one.key == _NAME and name == "*")
     )
-    if not has_anchors and not is_loops and not names:
-        raise no_twin("an element without a name in a list that is merged by name")
+    if not has_anchors and not is_loop_element and not names:
+        raise unsupported("an element without a name in a list that is merged by name")
     return ListElement(
         patch,
         names,
         patch._replace(entries=rest),
         everywhere,
-        is_template=has_anchors and not is_loops,
-        is_loops=is_loops,
-        must_be=all(one.text != _NAME for one in patch.entries),
+        is_template=has_anchors and not is_loop_element,
+        is_loop_element=is_loop_element,
+        must_exist=all(one.text != _NAME for one in patch.entries),
     )
 
 
@@ -259,7 +259,7 @@ def _operations(name: str, part: _FieldPatch, value: str, test: Test) -> list[Pa
     once = loop is not None and place.is_fixed
     if loop is not None and once and reads(loop, f"{value} {one_line(test)}"):
         if place.way[-1] != END:
-            raise no_twin("a field that each iteration of a loop overwrites")
+            raise unsupported("a field that each iteration of a loop overwrites")
         once = False
     return [PatchExpression(operation(name, place, value), test, once=once)]
 
@@ -279,7 +279,7 @@ def _bare(data: PatternNode) -> Json:
     found = {}
     for one in data.entries:
         if anchor_of(one) in CONDITIONS:
-            raise no_twin(f"the anchor `{one.text}` below a field that may be missing")
+            raise unsupported(f"the anchor `{one.text}` below a field that may be missing")
         before = one.value.data
         value = None if before is None or one.text == DIRECTIVE else _bare(one.value)
         if value is not None and (value or not before):
@@ -295,13 +295,13 @@ def _list_patches(
 ) -> list[PatchExpression]:
     keys = {one.keys for one in part.merges}
     if len(keys) > 1:
-        raise no_twin("a list that is merged in several ways", "use a rule for each kind")
+        raise unsupported("a list that is merged in several ways", "use a rule for each kind")
     (named,) = keys or {None}
     whole = list(data.data)
     if only_new or named is None or whole[:1] == [{DIRECTIVE: "replace"}]:
         maps = (one for one in data.items if isinstance(one, PatternMap))
         if any(anchor_of(one) is not None for each in maps for one in each.entries):
-            raise no_twin("conditions on the elements of a list that is replaced")
+            raise unsupported("conditions on the elements of a list that is replaced")
         text = value_text(_bare(data), part.around)
         return _operations("add", part, text, missing if only_new else TRUE)
     if whole[:1] == [{DIRECTIVE: "delete"}]:
@@ -320,7 +320,7 @@ def _keyed(
     elements = [element_patch(one, named) for one in data.items]
     gone = [one for one in elements if _directive(one.data) == "delete"]
     if gone and len(gone) < len(elements):
-        raise no_twin("elements that are removed while others are added", "use two rules")
+        raise unsupported("elements that are removed while others are added", "use two rules")
     there = opposite(missing)
     given = part._replace(place=part.place._replace(value=part.place.value.given()))
     if gone:
@@ -350,7 +350,7 @@ def _is_named(patch: ListElement, element: Expr, around: PatchContext) -> Test:
 def _element_patches(patch: ListElement, part: _FieldPatch) -> list[PatchExpression]:
     """Return what becomes of the elements of a list that a part of a patch is for."""
     value, outer = part.place.value, part.around.loop
-    if patch.is_loops and outer is not None and outer.goes_over(value):
+    if patch.is_loop_element and outer is not None and outer.goes_over(value):
         mine = _inner(part, outer.counter, outer.element)._replace(guards=[])
         found = _field_patches(patch.rest, mine)
         return [one._replace(test=every([*mine.guards, one.test])) for one in found]
@@ -429,7 +429,7 @@ def merged_object(
     loop = around.loop
     if loop is not None and place.loose:
         if any(reads(loop, one) for one in place.loose):
-            raise no_twin("a field that each iteration of a loop overwrites")
+            raise unsupported("a field that each iteration of a loop overwrites")
         kept = any_kept(loop)
         text = text if kept == TRUE else f"{enclosed(kept, OR)} ? {text} : Object{{}}"
     return text, tuple(place.guards)
@@ -454,7 +454,7 @@ def _field(entry: PatternEntry, place: _MergeTarget) -> list[str]:
         if not adds(data):
             return []
     if "{{" in key and not _is_open(place.value):
-        raise no_twin("a variable as a field name", "use a JSON patch")
+        raise unsupported("a variable as a field name", "use a JSON patch")
     if "{{" in key:
         shown = text_value(key, place.around.scope).text
     elif is_name(key) and not _is_open(place.value):
@@ -499,7 +499,7 @@ def _whole(data: PatternNode, place: _MergeTarget) -> str:
         # A map with entries for each element of the loop.
         fields = _object_fields(data, place._replace(loose=[]))
         if not all(reads(loop, one.split(": ")[0]) for one in fields):
-            raise no_twin("keys that partly change in a loop", "use two rules")
+            raise unsupported("keys that partly change in a loop", "use two rules")
         kept = "" if loop.condition == TRUE else f" {one_line(loop.condition)},"
         names = f"{loop.counter.text}, {loop.element.text}"
         return f"{loop.source}.transformMapEntry({names},{kept}\n{indented(struct('', fields))}\n)"
@@ -562,8 +562,8 @@ def _object_list(shown: str, patch: PatternList, place: _MergeTarget) -> list[st
 def _object_element(patch: ListElement, place: _MergeTarget) -> tuple[str, Test]:
     """Return a list with what becomes of elements, and what has to be there for it."""
     loop = place.around.loop
-    if patch.is_loops and loop is not None:
-        if patch.must_be and not loop.goes_over(place.value):
+    if patch.is_loop_element and loop is not None:
+        if patch.must_exist and not loop.goes_over(place.value):
             listed = place.value.or_else([])
             same = Plain(f"{listed}.exists(item, item.name == {loop.element.text}.name)")
             kept = every([same, loop.condition])
@@ -593,7 +593,7 @@ def _literal_element(patch: ListElement, place: _MergeTarget) -> str:
     if any(one.mapping is not None and one.mapping.atomic for one in element.value.types):
         raise Atomic
     if any(anchor_of(one) is not None for one in patch.data.entries):
-        raise no_twin("an anchor in a named element", "name the element in a condition")
+        raise unsupported("an anchor in a named element", "name the element in a condition")
     return struct(place.name, _object_fields(patch.data, element))
 
 

@@ -235,7 +235,7 @@ class Expr(NamedTuple):
         return f"{self.optional}.orValue({literal(default)})" if self.optional else self.text
 
     @property
-    def softly(self) -> str:
+    def list_or_empty(self) -> str:
         """The text of a list, which is empty where there is none."""
         return self.or_else([]) if self.may_miss or self.soft else self.tight()
 

@@ -87,12 +87,12 @@ def _described(target: GenerateTarget) -> dict[str, Json]:
     data = target.data
     if data is not None and not isinstance(data, dict):
         path = (*target.path, "data")
-        raise no_twin("data that is not a map", "write the fields of the object", path)
+        raise unsupported("data that is not a map", "write the fields of the object", path)
     group = split_api_version(target.api_version)[0]
     if "{{" not in target.api_version + target.kind and not target.name:
-        raise no_twin("an object without a name", "set its name", (*target.path, "name"))
+        raise unsupported("an object without a name", "set its name", (*target.path, "name"))
     if target.namespace and not is_namespaced(group, target.kind, {}):
-        raise no_twin(
+        raise unsupported(
             f"a {target.kind} in a namespace",
             "remove `namespace`: the kind is cluster-scoped",
             (*target.path, "namespace"),
@@ -118,13 +118,13 @@ def _applied(objects: str, target: GenerateTarget, scope: Scope) -> str:
     if scope.namespace:
         if target.namespace != scope.namespace:
             what, path = "an object outside the policy's namespace", (*target.path, "namespace")
-            raise no_twin(what, "use a ClusterPolicy", path)
+            raise unsupported(what, "use a ClusterPolicy", path)
         return f"generator.Apply({objects})"
     where = text_value(target.namespace, scope).text if target.namespace else quoted("")
     return struct("generator.Apply", [where, objects], opening="(", closing=")")
 
 
-def no_twin(what: str, advice: str, path: Path = ()) -> NotConvertible:
+def unsupported(what: str, advice: str, path: Path = ()) -> NotConvertible:
     """Return that a part of a generate rule cannot be converted."""
     return NotConvertible(f"{what} cannot be converted to a GeneratingPolicy", advice, path)
 
@@ -150,9 +150,9 @@ def _copied(target: GenerateTarget, clone: Clone, scope: Scope) -> str:
     """Return the expression that copies the object which `clone` names."""
     kind = target.kind
     if "{{" in target.api_version + kind:
-        raise no_twin("a copy whose kind is computed at evaluation", "use a rule for each kind")
+        raise unsupported("a copy whose kind is computed at evaluation", "use a rule for each kind")
     if not clone.name:
-        raise no_twin("a copy of an object without a name", "set its name", clone.path)
+        raise unsupported("a copy of an object without a name", "set its name", clone.path)
     scope.context.note(LOOK_UP)
     name = text_value(clone.name, scope).text
     query = _query(target.api_version, kind, clone.namespace, scope)
@@ -175,7 +175,7 @@ def _copied_by_label(target: GenerateTarget, clones: CloneList, scope: Scope) ->
         kind = parse_kind_selector(text)
         group = "" if kind.group == "*" else kind.group
         if "*" in kind.version or kind.subresource:
-            raise no_twin(f"copies of `{text}`", "set version and kind", clones.path)
+            raise unsupported(f"copies of `{text}`", "set version and kind", clones.path)
         version = f"{group}/{kind.version}".lstrip("/")
         arguments = _query(version, kind.kind, clones.namespace, scope)
         if labels:
@@ -184,7 +184,7 @@ def _copied_by_label(target: GenerateTarget, clones: CloneList, scope: Scope) ->
         if not any(selector.values()):
             listed += ".items"
         elif "{{" in str(selector):
-            raise no_twin("a selector with variables", "use `matchLabels`")
+            raise unsupported("a selector with variables", "use `matchLabels`")
         else:
             test = one_line(selector_test(selector, "source"))
             listed = f"dyn({listed}).items.filter(source, {test})"
@@ -197,7 +197,7 @@ def _renamed(held: str, target: GenerateTarget, scope: Scope) -> str:
     """Return a copy under another name: what the source has in each field of its kind."""
     fields = field_names(types_of([(target.api_version, target.kind)]))
     if not fields:
-        raise no_twin(
+        raise unsupported(
             "a copy with a different name of an object whose fields are not known",
             "give the copy the name of its source, or write its fields as `data`",
             (*target.path, "name"),
@@ -228,7 +228,7 @@ def _same(one: str, other: str, scope: Scope) -> Test:
 def _unless(test: Test, call: str) -> str:
     """Return a call that is not made where a test holds."""
     if test == TRUE:
-        raise no_twin("a copy of an object onto itself", "remove the rule")
+        raise unsupported("a copy of an object onto itself", "remove the rule")
     return call if test == FALSE else f"{one_line(test)} || {call}"
 
 
@@ -244,7 +244,7 @@ def generate(body: Generate, given: ConversionInput) -> list[GenerationEntry]:
     if copies is not None:
         return [GenerationEntry(None, (one,)) for one in copies]
     if scope.namespace and target.namespace != scope.namespace:
-        raise no_twin("an object outside the policy's namespace", "use a ClusterPolicy")
+        raise unsupported("an object outside the policy's namespace", "use a ClusterPolicy")
     expressions: list[str] = []
     template = _part(_described(target), target.path, scope, expressions)
     return [GenerationEntry(template, tuple(expressions))]

@@ -37,10 +37,10 @@ from kyvsim.migrate.json_patch import (
     json_patch,
     listed,
     looped,
-    no_twin,
     operation,
     operations_of,
     removed_element,
+    unsupported,
 )
 from kyvsim.migrate.matching import Matching, selector_test
 from kyvsim.migrate.queries import loop_list, text_value
@@ -76,7 +76,7 @@ def _merge(patch: Pattern, root: Expr, around: PatchContext) -> MutationEntry:
     """Return a patch as an apply configuration, or as JSON patches if types do not allow it."""
     with located(patch.path):
         if not isinstance(patch.root, PatternMap):
-            raise no_twin("a merge that is not a map")
+            raise unsupported("a merge that is not a map")
         try:
             return MutationEntry("ApplyConfiguration", *merged_object(patch.root, root, around))
         except Atomic:
@@ -120,9 +120,9 @@ def _operations(block: ForEachMutation, root: Expr, around: PatchContext) -> lis
     if block.foreach:
         (first, *others), path = block.foreach, (*block.path, "foreach")
         if others:
-            raise no_twin("several loops in a loop", "use a loop for each", path)
+            raise unsupported("several loops in a loop", "use a loop for each", path)
         if first.patch_strategic_merge is not None:
-            raise no_twin("a merge in a nested loop", "use a JSON patch", first.path)
+            raise unsupported("a merge in a nested loop", "use a JSON patch", first.path)
         return looped(loop, within(first.path, _operations, first, root, inside))
     with located((*block.path, "patchesJson6902")):
         patch = operations_of(block.patches_json6902, inside.scope)
@@ -131,7 +131,7 @@ def _operations(block: ForEachMutation, root: Expr, around: PatchContext) -> lis
             return looped(loop, json_patch(patch, root, inside))
         # The elements that the loop goes over are taken out of the list.
         if not loop.backwards:
-            raise no_twin(
+            raise unsupported(
                 "elements that are removed from the front: each moves those after it",
                 "use `order: Descending`",
             )
@@ -145,7 +145,7 @@ def _inside(block: ForEachMutation, around: PatchContext) -> PatchContext:
     """Return what a patch in a loop knows: its element, and the place of that."""
     elements = loop_list(block, around.scope)
     if elements.types and not elements.is_list:
-        raise no_twin("a loop over a value that is not a list", path=(*block.path, "list"))
+        raise unsupported("a loop over a value that is not a list", path=(*block.path, "list"))
     element = around.scope.element(elements)
     depth = len(around.loops)
     index = counter("index" if not depth else f"index{depth + 1}")
@@ -187,7 +187,7 @@ def patch_existing(
     """Return the mutations of the target of a rule; each names the objects."""
     scope, (target, *others) = given.scope, targets
     if others:
-        raise no_twin("a rule with several targets", "use a rule for each", others[0].path)
+        raise unsupported("a rule with several targets", "use a rule for each", others[0].path)
     scope.context.note(LOOK_UP)
     if body.mutate_existing_on_policy_update is not True:
         scope.context.note(_EVENTS)
@@ -218,7 +218,7 @@ def patch_existing(
             "use the preconditions of the target",
         )
         field = "foreach" if body.foreach is not None else "patchStrategicMerge"
-        raise no_twin(what, advice, (*body.path, field))
+        raise unsupported(what, advice, (*body.path, field))
     return [one._replace(fields=fields) for one in found]
 
 
@@ -252,7 +252,7 @@ def _named(target: MutateTarget, scope: Scope) -> tuple[str, Test]:
     api_version, kind = target.api_version, target.kind
     if has_wildcard(f"{api_version}{kind}") or "{{" in f"{api_version}{kind}" or "/" in kind:
         path = (*target.path, "kind")
-        raise no_twin(f"the target kind `{api_version}/{kind}`", "name one kind", path)
+        raise unsupported(f"the target kind `{api_version}/{kind}`", "name one kind", path)
     namespaced = is_namespaced(split_api_version(api_version)[0], kind)
     name = within((*target.path, "name"), text_value, target.name, scope)
     place = scope.namespace or target.namespace if namespaced else ""
@@ -269,7 +269,7 @@ def _named(target: MutateTarget, scope: Scope) -> tuple[str, Test]:
         with located((*target.path, "selector")):
             if "{{" in str(target.selector):
                 advice = "use the preconditions of the target"
-                raise no_twin("a selector with variables", advice)
+                raise unsupported("a selector with variables", advice)
             tests.append(selector_test(target.selector))
     return f"resource.List({about}, {where})", every(tests)
 
@@ -283,5 +283,5 @@ def _fits(text: str, name: Expr) -> Test:
     if name.constant:
         return like(text, name.constant[0]) if name.constant[0] else TRUE
     if not name.text.startswith("request."):
-        raise no_twin("a name from the trigger without a namespace", "set the namespace too")
+        raise unsupported("a name from the trigger without a namespace", "set the namespace too")
     return Relation(text, "==", name.text)

@@ -7,7 +7,7 @@ from typing import Final
 from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.languages.classic.pod_security.controls import ActiveCheck, active_checks
 from kyvsim.migrate.conditions import conditions_test
-from kyvsim.migrate.context import NotConvertible, Scope, located, no_twin, within
+from kyvsim.migrate.context import NotConvertible, Scope, located, unsupported, within
 from kyvsim.migrate.context_entries import with_entries
 from kyvsim.migrate.expressions import (
     CHOICE,
@@ -117,7 +117,7 @@ def foreach_validation(
 def _loop(block: ForEachValidation, scope: Scope, depth: int) -> Test:
     listed = loop_list(block, scope)
     if listed.is_map:
-        raise no_twin("a loop over a map", path=(*block.path, "list"))
+        raise unsupported("a loop over a map", path=(*block.path, "list"))
     if not listed.is_list and listed.types:
         listed = listed._replace(text=f"[{listed.text}]", types=())
     element = scope.element(listed)
@@ -136,7 +136,7 @@ def _loop(block: ForEachValidation, scope: Scope, depth: int) -> Test:
     scope = with_entries(block.context, scope, inline=True)
     body = _body(block, scope, element, depth)
     applies = conditions_test(block.preconditions, scope, lenient=True).test
-    return Quantified(listed.softly, name, guarded(applies, body), keyed=keyed)
+    return Quantified(listed.list_or_empty, name, guarded(applies, body), keyed=keyed)
 
 
 def _body(block: ForEachValidation, scope: Scope, element: Expr, depth: int) -> Test:
