@@ -435,6 +435,8 @@ def conditions_test(
     def of_each(some_conditions: Iterable[Condition]) -> list[FallibleTest]:
         return [within(one.path, _condition, one, scope, lenient) for one in some_conditions]
 
+    if conditions is not None and conditions.never_hold:
+        return FallibleTest(FALSE, fails=False)
     groups = []
     for group in conditions.effective if conditions else ():
         parts = []

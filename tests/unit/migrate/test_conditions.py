@@ -212,6 +212,18 @@ def test_deleted_objects_are_asked_as_before(converted):
     )
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"validate": {"message": "no", "deny": {"conditions": {"any": []}}}},
+        {"preconditions": {"any": []}, "validate": {"message": "no", "deny": {}}},
+    ],
+    ids=["deny", "preconditions"],
+)
+def test_an_empty_list_of_alternatives_never_holds(rule, denials, pod):
+    assert denials(rule, [pod("web")]) == []
+
+
 def test_a_function_without_a_twin_is_told_with_its_place(converted):
     one = {"key": "{{ path_canonicalize(request.object.spec.nodeName) }}", "operator": "Equals"}
     told, made = converted(deny(one | {"value": "x"}))
