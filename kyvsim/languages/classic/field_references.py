@@ -567,6 +567,8 @@ class NodeReader:
                     tree.AttestorSet,
                     tree.Attestor,
                     tree.Keys,
+                    tree.Rekor,
+                    tree.CTLog,
                     tree.Keyless,
                     tree.Certificates,
                     tree.ImageValidation,
