@@ -166,6 +166,54 @@ def test_policies_are_asked_for_facts():
     assert found == []
 
 
+FIELDS_OF_RULES = frozenset(
+    {
+        *("preconditions", "celPreconditions", "anyPattern", "deny", "foreach", "elementScope"),
+        *("patchStrategicMerge", "patchesJson6902", "podSecurity", "verifyImages", "cloneList"),
+        *("imageExtractors", "reportProperties", "failureActionOverrides", "generateExisting"),
+        *("validationFailureAction", "validationFailureActionOverrides", "jmesPath", "attestors"),
+        *("mutateExistingOnPolicyUpdate", "controlName", "restrictedField", "subjects"),
+    }
+)
+"""Fields that rules have, and hardly anything else."""
+READ_ELSEWHERE = {
+    # What a template of these fields gives when it is filled in.
+    "engine/context/loaders/api_call.py": {"jmesPath"},
+    "engine/context/loaders/image_registry.py": {"jmesPath"},
+    "languages/classic/rules/generate.py": {"cloneList"},
+    "languages/classic/rules/mutate_foreach.py": {"patchStrategicMerge"},
+    "languages/classic/rules/mutate_resource.py": {"patchStrategicMerge", "patchesJson6902"},
+    # Fields of other documents: GlobalContextEntries, RBAC, policies in CEL, exceptions.
+    "engine/context/cluster_api.py": {"subjects"},
+    "engine/context/loaders/global_reference.py": {"jmesPath"},
+    "languages/cel/image_validating_policy.py": {"attestors"},
+    "load/policy.py": {"podSecurity"},
+}
+"""Files that read such fields from data, and why."""
+
+
+def fields_read(path):
+    """Yield the fields that a file reads: `data["a"]`, `data.get("a")`."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Subscript(slice=ast.Constant(value=str(field)), ctx=ast.Load()):
+                yield field
+            case ast.Call(
+                func=ast.Attribute(attr="get"), args=[ast.Constant(value=str(field)), *_]
+            ):
+                yield field
+
+
+def test_the_reader_alone_reads_the_fields_of_rules():
+    """A field that one of several readers forgets is not noticed; nodes have types."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        fields = FIELDS_OF_RULES.intersection(fields_read(path))
+        if fields and path.relative_to(PACKAGE).parts[0] != "policy":
+            found[path.relative_to(PACKAGE).as_posix()] = fields
+    assert found == READ_ELSEWHERE
+
+
 def test_every_room_has_a_layer():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = project["tool"]["importlinter"]["contracts"][0]["layers"]

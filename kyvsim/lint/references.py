@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.match.criteria import kinds_of_block
-from kyvsim.kubernetes.objects import Json, Path, contains_text
+from kyvsim.kubernetes.objects import Json, Path, contains_text, found_at
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.validation.variables import impossible_calls_in, unreadable_variables
 from kyvsim.lint.check import LintInputs
@@ -256,9 +256,9 @@ def broken_conditions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnos
     """
     for exception in exceptions:
         document = exception.document
-        conditions = document.data["spec"].get("conditions")
-        if not conditions:
+        if not exception.conditions:
             continue
+        conditions = found_at(document.data, exception.conditions.path)
         for problem, path, note in unreadable_variables(conditions):
             text = f"a condition of the exception can never be evaluated: {problem}"
             place = document.locate(("spec", "conditions", *path))

@@ -345,7 +345,7 @@ def _converted(
             *named_conditions("namespaces", variant.where),
             *named_conditions("precondition", TRUE if folded else applies.test),
             *named_conditions("precondition", guards),
-            *((one.name, one.expression) for one in node.cel_preconditions),
+            *((one.name, one.expression) for one in node.cel_preconditions or ()),
         ]
     )
     if matching.kinds == _PODS and converter.kind in DERIVED:

@@ -276,7 +276,7 @@ def _validate(data: Mapping[str, Json], path: Path, under: Path) -> tree.Validat
         manifests=_manifests(data.get("manifests"), (*path, "manifests")),
         cel=_cel(data.get("cel"), (*path, "cel")),
         assertion=data.get("assert"),
-        invalid=_invalid(data),
+        invalid_any_pattern=_invalid_any_pattern(data),
     )
 
 
@@ -302,9 +302,9 @@ def _deny(data: Json, path: Path) -> tree.Deny | None:
     return tree.Deny(path, read_conditions(data.get("conditions"), (*path, "conditions")))
 
 
-def _invalid(data: Mapping[str, Json]) -> Mapping[str, Json]:
+def _invalid_any_pattern(data: Mapping[str, Json]) -> Json:
     found = data.get("anyPattern")
-    return {} if found is None or found.__class__ is list else {"anyPattern": found}
+    return None if found.__class__ is list else found
 
 
 def _foreach_validation(data: Mapping[str, Json], path: Path) -> tree.ForEachValidation:
@@ -318,7 +318,7 @@ def _foreach_validation(data: Mapping[str, Json], path: Path) -> tree.ForEachVal
         any_pattern=_patterns(data.get("anyPattern"), (*path, "anyPattern")),
         deny=_deny(data.get("deny"), (*path, "deny")),
         foreach=_each(data.get("foreach"), (*path, "foreach"), _foreach_validation),
-        invalid=_invalid(data),
+        invalid_any_pattern=_invalid_any_pattern(data),
     )
 
 
@@ -378,7 +378,6 @@ def _cel(data: Json, path: Path) -> tree.CelValidation | None:
         variables=read_named_expressions(data, "variables", path),
         param_kind=_param_kind(data.get("paramKind"), (*path, "paramKind")),
         param_ref=_param_ref(data.get("paramRef"), (*path, "paramRef")),
-        data=data,
     )
 
 
@@ -698,7 +697,9 @@ def read_rule(data: Mapping[str, Json], path: Path, under: Path = ()) -> tree.Ru
         exclude=_exclude(data, path),
         image_extractors=_image_extractors(data.get("imageExtractors"), (*path, "imageExtractors")),
         preconditions=read_conditions(data.get("preconditions"), (*path, "preconditions")),
-        cel_preconditions=read_named_expressions(data, "celPreconditions", path),
+        cel_preconditions=None
+        if data.get("celPreconditions") is None
+        else read_named_expressions(data, "celPreconditions", path),
         validate=None if validate is None else _validate(validate, (*path, "validate"), under),
         mutate=None if mutate is None else _mutate(mutate, (*path, "mutate"), under),
         generate=None if generate is None else _generate(generate, (*path, "generate")),

@@ -406,8 +406,8 @@ class ForEachValidation(NamedTuple):
     any_pattern: tuple[Pattern, ...] | None
     deny: Deny | None
     foreach: tuple["ForEachValidation", ...] | None
-    invalid: Mapping[str, Json]
-    """Fields whose data has the wrong type, by their names: `anyPattern` may hold anything."""
+    invalid_any_pattern: Json
+    """What `anyPattern` has if that is no list; None where it is one, or missing."""
 
 
 class PodSecurityExclusion(NamedTuple):
@@ -475,8 +475,6 @@ class CelValidation(NamedTuple):
     variables: tuple[NamedExpression, ...]
     param_kind: ParamKind | None
     param_ref: ParamRef | None
-    data: Mapping[str, Json]
-    """The whole block as it is written, for the admission policy that Kyverno makes of it."""
 
 
 class ManifestObject(NamedTuple):
@@ -524,8 +522,8 @@ class Validate(NamedTuple):
     manifests: Manifests | None
     cel: CelValidation | None
     assertion: Json
-    invalid: Mapping[str, Json]
-    """Fields whose data has the wrong type, by their names: `anyPattern` may hold anything."""
+    invalid_any_pattern: Json
+    """What `anyPattern` has if that is no list; None where it is one, or missing."""
 
 
 # Mutation.
@@ -731,7 +729,7 @@ class RuleNode(NamedTuple):
     exclude: MatchBlock | None
     image_extractors: tuple[ImageExtractors, ...] | None
     preconditions: Conditions | None
-    cel_preconditions: tuple[NamedExpression, ...]
+    cel_preconditions: tuple[NamedExpression, ...] | None
     validate: Validate | None
     mutate: Mutate | None
     generate: Generate | None
@@ -758,7 +756,7 @@ NO_RULE = RuleNode(
     (),
     NO_MATCH,
     *(None, None, None),
-    (),
+    None,
     *(None, None, None, None, None),
     {},
     frozenset(),

@@ -68,6 +68,17 @@ def pattern_at(node: PatternNode, *keys: str) -> PatternNode | None:
     return node
 
 
+def written_at(rule: RuleNode, path: Path) -> Json:
+    """Return what is written at a path of the document in a rule, None where nothing is."""
+    found: Json = rule.data
+    for step in path[len(rule.path) :]:
+        is_there = isinstance(found, list) or (isinstance(found, dict) and step in found)
+        if not is_there:
+            return None
+        found = found[step]
+    return found
+
+
 # Texts of rules. Variables may be in any of them, also in parts that have no node.
 
 

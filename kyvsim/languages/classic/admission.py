@@ -1,6 +1,6 @@
 """What Kyverno's admission controller reports about ClusterPolicies: warnings, changes, status."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from kyvsim.engine.conditions import operators
 from kyvsim.kubernetes.discovery import parse_kind_selector
@@ -9,6 +9,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.validation.rule_bodies import CEL_ONLY
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.policy.documents import fixed_generation, status_rule, text_of_section, text_without
 
 # Warnings about policies that are admitted.
 #
@@ -83,12 +84,9 @@ def _missing_subresources(rule: Rule) -> Iterator[str]:
     for section in ("validate", "mutate"):
         if section not in rule.tree.operations:
             continue
-        body = rule.data[section]
-        if section == "validate" and body.get("deny") is not None:
-            body = {**body, "deny": {}}
-        if section == "mutate":
-            named += [target.get("kind", "") for target in body.get("targets") or ()]
-        text, kinds = to_json(body), " ".join(named).lower()
+        if section == "mutate" and rule.tree.mutate:
+            named += [target.kind for target in rule.tree.mutate.targets or ()]
+        text, kinds = text_of_section(rule.tree, section), " ".join(named).lower()
         warning = "You are matching on {0} but not including the {1} subresource in the policy."
         if "replicas" in text and "scale" not in kinds:
             yield warning.format("replicas", "scale")
@@ -120,31 +118,20 @@ def _deprecated_operators(rule: Rule) -> Iterator[str]:
 
 STALE_TARGETS = "changes in the generate rule pattern could result in stale targets"
 _FIXED = "changes of immutable fields of a rule spec in a generate rule is disallowed"
-_MAY_CHANGE = frozenset(
-    {"data", "foreach", "generateExisting", "orphanDownstreamOnPolicyDelete", "synchronize"}
-)
 
 
 def changed_generation(new: Policy, old: Policy) -> tuple[bool, str]:
     """Return whether targets may be left over, and why the change is refused ("" if it is not)."""
     before, after = (
-        [rule.data for rule in policy.rules if "generate" in rule.tree.operations]
+        [rule.tree for rule in policy.rules if "generate" in rule.tree.operations]
         for policy in (old, new)
     )
-
-    def targets(rules: list[Json]) -> set[str]:
-        return {to_json(_without(rule["generate"], _MAY_CHANGE)) for rule in rules}
-
-    if not targets(before) <= targets(after):
+    if not set(map(fixed_generation, before)) <= set(map(fixed_generation, after)):
         return True, ""
-    keeps_match = any(rule["generate"].get("synchronize") is True for rule in before)
-    free = frozenset({"generate"} if keeps_match else {"generate", "match"})
-    rest = {to_json(_without(rule, free)) for rule in after}
-    return False, "" if all(to_json(_without(rule, free)) in rest for rule in before) else _FIXED
-
-
-def _without(data: Mapping[str, Json], names: frozenset[str]) -> dict[str, Json]:
-    return {name: value for name, value in data.items() if name not in names}
+    keeps_match = any(rule.generate and rule.generate.synchronize is True for rule in before)
+    free = ("generate",) if keeps_match else ("generate", "match")
+    rest = {text_without(rule, *free) for rule in after}
+    return False, "" if all(text_without(rule, *free) in rest for rule in before) else _FIXED
 
 
 def cel_preconditions_problem(rule: Rule, position: int) -> str:
@@ -152,15 +139,12 @@ def cel_preconditions_problem(rule: Rule, position: int) -> str:
 
     upstream: pkg/policy/generate/validate.go
     """
-    if not rule.generates or rule.tree.data.get("celPreconditions") is None:
+    if not rule.generates or rule.tree.cel_preconditions is None:
         return ""
     return f"path: spec.rules[{position}].generate..: {CEL_ONLY}"
 
 
 # Rules as Kyverno writes them into a policy's status.
-#
-# Its types write some fields though nothing is in them. Source of the fields: upstream
-# api/kyverno/v1.
 
 _DERIVED_PREFIX = "autogen-"
 
@@ -168,28 +152,4 @@ _DERIVED_PREFIX = "autogen-"
 def derived_rules(policy: Policy) -> list[Json]:
     """Return the rules that autogen derived, as a status has them."""
     every = compute_rules(policy).every
-    return [written_rule(rule.data) for rule in every if rule.name.startswith(_DERIVED_PREFIX)]
-
-
-def written_rule(rule: Mapping[str, Json]) -> Json:
-    """Return a rule with the empty fields that its type always writes."""
-    written = dict(rule)
-    for name in ("match", "exclude"):
-        block = rule.get(name)
-        if block is not None:
-            groups = {
-                group: [{"resources": {}, **one} for one in block[group]]
-                for group in ("any", "all")
-                if block.get(group)
-            }
-            written[name] = {"resources": {}, **block, **groups}
-    if rule.get("context"):
-        written["context"] = [
-            entry
-            if entry.get("apiCall") is None
-            else {**entry, "apiCall": {"urlPath": "", **entry["apiCall"]}}
-            for entry in rule["context"]
-        ]
-    if rule.get("verifyImages"):
-        written["verifyImages"] = [{"validate": {}, **one} for one in rule["verifyImages"]]
-    return written
+    return [status_rule(rule.tree) for rule in every if rule.name.startswith(_DERIVED_PREFIX)]

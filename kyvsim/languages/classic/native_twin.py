@@ -10,7 +10,9 @@ from typing import NamedTuple
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.policy import FailureAction, Policy, PolicyException
+from kyvsim.policy.documents import admission_policy_fields
 from kyvsim.policy.tree import CelValidation, MatchBlock, ResourceFilter, RuleNode
+from kyvsim.policy.visit import written_at
 
 _SKIPPED = "skip generating ValidatingAdmissionPolicy"
 _ACTIONS = MappingProxyType({"enforce": ("Deny",), "audit": ("Audit", "Warn")})
@@ -33,21 +35,15 @@ def native_twin(policy: Policy, exceptions: Iterable[PolicyException]) -> Native
     """Return what the admission policy for a policy with one rule in CEL is made of."""
     (rule,) = policy.rules
     cel = _cel_of(rule.tree)
-    written = cel.data if cel else {}
+    reference = cel and cel.param_ref
     excepted = (one for exception in exceptions for one in _exempted(exception))
     action = rule.facts.action.own or policy.facts.action.own or "Audit"
     return NativeTwin(
         match=_in_order(rule.tree.match),
         exclude=(*_in_order(rule.tree.exclude), *excepted),
-        body={
-            "paramKind": written.get("paramKind"),
-            "variables": written.get("variables"),
-            "validations": written.get("expressions"),
-            "auditAnnotations": written.get("auditAnnotations"),
-            "matchConditions": rule.tree.data.get("celPreconditions"),
-        },
+        body=admission_policy_fields(rule.tree),
         actions=_ACTIONS.get(action.lower(), ()),
-        parameters=written.get("paramRef"),
+        parameters=reference and written_at(rule.tree, reference.path),
     )
 
 

@@ -103,7 +103,7 @@ def _empty_checks(block: Validate | ForEachValidation) -> _Reasons:
     is_loop = isinstance(block, ForEachValidation)
     if block.pattern and (block.pattern.data == {} or (is_loop and block.pattern.data == [])):
         yield block.pattern.path, "`pattern` is empty, so it checks nothing"
-    if block.any_pattern == () or (is_loop and block.invalid.get("anyPattern") == {}):
+    if block.any_pattern == () or (is_loop and block.invalid_any_pattern == {}):
         yield (*block.path, "anyPattern"), "`anyPattern` is empty, so it checks nothing"
 
 

@@ -51,7 +51,7 @@ from kyvsim.policy.tree import (
     MatchBlock,
     ResourceFilter,
 )
-from kyvsim.policy.visit import TextKind, texts
+from kyvsim.policy.visit import TextKind, texts, written_at
 
 _LONGEST_NAME = 63
 _NOT_ALLOWED: Mapping[type, str] = MappingProxyType(
@@ -84,8 +84,10 @@ def variable_problems(policy: Policy) -> Iterator[tuple[str, Path, str]]:
     A cluster refuses the policy with it.
     """
     start = f"variable substitution failed for policy {policy.name}: "
-    for message, path, note in invalid_cleanup_variables(policy.spec.get("conditions")):
-        yield f"{start}{message}", ("spec", "conditions", *path), note
+    block: Path = ("spec", "conditions")
+    conditions = written_at(policy.rules[0].tree, block)
+    for message, path, note in invalid_cleanup_variables(conditions):
+        yield f"{start}{message}", (*block, *path), note
 
 
 def expression_problems(policy: Policy) -> Iterator[Diagnostic]:
@@ -101,8 +103,10 @@ def expression_problems(policy: Policy) -> Iterator[Diagnostic]:
 
     for text, path, note in variable_problems(policy):
         yield refused("KV231", text, path, note)
-    for problem, path, note in unreadable_variables(policy.spec.get("context")):
-        yield unreadable(problem, ("spec", "context", *path), note)
+    context: Path = ("spec", "context")
+    written = written_at(policy.rules[0].tree, context)
+    for problem, path, note in unreadable_variables(written):
+        yield unreadable(problem, (*context, *path), note)
     for path, text, kind in texts(policy.rules[0].tree):
         query = text.strip()
         if kind is TextKind.QUERY and query and "{{" not in text:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from kyvsim.languages.classic.admission import written_rule
+from kyvsim.policy.documents import status_rule
+from kyvsim.policy.read import read_rule
 
 # What policies say of themselves once they act.
 
@@ -58,7 +59,7 @@ def test_derived_rules_are_listed_and_not_counted(put, cluster_policy, status):
 
 def test_rules_are_written_with_the_empty_fields_of_their_type():
     rule = {"match": {"any": [{"roles": ["r"]}]}, "context": [{"apiCall": {"jmesPath": "@"}}]}
-    assert written_rule(rule) == {
+    assert status_rule(read_rule(rule, ())) == {
         "match": {"any": [{"resources": {}, "roles": ["r"]}], "resources": {}},
         "context": [{"apiCall": {"jmesPath": "@", "urlPath": ""}}],
     }

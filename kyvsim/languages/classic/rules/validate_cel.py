@@ -144,7 +144,7 @@ def _broken(rule: RuleNode) -> Iterator[Problem]:
     cel = _cel_of(rule)
     found = _compile_rule(rule, cel)
     tests: tuple[tuple[Iterable[CompiledExpression], Sequence[Node]], ...] = (
-        (found.conditions, rule.cel_preconditions),
+        (found.conditions, rule.cel_preconditions or ()),
         (found.variables.values(), cel.variables),
         ((one.test for one in found.validations), cel.expressions),
     )
@@ -176,7 +176,7 @@ def _cel_of(rule: RuleNode) -> CelValidation:
 def _compile_rule(rule: RuleNode, cel: CelValidation) -> Validator:
     return compile_validator(
         cel.variables,
-        rule.cel_preconditions,
+        rule.cel_preconditions or (),
         cel.expressions,
         Declared(bool(cel.param_kind and cel.param_ref)),
         message=validation_of(rule).message,

@@ -133,7 +133,7 @@ def _compile_body(context: RuleContext, loop: ForEachValidation, nesting: int) -
         return compile_deny(context.within("deny"), loop.deny.conditions)
     if loop.pattern is not None:
         return compile_pattern_body(context, loop.pattern)
-    if loop.any_pattern is not None or "anyPattern" in loop.invalid:
+    if loop.any_pattern is not None or loop.invalid_any_pattern is not None:
         return compile_any_pattern_body(context, loop)
     return compile_loops(context.within("foreach"), loop.foreach or (), nesting + 1)
 
@@ -156,7 +156,7 @@ def _proofs(context: RuleContext) -> tuple[Proof, ...]:
 
 def _problems(rule: RuleNode) -> Iterator[Problem]:
     for loop in _loops(rule):
-        has_any_pattern = loop.any_pattern is not None or "anyPattern" in loop.invalid
+        has_any_pattern = loop.any_pattern is not None or loop.invalid_any_pattern is not None
         bodies = (loop.pattern is not None, has_any_pattern, loop.deny is not None)
         count = sum(bodies) + bool(loop.foreach)
         if not loop.list:

@@ -117,7 +117,7 @@ def compile_any_pattern_body(
     """
     patterns = block.any_pattern
     if patterns is None:
-        kind = json_kind(block.invalid.get("anyPattern"))
+        kind = json_kind(block.invalid_any_pattern)
         reason = f"json: cannot unmarshal {kind} into Go value of type []interface {{}}"
         outcome = errored("failed to deserialize anyPattern, expected type array", reason)
         return lambda _: outcome

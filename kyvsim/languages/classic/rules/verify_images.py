@@ -64,6 +64,7 @@ from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.tracing import TraceContext, trace_step, traced
 from kyvsim.patch.json_patch import apply_json_patch
+from kyvsim.policy.documents import without_checks
 from kyvsim.policy.read import read_image_verification
 from kyvsim.policy.tree import ImageVerification, PolicyNode, RuleNode
 
@@ -255,7 +256,7 @@ def _compile_verification(context: RuleContext) -> CompiledBody:
     read = compile_reader(context.rule.tree, system)
     compiled = _Compiled(
         context,
-        compile_template([_without_conditions(one.data) for one in entries], system),
+        compile_template([without_checks(one.data) for one in entries], system),
         tuple(compile_attestations(one, context) for one in entries),
         _compile_denials(entries, context),
     )
@@ -276,15 +277,6 @@ def _compile_verification(context: RuleContext) -> CompiledBody:
         return _verify_all(compiled, verified, images, evaluation)
 
     return evaluate
-
-
-def _without_conditions(entry: Mapping[str, Json]) -> Json:
-    attestations = [
-        {name: value for name, value in one.items() if name != "conditions"}
-        for one in entry.get("attestations") or ()
-    ]
-    bare = {name: value for name, value in entry.items() if name != "validate"}
-    return {**bare, "attestations": attestations} if attestations else bare
 
 
 def _verify_all(

@@ -252,9 +252,8 @@ def _wildcard_problem(subject: RuleUnderCheck, kinds: Sequence[str]) -> str:
         validate and validate.foreach is not None
     ):
         return "wildcard policy does not support rule type"
-    patterned = "mutate" in rule.operations or (
-        validate and (validate.pattern or validate.any_pattern is not None or validate.invalid)
-    )
+    has_patterns = not rule.bodies.isdisjoint({("validate", "pattern"), ("validate", "anyPattern")})
+    patterned = "mutate" in rule.operations or has_patterns
     if patterned and not _touches_only_metadata(rule):
         return _ONLY_METADATA
     conditions = validate.deny.conditions if validate and validate.deny else None

@@ -79,8 +79,8 @@ def _bodies(rule: RuleNode, section: str) -> list[RuleType]:
 
 def _has_foreign_preconditions(rule: RuleNode) -> bool:
     """Return whether a rule has preconditions in CEL, and no body that reads them."""
-    name = "celPreconditions"
-    return name in rule.data and not any(name in one.fields for one in rule_types_of(rule))
+    is_read = any("celPreconditions" in one.fields for one in rule_types_of(rule))
+    return rule.cel_preconditions is not None and not is_read
 
 
 def check_validate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
@@ -178,7 +178,7 @@ def check_patterns(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             text_path, reason, path = found
             text = f"{place}{name}.{text_path}.: {reason}"
             yield subject.error_at(path, "KV131", text)
-    if "anyPattern" in validate.invalid:
+    if validate.invalid_any_pattern is not None:
         text = f"{place}anyPattern.: failed to deserialize anyPattern, expect array"
         yield subject.error_at((*validate.path, "anyPattern"), "KV131", text)
 
