@@ -38,7 +38,7 @@ def check_conditions(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             found.append((f"mutate.targets[{index}].preconditions: {block.problem}", block.path))
     for text, path in found:
         message = f"path: {subject.text_path}.{text}"
-        yield subject.error("KV133", message, path[len(rule.path) :])
+        yield subject.error(path, "KV133", message)
 
 
 def _blocks(rule: RuleNode) -> Iterator[tuple[str, Conditions | None]]:

@@ -35,13 +35,14 @@ def check_context(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     validate = subject.rule.tree.validate
     if entries and validate and validate.cel and any(validate.cel[1:]):
         text = "context variables are not supported for CEL expressions in validate rules"
-        yield subject.error("KV135", f"path: {subject.text_path}: {text}", ("context",))
+        place = (*subject.rule.path, "context")
+        yield subject.error(place, "KV135", f"path: {subject.text_path}: {text}")
         return
-    for index, entry in enumerate(entries):
+    for entry in entries:
         reason = _name_problem(entry.name) or _source_problem(entry)
         if reason:
             text = f"path: {subject.text_path}: {reason}"
-            yield subject.error("KV135", text, ("context", index))
+            yield subject.error(entry.path, "KV135", text)
 
 
 def check_image_extractors(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
@@ -54,7 +55,8 @@ def check_image_extractors(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             "jmespath may not be used in an image extractor when mutating digests with verify"
             " images"
         )
-        yield subject.error("KV136", f"path: {subject.text_path}: {text}", ("imageExtractors",))
+        place = (*tree.path, "imageExtractors")
+        yield subject.error(place, "KV136", f"path: {subject.text_path}: {text}")
 
 
 def _name_problem(name: str) -> str:

@@ -34,7 +34,7 @@ def check_match_blocks(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     rule, policy = subject.rule.tree, subject.policy
     for block in filter(None, (rule.match, rule.exclude)):
         for one in block_problems(block, namespaced=policy.kind == "Policy"):
-            yield subject.error_at(one.path, one.code, one.message)
+            yield subject.error(one.path, one.code, one.message)
 
 
 def block_problems(block: MatchBlock, *, namespaced: bool) -> Iterator[BlockProblem]:
@@ -123,10 +123,10 @@ def check_match_presence(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         if block is not None and (block.any or block.all) and block.own.has_resources:
             text = f"can't specify any/all together with {name} resources"
             message = f"path: {subject.text_path}.{name}.: {text}"
-            yield subject.error("KV142", message, (name,))
+            yield subject.error((*subject.rule.path, name), "KV142", message)
     if not all(one.has_resources for one in rule.match.effective):
         text = f"path: {subject.text_path}.match.resources.: match resources not specified"
-        yield subject.error("KV142", text, ("match",))
+        yield subject.error(subject.rule.tree.match.path, "KV142", text)
 
 
 # The exclude block does not take away all that the match block selects.
@@ -146,7 +146,7 @@ def check_empty_match(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         empty = not exclude.is_empty and _covers(match.own, exclude.own)
     if empty:
         text = f"{subject.text_path}: Invalid value: Rule is matching an empty set"
-        yield subject.error("KV122", text, ("exclude",))
+        yield subject.error(exclude.path, "KV122", text)
 
 
 def _fields(one: ResourceFilter) -> tuple[ResourceFilter, list[Json] | None]:
@@ -225,7 +225,7 @@ def check_wildcard_kinds(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         if reason:
             text = f"path: {path_text(one.path)}.kinds: {reason}"
             path = (*one.path, "resources", "kinds")
-            yield subject.error_at(path, "KV126", text)
+            yield subject.error(path, "KV126", text)
 
 
 def check_kinds_present(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
@@ -233,7 +233,7 @@ def check_kinds_present(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     if all(one.kinds for one in subject.rule.tree.match.effective):
         return
     text = _NO_KIND if _touches_only_metadata(subject.rule.tree) else _ONLY_METADATA
-    yield subject.error("KV127", text, ("match",))
+    yield subject.error(subject.rule.tree.match.path, "KV127", text)
 
 
 def _wildcard_problem(subject: RuleUnderCheck, kinds: Sequence[str]) -> str:

@@ -68,7 +68,7 @@ def check_mutate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         reason = CEL_ONLY
     if reason:
         text = f"path: {subject.text_path}.mutate.{where}.: {reason}"
-        yield subject.error_at(path, "KV137", text)
+        yield subject.error(path, "KV137", text)
 
 
 def _bodies(rule: RuleNode, section: str) -> list[RuleType]:
@@ -103,7 +103,7 @@ def check_validate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     if _has_foreign_preconditions(rule):
         problems.append((path, CEL_ONLY))
     for place, reason in problems:
-        yield subject.error_at(place, "KV138", f"path: {subject.text_path}.validate..: {reason}")
+        yield subject.error(place, "KV138", f"path: {subject.text_path}.validate..: {reason}")
 
 
 def check_derived_bodies(policy: Policy) -> Iterator[Diagnostic]:
@@ -150,13 +150,14 @@ def check_operations(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             if count
             else f"No operation defined in the rule '{name}'.(supported operations: {kinds})"
         )
-        yield subject.error("KV121", f"{subject.text_path}: Invalid value: {problem}")
+        text = f"{subject.text_path}: Invalid value: {problem}"
+        yield subject.error(tree.path, "KV121", text)
     if tree.image_extractors is not None and "verifyImages" not in tree.operations:
         text = (
             f"{subject.text_path}.imageExtractors: Invalid value: Invalid rule spec for rule"
             f" '{name}', imageExtractors can only be defined for verifyImages rule"
         )
-        yield subject.error("KV121", text, ("imageExtractors",))
+        yield subject.error((*tree.path, "imageExtractors"), "KV121", text)
 
 
 # Anchors in patterns are of a supported kind, and existence anchors hold a list.
@@ -177,10 +178,10 @@ def check_patterns(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         if found:
             text_path, reason, path = found
             text = f"{place}{name}.{text_path}.: {reason}"
-            yield subject.error_at(path, "KV131", text)
+            yield subject.error(path, "KV131", text)
     if validate.invalid_any_pattern is not None:
         text = f"{place}anyPattern.: failed to deserialize anyPattern, expect array"
-        yield subject.error_at((*validate.path, "anyPattern"), "KV131", text)
+        yield subject.error((*validate.path, "anyPattern"), "KV131", text)
 
 
 def unsupported_anchor(pattern: PatternNode, signs: frozenset[str]) -> tuple[str, str, Path] | None:
@@ -226,7 +227,7 @@ def check_json_patch(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     reason = _patch_problem(patch.text) if patch else None
     if patch and reason is not None:
         text = f"path must begin with a forward slash: {subject.text_path}: {reason}"
-        yield subject.error_at(patch.path, "KV132", text)
+        yield subject.error(patch.path, "KV132", text)
 
 
 def _json_patch(rule: RuleNode) -> JsonPatch | None:
@@ -277,17 +278,17 @@ def check_forbidden_sections(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     patch = _json_patch(rule)
     if patch and "{{" in patch.text and any(map(VARIABLE.search, patch_paths(patch.text))):
         text = f'rule "{name}" should not have variables in patchesJSON6902 path section'
-        yield subject.error_at(patch.path, "KV111", _INVALID + text)
+        yield subject.error(patch.path, "KV111", _INVALID + text)
     for block in ("exclude", "match"):
         for path, value in marked_texts(rule.data.get(block), (*rule.path, block)):
             if "{{" in value and PLAIN_VARIABLE.search(value):
                 text = f'rule "{name}" should not have variables in {block} section'
-                yield subject.error_at(path, "KV111", _INVALID + text)
+                yield subject.error(path, "KV111", _INVALID + text)
                 break
     for image in rule.verify_images or ():
         if any("{{" in value and VARIABLE.search(value) for value in image.image_references):
             text = f'rule "{name}" should not have variables in image reference section'
-            yield subject.error_at(image.path, "KV111", _INVALID + text)
+            yield subject.error(image.path, "KV111", _INVALID + text)
 
 
 # Labels and annotations in patterns and patches are text.
@@ -315,7 +316,7 @@ def check_metadata_text(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
                 tags = pattern_at(pattern.root, *fields)
                 for entry in tags.entries if isinstance(tags, PatternMap) else ():
                     if not isinstance(entry.value.data, str):
-                        yield subject.error_at(entry.path, "KV141", _TEXT_ONLY)
+                        yield subject.error(entry.path, "KV141", _TEXT_ONLY)
 
 
 # A namespaced policy mutates existing resources of its own namespace only.
@@ -336,4 +337,4 @@ def check_target_namespaces(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
                 f" {quote(namespace)}: This field can be ignored or should have value of the"
                 " namespace where the policy is being created"
             )
-            yield subject.error_at(target.path, "KV144", text)
+            yield subject.error(target.path, "KV144", text)

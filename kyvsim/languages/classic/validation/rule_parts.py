@@ -20,20 +20,11 @@ class RuleUnderCheck(NamedTuple):
     position: int
 
     @property
-    def data(self) -> Json:
-        """The rule as loaded."""
-        return self.rule.data
-
-    @property
     def text_path(self) -> str:
         """The rule's path as upstream writes it."""
         return f"spec.rules[{self.position}]"
 
-    def error(self, code: str, message: str, path: Path = ()) -> Diagnostic:
-        """Return an error at `path` inside the rule."""
-        return self.error_at((*self.rule.path, *path), code, message)
-
-    def error_at(self, path: Path, code: str, message: str) -> Diagnostic:
+    def error(self, path: Path, code: str, message: str) -> Diagnostic:
         """Return an error at `path` in the document."""
         return validation_error(self.policy, code, message, path)
 

@@ -42,7 +42,7 @@ def unknown_scope_check(cluster_wide: IsClusterWide) -> RuleCheck:
                 f"the scope of {target.kind} ({target.api_version}) is unknown, so it is treated"
                 " as namespaced: pass its CRD with --crd-path if it is cluster-scoped"
             )
-            found = subject.error_at((*target.path, "kind"), "KV113", text)
+            found = subject.error((*target.path, "kind"), "KV113", text)
             yield found._replace(severity=Severity.WARNING)
 
     return check
@@ -78,12 +78,12 @@ def generate_check(cluster_wide: IsClusterWide) -> RuleCheck:
                 f"{subject.text_path}: Forbidden: only one of generate patterns(data, clone, "
                 "cloneList and foreach) can be specified"
             )
-            yield subject.error_at(generate.path, "KV129", text)
+            yield subject.error(generate.path, "KV129", text)
             return
         for place, target in _targets(generate):
             for text in _problems(target, subject.policy, cluster_wide):
                 message = f"{subject.text_path}{place}.{text}"
-                yield subject.error_at(target.path, "KV129", message)
+                yield subject.error(target.path, "KV129", message)
 
     return check
 
@@ -97,15 +97,15 @@ def check_generate_data(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     clone_list = target.clone_list
     if clone_list and has_wildcard(to_json(clone_list.selector)):
         text = f"{place}selector.: wildcard characters `*/?` not supported"
-        yield subject.error_at((*clone_list.path, "selector"), "KV130", text)
+        yield subject.error((*clone_list.path, "selector"), "KV130", text)
     found = unsupported_anchor(pattern_node(target.data, (*target.path, "data")), frozenset())
     if found:
         text_path, reason, path = found
         text = f"{place}data.{text_path}.: anchors not supported on generate resources: {reason}"
-        yield subject.error_at(path, "KV130", text)
+        yield subject.error(path, "KV130", text)
     if target.kind in subject.rule.tree.match.own.kinds:
         text = "generation kind and match resource kind should not be the same"
-        yield subject.error_at((*target.path, "kind"), "KV130", text)
+        yield subject.error((*target.path, "kind"), "KV130", text)
 
 
 def _problems(target: GenerateTarget, policy: Policy, cluster_wide: IsClusterWide) -> Iterator[str]:
@@ -208,9 +208,9 @@ def check_images(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
                 f"{place}.mutateDigest: Invalid value: true: mutateDigest must be set to false for"
                 " \u2018Audit\u2019 failure action"
             )
-            yield subject.error_at((*image.path, "mutateDigest"), "KV139", text)
+            yield subject.error((*image.path, "mutateDigest"), "KV139", text)
         for text in _image_problems(image):
-            yield subject.error_at(image.path, "KV140", place + text)
+            yield subject.error(image.path, "KV140", place + text)
 
 
 def _image_problems(image: ImageVerification) -> Iterator[str]:
@@ -294,14 +294,14 @@ def check_pod_security(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     for index, entry in enumerate(validate.pod_security.exclude):
         place = f"{subject.text_path}.podSecurity.exclude[{index}]"
         for text in exclusion_problems(entry):
-            yield subject.error_at(entry.path, "KV128", f"{place}.{text}")
+            yield subject.error(entry.path, "KV128", f"{place}.{text}")
         control = entry.control_name
         if validate.pod_security.level == "baseline" and control in _RESTRICTED:
             text = (
                 f"{place}.controlName: Invalid value: {quote(control)}: Invalid control name"
                 " defined at the given level"
             )
-            yield subject.error_at(entry.path, "KV128", text)
+            yield subject.error(entry.path, "KV128", text)
 
 
 def exclusion_problems(entry: PodSecurityExclusion) -> Iterator[str]:

@@ -178,10 +178,9 @@ def check_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Every variable and every reference in a rule leads somewhere."""
     for message, path in invalid_variables(subject, background=subject.policy.background):
         note = _note_on_cut(subject.rule.tree.data, path) if "\ufffd" in message else ""
-        if note:
-            yield subject.error("KV146", _INVALID + message, path)._replace(excerpt=(note,))
-        else:
-            yield subject.error("KV112", _INVALID + message, path)
+        code, excerpt = ("KV146", (note,)) if note else ("KV112", ())
+        found = subject.error((*subject.rule.path, *path), code, _INVALID + message)
+        yield found._replace(excerpt=excerpt)
 
 
 def _note_on_cut(data: Json, path: Path) -> str:
@@ -360,7 +359,7 @@ def check_elements(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             if expression.startswith("element"):
                 place = pointer(path)
                 message = f"variable '{expression}' present outside of foreach at path {place}"
-                yield subject.error("KV134", message, path)
+                yield subject.error((*subject.rule.path, *path), "KV134", message)
 
 
 # In background mode rules may not read who sends a request.
@@ -456,8 +455,6 @@ def check_update_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     for other in rules_under_check(subject.policy):
         for message, path in invalid_variables(other, background=True):
             text = f"update event, policy contains invalid variables: {message}"
-            yield other.error("KV143", text, path)
+            yield other.error((*other.rule.path, *path), "KV143", text)
     for message, path in user_dependencies(subject.policy):
-        yield subject.error("KV143", f"{_ON_UPDATE}{message} ")._replace(
-            location=subject.policy.document.locate(path)
-        )
+        yield subject.error(path, "KV143", f"{_ON_UPDATE}{message} ")
