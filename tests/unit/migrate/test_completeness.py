@@ -1,0 +1,52 @@
+"""What rules may have is converted, or the rule is refused: nothing is silently left out."""
+
+from types import MappingProxyType
+
+import pytest
+
+from kyvsim.engine.conditions.operators import operators
+from kyvsim.engine.match.criteria import CRITERIA
+from kyvsim.migrate.conditions import OPERATORS
+from kyvsim.policy.anchors import ANCHORS
+
+VALUES = MappingProxyType(
+    {
+        "kinds": ["Pod"],
+        "operations": ["CREATE"],
+        "name": "n",
+        "names": ["n"],
+        "namespaces": ["n"],
+        "annotations": {"a": "b"},
+        "selector": {"matchLabels": {"a": "b"}},
+        "namespaceSelector": {"matchLabels": {"a": "b"}},
+        "roles": ["a:b"],
+        "clusterRoles": ["r"],
+        "subjects": [{"kind": "User", "name": "u"}],
+    }
+)
+OF_USERS = frozenset({"roles", "clusterRoles", "subjects"})
+
+
+def rule(excluded=None, **pattern):
+    every_pod = {"match": {"any": [{"resources": {"kinds": ["Pod"]}}]}}
+    exclude = {"exclude": {"any": [excluded]}} if excluded else {}
+    body = {"message": "m", "pattern": pattern or {"metadata": {"name": "a"}}}
+    return {"name": "r", **every_pod, **exclude, "validate": body}
+
+
+def test_operators_of_conditions_have_a_row():
+    assert OPERATORS.keys() == operators.keys()
+
+
+@pytest.mark.parametrize("field", [one.field for one in CRITERIA])
+def test_criteria_of_match_blocks_are_converted(converted, field):
+    value = {field: VALUES[field]}
+    excluded = value if field in OF_USERS else {"resources": {"kinds": ["Pod"], **value}}
+    outcome, made = converted(rule(excluded))
+    assert made != converted(rule())[1] or outcome.reason
+
+
+@pytest.mark.parametrize("sign", ANCHORS)
+def test_anchors_are_converted(converted, sign):
+    outcome, made = converted(rule(spec={f"{sign}(hostname)": "a"}))
+    assert made != converted(rule(spec={"hostname": "a"}))[1] or outcome.reason
