@@ -28,7 +28,8 @@ from kyvsim.languages.classic.rule_type import RuleType
 from kyvsim.languages.classic.rules import rule_types, rule_types_of
 from kyvsim.lint.registry import CHECKS
 from kyvsim.mutation.changes import KINDS as KINDS_OF_CHANGES
-from kyvsim.policy.read import CONTEXT_SOURCES, read_rule
+from kyvsim.policy.read import CONTEXT_SOURCES
+from kyvsim.policy.rule import read_rule
 from kyvsim.policy.tree import ContextEntry
 from kyvsim.report.diagnostic_codes import codes_by_name
 from kyvsim.report.formats import FORMATS_OF, RUN_FORMATS

@@ -35,7 +35,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.source import place_in_text
 from kyvsim.model.suite import ExpectedRow, Manifest, Mutants, SurvivingMutant
 from kyvsim.mutation import MutationKind, PolicyChange, mutants_of
-from kyvsim.policy.tree import Node
+from kyvsim.policy.nodes import Node
 from kyvsim.report.object_text import whole_numbers
 from kyvsim.suite.check import check_rows
 

@@ -24,7 +24,7 @@ from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Path
 from kyvsim.model.ports import Meter
-from kyvsim.policy.tree import CelExpression, NamedExpression
+from kyvsim.policy.cel import CelExpression, NamedExpression
 
 _LONGEST_MESSAGE = 5 * 1024
 

@@ -12,7 +12,7 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, PolicyFacts, PolicyReader, Rule, RuleFacts
 from kyvsim.model.request import Payload
 from kyvsim.model.source import Document
-from kyvsim.policy.tree import NO_RULE, RuleNode
+from kyvsim.policy.rule import NO_RULE, RuleNode
 
 Diagnostics: TypeAlias = tuple[Diagnostic, ...]
 

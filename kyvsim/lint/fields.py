@@ -16,17 +16,16 @@ from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, TextChange, cha
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.patch.merge_types import FindType, NoTypesError, Type, resolve
 from kyvsim.patch.structured_merge import type_finder
+from kyvsim.policy.images import Attestation, ImageVerification
+from kyvsim.policy.nodes import Node
+from kyvsim.policy.rule import RuleNode
 from kyvsim.policy.tree import (
-    Attestation,
-    ImageVerification,
     MatchBlock,
-    Node,
     Pattern,
     PatternList,
     PatternMap,
     PatternNode,
     ResourceFilter,
-    RuleNode,
 )
 from kyvsim.policy.visit import walk
 

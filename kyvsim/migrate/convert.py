@@ -55,7 +55,7 @@ from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import Conversion, ConversionCondition, Made, RuleOutcome
 from kyvsim.model.policy import Policy, PolicyException, Rule
 from kyvsim.model.ports import fault_text
-from kyvsim.policy.read import read_rule
+from kyvsim.policy.rule import read_rule
 from kyvsim.policy.tree import ContextEntry, VariableEntry
 
 # CleanupPolicy and ClusterCleanupPolicy → policies that delete.

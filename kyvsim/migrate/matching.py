@@ -35,7 +35,8 @@ from kyvsim.migrate.values import Types, types_of
 from kyvsim.model.diagnostic import likely, listed
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.patch.keyed_lists import MergeField, find_type
-from kyvsim.policy.tree import Condition, Conditions, MatchBlock, ResourceFilter, RuleNode, Subject
+from kyvsim.policy.rule import RuleNode
+from kyvsim.policy.tree import Condition, Conditions, MatchBlock, ResourceFilter, Subject
 
 # `operations` of match blocks, and conditions on the operation → those of resource rules.
 

@@ -40,7 +40,9 @@ from kyvsim.migrate.values import (
     list_of,
     shown,
 )
-from kyvsim.policy.tree import ForEachGeneration, ForEachMutation, ForEachValidation
+from kyvsim.policy.generation import ForEachGeneration
+from kyvsim.policy.mutation import ForEachMutation
+from kyvsim.policy.rule import ForEachValidation
 
 _Tree: TypeAlias = dict[str, Any]
 

@@ -15,7 +15,8 @@ from kyvsim.migrate.values import Expr, field_of
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.model.policy import FailureAction, Override, Policy, PolicyFacts, Rule
 from kyvsim.model.source import Document
-from kyvsim.policy.tree import FailureOverride, ImageVerification, RuleNode, Validate
+from kyvsim.policy.images import ImageVerification
+from kyvsim.policy.rule import FailureOverride, RuleNode, Validate
 from kyvsim.schema.kinds import CEL_GROUP, written_schema
 from kyvsim.schema.node import SchemaNode
 

@@ -4,23 +4,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document
-from kyvsim.policy.tree import (
-    NO_POLICY,
-    NO_RULE,
-    Clone,
-    CloneList,
-    Conditions,
-    MatchBlock,
-    PodSecurityExclusion,
-    PolicyNode,
-    RuleNode,
-)
+from kyvsim.policy.rule import NO_POLICY, NO_RULE, PolicyNode, RuleNode
+from kyvsim.policy.tree import Conditions, MatchBlock, PodSecurityExclusion
+
+if TYPE_CHECKING:
+    from kyvsim.policy.generation import Clone, CloneList
 
 # What others than its language need to know of a policy: the same words for every language.
 #
@@ -67,8 +61,8 @@ class GeneratePattern(NamedTuple):
     name: str
     has_data: bool
     """Whether it writes data, and copies nothing."""
-    clone: Clone | None
-    clone_list: CloneList | None
+    clone: "Clone | None"
+    clone_list: "CloneList | None"
     list: str = ""
 
     @property

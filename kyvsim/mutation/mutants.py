@@ -12,9 +12,17 @@ from kyvsim.mutation.changes import (
     PartKind,
     PolicyChange,
 )
-from kyvsim.policy import tree
+from kyvsim.policy import cel, generation, images, mutation, tree
+from kyvsim.policy.nodes import Node
 from kyvsim.policy.read import pattern_node
-from kyvsim.policy.tree import Node
+from kyvsim.policy.rule import (
+    FailureOverride,
+    ForEachValidation,
+    PolicyNode,
+    RuleNode,
+    Validate,
+    WebhookConfiguration,
+)
 from kyvsim.policy.visit import walk
 
 _Points: TypeAlias = Iterator[MutationPoint]
@@ -38,7 +46,7 @@ def _patch_points(patch: Node) -> _Points:
 
 def _tree_points(node: Node) -> _Points:
     """Yield the points of a rule, or of the settings of a policy."""
-    if isinstance(node, tree.RuleNode) and node.mutate is not None:
+    if isinstance(node, RuleNode) and node.mutate is not None:
         yield from _patch_points(node.mutate)
         node = node._replace(mutate=None)
     yield from _points(node)
@@ -55,7 +63,7 @@ def _elements(listed: Sequence[object] | None, path: Path, name: str = "") -> _P
             yield _removable((*path, index), name)
 
 
-def _rule(rule: tree.RuleNode) -> _Points:
+def _rule(rule: RuleNode) -> _Points:
     if rule.exclude is not None:
         yield _removable(rule.exclude.path)
     if rule.cel_preconditions:
@@ -135,22 +143,22 @@ def _variable(entry: tree.VariableEntry) -> _Points:
     yield from _operand(entry.default, (*entry.path, "variable", "default"))
 
 
-def _validation(node: tree.Validate | tree.ForEachValidation) -> _Points:
+def _validation(node: Validate | ForEachValidation) -> _Points:
     yield from _elements(node.any_pattern, (*node.path, "anyPattern"), "pattern")
     yield from _loops(node)
 
 
 def _loops(
-    node: tree.Validate
-    | tree.ForEachValidation
-    | tree.Mutate
-    | tree.ForEachMutation
-    | tree.Generate,
+    node: Validate
+    | ForEachValidation
+    | mutation.Mutate
+    | mutation.ForEachMutation
+    | generation.Generate,
 ) -> _Points:
     return _elements(node.foreach, (*node.path, "foreach"), "loop")
 
 
-def _webhook(webhook: tree.WebhookConfiguration) -> _Points:
+def _webhook(webhook: WebhookConfiguration) -> _Points:
     if webhook.match_conditions:
         path = (*webhook.path, "matchConditions")
         yield _removable(path)
@@ -180,25 +188,25 @@ def _pod_security(block: tree.PodSecurity) -> _Points:
         yield from _elements(block.exclude, (*block.path, "exclude"))
 
 
-def _cel(cel: tree.CelValidation) -> _Points:
+def _cel(cel: cel.CelValidation) -> _Points:
     yield from _expressions(cel.expressions, (*cel.path, "expressions"), "expression")
     for one in cel.variables:
         yield MutationPoint(PartKind.EXPRESSION, (*one.path, "expression"))
 
 
 def _expressions(
-    listed: Sequence[tree.CelExpression | tree.NamedExpression], path: Path, name: str
+    listed: Sequence[cel.CelExpression | cel.NamedExpression], path: Path, name: str
 ) -> _Points:
     yield from _elements(listed, path, name)
     for one in listed:
         yield MutationPoint(PartKind.EXPRESSION, (*one.path, "expression"))
 
 
-def _generated(target: tree.GenerateTarget) -> _Points:
+def _generated(target: generation.GenerateTarget) -> _Points:
     return _patch_points(pattern_node(target.data, (*target.path, "data")))
 
 
-def _images(images: tree.ImageVerification) -> _Points:
+def _images(images: images.ImageVerification) -> _Points:
     yield from _elements(images.image_references, (*images.path, "imageReferences"))
     if images.skip_image_references:
         path = (*images.path, "skipImageReferences")
@@ -212,34 +220,34 @@ def _nothing(_: Node) -> _Points:
 
 POINTS: Mapping[type, Callable[..., _Points]] = MappingProxyType(
     {
-        tree.RuleNode: _rule,
+        RuleNode: _rule,
         tree.MatchBlock: _match_block,
         tree.ResourceFilter: _filter,
         tree.Conditions: _conditions,
         tree.ConditionGroup: _condition_group,
         tree.Condition: _condition,
         tree.VariableEntry: _variable,
-        tree.Validate: _validation,
-        tree.ForEachValidation: _validation,
+        Validate: _validation,
+        ForEachValidation: _validation,
         tree.PatternMap: _pattern_map,
         tree.PatternList: _pattern_list,
         tree.PatternLeaf: _pattern_leaf,
         tree.PodSecurity: _pod_security,
-        tree.CelValidation: _cel,
-        tree.Mutate: _loops,
-        tree.ForEachMutation: _loops,
-        tree.Generate: _loops,
-        tree.GenerateTarget: _generated,
-        tree.ImageVerification: _images,
-        tree.WebhookConfiguration: _webhook,
+        cel.CelValidation: _cel,
+        mutation.Mutate: _loops,
+        mutation.ForEachMutation: _loops,
+        generation.Generate: _loops,
+        generation.GenerateTarget: _generated,
+        images.ImageVerification: _images,
+        WebhookConfiguration: _webhook,
         # Those around them read what can be changed.
         **dict.fromkeys(
             (
                 tree.PatternEntry,
-                tree.CelExpression,
-                tree.ParamKind,
-                tree.ParamRef,
-                tree.NamedExpression,
+                cel.CelExpression,
+                cel.ParamKind,
+                cel.ParamRef,
+                cel.NamedExpression,
                 tree.PodSecurityExclusion,
             ),
             _nothing,
@@ -247,11 +255,11 @@ POINTS: Mapping[type, Callable[..., _Points]] = MappingProxyType(
         # Those that only have other nodes.
         **dict.fromkeys(
             (
-                tree.PolicyNode,
+                PolicyNode,
                 tree.Deny,
                 tree.Pattern,
-                tree.ForEachGeneration,
-                tree.ImageValidation,
+                generation.ForEachGeneration,
+                images.ImageValidation,
             ),
             _nothing,
         ),
@@ -263,24 +271,24 @@ POINTS: Mapping[type, Callable[..., _Points]] = MappingProxyType(
                 tree.ApiCallEntry,
                 tree.GlobalReferenceEntry,
                 tree.ImageRegistryEntry,
-                tree.FailureOverride,
-                tree.JsonPatch,
-                tree.MutateTarget,
-                tree.Clone,
-                tree.CloneList,
-                tree.Attestation,
-                tree.AttestorSet,
-                tree.Attestor,
-                tree.Keys,
-                tree.Rekor,
-                tree.CTLog,
-                tree.Keyless,
-                tree.Certificates,
-                tree.ImageExtractors,
-                tree.ImageExtractor,
-                tree.Manifests,
-                tree.ManifestObject,
-                tree.IgnoredFields,
+                FailureOverride,
+                mutation.JsonPatch,
+                mutation.MutateTarget,
+                generation.Clone,
+                generation.CloneList,
+                images.Attestation,
+                images.AttestorSet,
+                images.Attestor,
+                images.Keys,
+                images.Rekor,
+                images.CTLog,
+                images.Keyless,
+                images.Certificates,
+                images.ImageExtractors,
+                images.ImageExtractor,
+                images.Manifests,
+                images.ManifestObject,
+                images.IgnoredFields,
             ),
             _nothing,
         ),

@@ -10,9 +10,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.wildcard import SPACE, has_wildcard
+from kyvsim.kubernetes.wildcard import SPACE
 from kyvsim.policy.tree import PatternEntry, PatternMap, PatternNode
-from kyvsim.policy.visit import walk
 
 CONDITION: Final = ""
 GLOBAL: Final = "<"
@@ -145,8 +144,3 @@ def checking_order(
         else:
             late.append(entry)
     return tuple(first), (*early, *late)
-
-
-def has_wildcard_key(pattern: PatternNode) -> bool:
-    """Return whether any key in a pattern holds a wildcard, at any depth."""
-    return any(isinstance(one, PatternEntry) and has_wildcard(one.text) for one in walk(pattern))

@@ -14,8 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.kubernetes.objects import Json, contains_text
-from kyvsim.policy.read import body_paths
-from kyvsim.policy.tree import RuleNode
+from kyvsim.policy.rule import RuleNode, body_paths
 
 CRON_JOB: Final = "CronJob"
 CONTROLLERS: Final[Mapping[str, str]] = MappingProxyType(

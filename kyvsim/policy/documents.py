@@ -5,7 +5,7 @@ from typing import Final
 
 from kyvsim.kubernetes.go_text import to_json
 from kyvsim.kubernetes.objects import Json
-from kyvsim.policy.tree import RuleNode
+from kyvsim.policy.rule import RuleNode
 
 _MAY_CHANGE: Final = frozenset(
     {"data", "foreach", "generateExisting", "orphanDownstreamOnPolicyDelete", "synchronize"}

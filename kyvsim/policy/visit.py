@@ -3,40 +3,23 @@
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeGuard, get_args
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from kyvsim.kubernetes.objects import Json, Path
-from kyvsim.policy.tree import (
-    ApiCallEntry,
-    CelValidation,
-    Condition,
-    ForEachGeneration,
-    ForEachMutation,
-    ForEachValidation,
-    GenerateTarget,
-    GlobalReferenceEntry,
-    ImageExtractor,
-    ImageRegistryEntry,
-    JsonPatch,
-    NamedExpression,
-    Node,
-    Pattern,
-    PatternMap,
-    PatternNode,
-    RuleNode,
-    Validate,
-    VariableEntry,
-)
+from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.policy.rule import RuleNode
+from kyvsim.policy.tree import PatternEntry, PatternMap, PatternNode
 
-_NODES: Final = frozenset(get_args(Node))
+if TYPE_CHECKING:
+    from kyvsim.policy.nodes import Node
 
 
-def _is_node(value: object) -> TypeGuard[Node]:
-    # `isinstance` compares with one class of the union after the other.
-    return value.__class__ in _NODES
+def _is_node(value: object) -> TypeGuard["Node"]:
+    """Return whether a field of a node is a node: paths and lists of nodes are plain tuples."""
+    return isinstance(value, tuple) and value.__class__ is not tuple
 
 
-def children(node: Node) -> Iterator[Node]:
+def children(node: "Node") -> Iterator["Node"]:
     """Yield the nodes directly below a node, in the order of its fields."""
     for value in node[1:]:  # after the path
         if _is_node(value):
@@ -45,7 +28,7 @@ def children(node: Node) -> Iterator[Node]:
             yield from filter(_is_node, value)
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk(node: "Node") -> Iterator["Node"]:
     """Yield a node and all nodes below it, each before what it contains.
 
     Goes down without recursion: documents may be deep.
@@ -77,6 +60,11 @@ def written_at(rule: RuleNode, path: Path) -> Json:
             return None
         found = found[step]
     return found
+
+
+def has_wildcard_key(pattern: PatternNode) -> bool:
+    """Return whether any key in a pattern holds a wildcard, at any depth."""
+    return any(isinstance(one, PatternEntry) and has_wildcard(one.text) for one in walk(pattern))
 
 
 # Texts of rules. Variables may be in any of them, also in parts that have no node.
@@ -131,37 +119,40 @@ def texts_within(
         pending += reversed([((*place, step), one, kind) for step, one in below])
 
 
-_PARTS: Mapping[type, tuple[tuple[TextKind, Path], ...]] = MappingProxyType(
+_PARTS: Mapping[str, tuple[tuple[TextKind, Path], ...]] = MappingProxyType(
     {
-        VariableEntry: (
+        "VariableEntry": (
             (TextKind.QUERY, ("variable", "jmesPath")),
             (TextKind.DATA, ("variable", "value")),
             (TextKind.DATA, ("variable", "default")),
         ),
-        ApiCallEntry: (
+        "ApiCallEntry": (
             (TextKind.QUERY, ("apiCall", "jmesPath")),
             (TextKind.DATA, ("apiCall", "data")),
             (TextKind.DATA, ("apiCall", "default")),
         ),
-        GlobalReferenceEntry: ((TextKind.QUERY, ("globalReference", "jmesPath")),),
-        ImageRegistryEntry: ((TextKind.QUERY, ("imageRegistry", "jmesPath")),),
-        ForEachValidation: ((TextKind.QUERY, ("list",)),),
-        ForEachMutation: ((TextKind.QUERY, ("list",)),),
-        ForEachGeneration: ((TextKind.QUERY, ("list",)),),
-        CelValidation: ((TextKind.CEL, ()),),
-        NamedExpression: ((TextKind.CEL, ()),),
-        Condition: ((TextKind.DATA, ("value",)),),
-        Pattern: ((TextKind.DATA, ()),),
-        JsonPatch: ((TextKind.DATA, ()),),
-        ImageExtractor: ((TextKind.QUERY, ("jmesPath",)),),
-        GenerateTarget: ((TextKind.DATA, ("data",)),),
-        Validate: ((TextKind.DATA, ("manifests",)), (TextKind.DATA, ("assert",))),
+        "GlobalReferenceEntry": ((TextKind.QUERY, ("globalReference", "jmesPath")),),
+        "ImageRegistryEntry": ((TextKind.QUERY, ("imageRegistry", "jmesPath")),),
+        "ForEachValidation": ((TextKind.QUERY, ("list",)),),
+        "ForEachMutation": ((TextKind.QUERY, ("list",)),),
+        "ForEachGeneration": ((TextKind.QUERY, ("list",)),),
+        "CelValidation": ((TextKind.CEL, ()),),
+        "NamedExpression": ((TextKind.CEL, ()),),
+        "Condition": ((TextKind.DATA, ("value",)),),
+        "Pattern": ((TextKind.DATA, ()),),
+        "JsonPatch": ((TextKind.DATA, ()),),
+        "ImageExtractor": ((TextKind.QUERY, ("jmesPath",)),),
+        "GenerateTarget": ((TextKind.DATA, ("data",)),),
+        "Validate": ((TextKind.DATA, ("manifests",)), (TextKind.DATA, ("assert",))),
     }
 )
-"""The parts of nodes that are not templates, by their paths from the node."""
+"""The parts of nodes that are not templates, by their paths from the node.
+
+Keyed by names: most runs do not load the modules of all classes.
+"""
 
 
 def _text_kinds(rule: RuleNode) -> Iterator[tuple[Path, TextKind]]:
     for node in walk(rule):
-        for kind, path in _PARTS.get(type(node), ()):
+        for kind, path in _PARTS.get(type(node).__name__, ()):
             yield (*node.path, *path), kind

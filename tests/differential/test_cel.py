@@ -17,7 +17,7 @@ from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.validate_cel import RULE_TYPE
 from kyvsim.model.policy import Rule, RuleFacts
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.policy.read import read_rule
+from kyvsim.policy.rule import read_rule
 
 ROWS = recorded("cel.jsonl")
 POD = with_floats(recorder.POD)

@@ -12,7 +12,8 @@ from kyvsim.languages.classic.pod_security.controls import CONTROLS
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.validate_pod_security import RULE_TYPE, compile_exclusions
 from kyvsim.model.policy import Rule, RuleFacts
-from kyvsim.policy.read import read_pod_security_exclusions, read_rule
+from kyvsim.policy.read import read_pod_security_exclusions
+from kyvsim.policy.rule import read_rule
 
 ROWS = recorded("pod_security.jsonl")
 START = "(Forbidden reason: "

@@ -41,6 +41,7 @@ from kyvsim.policy.tree import (
     PatternMap,
     PatternNode,
 )
+from kyvsim.policy.visit import has_wildcard_key
 
 # Checks of patterns that report what each part of a pattern found.
 
@@ -179,7 +180,7 @@ def compile_pattern(
     """
     check = _compile(pattern, _Part(checks.ROOT, trace, meter))
     is_tracking = anchors.is_tracking(pattern)
-    is_noting = anchors.has_wildcard_key(pattern)
+    is_noting = has_wildcard_key(pattern)
     lacks_anchor_key: Callable[[Json], bool] = partial(_lacks_anchor_key, check)
     if trace.tracer is not None:
         check, lacks_anchor_key = _traced_pattern(check, lacks_anchor_key, pattern, trace)

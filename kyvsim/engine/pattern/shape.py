@@ -34,6 +34,7 @@ from kyvsim.policy.tree import (
     PatternMap,
     PatternNode,
 )
+from kyvsim.policy.visit import has_wildcard_key
 
 
 class PatternShape(NamedTuple):
@@ -53,7 +54,7 @@ def pattern_shape(pattern: PatternNode) -> PatternShape | None:
     if checks.weigh(str(pattern.data)) is not Weight.PLAIN:
         return None
     try:
-        return PatternShape(_shape(pattern), not anchors.has_wildcard_key(pattern))
+        return PatternShape(_shape(pattern), not has_wildcard_key(pattern))
     except _NoShapeError:
         return None
 

@@ -24,7 +24,8 @@ from kyvsim.policy.autogen import (
     is_derived,
     with_expressions,
 )
-from kyvsim.policy.tree import MatchBlock, PolicyNode
+from kyvsim.policy.rule import PolicyNode
+from kyvsim.policy.tree import MatchBlock
 
 ANNOTATION = "pod-policies.kyverno.io/autogen-controllers"
 POD_CONTROLLERS = frozenset({CRON_JOB, *CONTROLLERS})

@@ -55,7 +55,7 @@ from kyvsim.model.result import Phase, Stage
 from kyvsim.model.source import Document
 from kyvsim.model.tracing import PointKind, PolicyPlace, Seen, TraceContext
 from kyvsim.policy.autogen import CRON_JOB
-from kyvsim.policy.read import read_policy
+from kyvsim.policy.rule import read_policy
 
 # Policy exceptions, attached to the rules that they name.
 #

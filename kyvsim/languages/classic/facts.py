@@ -6,8 +6,7 @@ from kyvsim.engine.match.criteria import kinds_of_block
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.model.policy import FailureAction, Override, PolicyFacts, Rule, RuleFacts
-from kyvsim.policy.read import read_rule
-from kyvsim.policy.tree import FailureOverride, PolicyNode, RuleNode
+from kyvsim.policy.rule import FailureOverride, PolicyNode, RuleNode, read_rule
 
 
 def rule_of(data: Mapping[str, Json], path: Path, policy: PolicyNode) -> Rule:

@@ -45,8 +45,16 @@ from kyvsim.languages.field_references import (
 from kyvsim.model.field_reference import FieldPath, FieldReference, Segment, Subject
 from kyvsim.model.policy import Policy, PolicyException, Rule
 from kyvsim.model.ports import System
-from kyvsim.policy import tree
-from kyvsim.policy.tree import Node
+from kyvsim.policy import cel, generation, images, mutation, tree
+from kyvsim.policy.nodes import Node
+from kyvsim.policy.rule import (
+    FailureOverride,
+    ForEachValidation,
+    PolicyNode,
+    RuleNode,
+    Validate,
+    WebhookConfiguration,
+)
 from kyvsim.policy.visit import texts
 
 # What queries in JMESPath mention: the fields that they read, the constants beside them.
@@ -382,7 +390,7 @@ class NodeReader:
             for one in value.values():
                 self._part(one)
 
-    def _rule(self, rule: tree.RuleNode) -> None:
+    def _rule(self, rule: RuleNode) -> None:
         self.read_all(rule.match, rule.exclude)
         self._parts(rule, "name", "match", "exclude", "data")
 
@@ -449,14 +457,14 @@ class NodeReader:
         self._queries.named[entry.name] = self._notes.read(read)
 
     def _loop(
-        self, loop: tree.ForEachValidation | tree.ForEachMutation | tree.ForEachGeneration
+        self, loop: ForEachValidation | mutation.ForEachMutation | generation.ForEachGeneration
     ) -> None:
         source = self._queries.query(loop.list)
         self._notes.read(source)
         roots, named = self._roots, self._queries.named
         self._queries.named = {**named, "element": source.elements}
         # Patches are of the whole object, in loops, too.
-        if isinstance(loop, tree.ForEachValidation):
+        if isinstance(loop, ForEachValidation):
             self._roots = source.elements.ways
         self._parts(loop, "list")
         self._roots, self._queries.named = roots, named
@@ -490,7 +498,7 @@ class NodeReader:
         self._notes.read(place)
         self._notes.compare(place, self._side(leaf.data))
 
-    def _json_patch(self, patch: tree.JsonPatch) -> None:
+    def _json_patch(self, patch: mutation.JsonPatch) -> None:
         for path in _PATH.findall(patch.text):
             steps = [
                 Segment.ELEMENT
@@ -501,12 +509,12 @@ class NodeReader:
             self._notes.read(FieldValues((("object", *steps),)))
         self._parts(patch)
 
-    def _cel(self, cel: tree.CelValidation) -> None:
+    def _cel(self, cel: cel.CelValidation) -> None:
         variables = [(one.name, one.expression) for one in cel.variables]
         expressions = [("", one.expression) for one in cel.expressions]
         self._expressions((*variables, *expressions))
 
-    def _cel_precondition(self, one: tree.NamedExpression) -> None:
+    def _cel_precondition(self, one: cel.NamedExpression) -> None:
         self._expressions([("", one.expression)])
 
     def _expressions(self, texts: Iterable[tuple[str, str]]) -> None:
@@ -516,7 +524,7 @@ class NodeReader:
         for path, values in pod_security_fields(block):
             self._notes.note(Subject.OBJECT, path, values)
 
-    def _images(self, images: tree.ImageVerification) -> None:
+    def _images(self, images: images.ImageVerification) -> None:
         for references in filter(None, (images.image_references, images.skip_image_references)):
             self._notes.note(Subject.WORLD, ("images",))
             for path in IMAGE_PATHS:
@@ -528,24 +536,24 @@ class NodeReader:
 
     READERS: ClassVar[Mapping[type, Callable[..., None]]] = MappingProxyType(
         {
-            tree.RuleNode: _rule,
+            RuleNode: _rule,
             tree.ResourceFilter: _filter,
             tree.Subject: _subject,
             tree.Condition: _condition,
             tree.VariableEntry: _variable,
-            tree.ForEachValidation: _loop,
-            tree.ForEachMutation: _loop,
-            tree.ForEachGeneration: _loop,
+            ForEachValidation: _loop,
+            mutation.ForEachMutation: _loop,
+            generation.ForEachGeneration: _loop,
             tree.Pattern: _pattern,
             tree.PatternMap: _map,
             tree.PatternEntry: _entry,
             tree.PatternList: _list,
             tree.PatternLeaf: _leaf,
             tree.PodSecurity: _pod_security,
-            tree.CelValidation: _cel,
-            tree.NamedExpression: _cel_precondition,
-            tree.JsonPatch: _json_patch,
-            tree.ImageVerification: _images,
+            cel.CelValidation: _cel,
+            cel.NamedExpression: _cel_precondition,
+            mutation.JsonPatch: _json_patch,
+            images.ImageVerification: _images,
             **dict.fromkeys(_SOURCES, _external),
             # Those that only have other nodes, and texts with variables.
             **dict.fromkeys(
@@ -553,40 +561,38 @@ class NodeReader:
                     tree.MatchBlock,
                     tree.Conditions,
                     tree.ConditionGroup,
-                    tree.ImageExtractors,
-                    tree.ImageExtractor,
-                    tree.Validate,
+                    images.ImageExtractors,
+                    images.ImageExtractor,
+                    Validate,
                     tree.Deny,
-                    tree.Mutate,
-                    tree.MutateTarget,
-                    tree.Generate,
-                    tree.GenerateTarget,
-                    tree.Clone,
-                    tree.CloneList,
-                    tree.Attestation,
-                    tree.AttestorSet,
-                    tree.Attestor,
-                    tree.Keys,
-                    tree.Rekor,
-                    tree.CTLog,
-                    tree.Keyless,
-                    tree.Certificates,
-                    tree.ImageValidation,
-                    tree.Manifests,
-                    tree.ManifestObject,
-                    tree.IgnoredFields,
+                    mutation.Mutate,
+                    mutation.MutateTarget,
+                    generation.Generate,
+                    generation.GenerateTarget,
+                    generation.Clone,
+                    generation.CloneList,
+                    images.Attestation,
+                    images.AttestorSet,
+                    images.Attestor,
+                    images.Keys,
+                    images.Rekor,
+                    images.CTLog,
+                    images.Keyless,
+                    images.Certificates,
+                    images.ImageValidation,
+                    images.Manifests,
+                    images.ManifestObject,
+                    images.IgnoredFields,
                 ),
                 _parts,
             ),
             # The blocks around them read these.
             **dict.fromkeys(
-                (tree.CelExpression, tree.ParamKind, tree.ParamRef, tree.PodSecurityExclusion),
+                (cel.CelExpression, cel.ParamKind, cel.ParamRef, tree.PodSecurityExclusion),
                 _nothing,
             ),
             # What failures do, and for which requests the API server calls Kyverno.
-            **dict.fromkeys(
-                (tree.FailureOverride, tree.PolicyNode, tree.WebhookConfiguration), _nothing
-            ),
+            **dict.fromkeys((FailureOverride, PolicyNode, WebhookConfiguration), _nothing),
         }
     )
     """By class of nodes: all of them, so that none is forgotten."""

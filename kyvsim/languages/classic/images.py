@@ -17,14 +17,8 @@ from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.model.mocks import Attestation, Signature
-from kyvsim.policy.tree import (
-    Attestor,
-    AttestorSet,
-    ImageVerification,
-    Keyless,
-    Keys,
-    RuleNode,
-)
+from kyvsim.policy.images import Attestor, AttestorSet, ImageVerification, Keyless, Keys
+from kyvsim.policy.rule import RuleNode
 
 
 def image_fits(image: str, patterns: Iterable[str]) -> bool:

@@ -10,8 +10,10 @@ from typing import NamedTuple
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.policy import FailureAction, Policy, PolicyException
+from kyvsim.policy.cel import CelValidation
 from kyvsim.policy.documents import admission_policy_fields
-from kyvsim.policy.tree import CelValidation, MatchBlock, ResourceFilter, RuleNode
+from kyvsim.policy.rule import RuleNode
+from kyvsim.policy.tree import MatchBlock, ResourceFilter
 from kyvsim.policy.visit import written_at
 
 _SKIPPED = "skip generating ValidatingAdmissionPolicy"

@@ -15,7 +15,8 @@ from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.policy import Policy, Rule, RuleFacts
 from kyvsim.model.result import Phase
 from kyvsim.model.tracing import NO_TRACE, TraceContext
-from kyvsim.policy.tree import Pattern, PodSecurityExclusion, PolicyNode, RuleNode, Validate
+from kyvsim.policy.rule import PolicyNode, RuleNode, Validate
+from kyvsim.policy.tree import Pattern, PodSecurityExclusion
 
 
 class RuleContext(NamedTuple):

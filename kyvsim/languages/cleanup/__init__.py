@@ -6,7 +6,7 @@ from kyvsim.languages.cleanup.compile import lower_cleanup
 from kyvsim.languages.language import Diagnostics, Language, single_rule_policy
 from kyvsim.model.policy import Policy, PolicyFacts, RuleFacts
 from kyvsim.model.source import Document
-from kyvsim.policy.read import read_cleanup_rule
+from kyvsim.policy.rule import read_cleanup_rule
 
 
 def _read(data: Json, document: Document) -> tuple[Policy, Diagnostics]:

@@ -45,7 +45,7 @@ from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.tracing import NO_TRACE, TraceContext
 from kyvsim.patch.merge_types import DEDUCED, Type, resolve
 from kyvsim.patch.nodes import same
-from kyvsim.policy.read import read_expressions, read_named_expressions
+from kyvsim.policy.cel import read_expressions, read_named_expressions
 
 _NOBODY = "system:kyverno:background-scan"
 _VARIABLES, _NAMESPACE = 4, 2

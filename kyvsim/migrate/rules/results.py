@@ -12,7 +12,7 @@ from kyvsim.migrate.matching import Matching
 from kyvsim.migrate.queries import text_value
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.model.policy import PolicyFacts
-from kyvsim.policy.tree import RuleNode
+from kyvsim.policy.rule import RuleNode
 
 # Messages of rules, with their variables.
 

@@ -26,7 +26,7 @@ from kyvsim.migrate.settings import actions_of
 from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.model.policy import PolicyFacts
-from kyvsim.policy.tree import (
+from kyvsim.policy.images import (
     Attestation,
     Attestor,
     AttestorSet,

@@ -53,7 +53,7 @@ from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.simulation import FailureCause, Unevaluated
 from kyvsim.patch.structured_merge import type_finder
-from kyvsim.policy.read import read_expressions, read_named_expressions
+from kyvsim.policy.cel import read_expressions, read_named_expressions
 from kyvsim.schema.kinds import native_schemas
 from kyvsim.simulator.admission.classic import RequestNote
 from kyvsim.simulator.admission.review import admission_request

@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.languages.cel_validator import Declared, compile_validator
-from kyvsim.policy.read import read_expressions, read_named_expressions
+from kyvsim.policy.cel import read_expressions, read_named_expressions
 
 
 def reads(*tests, variables=(), conditions=(), message=None):

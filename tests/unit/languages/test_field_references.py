@@ -12,7 +12,8 @@ from kyvsim.languages.classic.field_references import NodeReader
 from kyvsim.languages.references import references_of
 from kyvsim.load.files import Source
 from kyvsim.model.field_reference import Subject
-from kyvsim.policy.tree import Node, ResourceFilter
+from kyvsim.policy.nodes import Node
+from kyvsim.policy.tree import ResourceFilter
 
 SYSTEM = own_system(datetime(2026, 1, 1, tzinfo=UTC))
 

@@ -7,7 +7,7 @@ from kyvsim.languages.classic.field_references import pod_security_fields
 from kyvsim.languages.classic.pod_security.controls import CONTROLS, active_checks
 from kyvsim.migrate.pod_security import CONTROLS as EMITTED
 from kyvsim.model.migration import ConversionOutcome
-from kyvsim.policy.read import read_rule
+from kyvsim.policy.rule import read_rule
 
 APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/a"
 KEPT = {

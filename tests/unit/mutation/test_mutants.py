@@ -9,8 +9,9 @@ from kyvsim.kubernetes import wildcard
 from kyvsim.mutation import mutants_of
 from kyvsim.mutation.changes import KINDS
 from kyvsim.mutation.mutants import POINTS
-from kyvsim.policy.read import read_rule
-from kyvsim.policy.tree import Node, ResourceFilter
+from kyvsim.policy.nodes import Node
+from kyvsim.policy.rule import read_rule
+from kyvsim.policy.tree import ResourceFilter
 
 
 def mutants(spec):

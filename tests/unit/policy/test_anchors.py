@@ -6,12 +6,12 @@ from kyvsim.policy.anchors import (
     checking_order,
     demand_of,
     field_of,
-    has_wildcard_key,
     is_tracking,
     may_skip,
     parse_anchor,
 )
 from kyvsim.policy.read import pattern_node
+from kyvsim.policy.visit import has_wildcard_key
 
 
 @pytest.mark.parametrize(

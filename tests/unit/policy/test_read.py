@@ -1,12 +1,15 @@
 """Every part of a rule is in its tree, at its path."""
 
+from importlib import import_module
 from typing import get_args
 
 import pytest
 
 from kyvsim.kubernetes.wildcard import Comparison
-from kyvsim.policy import tree
-from kyvsim.policy.read import pattern_node, read_conditions, read_match, read_rule
+from kyvsim.policy import cel, generation, images, mutation, rule, tree
+from kyvsim.policy.nodes import Node
+from kyvsim.policy.read import pattern_node, read_conditions, read_match
+from kyvsim.policy.rule import read_rule
 from kyvsim.policy.tree import Condition, Pattern, PatternEntry, PatternLeaf, ResourceFilter
 from kyvsim.policy.visit import walk
 
@@ -59,8 +62,8 @@ def test_conditions_of_all_blocks():
 def test_filters_and_patterns():
     assert len(_paths(ResourceFilter)) == 3
     assert len(_paths(Pattern)) == 1
-    rule = read_rule(_RULE, ())
-    anchors = [(one.anchor, one.key) for one in walk(rule) if isinstance(one, PatternEntry)]
+    found = walk(read_rule(_RULE, ()))
+    anchors = [(one.anchor, one.key) for one in found if isinstance(one, PatternEntry)]
     assert anchors == [("=", "spec"), ("^", "containers"), (None, "image")]
 
 
@@ -127,5 +130,12 @@ def test_data_that_cannot_be_conditions():
 
 
 def test_every_class_of_nodes_is_a_node():
-    classes = {one for one in vars(tree).values() if isinstance(one, type) and "path" in dir(one)}
-    assert classes == set(get_args(tree.Node))
+    modules = (cel, generation, images, mutation, rule, tree)
+    known = [one for module in modules for one in vars(module).values() if isinstance(one, type)]
+    assert {one for one in known if "path" in dir(one)} == set(get_args(Node))
+
+
+def test_every_reader_of_a_section_is_there():
+    for place in rule.READERS.values():
+        module, name = place.split(".")
+        assert callable(getattr(import_module(f"kyvsim.policy.{module}"), name))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.policy.read import read_cleanup_rule, read_rule
+from kyvsim.policy.rule import read_cleanup_rule, read_rule
 from kyvsim.policy.visit import TextKind, texts
 
 PATH = ("spec", "rules", 0)

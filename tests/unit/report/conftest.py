@@ -17,7 +17,7 @@ from kyvsim.model.result import (
     RuleStatus,
 )
 from kyvsim.model.source import Document, Location
-from kyvsim.policy.read import read_policy
+from kyvsim.policy.rule import read_policy
 from kyvsim.report.run import ResultCounts, Run
 
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, cast
 
 from kyvsim.languages.classic.rule_type import RuleType
-from kyvsim.policy.tree import RuleNode
+from kyvsim.policy.rule import RuleNode
 
 _HOMES: Final[Mapping[tuple[str, ...], str]] = MappingProxyType(
     {

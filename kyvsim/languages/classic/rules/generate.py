@@ -22,7 +22,8 @@ from kyvsim.model.policy import GeneratePattern, Generation, Policy, Rule, RuleF
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT, ClusterView
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.simulation import FailureCause
-from kyvsim.policy.tree import ForEachGeneration, Generate, GenerateTarget, PolicyNode, RuleNode
+from kyvsim.policy.generation import ForEachGeneration, Generate, GenerateTarget
+from kyvsim.policy.rule import PolicyNode, RuleNode
 
 # Downstream objects: what a generate rule makes of data or of a source.
 #

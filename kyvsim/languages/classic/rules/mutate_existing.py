@@ -25,7 +25,8 @@ from kyvsim.languages.classic.rules.mutate_resource import apply_patch, compile_
 from kyvsim.model.policy import MutationTarget, RuleFacts
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
-from kyvsim.policy.tree import MutateTarget, PolicyNode, RuleNode
+from kyvsim.policy.mutation import MutateTarget
+from kyvsim.policy.rule import PolicyNode, RuleNode
 
 # The existing objects that a target of a mutate rule means.
 #

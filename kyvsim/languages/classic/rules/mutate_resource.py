@@ -23,7 +23,8 @@ from kyvsim.patch.json_patch import compile_json_patch
 from kyvsim.patch.nodes import PatchError, UnreadableObjectError, read_back
 from kyvsim.patch.strategic_merge import compile_strategic_merge
 from kyvsim.policy.read import pattern_node
-from kyvsim.policy.tree import Pattern, RuleNode
+from kyvsim.policy.rule import RuleNode
+from kyvsim.policy.tree import Pattern
 
 # From the patch fields of a mutate block to a function on objects.
 

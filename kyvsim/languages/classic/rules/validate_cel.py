@@ -35,7 +35,8 @@ from kyvsim.languages.tracing import with_coverage
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.result import Phase
 from kyvsim.model.tracing import TraceContext
-from kyvsim.policy.tree import CelValidation, Node, ParamKind, ParamRef, RuleNode
+from kyvsim.policy.cel import CelExpression, CelValidation, NamedExpression, ParamKind, ParamRef
+from kyvsim.policy.rule import RuleNode
 
 # The parameter objects of a CEL rule.
 #
@@ -143,7 +144,9 @@ def _broken(rule: RuleNode) -> Iterator[Problem]:
     """Yield what cannot be compiled of a rule's expressions, with its path in the document."""
     cel = _cel_of(rule)
     found = _compile_rule(rule, cel)
-    tests: tuple[tuple[Iterable[CompiledExpression], Sequence[Node]], ...] = (
+    tests: tuple[
+        tuple[Iterable[CompiledExpression], Sequence[CelExpression | NamedExpression]], ...
+    ] = (
         (found.conditions, rule.cel_preconditions or ()),
         (found.variables.values(), cel.variables),
         ((one.test for one in found.validations), cel.expressions),

@@ -16,7 +16,8 @@ from kyvsim.languages.classic.rule_type import (
     usual_pass,
 )
 from kyvsim.model.result import Phase
-from kyvsim.policy.tree import Conditions, RuleNode
+from kyvsim.policy.rule import RuleNode
+from kyvsim.policy.tree import Conditions
 
 
 def compile_deny(context: RuleContext, denied: Conditions | None) -> CompiledBody:

@@ -35,7 +35,8 @@ from kyvsim.languages.classic.rules.validate_pattern import (
     compile_pattern_body,
 )
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.policy.tree import ForEachValidation, Pattern, PatternMap, RuleNode
+from kyvsim.policy.rule import ForEachValidation, RuleNode
+from kyvsim.policy.tree import Pattern, PatternMap
 
 _PASSED: Final = passed("rule passed")
 _GO_TYPES: Final = MappingProxyType(

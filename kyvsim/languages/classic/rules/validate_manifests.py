@@ -36,14 +36,8 @@ from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
 from kyvsim.languages.classic.images import authority_of, expand_keys
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType, validation_of
 from kyvsim.model.result import Phase
-from kyvsim.policy.tree import (
-    Attestor,
-    AttestorSet,
-    IgnoredFields,
-    ManifestObject,
-    Manifests,
-    RuleNode,
-)
+from kyvsim.policy.images import Attestor, AttestorSet, IgnoredFields, ManifestObject, Manifests
+from kyvsim.policy.rule import RuleNode
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_all
 

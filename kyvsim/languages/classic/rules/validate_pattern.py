@@ -36,14 +36,8 @@ from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase
 from kyvsim.model.tracing import PointKind, Seen
 from kyvsim.policy.read import with_data
-from kyvsim.policy.tree import (
-    ForEachValidation,
-    Pattern,
-    PatternMap,
-    PolicyNode,
-    RuleNode,
-    Validate,
-)
+from kyvsim.policy.rule import ForEachValidation, PolicyNode, RuleNode, Validate
+from kyvsim.policy.tree import Pattern, PatternMap
 from kyvsim.policy.visit import pattern_at
 
 _Built = TypeVar("_Built")

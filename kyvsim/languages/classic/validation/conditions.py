@@ -1,14 +1,18 @@
 """Preconditions and deny conditions are complete and use operators that exist."""
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from kyvsim.engine.conditions import operators
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.policy.tree import Condition, Conditions, ForEachMutation, ForEachValidation, RuleNode
-from kyvsim.policy.visit import walk
+from kyvsim.policy.rule import ForEachValidation, RuleNode
+from kyvsim.policy.tree import Condition, Conditions
+
+if TYPE_CHECKING:
+    from kyvsim.policy.mutation import ForEachMutation
 
 # Preconditions and deny conditions are complete and use operators that exist.
 #
@@ -56,13 +60,19 @@ def _blocks(rule: RuleNode) -> Iterator[tuple[str, Conditions | None]]:
                     yield "verifyImages.attestations.conditions", block
 
 
-def _loops(rule: RuleNode) -> Iterator[tuple[str, ForEachValidation | ForEachMutation]]:
+def _loops(rule: RuleNode) -> Iterator[tuple[str, "ForEachValidation | ForEachMutation"]]:
     """Yield the loops of a rule, nested ones too, with the section that they are in."""
     for name, section in (("validate", rule.validate), ("mutate", rule.mutate)):
-        for loop in (section and section.foreach) or ():
-            for node in walk(loop):
-                if isinstance(node, ForEachValidation | ForEachMutation):
-                    yield name, node
+        yield from ((name, loop) for loop in _nested((section and section.foreach) or ()))
+
+
+def _nested(
+    loops: "Iterable[ForEachValidation | ForEachMutation]",
+) -> "Iterator[ForEachValidation | ForEachMutation]":
+    """Yield loops, each before those within it."""
+    for loop in loops:
+        yield loop
+        yield from _nested(loop.foreach or ())
 
 
 def _problems(

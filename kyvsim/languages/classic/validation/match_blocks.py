@@ -11,7 +11,8 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, patch_paths
 from kyvsim.languages.classic.validation.variables import PLAIN_VARIABLE
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.policy.tree import ConditionGroup, MatchBlock, PatternMap, ResourceFilter, RuleNode
+from kyvsim.policy.rule import RuleNode
+from kyvsim.policy.tree import ConditionGroup, MatchBlock, PatternMap, ResourceFilter
 
 # Match and exclude blocks: selectors, names, subjects and roles are well formed.
 #

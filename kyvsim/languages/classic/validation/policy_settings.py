@@ -11,7 +11,7 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.validation.rule_parts import validation_error
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
-from kyvsim.policy.tree import FailureOverride
+from kyvsim.policy.rule import FailureOverride
 
 _LONGEST_NAME = 63
 _AUTOGEN = "pod-policies.kyverno.io/autogen-controllers"

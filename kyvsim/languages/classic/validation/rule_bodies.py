@@ -1,6 +1,7 @@
 """Rules have one body, whose patterns, patches and texts are well formed."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.go_text import quote, to_json
@@ -18,17 +19,14 @@ from kyvsim.languages.classic.validation.variables import PLAIN_VARIABLE, mask_v
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.policy.anchors import EXISTENCE, IN_VALIDATION
-from kyvsim.policy.tree import (
-    JsonPatch,
-    PatternEntry,
-    PatternList,
-    PatternMap,
-    PatternNode,
-    RuleNode,
-)
+from kyvsim.policy.rule import RuleNode
+from kyvsim.policy.tree import PatternEntry, PatternList, PatternMap, PatternNode
 from kyvsim.policy.visit import pattern_at, walk
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
+
+if TYPE_CHECKING:
+    from kyvsim.policy.mutation import JsonPatch
 
 # Mutate and validate rules have one body of each kind they may have.
 #
@@ -230,7 +228,7 @@ def check_json_patch(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         yield subject.error(patch.path, "KV132", text)
 
 
-def _json_patch(rule: RuleNode) -> JsonPatch | None:
+def _json_patch(rule: RuleNode) -> "JsonPatch | None":
     return rule.mutate.patches_json6902 if rule.mutate else None
 
 

@@ -1,7 +1,7 @@
 """What is checked of single rule types: what generate rules make, images, Pod security."""
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.wildcard import has_wildcard
@@ -10,15 +10,11 @@ from kyvsim.languages.classic.validation.rule_parts import RuleCheck, RuleUnderC
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.policy.read import pattern_node
-from kyvsim.policy.tree import (
-    Attestor,
-    AttestorSet,
-    CloneList,
-    Generate,
-    GenerateTarget,
-    ImageVerification,
-    PodSecurityExclusion,
-)
+from kyvsim.policy.tree import PodSecurityExclusion
+
+if TYPE_CHECKING:
+    from kyvsim.policy.generation import CloneList, Generate, GenerateTarget
+    from kyvsim.policy.images import Attestor, AttestorSet, ImageVerification
 
 # A generate rule has a source and a complete target.
 #
@@ -48,7 +44,7 @@ def unknown_scope_check(cluster_wide: IsClusterWide) -> RuleCheck:
     return check
 
 
-def _targets(generate: Generate) -> list[tuple[str, GenerateTarget]]:
+def _targets(generate: "Generate") -> list[tuple[str, "GenerateTarget"]]:
     """Return the targets of a rule or of its loops, each after its path in upstream's words."""
     if generate.foreach is None:
         return [("", generate.target)]
@@ -108,7 +104,9 @@ def check_generate_data(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         yield subject.error((*target.path, "kind"), "KV130", text)
 
 
-def _problems(target: GenerateTarget, policy: Policy, cluster_wide: IsClusterWide) -> Iterator[str]:
+def _problems(
+    target: "GenerateTarget", policy: Policy, cluster_wide: IsClusterWide
+) -> Iterator[str]:
     """Yield what is wrong with one target, beginning with the field."""
     kind = _type_of(target)
     mismatch = _mismatch(target, policy, kind if cluster_wide(kind) else "")
@@ -130,11 +128,11 @@ def _problems(target: GenerateTarget, policy: Policy, cluster_wide: IsClusterWid
     )
 
 
-def _type_of(target: GenerateTarget) -> str:
+def _type_of(target: "GenerateTarget") -> str:
     return f"{target.api_version}/{target.kind}"
 
 
-def _mismatch(target: GenerateTarget, policy: Policy, cluster_kind: str) -> str:
+def _mismatch(target: "GenerateTarget", policy: Policy, cluster_kind: str) -> str:
     """Return why a namespaced policy cannot have a target, "" where it can.
 
     `cluster_kind` is the target's kind if that has no namespaces.
@@ -158,7 +156,7 @@ def _mismatch(target: GenerateTarget, policy: Policy, cluster_kind: str) -> str:
 
 
 def _source_problems(
-    sources: CloneList, policy: Policy, cluster_wide: IsClusterWide
+    sources: "CloneList", policy: Policy, cluster_wide: IsClusterWide
 ) -> Iterator[str]:
     """Yield what is wrong with a list of kinds to clone."""
     kinds, source = sources.kinds or (), sources.namespace
@@ -213,7 +211,7 @@ def check_images(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             yield subject.error(image.path, "KV140", place + text)
 
 
-def _image_problems(image: ImageVerification) -> Iterator[str]:
+def _image_problems(image: "ImageVerification") -> Iterator[str]:
     """Yield what is wrong with an entry, beginning with the path below it."""
     if not image.image_references:
         yield ": Invalid value: An image reference is required"
@@ -232,7 +230,7 @@ def _image_problems(image: ImageVerification) -> Iterator[str]:
                     yield f".attestors: Invalid value: {text}"
 
 
-def _set_problems(attestors: AttestorSet, place: str) -> Iterator[str]:
+def _set_problems(attestors: "AttestorSet", place: str) -> Iterator[str]:
     if attestors.required is not None and attestors.required > len(attestors.entries):
         yield f"{place}: Invalid value: Count cannot exceed length of entries"
     if not attestors.entries:
@@ -241,7 +239,7 @@ def _set_problems(attestors: AttestorSet, place: str) -> Iterator[str]:
         yield from _attestor_problems(entry, f"{place}.entries[{index}]")
 
 
-def _attestor_problems(entry: Attestor, place: str) -> Iterator[str]:
+def _attestor_problems(entry: "Attestor", place: str) -> Iterator[str]:
     keys, certificates, keyless = entry.keys, entry.certificates, entry.keyless
     authorities = (keys, certificates, keyless, entry.attestor)
     if sum(one is not None for one in authorities) != 1:

@@ -28,17 +28,9 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.policy.anchors import parse_anchor
 from kyvsim.policy.autogen import REFERENCE
-from kyvsim.policy.tree import (
-    ConfigMapEntry,
-    ContextEntry,
-    ForEachGeneration,
-    ForEachMutation,
-    ForEachValidation,
-    MutateTarget,
-    Node,
-    RuleNode,
-)
-from kyvsim.policy.visit import Text, TextKind, children
+from kyvsim.policy.rule import RuleNode
+from kyvsim.policy.tree import ConfigMapEntry, ContextEntry
+from kyvsim.policy.visit import Text, TextKind
 
 # Finding `{{ }}` variables and JMESPath expressions in texts.
 #
@@ -214,13 +206,11 @@ def invalid_variables(subject: RuleUnderCheck, *, background: bool) -> Iterator[
 def _entries(rule: RuleNode) -> Iterator[ContextEntry]:
     """Yield the context entries of a rule, its loops and targets; not of loops within loops."""
     yield from rule.context
-    sections: tuple[Node | None, ...] = (rule.validate, rule.mutate, rule.generate)
-    for section in sections:
-        for part in children(section) if section else ():
-            if isinstance(
-                part, ForEachValidation | ForEachMutation | MutateTarget | ForEachGeneration
-            ):
-                yield from part.context
+    for section in (rule.validate, rule.mutate, rule.generate):
+        for loop in (section and section.foreach) or ():
+            yield from loop.context
+    for target in (rule.mutate and rule.mutate.targets) or ():
+        yield from target.context
 
 
 _OF_CLEANUP = _Allowed(rf"([a-z_0-9]+)|(target\.|images\.|{_CALL})", ())

@@ -12,7 +12,8 @@ from kyvsim.languages.classic.rules.validate_pod_security import (
 )
 from kyvsim.model.policy import Rule, RuleFacts
 from kyvsim.model.result import RuleStatus
-from kyvsim.policy.read import read_pod_security_exclusions, read_rule
+from kyvsim.policy.read import read_pod_security_exclusions
+from kyvsim.policy.rule import read_rule
 
 # validate pod security
 
