@@ -14,7 +14,7 @@ from kyvsim.engine.compile import (
     UnresolvedRules,
 )
 from kyvsim.engine.compile.compiled import CompiledPolicy
-from kyvsim.engine.compile.policy_set import StagePlan
+from kyvsim.engine.compile.policy_set import Plan
 from kyvsim.engine.context import request_context
 from kyvsim.engine.match import match_facts
 from kyvsim.engine.policy import (
@@ -119,16 +119,18 @@ def fast_results(
     if stage.phase is not Phase.VALIDATE or world.values or not _is_plain(request):
         return map(UnresolvedRules, stage_rules)
 
-    def make() -> "StagePlan | None":
+    def make() -> Plan | None:
+        from kyvsim.engine.compile.plan import StagePlan
+
         given = open_request(request, world, "")
-        return StagePlan(stage_rules, given.facts, given.scope) if given else None
+        return StagePlan(stage_rules, given.facts, given.scope).fast_results if given else None
 
     obj = request.object
     kind = text_field(obj, "apiVersion"), text_field(obj, "kind")
     plan = of_kind.plan(stage, kind, make)
     if plan is None:
         return map(UnresolvedRules, stage_rules)
-    phase, found = stage.phase, plan.fast_results(obj)
+    phase, found = stage.phase, plan(obj)
     return [known for one in found if (known := _known(one, phase, obj))]
 
 

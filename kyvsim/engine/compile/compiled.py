@@ -3,13 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kyvsim.engine.conditions import ConditionsResult
 from kyvsim.engine.context import EntryLoader, JSONContext
 from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate
 from kyvsim.engine.match.criteria import reach_of_block
-from kyvsim.engine.prefilter import Shape
 from kyvsim.jmespath import System, Template
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import Json, Path
@@ -21,6 +20,9 @@ from kyvsim.model.result import NO_PROPERTIES, PatchedTarget, Phase, RuleStatus,
 from kyvsim.model.source import Document
 from kyvsim.model.tracing import NO_TRACE, CoverageSink, PolicyPlace, TraceContext, Tracer
 from kyvsim.policy.tree import NO_MATCH, MatchBlock
+
+if TYPE_CHECKING:
+    from kyvsim.engine.prefilter import Shape
 
 # What compiling depends on besides the policies.
 
@@ -170,7 +172,7 @@ class Outcome(NamedTuple):
 class Proof(NamedTuple):
     """What shows how a body ends, without evaluating it."""
 
-    shape: Shape
+    shape: "Shape"
     outcome: Outcome
     """A status and a message, the same for every object of this shape."""
     exact: bool = False

@@ -1,20 +1,16 @@
-"""The index of compiled policies: which rules can an object touch, and what is known of it before.
+"""The index of compiled policies: which rules can an object touch, and what is known before."""
 
-A plan shows in one walk how the rules of a stage end for an object of a kind.
-"""
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
-from typing import Final, NamedTuple, TypeAlias
-
-from kyvsim.engine.compile.compiled import CompiledPolicy, CompiledRule, Proof, Proofs
-from kyvsim.engine.context import JSONContext
-from kyvsim.engine.match import MatchFacts
-from kyvsim.engine.prefilter import BitMask, Trace, compile_walk
+from kyvsim.engine.compile.compiled import CompiledPolicy, CompiledRule
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Meter
-from kyvsim.model.result import Phase, PolicyPasses, RuleResult, RuleStatus, Stage
+from kyvsim.model.result import Phase, PolicyPasses, RuleResult, Stage
+
+if TYPE_CHECKING:
+    from kyvsim.engine.prefilter import BitMask, Trace
 
 # Results of the rules of a policy, cached by what a walk has found of the object.
 #
@@ -29,7 +25,7 @@ class ResultCache:
 
     __slots__ = ("_by_message", "_known", "_pending", "_relevant", "_unsure")
 
-    def __init__(self, marks: Iterable[BitMask]) -> None:
+    def __init__(self, marks: "Iterable[BitMask]") -> None:
         self._relevant = self._unsure = 0
         for one in marks:
             self._relevant |= one.places | one.unsure
@@ -38,7 +34,7 @@ class ResultCache:
         self._by_message: dict[tuple[str, ...], tuple[RuleResult, ...]] = {}
         self._pending: tuple[Json, tuple[int, ...]] | None = None
 
-    def results(self, obj: Json, trace: Trace) -> tuple[RuleResult, ...] | None:
+    def results(self, obj: Json, trace: "Trace") -> tuple[RuleResult, ...] | None:
         """Return the results for an object of which this was found; None where none are known."""
         relevant, self._pending = self._relevant, None
         if not relevant:
@@ -94,178 +90,8 @@ class CachedResult(NamedTuple):
 
 FastResult: TypeAlias = tuple[PolicyPasses, ...] | CachedResult | UnresolvedRules
 """Consecutive policies that are shown to pass, cached results, or rules to evaluate."""
-
-
-# A plan for all objects of a kind: one walk finds which rules of a stage certainly pass.
-#
-# Most rules pass most objects, with messages that never change. Their proofs are joined, so that
-# the walk reads each field once. Where it shows nothing a rule is evaluated as usual: plans decide
-# nothing by itself.
-
-
-_REMEMBERED: Final = 1024
-"""How many combinations of what is found a plan caches the fast results of."""
-
-
-class _PossibleOutcome(NamedTuple):
-    mark: BitMask
-    """What shows it."""
-    result: RuleResult
-    exact: bool
-
-
-class RulePlan(NamedTuple):
-    """How the rules of one policy may be shown to end."""
-
-    open: UnresolvedRules
-    """The rules that can match such objects."""
-    chances: tuple[tuple[_PossibleOutcome, ...], ...]
-    """Those of each rule; none where nothing shows how the rules end."""
-    single: int
-    """The bits that say that the only chances of the rules are not shown; 0 where some have more,
-    or lists with an element are counted."""
-    likely: PolicyPasses
-    """The results where the first chance of each rule is shown."""
-
-    def passes(self, found: int) -> PolicyPasses | None:
-        """Return the results if all are shown, where such bits were found."""
-        if self.single:
-            return None if found & self.single else self.likely
-        shown: list[RuleResult] = []
-        for chances in self.chances:
-            for mark, result, exact in chances:
-                if mark.is_shown(found):
-                    shown.append(result)
-                    break
-                if not exact:
-                    return None
-            else:
-                return None
-        return PolicyPasses(self.likely.policy, tuple(shown)) if shown else None
-
-
-class StagePlan:
-    """What is known of the rules of one stage for all objects of one kind that are created."""
-
-    __slots__ = ("_all", "_told", "_trace", "_where_found", "plans")
-
-    def __init__(
-        self, stage_rules: Sequence[PolicyRules], facts: MatchFacts, scope: JSONContext
-    ) -> None:
-        shown = [_proven_rules(policy_rules, facts, scope) for policy_rules in stage_rules]
-        shown = [one for one in shown if one.policy_rules.rules]
-        walk = compile_walk([proof.shape for one in shown for of in one.proofs for proof in of])
-        marks = iter(walk.marks)
-        self.plans = tuple(_rule_plan(one, marks) for one in shown)
-        """Of the policies with rules for such objects."""
-        self._trace = walk.trace
-        self._told = 0
-        for one in walk.marks:
-            self._told |= one.lacking | one.counted
-        self._where_found = lru_cache(_REMEMBERED)(partial(_fast_results, self.plans))
-        self._all = tuple(plan.open for plan in self.plans)
-
-    def fast_results(self, obj: Json) -> Sequence[FastResult]:
-        """Return what is known before any rule is evaluated, in the order of the policies."""
-        trace = self._trace(obj)
-        if trace is None:
-            return self._all
-        found = 0
-        for bits in trace:
-            found |= bits
-        return [
-            _cached(one, obj, trace) if isinstance(one, UnresolvedRules) else one
-            for one in self._where_found(found & self._told)
-        ]
-
-
-def _cached(opened: UnresolvedRules, obj: Json, trace: Trace) -> CachedResult | UnresolvedRules:
-    policy_rules, _, cache = opened
-    results = cache.results(obj, trace) if cache else None
-    return opened if results is None else CachedResult(policy_rules.policy.policy, results)
-
-
-def _fast_results(
-    plans: Iterable[RulePlan], found: int
-) -> tuple[tuple[PolicyPasses, ...] | UnresolvedRules, ...]:
-    fast_results: list[tuple[PolicyPasses, ...] | UnresolvedRules] = []
-    shown: list[PolicyPasses] = []
-    for plan in plans:
-        passes = plan.passes(found)
-        if passes is not None:
-            shown.append(passes)
-            continue
-        if shown:
-            fast_results.append(tuple(shown))
-            shown = []
-        fast_results.append(plan.open)
-    return (*fast_results, tuple(shown)) if shown else tuple(fast_results)
-
-
-class _ProvenRules(NamedTuple):
-    policy_rules: PolicyRules
-    settled: bool
-    proofs: tuple[tuple[Proof, ...], ...] = ()
-    """Those of each rule; none where they would be of no use."""
-
-
-def _proven_rules(policy_rules: PolicyRules, facts: MatchFacts, scope: JSONContext) -> _ProvenRules:
-    rules = tuple(
-        rule for rule in policy_rules.rules if not _is_simple(rule) or rule.matches(facts)
-    )
-    policy_rules = policy_rules._replace(rules=rules)
-    found = [_known_of(rule, scope) if _is_simple(rule) else (False, ()) for rule in rules]
-    settled = all(applies for applies, _ in found)
-    every = tuple(proofs for _, proofs in found if proofs)
-    is_first_last = policy_rules.policy.policy.applies_one_rule and len(rules) > 1
-    if len(every) < len(rules) or is_first_last:
-        return _ProvenRules(policy_rules, settled)
-    return _ProvenRules(policy_rules, settled, every)
-
-
-def _rule_plan(shown: _ProvenRules, marks: Iterator[BitMask]) -> RulePlan:
-    policy_rules, settled, proofs = shown
-    chances = tuple(
-        tuple(_possible_outcome(rule, proof, next(marks)) for proof in of_rule)
-        for rule, of_rule in zip(policy_rules.rules, proofs, strict=False)
-    )
-    is_whole = all(one.is_all for of_rule in proofs for one in of_rule)
-    marks_of = [one.mark for of_rule in chances for one in of_rule] if is_whole else ()
-    cache = ResultCache(marks_of) if settled else None
-    likely = tuple(of_rule[0].result for of_rule in chances)
-    opened = UnresolvedRules(policy_rules, settled, cache)
-    passes = PolicyPasses(policy_rules.policy.policy, likely)
-    return RulePlan(opened, chances, _single(chances), passes)
-
-
-def _single(chances: Iterable[tuple[_PossibleOutcome, ...]]) -> int:
-    bits = 0
-    for of_rule in chances:
-        if len(of_rule) > 1 or of_rule[0].mark.counted:
-            return 0
-        bits |= of_rule[0].mark.lacking
-    return bits
-
-
-def _possible_outcome(rule: CompiledRule, proof: Proof, mark: BitMask) -> _PossibleOutcome:
-    outcome = proof.outcome
-    result = RuleResult(rule.rule, rule.phase, outcome.status, outcome.message)
-    return _PossibleOutcome(mark, result, proof.exact)
-
-
-def _is_simple(rule: CompiledRule) -> bool:
-    """Return whether nothing but kind, preconditions and body make a difference."""
-    return not (rule.proofs is None or rule.exceptions or rule.concerns or rule.unmatched)
-
-
-def _known_of(rule: CompiledRule, scope: JSONContext) -> tuple[bool, tuple[Proof, ...]]:
-    """Return whether a rule applies to each such object, and the proofs that are of use."""
-    proofs, after_preconditions = rule.proofs() if rule.proofs else Proofs((), False)
-    if after_preconditions and not (rule.preconditions and rule.preconditions(scope).met):
-        return False, ()
-    applies = after_preconditions or rule.preconditions is None
-    all_pass = all(proof.outcome.status is RuleStatus.PASS for proof in proofs)
-    return applies, proofs if all_pass else ()
+Plan: TypeAlias = Callable[[Json], Sequence[FastResult]]
+"""Returns what is known of an object before any rule is evaluated, in the order of the policies."""
 
 
 # The index: which rules can an object of this kind touch at all?
@@ -287,11 +113,11 @@ class KindPlans:
         self.stages = stages
         """The rules of each stage; stages that run nothing are left out."""
         self._met: dict[_PlanKey, int] = {}
-        self._plans: dict[_PlanKey, StagePlan] = {}
+        self._plans: dict[_PlanKey, Plan] = {}
 
     def plan(
-        self, stage: Stage, kind: tuple[str, str], make: Callable[[], StagePlan | None]
-    ) -> StagePlan | None:
+        self, stage: Stage, kind: tuple[str, str], make: Callable[[], Plan | None]
+    ) -> Plan | None:
         """Return the plan of a stage for objects of an API version and kind, or None.
 
         It is made once there are enough of them.

@@ -4,7 +4,7 @@ Codes: KV023 a policy without rules.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import TypeAlias, TypeVar
 
 from kyvsim.engine.compile.compiled import (
@@ -34,11 +34,9 @@ from kyvsim.engine.conditions import (
     compile_conditions,
     compile_exception_conditions,
 )
-from kyvsim.engine.conditions.shape import confirming_shape, reads_only
 from kyvsim.engine.context import JSONContext
 from kyvsim.engine.context.loaders import compile_entries
 from kyvsim.engine.match import compile_exception_match, compile_rule_match, matches_by_kind
-from kyvsim.engine.prefilter import together
 from kyvsim.jmespath import QuerySyntaxError, compile_template
 from kyvsim.kubernetes.objects import Json, annotations, metadata, text_field
 from kyvsim.kubernetes.wildcard import matches
@@ -127,7 +125,7 @@ def _with_exception_coverage(conditions: CompiledConditions, seen: Seen) -> Comp
     return covered
 
 
-# What shows how a rule ends without evaluating it: the proofs of its body, and when they count.
+# When proofs count, which show how a rule ends without evaluating it.
 
 
 def _compile_proofs(
@@ -145,20 +143,13 @@ def _compile_proofs(
         return None
     if tree.cel_preconditions:
         return None
-    return (lambda: _proofs(rule_type, context)) if matches_by_kind(tree.match) else None
+    return partial(_proofs, rule_type, context) if matches_by_kind(tree.match) else None
 
 
 def _proofs(rule_type: RuleType, context: RuleContext) -> Proofs:
-    preconditions = context.rule.tree.preconditions
-    if reads_only(preconditions, "request", "operation"):
-        return Proofs(rule_type.proofs(context), after_preconditions=preconditions is not None)
-    shape = confirming_shape(preconditions, ("request", "object"))
-    if shape is None:
-        return Proofs((), after_preconditions=False)
-    joined = (
-        proof._replace(shape=together((shape, proof.shape))) for proof in rule_type.proofs(context)
-    )
-    return Proofs(tuple(joined), after_preconditions=False)
+    from kyvsim.languages.classic.proofs import prove
+
+    return prove(rule_type.field, context)
 
 
 # One rule → closures.

@@ -7,7 +7,7 @@ Validation, coverage and `lint` read these records; what autogen makes of a type
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.engine.compile.compiled import CompiledBody, Exclusion, Outcome, Proof, passed
+from kyvsim.engine.compile.compiled import CompiledBody, Exclusion, Outcome, passed
 from kyvsim.engine.compile.tracing import APPLIED, CHECKED, Ends
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, System, Template, compile_template
@@ -69,8 +69,6 @@ class RuleType(NamedTuple):
     concerns: Callable[[RuleContext], Callable[[Json], bool]] | None = None
     """Compiles a predicate: whether an object has anything that the rule checks; if it has
     nothing, not even the rule's context is loaded."""
-    proofs: Callable[[RuleContext], tuple[Proof, ...]] = lambda _: ()
-    """Compiles what shows how a body without a context ends where an object is created."""
     then: "RuleType | None" = None
     """What looks at the same rule again, in a later phase."""
 

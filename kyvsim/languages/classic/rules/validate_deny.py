@@ -3,15 +3,13 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
 
-from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, Proof, errored, failed
+from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, errored, failed
 from kyvsim.engine.compile.tracing import CHECKED, DENIED, Ends
 from kyvsim.engine.conditions import ConditionError, compile_conditions
-from kyvsim.engine.conditions.shape import is_seen_whole, refuting_shape
 from kyvsim.languages.classic.rule_type import (
     RuleContext,
     RuleType,
     compile_denial_message,
-    has_fixed_message,
     own_message,
     usual_pass,
 )
@@ -40,20 +38,8 @@ def compile_deny(context: RuleContext, denied: Conditions | None) -> CompiledBod
     return evaluate
 
 
-def is_denial_seen_whole(context: RuleContext, denied: Conditions | None) -> bool:
-    """Return whether a `deny` block depends on nothing but what its refuting shape shows."""
-    return is_seen_whole(denied) and has_fixed_message(context)
-
-
 def _denied(rule: RuleNode) -> Conditions | None:
     return rule.validate and rule.validate.deny and rule.validate.deny.conditions
-
-
-def _proofs(context: RuleContext) -> tuple[Proof, ...]:
-    denied = _denied(context.rule.tree)
-    shape = refuting_shape(denied, ("request", "object"))
-    is_all = is_denial_seen_whole(context, denied)
-    return (Proof(shape, usual_pass(context), is_all=is_all),) if shape else ()
 
 
 def _ends(rule: RuleNode) -> Ends:
@@ -69,5 +55,4 @@ RULE_TYPE = RuleType(
     lambda context: compile_deny(context.within("validate", "deny"), _denied(context.rule.tree)),
     # A rule that denies without conditions cannot pass.
     ends=_ends,
-    proofs=_proofs,
 )

@@ -11,13 +11,11 @@ from kyvsim.engine.compile.compiled import (
     CompiledBody,
     Evaluation,
     Outcome,
-    Proof,
     errored,
     nothing_checked,
     passed,
 )
 from kyvsim.engine.conditions import ConditionError, compile_conditions
-from kyvsim.engine.conditions.shape import elements_shape, refuting_shape
 from kyvsim.jmespath import QueryError
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import (
@@ -28,7 +26,6 @@ from kyvsim.languages.classic.rule_type import (
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list, is_absent
 from kyvsim.languages.classic.rules.validate_deny import (
     compile_deny,
-    is_denial_seen_whole,
 )
 from kyvsim.languages.classic.rules.validate_pattern import (
     compile_any_pattern_body,
@@ -38,7 +35,7 @@ from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.policy.rule import ForEachValidation, RuleNode
 from kyvsim.policy.tree import Pattern, PatternMap
 
-_PASSED: Final = passed("rule passed")
+PASSED: Final = passed("rule passed")
 _GO_TYPES: Final = MappingProxyType(
     {str: "string", float: "float64", int: "int64", bool: "bool", list: "[]interface {}"}
 )
@@ -74,7 +71,7 @@ def compile_loops(
                 return ended
             checked += count
         if checked:
-            return _PASSED._replace(unchecked=tuple(unchecked)) if unchecked else _PASSED
+            return PASSED._replace(unchecked=tuple(unchecked)) if unchecked else PASSED
         if list_error:
             return errored("failed to evaluate list", list_error)
         return nothing_checked(tuple(unchecked)) if unchecked else None
@@ -143,18 +140,6 @@ def _loops(rule: RuleNode) -> Sequence[ForEachValidation]:
     return (rule.validate and rule.validate.foreach) or ()
 
 
-def _proofs(context: RuleContext) -> tuple[Proof, ...]:
-    """Return what shows that one loop with nothing but a `deny` block passes for some elements."""
-    loop, *others = _loops(context.rule.tree)
-    if others or any(loop._replace(path=(), list="", deny=None)):
-        return ()
-    denied = loop.deny and loop.deny.conditions
-    refuted = refuting_shape(denied, ("element",))
-    shape = refuted and elements_shape(loop.list, refuted, "request", "object")
-    is_all = is_denial_seen_whole(context, denied)
-    return (Proof(shape, _PASSED, is_all=is_all),) if shape else ()
-
-
 def _problems(rule: RuleNode) -> Iterator[Problem]:
     for loop in _loops(rule):
         has_any_pattern = loop.any_pattern is not None or loop.invalid_any_pattern is not None
@@ -182,5 +167,4 @@ RULE_TYPE = RuleType(
     lambda context: compile_loops(context.within("validate", "foreach"), _loops(context.rule.tree)),
     problems=_problems,
     patterns=_patterns,
-    proofs=_proofs,
 )

@@ -10,14 +10,12 @@ from kyvsim.engine.compile.compiled import (
     CompiledBody,
     Evaluation,
     Outcome,
-    Proof,
     errored,
     failed,
     passed,
     skipped,
 )
 from kyvsim.engine.pattern import FailureKind, PatternFailure, compile_any_pattern, compile_pattern
-from kyvsim.engine.pattern.shape import alternative_shapes, pattern_shape
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.jmespath.variables import RuleScope
 from kyvsim.kubernetes.go_text import json_kind
@@ -26,7 +24,6 @@ from kyvsim.languages.classic.rule_type import (
     RuleContext,
     RuleType,
     compile_failure_message,
-    has_fixed_message,
     own_message,
     usual_pass,
     validation_of,
@@ -133,7 +130,7 @@ def compile_any_pattern_body(
         for index, check in enumerate(checkers):
             failure = check(subject)
             if failure is None:
-                return _chosen(context, index)
+                return chosen_pass(context, index)
             if failure.kind is FailureKind.SKIP:
                 skips.append(f"rule {name}[{index}] skipped: {failure.message}")
             elif failure.path:
@@ -149,7 +146,8 @@ def compile_any_pattern_body(
     return evaluate
 
 
-def _chosen(context: RuleContext, index: int) -> Outcome:
+def chosen_pass(context: RuleContext, index: int) -> Outcome:
+    """Return the pass of an `anyPattern` whose pattern at `index` matches."""
     return passed(f"validation rule '{context.rule.name}' anyPattern[{index}] passed.")
 
 
@@ -189,38 +187,10 @@ def _any_pattern(rule: RuleNode) -> tuple[Pattern, ...]:
     return (rule.validate and rule.validate.any_pattern) or ()
 
 
-def _pattern_proofs(context: RuleContext) -> tuple[Proof, ...]:
-    (pattern,) = _pattern(context.rule.tree)
-    template = compile_template(pattern.data, context.system)
-    found = pattern_shape(with_data(pattern, template.value).root) if template.constant else None
-    if found is None:
-        return ()
-    is_all = found.exact and has_fixed_message(context)
-    return (Proof(found.shape, usual_pass(context), found.exact, is_all),)
-
-
 def _facts(facts: RuleFacts, rule: RuleNode, _: PolicyNode) -> RuleFacts:
     (pattern,) = _pattern(rule)
     labels = pattern_at(pattern.root, "metadata", "labels")
     return facts._replace(asked_labels=labels.data) if isinstance(labels, PatternMap) else facts
-
-
-def _alternative_proofs(context: RuleContext) -> tuple[Proof, ...]:
-    """Return what shows that one of the patterns matches: the first, or one after exact ones."""
-    patterns = _any_pattern(context.rule.tree)
-    template = compile_template([one.data for one in patterns], context.system)
-    if not template.constant:
-        return ()
-    found: list[Proof] = []
-    for index, known in enumerate(alternative_shapes(map(with_data, patterns, template.value))):
-        if known is None:
-            break
-        found.append(Proof(known.shape, _chosen(context, index), known.exact))
-        if not known.exact:
-            break
-    are_all = len(found) == len(patterns) and all(one.exact for one in found)
-    is_all = are_all and has_fixed_message(context)
-    return tuple(one._replace(is_all=is_all) for one in found)
 
 
 PATTERN = RuleType(
@@ -229,12 +199,10 @@ PATTERN = RuleType(
     lambda context: compile_pattern_body(context, *_pattern(context.rule.tree)),
     patterns=_pattern,
     facts=_facts,
-    proofs=_pattern_proofs,
 )
 ANY_PATTERN = RuleType(
     ("validate", "anyPattern"),
     Phase.VALIDATE,
     lambda context: compile_any_pattern_body(context, validation_of(context.rule.tree)),
     patterns=_any_pattern,
-    proofs=_alternative_proofs,
 )

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kyvsim.engine.compile import CachedResult, CompileOptions, UnresolvedRules, index_policies
-from kyvsim.engine.compile.policy_set import _PLANNED_AFTER, StagePlan
+from kyvsim.engine.compile.plan import StagePlan
+from kyvsim.engine.compile.policy_set import _PLANNED_AFTER
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.policy import open_request, run_policy_rules
 from kyvsim.engine.world import GivenObjects, World

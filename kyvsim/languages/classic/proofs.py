@@ -1,0 +1,116 @@
+"""Proofs: what shows how rules end without evaluating them.
+
+Plans need them, and this module is loaded with the first one. A proof has to agree with the body
+that the module of its rule type compiles.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from kyvsim.engine.compile.compiled import Proof, Proofs
+from kyvsim.engine.conditions.shape import (
+    confirming_shape,
+    elements_shape,
+    is_seen_whole,
+    reads_only,
+    refuting_shape,
+)
+from kyvsim.engine.pattern.shape import alternative_shapes, pattern_shape
+from kyvsim.engine.prefilter import together
+from kyvsim.jmespath import compile_template
+from kyvsim.languages.classic.rule_type import (
+    RuleContext,
+    has_fixed_message,
+    usual_pass,
+    validation_of,
+)
+from kyvsim.languages.classic.rules.validate_foreach import PASSED
+from kyvsim.languages.classic.rules.validate_pattern import chosen_pass
+from kyvsim.policy.read import with_data
+from kyvsim.policy.tree import Conditions
+
+
+def prove(field: tuple[str, ...], context: RuleContext) -> Proofs:
+    """Return what shows how a rule ends whose type has this field, as `RuleType.field` has it."""
+    preconditions = context.rule.tree.preconditions
+    of_body = PROOFS.get(field, _none)
+    if reads_only(preconditions, "request", "operation"):
+        return Proofs(of_body(context), after_preconditions=preconditions is not None)
+    shape = confirming_shape(preconditions, ("request", "object"))
+    if shape is None:
+        return Proofs((), after_preconditions=False)
+    joined = (proof._replace(shape=together((shape, proof.shape))) for proof in of_body(context))
+    return Proofs(tuple(joined), after_preconditions=False)
+
+
+def _none(_: RuleContext) -> tuple[Proof, ...]:
+    return ()
+
+
+def _pattern(context: RuleContext) -> tuple[Proof, ...]:
+    pattern = validation_of(context.rule.tree).pattern
+    template = compile_template(pattern and pattern.data, context.system)
+    if pattern is None or not template.constant:
+        return ()
+    found = pattern_shape(with_data(pattern, template.value).root)
+    if found is None:
+        return ()
+    is_all = found.exact and has_fixed_message(context)
+    return (Proof(found.shape, usual_pass(context), found.exact, is_all),)
+
+
+def _any_pattern(context: RuleContext) -> tuple[Proof, ...]:
+    """Return what shows that one of the patterns matches: the first, or one after exact ones."""
+    patterns = validation_of(context.rule.tree).any_pattern or ()
+    template = compile_template([one.data for one in patterns], context.system)
+    if not template.constant:
+        return ()
+    found: list[Proof] = []
+    for index, known in enumerate(alternative_shapes(map(with_data, patterns, template.value))):
+        if known is None:
+            break
+        found.append(Proof(known.shape, chosen_pass(context, index), known.exact))
+        if not known.exact:
+            break
+    are_all = len(found) == len(patterns) and all(one.exact for one in found)
+    is_all = are_all and has_fixed_message(context)
+    return tuple(one._replace(is_all=is_all) for one in found)
+
+
+def _deny(context: RuleContext) -> tuple[Proof, ...]:
+    deny = validation_of(context.rule.tree).deny
+    denied = deny and deny.conditions
+    shape = refuting_shape(denied, ("request", "object"))
+    is_all = _is_denial_seen_whole(context, denied)
+    return (Proof(shape, usual_pass(context), is_all=is_all),) if shape else ()
+
+
+def _foreach(context: RuleContext) -> tuple[Proof, ...]:
+    """Return what shows that one loop with nothing but a `deny` block passes for some elements."""
+    loop, *others = validation_of(context.rule.tree).foreach or ()
+    if others or any(loop._replace(path=(), list="", deny=None)):
+        return ()
+    denied = loop.deny and loop.deny.conditions
+    refuted = refuting_shape(denied, ("element",))
+    shape = refuted and elements_shape(loop.list, refuted, "request", "object")
+    is_all = _is_denial_seen_whole(context, denied)
+    return (Proof(shape, PASSED, is_all=is_all),) if shape else ()
+
+
+def _is_denial_seen_whole(context: RuleContext, denied: Conditions | None) -> bool:
+    """Return whether a `deny` block depends on nothing but what its refuting shape shows."""
+    return is_seen_whole(denied) and has_fixed_message(context)
+
+
+PROOFS: Final[Mapping[tuple[str, ...], Callable[[RuleContext], tuple[Proof, ...]]]] = (
+    MappingProxyType(
+        {
+            ("validate", "pattern"): _pattern,
+            ("validate", "anyPattern"): _any_pattern,
+            ("validate", "deny"): _deny,
+            ("validate", "foreach"): _foreach,
+        }
+    )
+)
+"""What compiles the proofs of bodies without a context, where an object is created."""
