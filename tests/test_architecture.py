@@ -187,7 +187,7 @@ READ_ELSEWHERE = {
     "engine/context/cluster_api.py": {"subjects"},
     "engine/context/loaders/global_reference.py": {"jmesPath"},
     "languages/cel/image_validating_policy.py": {"attestors"},
-    "load/policy.py": {"podSecurity"},
+    "load/exceptions.py": {"podSecurity"},
 }
 """Files that read such fields from data, and why."""
 

@@ -24,13 +24,7 @@ from kyvsim.load.documents import (
 )
 from kyvsim.load.files import Source
 from kyvsim.load.folders import USUAL, Walking, check_patterns
-from kyvsim.load.policy import (
-    is_exception,
-    is_shared_data,
-    load_bindings,
-    load_exceptions,
-    load_policies,
-)
+from kyvsim.load.policy import is_exception, is_shared_data, load_bindings, load_policies
 from kyvsim.load.recognise import misplaced_inputs, without_policies
 from kyvsim.load.resources import (
     EXCEPTIONS,
@@ -42,7 +36,7 @@ from kyvsim.load.resources import (
     read_payloads,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely, without_left_out
-from kyvsim.model.policy import Binding, CelException, Exceptions, Policy, PolicyException
+from kyvsim.model.policy import Binding, Exceptions, Policy
 from kyvsim.model.ports import UNCHANGED, Budget, ContextData
 from kyvsim.model.request import Operation, Payload, PayloadMode, UserInfo
 from kyvsim.model.source import Document, Location
@@ -50,6 +44,7 @@ from kyvsim.report.results import title
 
 if TYPE_CHECKING:
     from kyvsim.model.baseline import Baseline
+    from kyvsim.model.exceptions import CelException, PolicyException
     from kyvsim.model.values import Values
 
 # What is supposed of the requests of a run, in place of what is usual or what files say.
@@ -180,7 +175,7 @@ def supposed_exceptions(
             text = f"`--without-exception {pattern}`: no policy exception matches"
             said.append(Diagnostic("KV039", Severity.ERROR, text + likely(pattern, names)))
 
-    def counts(one: PolicyException | CelException) -> bool:
+    def counts(one: "PolicyException | CelException") -> bool:
         return not any(
             matches(pattern, name) for pattern in patterns for name in (one.name, one.key)
         )
@@ -321,7 +316,7 @@ def read_inputs(
     said.extend(misplaced_inputs(documents, resources, empty))
     before = len(said)
     exceptions = keep(
-        supposed_exceptions(keep(load_exceptions((*written, *within))), inputs.what_if)
+        supposed_exceptions(keep(_read_exceptions((*written, *within))), inputs.what_if)
     )
     asked += said[before:]
     targets, parameters = (
@@ -356,6 +351,16 @@ def read_inputs(
         old_objects=old_by_key,
         baseline=baseline,
     )
+
+
+def _read_exceptions(
+    documents: tuple[Document, ...],
+) -> tuple[Exceptions, tuple[Diagnostic, ...]]:
+    if not documents:
+        return Exceptions(), ()
+    from kyvsim.load.exceptions import load_exceptions  # noqa: PLC0415 — for few runs only
+
+    return load_exceptions(documents)
 
 
 def _exceptions_apart(

@@ -17,9 +17,10 @@ from kyvsim.languages import READERS, compile_policies, derived_rules
 from kyvsim.lint.check import LintInputs
 from kyvsim.lint.runs import run_warnings
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, read_documents
+from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.fingerprints import fingerprint
 from kyvsim.load.folders import USUAL, Walking
-from kyvsim.load.policy import load_bindings, load_exceptions, load_policies
+from kyvsim.load.policy import load_bindings, load_policies
 from kyvsim.load.resources import (
     EXCEPTIONS,
     POLICIES,

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.policy import Binding, CelException, Policy, PolicyException, Rule
+from kyvsim.model.policy import Binding, Policy, Rule
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document
 
 if TYPE_CHECKING:
+    from kyvsim.model.exceptions import CelException, PolicyException
     from kyvsim.model.values import Values
 
 
@@ -63,8 +64,8 @@ class LintInputs(NamedTuple):
     """Returns the rules of a policy with those that autogen derives from them."""
     others: tuple[Json, ...] = ()
     """Other objects and definitions that are given."""
-    exceptions: tuple[PolicyException, ...] = ()
-    cel_exceptions: tuple[CelException, ...] = ()
+    exceptions: tuple["PolicyException", ...] = ()
+    cel_exceptions: tuple["CelException", ...] = ()
     bindings: tuple[Binding, ...] = ()
     values: "Values | None" = None
     sound: bool = True

@@ -8,7 +8,7 @@ upstream: pkg/utils/kube/kind.go, pkg/clients/dclient/discovery.go
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import (
@@ -21,9 +21,12 @@ from kyvsim.kubernetes.discovery import (
 from kyvsim.kubernetes.objects import Json, Path, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
-from kyvsim.model.policy import Binding, Policy, PolicyException
+from kyvsim.model.policy import Binding, Policy
 from kyvsim.model.source import Document
 from kyvsim.schema.kinds import CEL_GROUP, kyverno_kinds
+
+if TYPE_CHECKING:
+    from kyvsim.model.exceptions import PolicyException
 
 # Kinds in match and exclude blocks that nothing knows: the rule never runs, and all is green.
 #
@@ -85,7 +88,7 @@ def _always_known() -> frozenset[tuple[str, str]]:
 def unknown_kinds(
     policies: Iterable[Policy],
     known: frozenset[tuple[str, str]],
-    exceptions: Iterable[PolicyException] = (),
+    exceptions: Iterable["PolicyException"] = (),
 ) -> Iterator[Diagnostic]:
     """KV215: a kind that is a typo of another, KV216: unknown kinds, all in one diagnostic.
 
@@ -133,7 +136,7 @@ def _unknown_kinds_text(kinds: Sequence[str]) -> str:
     return f"{len(kinds)} unknown kinds: {listed(kinds)}: pass their CRDs with --crd-path"
 
 
-def _uses(policies: Iterable[Policy], exceptions: Iterable[PolicyException]) -> Iterator[_Use]:
+def _uses(policies: Iterable[Policy], exceptions: Iterable["PolicyException"]) -> Iterator[_Use]:
     filters = [
         (policy.document, one)
         for policy in policies

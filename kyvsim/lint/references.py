@@ -13,10 +13,11 @@ from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.validation.variables import impossible_calls_in, unreadable_variables
 from kyvsim.lint.check import LintInputs
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
-from kyvsim.model.policy import Binding, CelException, ExceptedRules, Policy, PolicyException, Rule
+from kyvsim.model.policy import Binding, Policy, Rule
 from kyvsim.policy.visit import texts_within
 
 if TYPE_CHECKING:
+    from kyvsim.model.exceptions import CelException, ExceptedRules, PolicyException
     from kyvsim.model.values import Values
 
 
@@ -42,7 +43,7 @@ def names_of(
 
 
 def unused_exceptions(
-    exceptions: Iterable[PolicyException], names: KnownNames
+    exceptions: Iterable["PolicyException"], names: KnownNames
 ) -> Iterator[Diagnostic]:
     """KV071: an exception for an absent policy, KV072: an exception for an absent rule."""
     for exception in exceptions:
@@ -63,7 +64,7 @@ _WITHOUT_RULES = (
 
 
 def _of_no_rule(
-    exception: PolicyException, entry: ExceptedRules, rules: frozenset[str], path: Path
+    exception: "PolicyException", entry: "ExceptedRules", rules: frozenset[str], path: Path
 ) -> Iterator[Diagnostic]:
     for number, pattern in enumerate(entry.rules):
         # Names of derived rules are listed to be safe, whether or not any is derived.
@@ -198,7 +199,7 @@ def _meet(rule: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
 
 
 def unused_cel_exceptions(
-    exceptions: Iterable[CelException], policies: Iterable[Policy]
+    exceptions: Iterable["CelException"], policies: Iterable[Policy]
 ) -> Iterator[Diagnostic]:
     """KV071: an exception for an absent policy, or for none."""
     kinds: dict[str, list[str]] = {}
@@ -249,7 +250,7 @@ def powerless_exceptions(given: LintInputs) -> Iterator[Diagnostic]:
                 yield warn(exception.document, "KV226", text, ("spec", "exceptions", index))
 
 
-def broken_conditions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnostic]:
+def broken_conditions(exceptions: Iterable["PolicyException"]) -> Iterator[Diagnostic]:
     """KV230: a condition of an exception that can never be evaluated; KV205: a call that fails.
 
     upstream logs it and goes on as if the exception were not there: pkg/engine/utils/exceptions.go
@@ -270,7 +271,7 @@ def broken_conditions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnos
             yield warn(document, "KV205", problem, path)
 
 
-def _kinds(entry: ExceptedRules, rules: Iterable[Rule]) -> frozenset[str]:
+def _kinds(entry: "ExceptedRules", rules: Iterable[Rule]) -> frozenset[str]:
     found: set[str] = set()
     for rule in rules:
         if not any(matches(name, rule.name) for name in entry.rules):

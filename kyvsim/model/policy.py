@@ -11,10 +11,10 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document
 from kyvsim.policy.rule import NO_POLICY, NO_RULE, PolicyNode, RuleNode
-from kyvsim.policy.tree import Conditions, MatchBlock, PodSecurityExclusion
 
 if TYPE_CHECKING:
-    from kyvsim.policy.generation import Clone, CloneList
+    from kyvsim.model.background import Generation, MutationTarget
+    from kyvsim.model.exceptions import CelException, PolicyException
 
 # What others than its language need to know of a policy: the same words for every language.
 #
@@ -43,54 +43,6 @@ class FailureAction(NamedTuple):
     overrides: tuple[Override, ...] = ()
 
 
-class MutationTarget(NamedTuple):
-    """Which existing objects a rule changes; each part may hold variables."""
-
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-
-
-class GeneratePattern(NamedTuple):
-    """What a generate rule, or one of its loops, makes; texts may hold variables."""
-
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-    has_data: bool
-    """Whether it writes data, and copies nothing."""
-    clone: "Clone | None"
-    clone_list: "CloneList | None"
-    list: str = ""
-
-    @property
-    def clone_kinds(self) -> tuple[str, ...]:
-        """The kinds of the sources that are copied together."""
-        return (self.clone_list and self.clone_list.kinds) or ()
-
-
-class Generation(NamedTuple):
-    """What the background controller makes for a rule, and what becomes of it."""
-
-    whole: GeneratePattern
-    """What stands outside of loops."""
-    loops: tuple[GeneratePattern, ...] | None
-    """Its loops; None where it has none at all."""
-    synchronizes: bool
-    """Whether what was made follows later changes."""
-    looks_back: bool
-    """Whether it makes something for what was there before the policy."""
-    orphans: bool
-    """Whether what was made stays when the policy goes."""
-
-    @property
-    def patterns(self) -> tuple[GeneratePattern, ...]:
-        """What is made: by the loops where there are any."""
-        return self.loops or (self.whole,)
-
-
 class RuleFacts(NamedTuple):
     """What is to be known of a rule."""
 
@@ -102,10 +54,10 @@ class RuleFacts(NamedTuple):
     """What its failures do, where it says so itself."""
     image_actions: tuple[str, ...] = ()
     """The failure actions that entries for images name."""
-    generation: Generation | None = None
+    generation: "Generation | None" = None
     upkeep: Mapping[str, Json] = _NOTHING
     """What is said about later changes of what it generates, by the names of the settings."""
-    targets: tuple[MutationTarget, ...] = ()
+    targets: tuple["MutationTarget", ...] = ()
     """The existing objects that it changes; () where it changes its trigger, or nothing."""
     spares_triggers: bool = False
     """Whether it changes other objects in their stead, and later: no request fails for it."""
@@ -284,83 +236,11 @@ class Binding(NamedTuple):
 # PolicyExceptions: what is let off which rules, or which policies in CEL.
 
 
-class ExceptedRules(NamedTuple):
-    """One entry of an exception: a policy, and patterns for the names of its rules."""
-
-    policy: str
-    """The policy's key: `namespace/name` for a namespaced policy."""
-    rules: tuple[str, ...]
-
-
-class PolicyException(NamedTuple):
-    """A PolicyException (kyverno.io): shape checked, expressions still text."""
-
-    name: str
-    namespace: str
-    exceptions: tuple[ExceptedRules, ...]
-    match: MatchBlock
-    conditions: Conditions | None
-    pod_security: tuple[PodSecurityExclusion, ...]
-    document: Document
-
-    @property
-    def entries(self) -> Mapping[str, tuple[int, ...]]:
-        """The numbers of the entries for each policy, by its key."""
-        found: dict[str, list[int]] = {}
-        for index, one in enumerate(self.exceptions):
-            found.setdefault(one.policy, []).append(index)
-        return {policy: tuple(numbers) for policy, numbers in found.items()}
-
-    @property
-    def kind(self) -> str:
-        """The kind that it is written as."""
-        return "PolicyException"
-
-    @property
-    def key(self) -> str:
-        """Name as shown in messages: `namespace/name`."""
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
-
-
-class PolicyRef(NamedTuple):
-    """A policy in CEL that an exception is for."""
-
-    kind: str
-    name: str
-
-
-class CelException(NamedTuple):
-    """A PolicyException of `policies.kyverno.io`: shape checked, expressions still text."""
-
-    name: str
-    namespace: str
-    policies: tuple[PolicyRef, ...]
-    conditions: tuple[Mapping[str, Json], ...]
-    images: tuple[str, ...]
-    values: tuple[str, ...]
-    passes: bool
-    """Whether the result is a pass; a skip otherwise."""
-    priority: int
-    """What decides between several: that of the highest counts."""
-    expires: datetime | None
-    document: Document
-
-    @property
-    def key(self) -> str:
-        """Name as shown in messages."""
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
-
-    @property
-    def is_full(self) -> bool:
-        """Whether nothing is checked; otherwise the policy itself reads what is let pass."""
-        return not (self.images or self.values)
-
-
 class Exceptions(NamedTuple):
     """Exceptions of both sorts, each in the order in which they were given."""
 
-    rules: tuple[PolicyException, ...] = ()
-    policies: tuple[CelException, ...] = ()
+    rules: tuple["PolicyException", ...] = ()
+    policies: tuple["CelException", ...] = ()
 
     @property
     def total(self) -> int:

@@ -13,7 +13,7 @@ from kyvsim.jmespath import System, Template
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.diagnostic import Diagnostic, Fix, Severity
-from kyvsim.model.policy import Binding, CelException, Policy, PolicyException, Rule
+from kyvsim.model.policy import Binding, Policy, Rule
 from kyvsim.model.ports import Meter
 from kyvsim.model.request import AdmissionRequest, PayloadMode
 from kyvsim.model.result import NO_PROPERTIES, PatchedTarget, Phase, RuleStatus, Stage
@@ -23,6 +23,7 @@ from kyvsim.policy.tree import NO_MATCH, MatchBlock
 
 if TYPE_CHECKING:
     from kyvsim.engine.prefilter import Shape
+    from kyvsim.model.exceptions import CelException, PolicyException
 
 # What compiling depends on besides the policies.
 
@@ -40,7 +41,7 @@ class CompileOptions(NamedTuple):
     """Clock and entropy for expressions, exceptions to attach, the model to follow."""
 
     system: System
-    exceptions: tuple[PolicyException, ...] = ()
+    exceptions: tuple["PolicyException", ...] = ()
     model: Model = Model.KYVERNO
     admitted: bool = False
     """Whether the policies need no checks: a cluster has let them in, or they were checked."""
@@ -48,7 +49,7 @@ class CompileOptions(NamedTuple):
     """Whether a simulated cluster runs the policies, and does what commands without one cannot."""
     coverage_sink: CoverageSink | None = None
     """Counts what is reached when the policies run; there is none by default."""
-    cel_exceptions: tuple[CelException, ...] = ()
+    cel_exceptions: tuple["CelException", ...] = ()
     """The same for policies in CEL."""
     kinds: KindTable = NO_KINDS
     """The kinds that the given CustomResourceDefinitions define."""

@@ -22,7 +22,8 @@ from kyvsim.engine.compile.compiled import (
 from kyvsim.languages.cel.kind import PolicyPart, RequestValues
 from kyvsim.languages.cel_expressions import Compiler, EvaluationError, all_hold, expression_error
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.policy import CelException, Policy
+from kyvsim.model.exceptions import CelException
+from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.tracing import PointKind, PolicyPlace, Seen, TraceContext
 

@@ -5,7 +5,7 @@ Codes: KV023 a policy without rules.
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from kyvsim.engine.compile.compiled import (
     CompiledBody,
@@ -47,13 +47,16 @@ from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.languages.classic.validation.rule_parts import rules_under_check, validation_error
 from kyvsim.languages.classic.validation.variables import invalid_variables, user_dependencies
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.policy import Policy, PolicyException, Rule
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.ports import BudgetError
 from kyvsim.model.result import Phase, Stage
 from kyvsim.model.source import Document
 from kyvsim.model.tracing import PointKind, PolicyPlace, Seen, TraceContext
 from kyvsim.policy.autogen import CRON_JOB
 from kyvsim.policy.rule import read_policy
+
+if TYPE_CHECKING:
+    from kyvsim.model.exceptions import PolicyException
 
 # Policy exceptions, attached to the rules that they name.
 #
@@ -70,7 +73,7 @@ def declare_exceptions(options: CompileOptions) -> None:
             TraceContext(place, options.coverage_sink).point(PointKind.EXCEPTION, "applied")
 
 
-def _entry_place(exception: PolicyException, index: int, rule: str) -> PolicyPlace:
+def _entry_place(exception: "PolicyException", index: int, rule: str) -> PolicyPlace:
     policy = exception.exceptions[index].policy
     return PolicyPlace(exception.document, policy, rule, ("spec", "exceptions", index))
 

@@ -12,7 +12,8 @@ from kyvsim.engine.world import World
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.languages.classic.rules.generate import GeneratedSet, GeneratedSets, with_owner_labels
-from kyvsim.model.policy import GeneratePattern, Policy, Rule
+from kyvsim.model.background import GeneratePattern
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.ports import BudgetError
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus

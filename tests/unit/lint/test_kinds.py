@@ -4,7 +4,8 @@ import pytest
 
 from kyvsim.lint.kinds import known_kinds, unknown_kinds, unknown_resources
 from kyvsim.model.diagnostic import Severity, strictly
-from kyvsim.model.policy import Binding, Policy, PolicyException, PolicyFacts
+from kyvsim.model.exceptions import PolicyException
+from kyvsim.model.policy import Binding, Policy, PolicyFacts
 from kyvsim.model.source import Document, Location
 from kyvsim.policy.read import read_match
 

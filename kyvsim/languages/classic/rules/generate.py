@@ -18,7 +18,8 @@ from kyvsim.kubernetes.labels import compile_selector, is_label, is_subdomain
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list
-from kyvsim.model.policy import GeneratePattern, Generation, Policy, Rule, RuleFacts
+from kyvsim.model.background import GeneratePattern, Generation
+from kyvsim.model.policy import Policy, Rule, RuleFacts
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT, ClusterView
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.simulation import FailureCause

@@ -22,7 +22,8 @@ from kyvsim.languages.classic.rule_type import (
 )
 from kyvsim.languages.classic.rules.mutate_foreach import compile_loops
 from kyvsim.languages.classic.rules.mutate_resource import apply_patch, compile_rule_patch
-from kyvsim.model.policy import MutationTarget, RuleFacts
+from kyvsim.model.background import MutationTarget
+from kyvsim.model.policy import RuleFacts
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
 from kyvsim.policy.mutation import MutateTarget
