@@ -1,7 +1,6 @@
 """The rules of a policy in one phase on one request: match, context, exceptions, body."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledRule, PolicyRules
@@ -293,7 +292,7 @@ def result_of(
     hindered = bool(note)
     if outcome.hints:
         note = "; ".join(filter(None, (note, *outcome.hints)))
-    told = replace(rule.rule, name=outcome.rule_name) if outcome.rule_name else rule.rule
+    told = rule.rule._replace(name=outcome.rule_name) if outcome.rule_name else rule.rule
     return RuleResult(
         rule=told,
         phase=outcome.phase or rule.stage.phase,

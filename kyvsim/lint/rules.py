@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import combinations, islice
 from operator import eq
 from types import MappingProxyType
@@ -126,7 +125,7 @@ def autogen_off(policy: Policy) -> Iterator[Diagnostic]:
     lost = [
         rule.name
         for rule, why in reasons
-        if not why and compute_rules(replace(policy, rules=(rule,))).derived
+        if not why and compute_rules(policy._replace(rules=(rule,))).derived
     ]
     if not blocking or not lost:
         return

@@ -1,7 +1,6 @@
 """Policies as loaded, with their facts; and policy exceptions."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -117,8 +116,7 @@ SEVERITIES = ("critical", "high", "medium", "low", "info")
 """What the annotation `policies.kyverno.io/severity` may say; reports leave other texts out."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One rule of a policy, as written or as autogen derived it; a rule equals itself only."""
 
     name: str
@@ -133,6 +131,15 @@ class Rule:
     """Which variant of a policy for controllers it is; "" for what is written."""
     autogen_prefix: Path = ()
     """The fields under which autogen put the patterns that are written; () for what is written."""
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+    def __hash__(self) -> int:
+        return id(self)
 
     def is_renamed(self, other: "Rule") -> bool:
         """Return whether another rule is this one, whatever name it was given since."""
@@ -149,8 +156,7 @@ class Rule:
         return bool(self.facts.targets)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Policy:
+class Policy(NamedTuple):
     """A policy of any language; one without rules of its own has its whole `spec` as its rule.
 
     A policy equals itself only, so that it can be a key: two files may have one of the same name.
@@ -167,6 +173,15 @@ class Policy:
     facts: PolicyFacts
     tree: PolicyNode = NO_POLICY
     """What is written outside of rules, typed, for ClusterPolicies and Policies."""
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+    def __hash__(self) -> int:
+        return id(self)
 
     @property
     def key(self) -> str:

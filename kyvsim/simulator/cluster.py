@@ -1,7 +1,6 @@
 """A whole cluster: its parts, its controllers, and what is there from the start."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
@@ -189,7 +188,7 @@ def _forced_open(readers: Readers) -> Readers:
     def policy(obj: Json) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
         found, remarks = readers.policy(obj)
         if found is not None:
-            found = replace(found, facts=found.facts._replace(fails_closed=False))
+            found = found._replace(facts=found.facts._replace(fails_closed=False))
         return found, remarks
 
     return readers._replace(policy=policy)

@@ -5,7 +5,6 @@ nothing, KV160 a policy that changes nothing in a cluster.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 from kyvsim.cel.kyverno.environments import kyverno_environment
@@ -99,7 +98,7 @@ def _lowered(
         compiler = authorization_compiler(decided, options.system, trace)
         body = compile_authorization(PolicyPart(policy, policy.spec, compiler, options), decided)
         rule = CompiledRule(
-            rule=replace(policy.rules[0], name=policy.name),
+            rule=policy.rules[0]._replace(name=policy.name),
             stage=kind.stage,
             matches=lambda _: False,
             kinds=frozenset(),
@@ -163,8 +162,7 @@ def _lower_part(
         constraints = Constraints(lambda _: True, None)
         body = _as_payload(body)
     rule = CompiledRule(
-        rule=replace(
-            policy.rules[0],
+        rule=policy.rules[0]._replace(
             name=policy.name if kind.names_rules else "",
             data=spec,
             variant=variant.name,

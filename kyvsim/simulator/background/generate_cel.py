@@ -1,7 +1,6 @@
 """Generation by GeneratingPolicies: triggers, attempts, objects."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from kyvsim.engine.compile import CompiledPolicy, PolicyRules
 from kyvsim.engine.compile.compiled import Outcome
@@ -235,7 +234,7 @@ def _record_outcome(
 ) -> None:
     """Write the outcome of a policy to events and to the trigger's report."""
     policy, sim, source = compiled.policy, kyverno.sim, EventSource.GENERATE
-    rule = replace(compiled.rules[0].rule, name=outcome.rule_name or policy.name)
+    rule = compiled.rules[0].rule._replace(name=outcome.rule_name or policy.name)
     result = RuleResult(
         rule,
         Phase.GENERATE,

@@ -1,7 +1,6 @@
 """Mutation of existing objects, by mutate rules and by MutatingPolicies."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from kyvsim.engine.background import open_background
 from kyvsim.engine.compile import CompiledPolicy, PolicyRules
@@ -353,7 +352,7 @@ def mutating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Reque
     owns = [one.policy for one in policies]
     names = {one: webhook_of(one, cache.webhook_facts(one)) for one in owns}
     called = {names[one] for one in owns if is_called_for(one, given, cache, external)}
-    hearing = {names[one] for one in owns if applies_to(replace(one, namespace=""), request)}
+    hearing = {names[one] for one in owns if applies_to(one._replace(namespace=""), request)}
     for _ in called & hearing:
         yield from works
 

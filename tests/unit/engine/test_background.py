@@ -1,7 +1,5 @@
 """Whether a background rule applies to a trigger, now or before a change."""
 
-from dataclasses import replace
-
 import pytest
 
 from kyvsim.engine.background import check_rule, old_facts, open_background
@@ -93,7 +91,7 @@ def test_a_policy_in_a_namespace_asks_for_what_is_there(
 ):
     own = policy({"name": "r", "match": PODS, **GENERATE}, namespace=namespace or "")
     if namespace is None:
-        own = replace(own, kind="Policy", namespace="")
+        own = own._replace(kind="Policy", namespace="")
     request = AdmissionRequest(Operation.CREATE, pod(), None, "shop") if with_request else None
     given = open_background(own, pod(), request, world)
     assert given.scope.policy_namespace == asks_in

@@ -1,7 +1,6 @@
 """Entries of policy reports."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -55,7 +54,7 @@ OFF = {"background": {"enabled": False}}
 )
 def test_results_tell_when_they_come_about(make, kind, evaluation, process):
     facts = policy_facts(kind, {"evaluation": evaluation})
-    policy = replace(make.policy("p", "r"), kind=kind, facts=facts)
+    policy = make.policy("p", "r")._replace(kind=kind, facts=facts)
     assert report_process(policy) == process
 
 

@@ -1,7 +1,5 @@
 """The text view of `apply`."""
 
-from dataclasses import replace
-
 from kyvsim.api.apply import render_document
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report import related_objects
@@ -134,7 +132,7 @@ def test_failures_of_rules_made_for_them_are_told_of_their_own_policy(make):
 
     def responses():
         for policy in policies:
-            rule = replace(policy.rules[0], path=())
+            rule = policy.rules[0]._replace(path=())
             result = RuleResult(rule, Phase.VALIDATE, RuleStatus.ERROR, "no such key")
             answer = PolicyResponse(policy, Phase.VALIDATE, pod, (result,))
             yield EngineResponse(pod, pod, (answer,))
