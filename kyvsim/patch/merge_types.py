@@ -1,19 +1,20 @@
 """What structured merges know of types: fields, and how lists and maps merge.
 
-The types of Kubernetes' own kinds are a table (`merge_types.json`, made by
+The types of Kubernetes' own kinds are a table (`merge_types.jsonl`, made by
 tests/package_data/make_merge_types.py); those of custom resources are read from their schemas. Both
 are written in the same short way, which `read_type` explains.
 
 upstream: sigs.k8s.io/structured-merge-diff/v6 schema/elements.go
 """
 
+import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.kubernetes.package_data import read_table
+from kyvsim.kubernetes.package_data import read_text
 
 STRING, NUMERIC, BOOLEAN, UNTYPED = "string", "numeric", "boolean", "untyped"
 _SCALARS: Mapping[str, str] = MappingProxyType(
@@ -67,7 +68,7 @@ def find_type(api_version: str, kind: str) -> Type | None:
 
     Raises NoTypesError where the whole group and version is unknown.
     """
-    kinds = _table()["kinds"].get(api_version)
+    kinds = _numbers()["kinds"].get(api_version)
     if kinds is None:
         raise NoTypesError(api_version)
     number = kinds.get(kind)
@@ -76,7 +77,7 @@ def find_type(api_version: str, kind: str) -> Type | None:
 
 def metadata_type() -> int:
     """Return the number of the type of `metadata`."""
-    number: int = _table()["metadata"]
+    number: int = _numbers()["metadata"]
     return number
 
 
@@ -111,13 +112,19 @@ def read_type(way: Json) -> TypeRef:
 
 
 @lru_cache(maxsize=1)
-def _table() -> Json:
-    return read_table(__file__, "merge_types.json")
+def _table() -> tuple[str, ...]:
+    """Return the lines of the table: the numbers of kinds and metadata, then a type on each."""
+    return tuple(read_text(__file__, "merge_types.jsonl").splitlines())
+
+
+@lru_cache(maxsize=1)
+def _numbers() -> Json:
+    return json.loads(_table()[0])
 
 
 @lru_cache(maxsize=1024)
 def _numbered(number: int) -> Type:
-    return resolve(read_type(_table()["types"][number]))
+    return resolve(read_type(json.loads(_table()[1 + number])))
 
 
 _NOTHING: Mapping[str, Json] = MappingProxyType({})

@@ -1,6 +1,6 @@
-"""Make kyvsim/patch/merge_types.json: the types of Kubernetes 1.32 as structured merges see them.
+"""Make kyvsim/patch/merge_types.jsonl: the types of Kubernetes 1.32 as structured merges see them.
 
-Usage: make_merge_types.py FOLDER > kyvsim/patch/merge_types.json
+Usage: make_merge_types.py FOLDER > kyvsim/patch/merge_types.jsonl
 
 FOLDER is `pkg/openapiclient/builtins/1.32` of sigs.k8s.io/kubectl-validate: one OpenAPI v3 document
 for each group and version, the schemas by which the reference merges. `read_type` of
@@ -40,7 +40,7 @@ class Table:
 
 
 def make(folder: Path) -> str:
-    """Return the JSON text of the table."""
+    """Return the table in lines of JSON: the numbers of kinds and of metadata, then each type."""
     table, kinds = Table(), {}
     for path in sorted(folder.glob("*/**/*.json")):
         document = json.loads(path.read_text("utf-8"))
@@ -53,8 +53,8 @@ def make(folder: Path) -> str:
                 if (gvk["group"], gvk["version"]) == (group, path.stem):
                     found[gvk["kind"]] = table.number(name, schemas)
     metadata = table.numbers[METADATA]
-    whole = {"kinds": kinds, "metadata": metadata, "types": table.types}
-    return json.dumps(whole, separators=(",", ":")) + "\n"
+    lines = ({"kinds": kinds, "metadata": metadata}, *table.types)
+    return "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in lines)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TABLE = ROOT / "kyvsim" / "patch" / "merge_types.json"
+TABLE = ROOT / "kyvsim" / "patch" / "merge_types.jsonl"
 MODULES = Path(os.environ.get("GOMODCACHE", Path.home() / "go" / "pkg" / "mod"))
 SCHEMAS = (
     MODULES
@@ -59,19 +59,16 @@ def test_what_the_script_makes_of_a_document(make, tmp_path):
     folder = tmp_path / "apis" / "example.com"
     folder.mkdir(parents=True)
     (folder / "v1.json").write_text(json.dumps({"components": {"schemas": schemas}}))
-    assert json.loads(make(tmp_path)) == {
-        "kinds": {"example.com/v1": {"Thing": 0}},
-        "metadata": 1,
-        "types": [
-            {
-                "p": {
-                    "free": {"e": "+"},
-                    "metadata": 1,
-                    "parts": {"m": 2, "k": ["id"], "d": {"id": ""}},
-                    "whole": {"a": "b"},
-                }
-            },
-            {"p": {"name": "s"}},
-            {"p": {"id": "s", "n": "n"}},
-        ],
-    }
+    assert [json.loads(line) for line in make(tmp_path).splitlines()] == [
+        {"kinds": {"example.com/v1": {"Thing": 0}}, "metadata": 1},
+        {
+            "p": {
+                "free": {"e": "+"},
+                "metadata": 1,
+                "parts": {"m": 2, "k": ["id"], "d": {"id": ""}},
+                "whole": {"a": "b"},
+            }
+        },
+        {"p": {"name": "s"}},
+        {"p": {"id": "s", "n": "n"}},
+    ]
