@@ -15,8 +15,7 @@ from kyvsim.kubernetes.quantities import parse_duration
 # stands for fields. Days of the month and of the week together mean either, unless one of them is
 # `*`. All times are UTC.
 #
-# Source of the rules: upstream github.com/aptible/supercronic/cronexpr, with which Kyverno reads
-# schedules.
+# upstream: github.com/aptible/supercronic/cronexpr, with which Kyverno reads schedules.
 
 _CRON_NAMES = MappingProxyType(
     {
@@ -257,8 +256,7 @@ def _working(day: date) -> date:
 # Whether a string is a schedule of five fields, as Kyverno requires for cleanup policies.
 #
 # What it then computes with is the other reading, which knows more forms and fewer names.
-#
-# Source of the rules: upstream github.com/robfig/cron (ParseStandard).
+# upstream: github.com/robfig/cron (ParseStandard).
 
 _STANDARD_CRON_NAMES = frozenset(
     {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}

@@ -256,9 +256,6 @@ def _schemas_of(spec: Json) -> Mapping[str, GivenSchema]:
     return found
 
 
-# Group, version and kind: API versions of objects, and the selectors that policies write.
-
-
 _DIGITS = frozenset("0123456789")
 _LEVELS = frozenset({"alpha", "beta"})
 

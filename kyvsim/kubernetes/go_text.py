@@ -11,11 +11,6 @@ from types import MappingProxyType
 
 from kyvsim.kubernetes.objects import TOO_DEEP, Json, is_too_deep, may_be_too_deep
 
-# The texts Go writes for JSON values: fmt's `%v`, strconv's float forms, encoding/json.
-#
-# upstream: Go's fmt, strconv and encoding/json packages.
-
-
 _ESCAPES = MappingProxyType(
     {char: f"\\{shown}" for char, shown in zip('"\\\a\b\f\n\r\t\v', '"\\abfnrtv', strict=True)}
 )
@@ -188,19 +183,13 @@ def _positional(digits: str, exponent: int) -> str:
     return f"{whole}.{fraction}" if fraction else whole
 
 
-# Slash-separated paths the way Go's `path` package reads them.
-
-
 def clean_path(path: str) -> str:
     """Return the shortest path that means the same, as Go's path.Clean does, but "" for ""."""
     cleaned = posixpath.normpath(path) if path else ""
     return f"/{cleaned.lstrip('/')}" if cleaned.startswith("//") else cleaned
 
 
-# JSON texts as Go reads them: every number a double, halves of characters replaced.
-#
-# upstream: Go's encoding/json.
-
+# JSON texts as Go's encoding/json reads them: every number a double, halves of characters replaced.
 
 _LONE = "[\ud800-\udfff]"
 _HALF = r"\\u[dD][89a-fA-F]"
@@ -260,10 +249,7 @@ def _no_constant(text: str) -> Json:
 _read = json.JSONDecoder(parse_int=_number, parse_float=_number, parse_constant=_no_constant).decode
 
 
-# The message of Go's encoding/json for a text that is not JSON.
-#
-# upstream: Go's encoding/json (scanner.go).
-
+# The message of Go's encoding/json (scanner.go) for a text that is not JSON.
 
 _PLACES = MappingProxyType(
     {
@@ -336,9 +322,7 @@ def _open_bracket(text: str) -> str:
     return stack[-1] if stack else ""
 
 
-# Base64 texts as Go reads them; line ends between characters do not count.
-#
-# Source of the rules: upstream Go's encoding/base64 package (StdEncoding, RawStdEncoding).
+# Base64 texts as Go's encoding/base64 reads them (StdEncoding, RawStdEncoding): without line ends.
 
 _ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 _PADDED = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"

@@ -1,7 +1,7 @@
 """Points in time as Go reads and prints them: RFC 3339 and Go's own layouts.
 
-upstream: Go's time package (format.go, format_rfc3339.go, time.go). A local zone is never asked
-for: texts with a zone name other than UTC keep their clock, as upstream does in a UTC container.
+upstream: Go's time package (format.go, format_rfc3339.go, time.go). There is no local zone: texts
+with a zone name other than UTC keep their clock, as upstream does in a UTC container.
 """
 
 import re
@@ -10,11 +10,6 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.quantities import SECOND, quote_ascii
-
-# Go's time layouts (`02 Jan 2006 15:04 MST`): taking them apart, and reading texts by them.
-#
-# upstream: Go's time package (nextStdChunk and parse in format.go).
-
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),

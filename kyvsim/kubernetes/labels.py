@@ -9,10 +9,10 @@ from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
 
-# Formats of names and labels, such as DNS labels, and what is wrong with a text that is none.
+# Formats of names and labels, such as DNS labels.
 #
-# Source of the rules: upstream k8s.io/apiserver pkg/cel/library/format.go; the messages are those
-# of k8s.io/apimachinery pkg/api/validate/content and pkg/util/validation.
+# upstream: k8s.io/apiserver pkg/cel/library/format.go; the messages are those of
+# k8s.io/apimachinery pkg/api/validate/content and pkg/util/validation.
 
 Check = Callable[[str], list[str]]
 
@@ -24,8 +24,7 @@ class _Shape(NamedTuple):
     longest: int
     rule: str
     examples: tuple[str, ...]
-    unit: str = "characters"
-    """What is counted, in words: upstream has two for the same."""
+    unit: str = "characters"  # upstream has two words for the same
 
     def fits(self, text: str) -> bool:
         return re.fullmatch(self.pattern, text) is not None
@@ -92,12 +91,12 @@ def format_problems(name: str, text: str) -> list[str]:
 
 
 def is_label(text: str) -> bool:
-    """Tell whether the text is a DNS-1123 label."""
+    """Return whether the text is a DNS-1123 label."""
     return not _label(text)
 
 
 def is_subdomain(text: str) -> bool:
-    """Tell whether the text is a DNS-1123 subdomain."""
+    """Return whether the text is a DNS-1123 subdomain."""
     return not _SUBDOMAIN.check(text)
 
 
@@ -153,7 +152,6 @@ CHECKS: MappingProxyType[str, Check] = MappingProxyType(
 #
 # Results of policies show them. upstream: labels/selector.go (NewRequirement),
 # util/validation/validation.go and apis/meta/v1/helpers.go of k8s.io/apimachinery/pkg.
-
 
 _WITH_VALUES = frozenset({"In", "NotIn"})
 _WITHOUT_VALUES = frozenset({"Exists", "DoesNotExist"})
@@ -219,7 +217,6 @@ def _value_faults(key: str, values: Sequence[Json]) -> Iterator[str]:
 #
 # upstream: pkg/utils/match/labels.go, pkg/engine/wildcards (ReplaceInSelector) and, for what a
 # selector may hold, k8s.io/apimachinery/pkg/labels.
-
 
 Labels: TypeAlias = Mapping[str, Json]
 Selector: TypeAlias = Callable[[Labels], bool]

@@ -141,11 +141,10 @@ def entries(data: Json, name: str) -> list[Json]:
     return [one for one in found if one.__class__ is dict] if found.__class__ is list else []
 
 
-# How deep data may be nested: deeper than any manifest, and no deeper than all that reads it can.
+# How deep data may be nested.
 #
 # What comes after loading walks maps and lists by calls. Depth is therefore bounded here, by us,
 # and the interpreter's own bound is set so that it is not met before (`kyvsim/cli/main.py`).
-
 
 MAX_DEPTH = 200
 """Maps and lists in one another. Definitions of custom resources, the deepest manifests that there

@@ -9,9 +9,6 @@ from typing import Final
 from kyvsim.kubernetes.go_text import format_float
 from kyvsim.kubernetes.objects import Json
 
-# Numbers of plain data after a trip through JSON text: all floats, or whole ones as ints.
-
-
 _EXACT = 2.0**53
 _PLAIN_BELOW = 1e21
 _INT64 = range(-(2**63), 2**63)
@@ -78,10 +75,7 @@ def whole_where_exact(number: float) -> int | float:
     return written if written in _INT64 else number
 
 
-# Numbers as Go reads and narrows them: strconv's parsers and conversions to int64.
-#
-# upstream: Go's strconv package and its conversion rules on amd64.
-
+# Numbers as Go's strconv parses them, and as amd64 converts them to int64.
 
 _INT = re.compile(r"[+-]?[0-9]+")
 _DIGITS = "[0-9](?:_?[0-9])*"
@@ -154,16 +148,14 @@ def wrap_int64(number: int) -> int:
     return (number - _LOWEST) % _SPAN + _LOWEST
 
 
-# Deep equality of plain data, where numbers of different classes differ.
-#
-# upstream: Go's reflect.DeepEqual on decoded JSON.
-
-
 _CONTAINERS: Final = frozenset({dict, list})
 
 
 def deep_equal(left: Json, right: Json) -> bool:
-    """Tell whether two values are the same throughout: 1 is neither 1.0 nor true."""
+    """Return whether two values are the same throughout, as Go's reflect.DeepEqual.
+
+    1 is neither 1.0 nor true.
+    """
     kind = left.__class__
     if kind is not right.__class__ or left != right:
         return False
@@ -171,7 +163,7 @@ def deep_equal(left: Json, right: Json) -> bool:
 
 
 def _same_classes(left: Json, right: Json) -> bool:
-    """Tell whether two values that Python holds equal have the same classes throughout."""
+    """Return whether two values that Python holds equal have the same classes throughout."""
     kind = left.__class__
     if kind is not right.__class__:
         return False
@@ -185,7 +177,6 @@ def _same_classes(left: Json, right: Json) -> bool:
 # Kubernetes quantities (`500m`, `1.5Gi`, `1e3`): exact values with the format they print in.
 #
 # upstream: k8s.io/apimachinery/pkg/api/resource (quantity.go, amount.go, suffix.go).
-
 
 DECIMAL_SI: Final = "DecimalSI"
 BINARY_SI: Final = "BinarySI"
@@ -446,9 +437,7 @@ def _without_factors(number: int, base: int) -> tuple[int, int]:
 
 
 # Go durations (`1h30m`, `-1.5s`) as whole nanoseconds.
-#
 # upstream: Go's time package (ParseDuration and Duration.String).
-
 
 SECOND = 1_000_000_000
 MINUTE = 60 * SECOND

@@ -9,11 +9,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-# How deep a regular expression is nested, as Go counts it.
-#
 # Go refuses an expression whose tree is higher than 1,000 nodes, before it does any work with it.
 # upstream: Go's regexp/syntax package (maxHeight, calcHeight).
-
 
 MAX_HEIGHT = 1000
 _MOST_NODES_OF_GROUP = 4
@@ -157,7 +154,7 @@ def _go_message(problem: str | bytes) -> str:
 
 
 def is_found(compiled: Any, text: str) -> bool:
-    """Tell whether a place in the text fits the pattern."""
+    """Return whether a place in the text fits the pattern."""
     return next(each_match(compiled, as_bytes(text)), None) is not None
 
 

@@ -22,10 +22,7 @@ from kyvsim.kubernetes.objects import (
     text_field,
 )
 
-# What an API server refuses in names, labels and annotations.
-#
-# Source of the rules: k8s.io/apimachinery pkg/api/validation.
-
+# Names, labels and annotations.
 
 _PATH_NAMES = frozenset({"rbac.authorization.k8s.io", "apiregistration.k8s.io"})
 """Groups whose names may be anything that fits into a path."""
@@ -55,10 +52,7 @@ def metadata_problems(obj: Json, *, new: bool) -> Iterator[str]:
 
 
 def _owner_problems(obj: Json) -> Iterator[str]:
-    """Yield what is wrong with owners.
-
-    upstream: k8s.io/apimachinery pkg/api/validation/objectmeta.go (ValidateOwnerReferences).
-    """
+    # upstream: k8s.io/apimachinery pkg/api/validation/objectmeta.go (ValidateOwnerReferences)
     path = "metadata.ownerReferences"
     controllers: list[str] = []
     for owner in entries(metadata(obj), "ownerReferences"):
@@ -101,11 +95,6 @@ def _name_problems(obj: Json, name: str) -> list[str]:
     if (group, key.kind) == ("batch", "CronJob") and len(name) > _LONGEST_CRON_JOB:
         found.append(f"must be no more than {_LONGEST_CRON_JOB} characters")
     return found
-
-
-# What an API server refuses in the specification of a Pod.
-#
-# Source of the rules: k8s.io/kubernetes pkg/apis/core/validation.
 
 
 def pod_problems(spec: Json, path: str, *, mounts: bool = True) -> Iterator[str]:
@@ -162,10 +151,7 @@ def _mounts(container: Json, path: str, volumes: list[str]) -> Iterator[str]:
         paths.add(where)
 
 
-# What an API server refuses in kinds whose controllers make Pods.
-#
-# Source of the rules: k8s.io/kubernetes pkg/apis/apps/validation and pkg/apis/batch/validation.
-
+# Kinds whose controllers make Pods.
 
 _JOB_POLICIES = frozenset({"OnFailure", "Never"})
 _EMPTY_SELECTORS: Mapping[str, str] = MappingProxyType(
@@ -236,14 +222,12 @@ def _selector_problems(kind: str, spec: Json, template: Json) -> Iterator[str]:
         )
 
 
-# What an API server refuses in definitions of custom resources, as far as others rely on it.
-#
-# An API server also wants schemas and a version to store; nothing here hangs on these. Source of
-# the rules: k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation.
-
-
 def definition_problems(obj: Json) -> Iterator[str]:
-    """Yield what a definition lacks to be served."""
+    """Yield what the definition of a custom resource lacks to be served.
+
+    An API server also requires schemas and a version to store; nothing here depends on these.
+    upstream: k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation
+    """
     spec = obj.get("spec")
     names = spec.get("names") if spec.__class__ is dict else None
     for name in ("group", "scope"):
@@ -259,10 +243,7 @@ def definition_problems(obj: Json) -> Iterator[str]:
             yield f"spec.versions[{index}].name: Required value"
 
 
-# What an update may not change.
-#
-# Source of the rules: k8s.io/kubernetes pkg/apis/*/validation (Validate…Update).
-
+# What an update may not change: Validate…Update of upstream.
 
 _RBAC_API = "rbac.authorization.k8s.io/v1"
 _FIXED: Mapping[tuple[str, str], tuple[tuple[str, ...], ...]] = MappingProxyType(
@@ -339,15 +320,12 @@ def _value_at(data: Json, path: tuple[str, ...]) -> Json:
     return data
 
 
-# What an API server misses in kinds other than Pods and the workloads that make them.
-#
-# Only fields without which no request succeeds, of kinds that repositories often have. A part
-# that is absent as a whole is not looked into. upstream: k8s.io/kubernetes pkg/apis/*/validation.
-
+# Fields without which no request succeeds, of kinds that repositories often have. A part that is
+# absent as a whole is not looked into.
 
 _RequiredFields: TypeAlias = Mapping[str, str]
-"""Paths of fields that every part there must have, "*" for each element of a list, each with what
-is said where it is missing."""
+"""Paths of fields that every part there must have, "*" for each element of a list, each with the
+message for a missing one."""
 
 
 def _required(*paths: str) -> _RequiredFields:
@@ -419,9 +397,6 @@ def _parts(part: Json, place: str, path: list[str]) -> Iterator[tuple[str, Json]
             yield from _parts(one, f"{place.removesuffix('.')}[{index}].", path[1:])
     elif part.__class__ is dict:
         yield from _parts(part.get(path[0]), f"{place}{path[0]}.", path[1:])
-
-
-# All of it, by the kind of an object.
 
 
 _CHECKS: Mapping[tuple[str, str], Callable[[Json], Iterator[str]]] = MappingProxyType(

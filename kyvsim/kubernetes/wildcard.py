@@ -58,7 +58,7 @@ def _runs(pattern: str) -> Callable[[str], bool]:
 
 
 def _follow(text: str, first: str, middle: list[str], last: str) -> bool:
-    """Tell whether the parts between stars follow each other in the text, from end to end."""
+    """Return whether the parts between stars follow each other in the text, from end to end."""
     if not (_fits(first, text[: len(first)]) and _fits(last, text[len(text) - len(last) :])):
         return False
     at, end = len(first), len(text) - len(last)
@@ -71,7 +71,7 @@ def _follow(text: str, first: str, middle: list[str], last: str) -> bool:
 
 
 def _fits(part: str, text: str) -> bool:
-    """Tell whether a text fits a part without stars."""
+    """Return whether a text fits a part without stars."""
     if "?" not in part:
         return part == text
     return len(part) == len(text) and _regex(part).fullmatch(text) is not None
@@ -98,7 +98,6 @@ def _regex(part: str) -> re.Pattern[str]:
 # texts serve validation patterns and the ranges of conditions.
 #
 # upstream: pkg/engine/pattern/pattern.go and pkg/engine/operator/operator.go.
-
 
 Predicate: TypeAlias = Callable[[Json], bool]
 
@@ -325,8 +324,7 @@ def _scalar_text(value: Json) -> str | None:
 
 
 # Globs over texts without separators: `*`, `?`, `[a-z]`, `[!abc]`, `{a,b}` and a backslash.
-#
-# Source of the rules: upstream github.com/gobwas/glob (syntax/lexer, syntax/ast).
+# upstream: github.com/gobwas/glob (syntax/lexer, syntax/ast).
 
 _GLOB_RANGE = r"(?s)\[(!?)(?:(.)-(.)|((?:\\.|[^\]\\])*))(\])?"
 

@@ -250,7 +250,6 @@ def _has_small_numbers(name: str) -> bool:
 
 
 def _add(fields: _Fields, name: str, value: Json) -> None:
-    """Add to the list that a field holds."""
     fields[name] = [*(fields[name] or ()), value]
 
 
@@ -274,7 +273,6 @@ _FALSE: Final = (
 
 
 def _listed(extensions: list[Any]) -> Json:
-    """Return the extensions as they stand, None where there are none."""
     return [
         {
             "Id": _numbers(one.oid.dotted_string),
@@ -286,10 +284,7 @@ def _listed(extensions: list[Any]) -> Json:
 
 
 def _extension_fields(extensions: list[Any]) -> _Fields:
-    """Return the fields that extensions fill in, and the empty ones.
-
-    upstream: crypto/x509 parser.go (processExtensions).
-    """
+    # upstream: crypto/x509 parser.go (processExtensions)
     fields: _Fields = dict.fromkeys(_ABSENT) | {"Extensions": _listed(extensions)}
     fields |= dict.fromkeys(_ZERO, 0.0) | dict.fromkeys(_FALSE, False)
     for one in extensions:
@@ -460,8 +455,6 @@ def _policy_mappings(_: _Fields, __: Any) -> bool:
 
 
 def _limits(**attributes: str) -> _Reader:
-    """Return what takes numbers from attributes of an extension, by the fields that hold them."""
-
     def read(fields: _Fields, value: Any) -> bool:
         for name, attribute in attributes.items():
             number = getattr(value, attribute)
@@ -509,7 +502,6 @@ _PLAIN_IN_FRAGMENTS = "/$&+,:;=@?!()*"
 
 
 def _url(text: str) -> Json:
-    """Return the fields of Go's url.URL."""
     try:
         parse_url(text)
     except UrlError as error:

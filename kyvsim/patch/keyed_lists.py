@@ -13,8 +13,6 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.package_data import read_table
 from kyvsim.patch.nodes import ABSENT, field_of, is_empty, is_named, text, texts_at, wrong_kind
 
-# Lists whose elements are named by keys, and sets of scalars: how two of them become one.
-#
 # upstream: kyaml `yaml/walk/associative_sequence.go` (direction prepend), `ElementSetter` and
 # `ElementMatcher` of `yaml/fns.go`. In short: the patch's elements in their order, merged with the
 # object's of the same name, then the object's others; in lists with several keys merged elements
@@ -85,7 +83,6 @@ def _names(items: list[Json], keys: tuple[str, ...]) -> list[_Name] | None:
 
 
 def _first(names: list[_Name], items: list[Json]) -> dict[_Name, Json]:
-    """Return the first element of each name, in order."""
     found: dict[_Name, Json] = {}
     for name, item in zip(names, items, strict=True):
         found.setdefault(name, item)

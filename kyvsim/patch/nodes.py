@@ -10,10 +10,6 @@ from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.policy import anchors
 from kyvsim.policy.anchors import parse_anchor
 
-# What comes of a patch: an error, or the object, read back.
-
-# What patching raises.
-
 
 class PatchError(Exception):
     """A patch that does not apply; `message` is worded as the reference words it."""
@@ -39,17 +35,12 @@ class UnreadableObjectError(Exception):
         self.message = message
 
 
-# Reading a patched object back: whole floats become ints, and it must still be an object.
-#
-# upstream: `pkg/engine/mutate/mutation.go` reads the patched JSON text with apimachinery's
-# `UnstructuredJSONScheme`, which makes an int64 of every number written without fraction and
-# exponent that fits, and refuses what has no kind.
-
-
 def read_back(patched: Json) -> Json:
     """Return the object that a patched document is, with whole numbers as ints.
 
     Raises UnreadableObjectError if it is not an object, has no kind, or no valid apiVersion.
+    upstream: `pkg/engine/mutate/mutation.go` over apimachinery's `UnstructuredJSONScheme`, which
+    makes an int64 of every number written without fraction and exponent that fits.
     """
     if patched.__class__ is not dict:
         message = "json: cannot unmarshal array into Go value of type map[string]interface {}"
@@ -59,13 +50,10 @@ def read_back(patched: Json) -> Json:
     return with_whole_numbers(patched)
 
 
-# Values as the reference's YAML nodes show them while it merges, and which of them are anchors.
-
 # Values as the reference's YAML nodes show them while it merges: text, kind, sameness.
 #
 # upstream: a strategic merge runs on the YAML nodes of the JSON text (kyaml `yaml/rnode.go`), so
 # that two scalars are one when their texts are, and null differs from a missing field.
-
 
 ABSENT: Final[Json] = object()
 """No value at all, where None is a null."""
@@ -86,12 +74,12 @@ def text(value: Json) -> str:
 
 
 def is_empty(value: Json) -> bool:
-    """Tell whether a value is absent, null or an empty map: a merged list keeps none of these."""
+    """Return whether a value is absent, null or an empty map: a merged list keeps none of these."""
     return value is ABSENT or value is None or (value.__class__ is dict and not value)
 
 
 def is_named(value: Json) -> bool:
-    """Tell whether a field's value can name something: it is there, not null, {} or []."""
+    """Return whether a field's value can name something: it is there, not null, {} or []."""
     if value.__class__ is dict or value.__class__ is list:
         return bool(value)
     return value is not ABSENT and value is not None
@@ -140,7 +128,7 @@ def _flow(value: Json) -> str:
 
 
 def same(one: Json, other: Json) -> bool:
-    """Tell whether both values have the same JSON text (80 and 80.0 do, 1 and true do not)."""
+    """Return whether both values have the same JSON text (80 and 80.0 do, 1 and true do not)."""
     if one is other:
         return True
     kind = one.__class__
@@ -160,7 +148,6 @@ def same(one: Json, other: Json) -> bool:
 # Which keys and texts of a strategic merge patch are anchors.
 #
 # upstream: `pkg/engine/anchor`; in the text of a list's element only conditions count.
-
 
 GLOBAL = frozenset({anchors.GLOBAL})
 CONDITION = frozenset({anchors.CONDITION})
@@ -186,7 +173,7 @@ def anchors_of(fields: Mapping[str, object], kinds: frozenset[str]) -> Iterator[
 
 
 def has_anchors(patch: Json, kinds: frozenset[str] = DECIDING) -> bool:
-    """Tell whether a key below is an anchor of the kinds, or a text looks like a condition."""
+    """Return whether a key below is an anchor of the kinds, or a text looks like a condition."""
     if patch.__class__ is dict:
         return any(
             modifier(key) in kinds or (is_named(value) and has_anchors(value, kinds))

@@ -44,10 +44,7 @@ from kyvsim.patch.preprocess_anchors import (
     may_double,
 )
 
-# The directive `$patch` in maps and lists of a strategic merge patch.
-#
-# upstream: kyaml `yaml/merge2/smpdirective.go`.
-
+# The directive `$patch` in maps and lists. upstream: kyaml `yaml/merge2/smpdirective.go`.
 
 DIRECTIVE: Final = "$patch"
 DIRECTIVES: Final = frozenset({"replace", "delete", "merge"})
@@ -324,7 +321,6 @@ def _typed(*sources: Json) -> MergeField | None:
 # object that has only this element and another one in the list; the result shows what became of
 # both. Every patch or result that is not as simple as that is left to a merge of the whole
 # object.
-
 
 _Path = tuple[str, ...]
 

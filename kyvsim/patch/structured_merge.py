@@ -28,8 +28,6 @@ from kyvsim.patch.merge_types import (
 )
 from kyvsim.patch.nodes import PatchError
 
-# Values as Go prints them, among them some that no document holds.
-#
 # What expressions put into a patch is a document's value only where it is one of JSON's: a null,
 # a duration or a list inside a list that was written in an expression is something else, which
 # every type refuses with its text.

@@ -17,10 +17,8 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.package_data import read_table
 from kyvsim.schema.node import NamedSchemas, SchemaNode, SchemaRef, schemas_of
 
-# The schema of an object's metadata as users write it.
-#
-# Source of the rules: k8s.io/apimachinery pkg/apis/meta/v1/types.go and
-# pkg/api/validation/objectmeta.go.
+# The schema of an object's metadata as users write it. upstream: k8s.io/apimachinery
+# pkg/apis/meta/v1/types.go and pkg/api/validation/objectmeta.go.
 
 _LABEL_VALUE = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
 _DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -85,8 +83,6 @@ OBJECT_META: Mapping[str, Json] = MappingProxyType(
     }
 )
 
-# What is known of a version of Kyverno: its kinds, and the schemas of each in each version.
-#
 # The facts are package data, `kyverno-VERSION.json`, read on first use. They are made from
 # Kyverno's CustomResourceDefinitions by tests/package_data/make_kyverno_facts.py.
 
@@ -224,9 +220,6 @@ def written_names() -> tuple[str, ...]:
     )
 
 
-# The kinds that come with Kyverno: their names and versions; and the schemas of given kinds.
-
-
 @lru_cache(maxsize=1)
 def kyverno_kinds() -> KindTable:
     """Return Kyverno's kinds as an API server serves them."""
@@ -303,11 +296,10 @@ def _given_node(given: GivenSchema) -> SchemaNode:
     return NamedSchemas().node(given.words)
 
 
-# Kubernetes' own admission policies and their bindings: what documents of them look like.
+# Schemas of Kubernetes' own admission policies and their bindings.
 #
 # native.json is written by hand: what else the package has of Kubernetes' kinds says how they are
 # called and how their fields merge, but not which fields they need and which words those take.
-
 
 NATIVE_GROUP = "admissionregistration.k8s.io"
 

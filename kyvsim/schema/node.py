@@ -92,7 +92,6 @@ class SchemaNode:
         self.nullable: bool = bool(words.get("nullable"))
         self.default: Json = words.get("default")
         self.items = self._inner("items")
-        """The schema of the items of a list."""
         self.further = self._inner("additionalProperties")
         """The schema of fields that are none of the properties."""
         self.keys = self._inner("propertyNames")
@@ -114,7 +113,6 @@ class SchemaNode:
         Most fields take any text, or any boolean: these are not looked at further.
         """
         self.describes_none = not self.properties and self.further is None
-        """Whether it says nothing of any field."""
         self._children: dict[str, SchemaNode] = {}
         self._reach: dict[tuple[str, ...], bool] = {}
 
@@ -272,17 +270,14 @@ def _mapping(schema: SchemaNode, data: dict[str, Json], *, prune: bool) -> Json:
 # Source of the rules: k8s.io/kube-openapi pkg/validation/validate, and listtype validation of
 # k8s.io/apiextensions-apiserver pkg/apiserver/schema.
 
-
-# What the `format` of a text or number says of it, as far as an API server looks.
-#
-# upstream: k8s.io/kube-openapi pkg/validation/strfmt.
-
-
 _LARGEST = MappingProxyType({"int32": 1 << 31, "int64": 1 << 63})
 
 
 def has_format(name: str, data: Json) -> bool:
-    """Return whether a text or number is of a format; unknown formats fit everything."""
+    """Return whether a text or number is of a format; unknown formats fit everything.
+
+    upstream: k8s.io/kube-openapi pkg/validation/strfmt
+    """
     if name in _LARGEST and data.__class__ is int:
         return bool(-_LARGEST[name] <= data < _LARGEST[name])
     if data.__class__ is not str:

@@ -30,7 +30,6 @@ class BrokenRule(NamedTuple):
 
     path: Path
     type_name: str
-    """What the schema calls the type of the value."""
     rule: str
     message: str
 

@@ -22,11 +22,10 @@ from kyvsim.yaml.list_items import (
 )
 from kyvsim.yaml.text import is_separator
 
-# What stands around the items of a large list, found at its two ends without reading the middle.
+# The list around the items of a large one, found at its two ends without reading the middle.
 #
 # Only lists as `kubectl get` prints them have a frame: each item begins on a line of its own, in
 # one column. Whether all between is items shows when they are read, each to its end.
-
 
 _YAML_ITEMS = rb"(?m)^items:\n(?=( *)- )"
 _JSON_ITEMS = rb'"items": ?\[ *\n(?=( *)\{)'
@@ -143,8 +142,6 @@ def read_items(text: str, frame: Frame, *, floats: bool = False) -> Iterator[Lis
     yield from yaml_items(text, pieces, (frame.column, 1), floats=floats)
 
 
-# The blocks of a stream, and the items in one of them.
-
 Reader: TypeAlias = Callable[[int, int], bytes]
 """Gives so many bytes from a place on; fewer only where the stream ends."""
 
@@ -226,12 +223,11 @@ def _end_of_block(read: Reader, start: int, stop: int, how: tuple[int, bytes]) -
 
 
 def _break_in(sign: bytes) -> int:
-    """Return how much of a sign stands on the line before that at which it cuts."""
+    """Return how much of a sign belongs to the line before that at which it cuts."""
     return sign.index(b"\n") + 1
 
 
 def _find_forward(read: Reader, start: int, stop: int, sign: bytes) -> int:
-    """Return where a sign first stands between two places, -1 where it does not."""
     while start < stop:
         found = read(start, min(_STEP + len(sign) - 1, stop - start)).find(sign)
         if found >= 0:
@@ -241,7 +237,6 @@ def _find_forward(read: Reader, start: int, stop: int, sign: bytes) -> int:
 
 
 def _find_back(read: Reader, start: int, stop: int, sign: bytes) -> int:
-    """Return where a sign last stands between two places, -1 where it does not."""
     while stop > start:
         begin = max(start, stop - _STEP)
         found = read(begin, stop - begin).rfind(sign)

@@ -29,11 +29,8 @@ from kyvsim.yaml.scalars import (
 if TYPE_CHECKING:
     import yaml
 
-# What is wrong with a YAML text, and where.
-
-
 _TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
-"""What libyaml says, from the release in PyYAML 6.0.4 on, of lists in lists beyond a thousand: it
+"""libyaml's message, from the release in PyYAML 6.0.4 on, of lists in lists beyond a thousand: it
 may look ahead so far before it gives the first of them. Our own bound is lower."""
 
 
@@ -106,9 +103,6 @@ def _go_line(error: "yaml.MarkedYAMLError", *, is_scanner: bool) -> int:
     return error.context_mark.line if error.context_mark is not None else 0
 
 
-# What becomes of a key that a YAML map has twice.
-
-
 class Keys(Enum):
     """What becomes of a key that is in one map twice."""
 
@@ -123,7 +117,6 @@ class Keys(Enum):
 #
 # upstream: go-yaml v2 `decode.go` counts every decoded node and those that were reached through an
 # alias, and refuses a document in which the second kind outweighs the rest.
-
 
 _FREE_ALIASED = 100
 _FREE_DECODED = 1_000

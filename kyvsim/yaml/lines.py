@@ -24,8 +24,6 @@ from kyvsim.yaml.scalars import (
     plain_value,
 )
 
-# What one line of plain block YAML says, and texts of several lines.
-
 
 class NeedsFullParser(Exception):  # noqa: N818 — no fault: another reader knows what it means
     """A text has something that is not read by lines."""
@@ -64,9 +62,7 @@ _ENTRY = rf"[A-Za-z][A-Za-z0-9/._-]*: {_ITEM}"
 _EMPTY = re.compile(r"(?:(\{)\}|\[\])" + _END)
 # Each element is followed by another one, or by the end; written once, it is compiled once.
 _ITEMS = rf"\[ *((?:{_ITEM}(?:, (?! *\])|(?= *\])))++) *\]" + _END
-"""A list of words in one line."""
 _ENTRIES = rf"\{{ *((?:{_ENTRY}(?:, (?! *\}})|(?= *\}})))++) *\}}" + _END
-"""A map of words in one line."""
 _HEADER = re.compile(r"([|>][+-]?)" + _END)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _NO_PLAIN_START = frozenset("&*!%@`,]}")

@@ -54,7 +54,6 @@ def item_fallback(text: str, *, floats: bool) -> Json:
 
 # JSON texts read by `json`, where that gives what libyaml gives: it is five times as quick.
 
-
 _ODD_ESCAPE = r"\\(?:/|u[dD][89a-fA-F])"
 _BLANK_BEFORE_COLON = re.compile(r":(?<=[ \n]:)")
 """Begins with the colon, of which a text has fewer than blanks: a fifth of the time."""
@@ -125,7 +124,6 @@ def read_json(text: str, *, floats: bool = False) -> dict[str, Json] | None:
 
 
 # The items of a list of objects that is written in JSON, each a text of its own.
-
 
 ANY_JSON = JSONDecoder()
 """Finds where an item ends, whatever it holds."""

@@ -28,7 +28,7 @@ from kyvsim.yaml.scalars import ScalarError, json_value, key_text, resolve, tagg
 
 _MAX_NODES = 1_000_000
 _WORDS_OF_VERSION_1 = frozenset(
-    f"{word}"
+    word
     for name in ("y", "n", "yes", "no", "on", "off")
     for word in (name, name.capitalize(), name.upper())
 )
@@ -82,8 +82,6 @@ def parse_nodes(text: str) -> Iterator[Node]:
 
 
 class _Document:
-    """Reads one document; knows its anchors."""
-
     def __init__(self, events: Iterator[Event]) -> None:
         self._events = events
         self._anchors: dict[str, Node | None] = {}

@@ -19,13 +19,9 @@ from kyvsim.yaml.lines import (
 )
 from kyvsim.yaml.scalars import ScalarError, plain_key
 
-# Where a node of a YAML document is in its text: found by its lines, else by libyaml.
-
-# Where a node of a YAML document stands in its text; found by reading the text once more.
-
+# Where a node of a YAML document is in its text: found by libyaml's events.
 
 _MAP, _LIST, _END, _SCALAR, _ALIAS = range(5)
-"""What an event says: that a map or list begins, that one ends, or that there is another node."""
 _FINE = 1 << 14
 """Lists and maps of up to so many characters are indexed when something in them is asked for."""
 
@@ -53,8 +49,6 @@ class _NodePlace(NamedTuple):
 
 
 class _OpenLevel:
-    """One list or map that is being read."""
-
     __slots__ = ("index", "is_flow", "is_map", "key", "mark", "path", "place", "wants_key")
 
     def __init__(self, path: _Path, kind: int, start: Event, place: int) -> None:
@@ -196,16 +190,13 @@ def _close(found: list[_NodePlace], level: _OpenLevel, event: Event, fold: int) 
         found[-1] = found[-1]._replace(folded=span)
 
 
-# Where a node of plain block YAML stands: found by its lines, without libyaml.
-
+# Where a node of plain block YAML is in its text: found by its lines, without libyaml.
 
 _LONGEST = 1 << 14
 """Of a longer text an index would take much room."""
 
 
 class _PlainIndex(NamedTuple):
-    """The places of a text."""
-
     positions: Mapping[_Path, tuple[int, int]]
     """Line and column from 1 of each node."""
     closed: frozenset[_Path]
@@ -278,13 +269,7 @@ def _described(lines: list[str]) -> Iterator[tuple[int, Line]]:
         yield number, said
 
 
-# YAML text to plain data, typed as Go and Kubernetes type it.
-#
-# Source of the rules: upstream sigs.k8s.io/yaml over go-yaml v2, apimachinery's YAMLReader.
-# libyaml, of which go-yaml is a port, does the parsing; everything above its events is ours.
-
 # A YAML stream cut into the texts of its documents, as Kubernetes' readers cut it.
-
 
 _CONTENT = re.compile(r"^[^\S\n]*[^\s#]", re.MULTILINE)
 _ODD_BREAK = r"[\r\x85\u2028\u2029]\s*[^\s#]"
@@ -489,11 +474,8 @@ def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:
     return position_by_events(text, path)
 
 
-# Plain data as the block of YAML that Kyverno's denials hold: folded at column 80.
-
-
 def folded_yaml(data: Json) -> str:
-    """Return `data` as YAML with sorted keys and two columns of indent, ending with a line end.
+    """Return `data` as the YAML that Kyverno's denials hold, folded at column 80.
 
     upstream: go.yaml.in/yaml/v3's encoder, whose choice of quotes and folds PyYAML shares.
     """
