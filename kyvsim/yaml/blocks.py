@@ -80,8 +80,8 @@ def _in_yaml(head: bytes, tail: Tail, *, floats: bool) -> Framed | None:
     place, rest = tail(sign)
     after = re.compile(_AFTER_YAML).search(rest, 1)
     end = after.start() if after else len(rest)
-    text = b"".join((head[: field.start()], b"items: []\n", rest[end:]))
-    envelope = read_fast(_with_end(text.decode()), floats=floats)
+    text = b"".join((head[: field.start()], b"items: []\n", rest[end:])).decode()
+    envelope = read_fast(text if text.endswith("\n") else f"{text}\n", floats=floats)
     if envelope is None or envelope.get("items") != []:
         return None
     return Framed(field.end(), place + end, Frame(envelope, sign, len(margin), False))
@@ -105,10 +105,6 @@ def _in_json(head: bytes, tail: Tail, *, floats: bool) -> Framed | None:
         return None
     size = len(text[:end].encode())
     return Framed(field.end(), place + size, Frame(envelope, sign, len(margin), True))
-
-
-def _with_end(text: str) -> str:
-    return text if text.endswith("\n") else f"{text}\n"
 
 
 _AFTER_ITEM = r"[ \n]*(?:,[ \n]*|\Z)"

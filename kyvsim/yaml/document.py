@@ -76,12 +76,12 @@ def from_parser_error(error: "yaml.YAMLError", text: str | bytes) -> YamlError:
             message = TOO_DEEP
         if mark is None:
             return YamlError(message)
-        return YamlError(
-            message,
-            mark.line + 1,
-            mark.column + 1,
-            _go_line(error, is_scanner=isinstance(error, yaml.scanner.ScannerError)),
-        )
+        # The line that go-yaml names: its marks count from 0, and only errors of its scanner have
+        # one added. upstream: go.yaml.in/yaml/v2 decode.go `fail`
+        go_line: int = error.context_mark.line if error.context_mark else 0
+        if error.problem_mark and error.problem_mark.line:
+            go_line = error.problem_mark.line + isinstance(error, yaml.scanner.ScannerError)
+        return YamlError(message, mark.line + 1, mark.column + 1, go_line)
     if isinstance(error, yaml.reader.ReaderError):
         data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
         before = data[: error.position]
@@ -89,18 +89,6 @@ def from_parser_error(error: "yaml.YAMLError", text: str | bytes) -> YamlError:
         column = len(before[line_start:].decode("utf-8", "replace")) + 1
         return YamlError(str(error.reason), before.count(b"\n") + 1, column)
     return YamlError(str(error))
-
-
-def _go_line(error: "yaml.MarkedYAMLError", *, is_scanner: bool) -> int:
-    """Return the line that go-yaml v2 names for an error, 0 where it names none.
-
-    Its marks count from 0, and only errors of its scanner have one added, so that errors of its
-    parser name the line before. upstream: go.yaml.in/yaml/v2 decode.go `fail`
-    """
-    if error.problem_mark is not None and error.problem_mark.line:
-        line: int = error.problem_mark.line
-        return line + is_scanner
-    return error.context_mark.line if error.context_mark is not None else 0
 
 
 class Keys(Enum):
@@ -446,23 +434,19 @@ def read_document(
     try:
         return _build(events, source, floats=floats, keys=keys)
     except ScalarError as error:
-        raise _located(error, source, floats=floats, keys=keys) from error
+        last = None
 
+        def remembering() -> Iterator[Event]:
+            nonlocal last
+            for event in parse_events(source):
+                last = event
+                yield event
 
-def _located(error: ScalarError, source: str, *, floats: bool, keys: Keys) -> YamlError:
-    """Return the error with its position, found by reading the text once more."""
-    last = None
-
-    def remembering() -> Iterator[Event]:
-        nonlocal last
-        for event in parse_events(source):
-            last = event
-            yield event
-
-    with contextlib.suppress(ScalarError):
-        _build(remembering(), source, floats=floats, keys=keys)
-    mark = last.start_mark if last else None
-    return YamlError(str(error), mark.line + 1, mark.column + 1) if mark else YamlError(str(error))
+        with contextlib.suppress(ScalarError):  # once more, for its position
+            _build(remembering(), source, floats=floats, keys=keys)
+        mark = last.start_mark if last else None
+        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
+        raise YamlError(str(error), line, column) from error
 
 
 def read_one(text: str, *, floats: bool, keys: Keys) -> Json:
@@ -473,19 +457,14 @@ def read_one(text: str, *, floats: bool, keys: Keys) -> Json:
 
 def read_first(text: str, *, floats: bool, keys: Keys) -> tuple[Json, int]:
     """Return the first document as `read_one` does, and the line of what follows it, 0 for none."""
+    import yaml
+
     events = parse_events(text)
     with parser_errors(text):
         data = read_document(events, text, floats=floats, keys=keys)
-        return data, _line_after(events)
-
-
-def _line_after(events: Iterator[Event]) -> int:
-    """Return the line of what follows a document, 0 at the end of the stream."""
-    import yaml
-
-    try:
-        event = next(events)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        return mark.line + 1 if mark else 1
-    return 0 if isinstance(event, yaml.StreamEndEvent) else event.start_mark.line + 1
+        try:
+            event = next(events)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            return data, mark.line + 1 if mark else 1
+    return data, 0 if isinstance(event, yaml.StreamEndEvent) else event.start_mark.line + 1

@@ -356,8 +356,6 @@ def _folded(text: str) -> str:
     return folded
 
 
-_LineReader: TypeAlias = Callable[[str], Line]
-
 _SHALLOW = 4
 _FOLD = "\x01"
 """Stands for the line end and the blanks before a line that is indented by more than four columns:
@@ -382,7 +380,7 @@ class _Lines(dict[str, Line]):
     the younger one is full. Who asks a dict pays for no call where it knows the line.
     """
 
-    def __init__(self, read: _LineReader) -> None:
+    def __init__(self, read: Callable[[str], Line]) -> None:
         super().__init__()
         self._read = read
         self._older: dict[str, Line] = {}

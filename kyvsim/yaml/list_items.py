@@ -77,16 +77,13 @@ def json_decoder(*, floats: bool) -> "JSONDecoder":
     `floats` is as for `load_one`. No key is there twice, and none of MAP_FIELDS is null.
     """
     value_of: Callable[[str], Json] = plain_float_value if floats else plain_value
+
+    def refuse(_constant: str) -> NoReturn:
+        raise NeedsFullParser
+
     return JSONDecoder(
-        parse_int=value_of,
-        parse_float=value_of,
-        parse_constant=_refuse,
-        object_pairs_hook=_map,
+        parse_int=value_of, parse_float=value_of, parse_constant=refuse, object_pairs_hook=_map
     )
-
-
-def _refuse(_constant: str) -> NoReturn:
-    raise NeedsFullParser
 
 
 def _map(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

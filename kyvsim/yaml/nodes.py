@@ -101,7 +101,14 @@ class _Document:
         line, before = event.start_mark.line + 1, self._size
         self._grow(1)
         if event.__class__ is AliasEvent:
-            return self._aliased(str(event.anchor), line)
+            name = str(event.anchor)
+            if name not in self._anchors:
+                raise YamlError(f"unknown anchor '{name}' referenced", line)
+            anchored = self._anchors[name]
+            if anchored is None:
+                raise YamlError(f"anchor '{name}' value contains itself", line)
+            self._grow(self._sizes[name])
+            return anchored
         if event.anchor:
             self._anchors[event.anchor] = None
         found: Node
@@ -127,15 +134,6 @@ class _Document:
                 raise YamlError(TOO_DEEP)
             yield self._node(event)
 
-    def _aliased(self, name: str, line: int) -> Node:
-        if name not in self._anchors:
-            raise YamlError(f"unknown anchor '{name}' referenced", line)
-        found = self._anchors[name]
-        if found is None:
-            raise YamlError(f"anchor '{name}' value contains itself", line)
-        self._grow(self._sizes[name])
-        return found
-
     def _grow(self, nodes: int) -> None:
         self._size += nodes
         if self._size > _MAX_NODES:
@@ -149,22 +147,16 @@ def _scalar(event: Event, line: int) -> ScalarNode:
     text: str = event.value
     try:
         if event.tag is not None:
-            merges = event.tag == f"{_TAG_PREFIX}merge"
-            return ScalarNode(line, text, _tagged(event.tag, text), merges)
-        if not event.implicit[0]:
-            return ScalarNode(line, text, text)
-        if text in _WORDS_OF_VERSION_1:
+            if event.tag == f"{_TAG_PREFIX}timestamp":
+                return ScalarNode(line, text, _time(text) or text)
+            value = json_value(tagged_value(event.tag, text))
+            return ScalarNode(line, text, value, merges=event.tag == f"{_TAG_PREFIX}merge")
+        if not event.implicit[0] or text in _WORDS_OF_VERSION_1:
             return ScalarNode(line, text, text)
         value = _time(text) or json_value(resolve(text))
         return ScalarNode(line, text, value, merges=text == _MERGE)
     except ScalarError as error:
         return ScalarNode(line, text, None, fault=str(error))
-
-
-def _tagged(tag: str, text: str) -> Json:
-    if tag == f"{_TAG_PREFIX}timestamp":
-        return _time(text) or text
-    return json_value(tagged_value(tag, text))
 
 
 def _time(text: str) -> str:

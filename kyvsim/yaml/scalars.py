@@ -97,10 +97,8 @@ def _number(text: str) -> Json:
         return text if math.isinf(value) else value
     # upstream: go-yaml has a branch of its own for binary numbers, which lets a sign follow 0b.
     odd = re.match(_SIGN_AFTER_PREFIX, plain) if plain.startswith("0b") else None
-    if odd:
-        whole = int(odd[1], 2)
-        return whole if INT64_MIN <= whole <= INT64_MAX else text
-    return text
+    whole = int(odd[1], 2) if odd else None
+    return whole if whole is not None and INT64_MIN <= whole <= INT64_MAX else text
 
 
 def resolve(text: str) -> Json:

@@ -159,7 +159,12 @@ def _places(text: str, fold: int) -> list[_NodePlace]:
     levels: list[_OpenLevel] = []
     for kind, event in _node_events(text):
         if kind == _END:
-            _close(found, levels.pop(), event, fold)
+            level = levels.pop()
+            start, end, inside = level.mark, event.end_mark.index, level.place + 1
+            if end - start.index <= fold and len(found) > inside:
+                del found[inside:]
+                span = _Span(start.index, end, start.line, start.column, level.is_flow)
+                found[-1] = found[-1]._replace(folded=span)
             continue
         path: _Path = ()
         leads_here = not levels
@@ -179,15 +184,6 @@ def _places(text: str, fold: int) -> list[_NodePlace]:
         if kind in {_MAP, _LIST}:
             levels.append(_OpenLevel(path, kind, event, len(found) - 1))
     return found
-
-
-def _close(found: list[_NodePlace], level: _OpenLevel, event: Event, fold: int) -> None:
-    """Take notice that a list or map ends: the places inside of a short one are dropped."""
-    mark, end, inside = level.mark, event.end_mark.index, level.place + 1
-    if end - mark.index <= fold and len(found) > inside:
-        del found[inside:]
-        span = _Span(mark.index, end, mark.line, mark.column, level.is_flow)
-        found[-1] = found[-1]._replace(folded=span)
 
 
 # Where a node of plain block YAML is in its text: found by its lines, without libyaml.
@@ -225,17 +221,14 @@ def plain_position(text: str, path: _Path) -> tuple[int, int] | None:
 def _plain_index(text: str) -> _PlainIndex | None:
     """Return the places of a text, or None. Who asks for one place asks for more."""
     text = text if text.endswith("\n") else f"{text}\n"
-    return None if read_fast(text) is None else _plain_places(text.split("\n"))
-
-
-def _plain_places(lines: list[str]) -> _PlainIndex:
-    """Return the places of what is known to be plain."""
+    if read_fast(text) is None:
+        return None
     positions: dict[_Path, tuple[int, int]] = {}
     counts: dict[_Path, int] = {}
     closed: list[_Path] = []
     levels: list[tuple[int, _Path]] = []
     pending: _Path = ()
-    for number, (_, level, key, value, inner) in _described(lines):
+    for number, (_, level, key, value, inner) in _described(text.split("\n")):
         while levels and levels[-1][0] > level:
             levels.pop()
         if not levels or levels[-1][0] < level:
@@ -352,7 +345,8 @@ def split_chunks(text: str, line: int = 1) -> Iterator[DocumentText]:
     text = normal_text(text)
     start, size = 0, len(text)
     while start < size:
-        end = _next_separator(text, start)
+        is_separated = text.startswith("---", start)
+        end = start if is_separated else text.find("\n---", start) + 1 or size
         body = text[start:end]
         if _CONTENT.search(body):
             yield DocumentText(body, line, stream=text, start=start)
@@ -361,7 +355,7 @@ def split_chunks(text: str, line: int = 1) -> Iterator[DocumentText]:
         if end == size:
             return
         line += body.count("\n")
-        separator = text[end : _end_of_line(text, end)]
+        separator = text[end : text.index("\n", end)]
         if not is_separator(separator):
             yield DocumentText("", line, separator)
             return
@@ -372,19 +366,6 @@ def normal_text(text: str) -> str:
     """Return a text with LF at the end of all lines, and without a byte order mark."""
     text = text.replace("\r\n", "\n").removeprefix("\ufeff")
     return text if text.endswith("\n") else f"{text}\n"
-
-
-def _next_separator(text: str, start: int) -> int:
-    """Return where the next line that begins with `---` begins, or the end of the text."""
-    if text.startswith("---", start):
-        return start
-    found = text.find("\n---", start)
-    return len(text) if found < 0 else found + 1
-
-
-def _end_of_line(text: str, start: int) -> int:
-    end = text.find("\n", start)
-    return len(text) if end < 0 else end
 
 
 # YAML text to plain data, typed as Go and Kubernetes type it.
