@@ -121,42 +121,27 @@ def _next_month(first: date) -> date:
 
 
 def _numbers(text: str, field: _CronField) -> list[int]:
-    found: set[int] = set()
-    for part in _parts(text, field):
-        numbers = _span(part, field)
-        if numbers is None:
-            raise _not_read(part, field)
-        found.update(numbers)
-    return sorted(found)
+    return sorted(_days(text, field, lambda _: None).numbers)
 
 
 def _days(
     text: str, field: _CronField, other: Callable[[str], Callable[[date], date | None] | None]
 ) -> _Days:
     """Return the value of a field of days; `other` reads anything but numbers."""
-    everyday, numbers, others = False, set[int](), []
-    for part in _parts(text, field):
-        span = _span(part, field)
-        way = other(part) if span is None else None
-        if way is not None:
-            others.append(way)
-        elif span is None:
-            raise _not_read(part, field)
-        else:
-            everyday = everyday or part in {"*", "?"}
-            numbers.update(span)
-    return _Days(everyday, frozenset(numbers), tuple(others))
-
-
-def _parts(text: str, field: _CronField) -> list[str]:
     parts = [part for part in text.lower().split(",") if part]
     if not parts:
         raise ValueError(f"{field.name} field: missing directive")
-    return parts
-
-
-def _not_read(part: str, field: _CronField) -> ValueError:
-    return ValueError(f"syntax error in {field.name} field: '{part}'")
+    numbers, others = set[int](), []
+    for part in parts:
+        span = _span(part, field)
+        day_of = other(part) if span is None else None
+        if span is not None:
+            numbers.update(span)
+        elif day_of is not None:
+            others.append(day_of)
+        else:
+            raise ValueError(f"syntax error in {field.name} field: '{part}'")
+    return _Days(not {"*", "?"}.isdisjoint(parts), frozenset(numbers), tuple(others))
 
 
 def _span(part: str, field: _CronField) -> range | None:

@@ -72,7 +72,12 @@ def _alternatives(tokens: Iterator[re.Match[str]], depth: int) -> _Maker:
         elif not token["repetition"]:
             last.append(_atom(token))
         elif last:
-            last[-1] = _repeated(last[-1], *_bounds(token))
+            if token[0] in _SIGNS:
+                low, high = _SIGNS[token[0]]
+            else:
+                low = int(token["low"])
+                high = int(token["high"] or _UNBOUNDED) if token["more"] else low
+            last[-1] = _repeated(last[-1], low, high)
         else:  # a good expression of Perl, such as `(?:a)`
             text = f"missing argument to repetition operator: `{token[0]}`"
             raise RegexError(f"error parsing regexp: {text}")
@@ -109,13 +114,6 @@ def _character(text: str) -> str:
     if len(text) > 1 and text[1].isalnum():  # Perl's
         raise RegexError(f"error parsing regexp: invalid escape sequence: `{text}`")
     return text[-1]
-
-
-def _bounds(token: re.Match[str]) -> tuple[int, int]:
-    if token[0] in _SIGNS:
-        return _SIGNS[token[0]]
-    low = int(token["low"])
-    return low, int(token["high"] or _UNBOUNDED) if token["more"] else low
 
 
 def _repeated(make: _Maker, low: int, high: int) -> _Maker:

@@ -69,11 +69,6 @@ def go_syntax(value: Json) -> str:
     return sprint(value)
 
 
-def sprint_e(number: float) -> str:
-    """Return the shortest text in scientific form: `8.08E+03`."""
-    return format_float(number, "E")
-
-
 def format_float(number: float, form: str, bits: int = 64) -> str:
     """Return the shortest text that reads back as `number`, in Go's form `e`, `E`, `f` or `g`.
 

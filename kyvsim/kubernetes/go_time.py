@@ -123,12 +123,12 @@ def split_layout(layout: str) -> tuple[LayoutElement, ...]:
     return (*chunks, LayoutElement(layout[start:], ""))
 
 
-def read_chunk(
+def _read_chunk(
     chunk: LayoutElement, following: LayoutElement | None, rest: str, fields: DateFields
 ) -> str:
     """Read what `chunk` describes from the front of `rest` into `fields`; return what is left.
 
-    Raises TimeError, whose message lacks the whole text and layout that `describe` adds.
+    Raises TimeError, whose message lacks the whole text and layout that `parse_time` adds.
     """
     value, fits = _skip(rest, chunk.prefix)
     if not fits:
@@ -151,12 +151,6 @@ def read_chunk(
             fields.nanosecond = _nanoseconds(found[1])
             return left[found.end() :]
     return left
-
-
-def describe(problem: str, layout: str, text: str) -> str:
-    """Return Go's message for a problem found while reading `text` by `layout`."""
-    where = "" if problem.startswith(": ") else f" as {quote_ascii(layout)}: "
-    return f"parsing time {quote_ascii(text)}{where}{problem}"
 
 
 def _mismatch(value: str, element: str) -> str:
@@ -355,7 +349,7 @@ def parse_rfc3339(text: str) -> Time:
             if int(zone_hours or "0") < 24 and int(zone_minutes or "0") < 60:
                 offset = (-60 if sign == "-" else 60) * zone
                 time = from_clock((year, month, day), (hour * 60 + minute) * 60 + second, offset)
-                return time.add(int((fraction or "0")[:9].ljust(9, "0")))
+                return time.add(_nanoseconds(fraction or "0"))
     return parse_time(RFC3339, text)
 
 
@@ -366,10 +360,11 @@ def parse_time(layout: str, text: str) -> Time:
     chunks = split_layout(layout)
     try:
         for chunk, following in zip(chunks, (*chunks[1:], None), strict=True):
-            rest = read_chunk(chunk, following, rest, fields)
+            rest = _read_chunk(chunk, following, rest, fields)
         _settle_date(fields)
     except TimeError as error:
-        raise TimeError(describe(str(error), layout, text)) from None
+        where = "" if str(error).startswith(": ") else f" as {quote_ascii(layout)}: "
+        raise TimeError(f"parsing time {quote_ascii(text)}{where}{error}") from None
     hour = fields.hour
     if fields.pm and hour < 12:
         hour += 12

@@ -36,11 +36,6 @@ class ImageReference(NamedTuple):
         mark = f"@{self.digest}" if self.digest else f":{self.tag}"
         return f"{self.registry}/{self.path}{mark}"
 
-    @property
-    def reference_with_tag(self) -> str:
-        """Registry, path and tag; the tag is empty where only a digest was given."""
-        return f"{self.registry}/{self.path}:{self.tag}"
-
     def as_data(self) -> dict[str, str]:
         """Return the part of the image's registry data that describes its reference.
 
@@ -55,13 +50,9 @@ class ImageReference(NamedTuple):
     def as_variable(self) -> dict[str, str]:
         """Return the object that `images.<group>.<container>` holds."""
         fields = {
-            "registry": self.registry,
-            "name": self.name,
-            "path": self.path,
-            "tag": self.tag,
-            "digest": self.digest,
+            **self._asdict(),
             "reference": self.reference,
-            "referenceWithTag": self.reference_with_tag,
+            "referenceWithTag": f"{self.registry}/{self.path}:{self.tag}",
         }
         return {key: text for key, text in fields.items() if text or key in ("name", "path")}
 
@@ -71,7 +62,9 @@ def parse_image(text: str) -> ImageReference:
 
     Raises ValueError with upstream's message for a bad reference.
     """
-    full = _with_registry(text)
+    host, slash, _ = text.partition("/")
+    is_host = slash and ("." in host or ":" in host or host == "localhost" or host.lower() != host)
+    full = text if is_host else f"{DEFAULT_REGISTRY}/{text}"
     found = re.fullmatch(_REFERENCE, full)
     problem = _problem(full, found)
     if found is None or problem:
@@ -83,14 +76,6 @@ def parse_image(text: str) -> ImageReference:
     return ImageReference(registry, path.rpartition("/")[2], path, tag, digest)
 
 
-def _with_registry(text: str) -> str:
-    """Put the default registry in front unless the first part looks like a host."""
-    host, slash, _ = text.partition("/")
-    if slash and ("." in host or ":" in host or host == "localhost" or host.lower() != host):
-        return text
-    return f"{DEFAULT_REGISTRY}/{text}"
-
-
 def _problem(text: str, found: re.Match[str] | None) -> str:
     """Return what is wrong with a reference, or ""."""
     if found is None:
@@ -99,11 +84,9 @@ def _problem(text: str, found: re.Match[str] | None) -> str:
         return "invalid reference format"
     if len(found[2]) > _MAX_PATH:
         return f"repository name must not be more than {_MAX_PATH} characters"
-    return _digest_problem(found[4]) if found[4] else ""
-
-
-def _digest_problem(digest: str) -> str:
-    algorithm, _, encoded = digest.partition(":")
+    if not found[4]:
+        return ""
+    algorithm, _, encoded = found[4].partition(":")
     length = _DIGEST_LENGTHS.get(algorithm)
     if length is None:
         lower = re.fullmatch(r"[a-z0-9]+(?:[.+_-][a-z0-9]+)*", algorithm)

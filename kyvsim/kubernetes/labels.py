@@ -1,7 +1,7 @@
 """Labels and names: their formats, selectors of them, and what is wrong with either."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -127,11 +127,7 @@ def _qualified_name(text: str, subdomain: _Shape = _SUBDOMAIN) -> list[str]:
 
 def _prefix_of(check: Check) -> Check:
     """Return the check for what will be followed by a generated ending."""
-
-    def masked(text: str) -> list[str]:
-        return check(f"{text[:-2]}a" if len(text) > 1 and text.endswith("-") else text)
-
-    return masked
+    return lambda text: check(f"{text[:-2]}a" if len(text) > 1 and text.endswith("-") else text)
 
 
 CHECKS: MappingProxyType[str, Check] = MappingProxyType(
@@ -237,26 +233,16 @@ def compile_selector(selector: Json) -> Selector:
     fault = selector_fault({**selector, "matchLabels": plain})
     if fault:
         raise SelectorError(fault)
-    tests = [
-        *_label_tests(wanted),
-        *map(_expression_test, selector.get("matchExpressions") or ()),
-    ]
+    tests = [_label_test(key, _text(value)) for key, value in wanted]
+    tests += map(_expression_test, selector.get("matchExpressions") or ())
     if len(tests) == 1:
         return tests[0]
     return lambda labels: all(test(labels) for test in tests)
 
 
-def _label_tests(wanted: Iterable[tuple[str, Json]]) -> Iterable[Selector]:
-    for key, value in wanted:
-        text = _text(value)
-        yield _wildcard_test(key, text) if has_wildcard(key + text) else _equals_test(key, text)
-
-
-def _equals_test(key: str, value: str) -> Selector:
-    return lambda labels: bool(labels.get(key) == value)
-
-
-def _wildcard_test(key: str, value: str) -> Selector:
+def _label_test(key: str, value: str) -> Selector:
+    if not has_wildcard(key + value):
+        return lambda labels: bool(labels.get(key) == value)
     fits_value = compile_wildcard(value)
     if not has_wildcard(key):  # one look instead of one at each label, of which there may be many
         return lambda labels: _fits_label(key, labels.get(key), fits_value)

@@ -179,17 +179,15 @@ def may_be_too_deep(brackets: int) -> bool:
 
 # Changes of plain data at a path: what is not on the way to it stays the same object.
 
-_Path: TypeAlias = tuple[str | int, ...]
 
-
-def replaced(value: Json, path: _Path, leaf: Json) -> Json:
+def replaced(value: Json, path: Path, leaf: Json) -> Json:
     """Return a value with `leaf` in place of what stands at a path."""
     if not path:
         return leaf
     return _with_member(value, path[0], replaced(value[path[0]], path[1:], leaf))
 
 
-def without(value: Json, path: _Path) -> Json:
+def without(value: Json, path: Path) -> Json:
     """Return a value without what stands at a path, which is not the whole."""
     step, *rest = path
     if rest:
@@ -199,7 +197,7 @@ def without(value: Json, path: _Path) -> Json:
     return {name: one for name, one in value.items() if name != step}
 
 
-def renamed(value: Json, path: _Path, key: str) -> Json:
+def renamed(value: Json, path: Path, key: str) -> Json:
     """Return a value in which the last key of a path is another one, at the same place."""
     around = path[:-1]
     inner = found_at(value, around)
@@ -208,7 +206,7 @@ def renamed(value: Json, path: _Path, key: str) -> Json:
     )
 
 
-def found_at(value: Json, path: _Path) -> Json:
+def found_at(value: Json, path: Path) -> Json:
     """Return what stands at a path that is there."""
     for step in path:
         value = value[step]

@@ -12,17 +12,8 @@ POD_SPEC_PATHS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Pod": ("spec",),
         "CronJob": ("spec", "jobTemplate", *IN_TEMPLATE),
-        **dict.fromkeys(
-            (
-                "DaemonSet",
-                "Deployment",
-                "Job",
-                "ReplicaSet",
-                "ReplicationController",
-                "StatefulSet",
-            ),
-            IN_TEMPLATE,
-        ),
+        **dict.fromkeys(("DaemonSet", "Deployment", "Job", "ReplicaSet"), IN_TEMPLATE),
+        **dict.fromkeys(("ReplicationController", "StatefulSet"), IN_TEMPLATE),
     }
 )
 """By kind, the fields that lead to the specification."""

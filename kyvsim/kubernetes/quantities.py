@@ -11,7 +11,8 @@ from kyvsim.kubernetes.objects import Json
 
 _EXACT = 2.0**53
 _PLAIN_BELOW = 1e21
-_INT64 = range(-(2**63), 2**63)
+_LOWEST = -(1 << 63)
+_MAX_INT64 = (1 << 63) - 1
 _TEXTS = frozenset({str, bool, type(None)})
 _OTHERS: Final = MappingProxyType({int: _TEXTS | {float}, float: _TEXTS | {int}})
 """By the numbers that are looked for what is none of them and holds none: most of what there is."""
@@ -72,7 +73,7 @@ def whole_where_exact(number: float) -> int | float:
     if abs(number) < _EXACT:
         return int(number)
     written = int(format_float(number, "f"))  # the shortest digits, filled up with zeros
-    return written if written in _INT64 else number
+    return written if _LOWEST <= written <= _MAX_INT64 else number
 
 
 # Numbers as Go's strconv parses them, and as amd64 converts them to int64.
@@ -87,9 +88,6 @@ _FLOAT = (
     r"|inf|infinity)|nan"
 )
 _HEX_FLOAT = rf"(?ia)[+-]?0x(?:_?{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})p[+-]?{_DIGITS}"
-_SPAN = 1 << 64
-_LOWEST = -(1 << 63)
-_HIGHEST = (1 << 63) - 1
 
 
 def parse_int(text: str) -> int | None:
@@ -97,7 +95,7 @@ def parse_int(text: str) -> int | None:
     if len(text) > 4000 or _INT.fullmatch(text) is None:
         return None
     number = int(text)
-    return number if _LOWEST <= number <= _HIGHEST else None
+    return number if _LOWEST <= number <= _MAX_INT64 else None
 
 
 def parse_float(text: str) -> float | None:
@@ -138,14 +136,14 @@ def to_int64(number: float) -> int:
     """Return `number` without its fraction; what does not fit becomes the lowest int64."""
     if math.isfinite(number):
         whole = int(number)
-        if _LOWEST <= whole <= _HIGHEST:
+        if _LOWEST <= whole <= _MAX_INT64:
             return whole
     return _LOWEST
 
 
 def wrap_int64(number: int) -> int:
     """Return `number` as int64 arithmetic keeps it: the lowest 64 bits, signed."""
-    return (number - _LOWEST) % _SPAN + _LOWEST
+    return (number - _LOWEST) % (1 << 64) + _LOWEST
 
 
 _CONTAINERS: Final = frozenset({dict, list})
@@ -183,7 +181,6 @@ BINARY_SI: Final = "BinarySI"
 DECIMAL_EXPONENT: Final = "DecimalExponent"
 
 _NANO = -9
-_MAX_INT64 = (1 << 63) - 1
 _MAX_DIGITS = 4000
 """Numbers with more digits are refused: they cost much and mean nothing in a cluster."""
 
@@ -263,7 +260,8 @@ class Quantity:
         """Return the canonical text; powers that have no suffix lose it, as upstream's do."""
         if not self.mantissa:
             return "0"
-        if self.format == BINARY_SI and self._is_whole() and abs(self.whole()) >= 1024:
+        is_whole = self.scale >= 0 or not self.mantissa % 10 ** min(-self.scale, _MAX_DIGITS)
+        if self.format == BINARY_SI and is_whole and abs(self.whole()) >= 1024:
             number, times = _without_factors(self.whole(), 1024)
             return f"{number}{_BINARY_SUFFIXES.get(times * 10, '')}"
         number, times = _without_factors(self.mantissa, 10)
@@ -273,9 +271,6 @@ class Quantity:
         if self.format == DECIMAL_EXPONENT:
             return f"{number}e{power}" if power else str(number)
         return f"{number}{_DECIMAL_SUFFIXES.get(power, '')}"
-
-    def _is_whole(self) -> bool:
-        return self.scale >= 0 or not self.mantissa % 10 ** min(-self.scale, _MAX_DIGITS)
 
     def whole(self) -> int:
         """Return the value without its fraction; raises OverflowError where it is too long."""
@@ -422,7 +417,7 @@ def _rounded_to_nano(number: int, scale: int) -> int:
 def _exponent(text: str) -> int | None:
     """Return the power of ten of a decimal exponent, in 32 bits as upstream keeps it."""
     power = int(text)
-    if not -_MAX_INT64 - 1 <= power <= _MAX_INT64:
+    if not _LOWEST <= power <= _MAX_INT64:
         return None
     return (power + (1 << 31)) % (1 << 32) - (1 << 31)
 
@@ -443,18 +438,10 @@ SECOND = 1_000_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 _LIMIT = 1 << 63
-_FRACTION_LIMIT = ((1 << 63) - 1) // 10
+_FRACTION_LIMIT = _MAX_INT64 // 10
 _UNITS = MappingProxyType(
-    {
-        "ns": 1,
-        "us": 1_000,
-        "\u00b5s": 1_000,
-        "\u03bcs": 1_000,
-        "ms": 1_000_000,
-        "s": SECOND,
-        "m": MINUTE,
-        "h": HOUR,
-    }
+    {"ns": 1, "us": 1_000, "\u00b5s": 1_000, "\u03bcs": 1_000, "ms": 1_000_000}
+    | {"s": SECOND, "m": MINUTE, "h": HOUR}
 )
 _WHOLE = r"([+-]?)((?:(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:ns|[u\u00b5\u03bcm]s|[smh]))++)"
 """No part of it is read twice: a long text without a unit takes no longer than one with many."""

@@ -103,7 +103,9 @@ def pod_problems(spec: Json, path: str, *, mounts: bool = True) -> Iterator[str]
     (A StatefulSet adds volumes of its own.)
     """
     volumes = [text_field(one, "name") for one in entries(spec, "volumes")]
-    yield from _duplicates(volumes, f"{path}.volumes")
+    for index, name in enumerate(volumes):
+        if name in volumes[:index]:
+            yield f'{path}.volumes[{index}].name: Duplicate value: "{name}"'
     if not entries(spec, "containers"):
         yield f"{path}.containers: Required value"
     seen: set[str] = set()
@@ -117,12 +119,6 @@ def pod_problems(spec: Json, path: str, *, mounts: bool = True) -> Iterator[str]
             seen.add(name)
             if mounts:
                 yield from _mounts(container, place, volumes)
-
-
-def _duplicates(names: list[str], path: str) -> Iterator[str]:
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            yield f'{path}[{index}].name: Duplicate value: "{name}"'
 
 
 def _container(container: Json, path: str) -> Iterator[str]:
@@ -276,18 +272,12 @@ def update_problems(obj: Json, old: Json) -> Iterator[str]:
             yield "roleRef: Invalid value: cannot change roleRef"
     elif kind == ("v1", "Pod"):
         yield from _pod_changes(obj.get("spec") or {}, old.get("spec") or {})
-    elif kind in {("v1", "ConfigMap"), ("v1", "Secret")}:
-        yield from _sealed(obj, old)
-
-
-def _sealed(obj: Json, old: Json) -> Iterator[str]:
-    if old.get("immutable") is not True:
-        return
-    if obj.get("immutable") is not True:
-        yield "immutable: Forbidden: field is immutable when `immutable` is set"
-    for field in ("data", "binaryData"):
-        if obj.get(field) != old.get(field):
-            yield f"{field}: Forbidden: field is immutable when `immutable` is set"
+    elif kind in {("v1", "ConfigMap"), ("v1", "Secret")} and old.get("immutable") is True:
+        if obj.get("immutable") is not True:
+            yield "immutable: Forbidden: field is immutable when `immutable` is set"
+        for field in ("data", "binaryData"):
+            if obj.get(field) != old.get(field):
+                yield f"{field}: Forbidden: field is immutable when `immutable` is set"
 
 
 def _pod_changes(spec: Json, old: Json) -> Iterator[str]:

@@ -5,12 +5,12 @@ upstream: ext/wildcard (IGLOU-EU/go-wildcard), whose answers these are in linear
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.go_text import sprint_e
+from kyvsim.kubernetes.go_text import format_float
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import parse_duration, parse_quantity
 from kyvsim.kubernetes.regexes import compile_regex
@@ -39,7 +39,10 @@ def compile_wildcard(pattern: str) -> Callable[[str], bool]:
     last = rest[-1]
     middle = tuple(part for part in rest[:-1] if part)
     if middle:
-        return _contains(middle[0]) if not (first or last or middle[1:]) else _runs(pattern)
+        if first or last or middle[1:]:
+            return lambda text: _follow(text, first, middle, last)
+        part = middle[0]
+        return lambda text: part in text
     if first and last:
         shortest = len(first) + len(last)
         return lambda text: len(text) >= shortest and text.startswith(first) and text.endswith(last)
@@ -48,16 +51,7 @@ def compile_wildcard(pattern: str) -> Callable[[str], bool]:
     return lambda text: text.startswith(first)
 
 
-def _contains(part: str) -> Callable[[str], bool]:
-    return lambda text: part in text
-
-
-def _runs(pattern: str) -> Callable[[str], bool]:
-    first, *middle, last = pattern.split("*")
-    return lambda text: _follow(text, first, middle, last)
-
-
-def _follow(text: str, first: str, middle: list[str], last: str) -> bool:
+def _follow(text: str, first: str, middle: Sequence[str], last: str) -> bool:
     """Return whether the parts between stars follow each other in the text, from end to end."""
     if not (_fits(first, text[: len(first)]) and _fits(last, text[len(text) - len(last) :])):
         return False
@@ -159,13 +153,12 @@ Alternative: TypeAlias = tuple[Comparison | Range, ...]
 def parse_alternatives(text: str) -> tuple[Alternative, ...]:
     """Return the alternatives of a pattern written as text, one of which a value has to fit."""
     return tuple(
-        tuple(_parse_atom(atom.strip(" ")) for atom in alternative.split("&"))
+        tuple(
+            range_ends(atom.strip(" ")) or split_operator(atom.strip(" "))
+            for atom in alternative.split("&")
+        )
         for alternative in text.split("|")
     )
-
-
-def _parse_atom(atom: str) -> Comparison | Range:
-    return range_ends(atom) or split_operator(atom)
 
 
 def split_operator(atom: str) -> Comparison:
@@ -317,7 +310,7 @@ def _scalar_text(value: Json) -> str | None:
     if kind is str:
         return str(value)
     if kind is float:
-        return sprint_e(value)
+        return format_float(value, "E")
     if kind is bool:
         return "true" if value else "false"
     return str(value) if kind is int else None

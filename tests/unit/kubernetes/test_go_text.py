@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from kyvsim.kubernetes.go_text import format_float, quote, sprint, sprint_e, sprint_text, to_json
+from kyvsim.kubernetes.go_text import format_float, quote, sprint, sprint_text, to_json
 from kyvsim.kubernetes.quantities import parse_float, parse_int, to_int64, wrap_int64
 
 
@@ -45,7 +45,7 @@ def test_sprint_text(value, text):
 
 @pytest.mark.parametrize(("number", "text"), [(8080.0, "8.08E+03"), (0.0, "0E+00"), (0.5, "5E-01")])
 def test_sprint_e(number, text):
-    assert sprint_e(number) == text
+    assert format_float(number, "E") == text
 
 
 @pytest.mark.parametrize(
