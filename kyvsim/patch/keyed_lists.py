@@ -34,12 +34,7 @@ Join = Callable[[Json, Json], Joined]
 """Merges an element of the object and one of the patch; either may be ABSENT."""
 
 
-def merge_keyed(
-    dest: list[Json],
-    origin: Json,
-    keys: tuple[str, ...],
-    join: Join,
-) -> list[Json]:
+def merge_keyed(dest: list[Json], origin: Json, keys: tuple[str, ...], join: Join) -> list[Json]:
     """Return the merged list; `dest` itself when it stays as it is.
 
     `origin` is ABSENT where the patch has no such list, and `dest` itself for a part of the patch
@@ -191,14 +186,11 @@ def _find(items: list[Json], keys: list[str], values: list[str]) -> tuple[int, J
         if keys[0] == "":
             if text(item) == values[0]:
                 return at, item
-        elif item.__class__ is dict and all(_has(item, key, value) for key, value in wanted):
+        elif item.__class__ is dict and all(
+            key in item and text(item[key]) == value for key, value in wanted
+        ):
             return at, item
     return -1, ABSENT
-
-
-def _has(item: Json, key: str, value: str) -> bool:
-    found = field_of(item, key)
-    return found is not ABSENT and text(found) == value
 
 
 def _put(items: list[Json], new: Json, keys: list[str], values: list[str]) -> list[Json]:

@@ -202,20 +202,15 @@ class _Map:
         return state
 
     def check(self, written: str) -> Callable[[Json], bool]:
-        check = self.checks.get(written)
-        if check is None:
-            check = self.compile(_as_checked(_whole(self.fields[written])))
-            self.checks[written] = check
-        return check
+        if written not in self.checks:
+            self.checks[written] = self.compile(_as_checked(_whole(self.fields[written])))
+        return self.checks[written]
 
     @property
     def left(self) -> Json:
         """What is left without conditions and emptied maps."""
-        if self._left is ABSENT:
-            self._left = self.stripped()
-        return self._left
-
-    def stripped(self) -> Json:
+        if self._left is not ABSENT:
+            return self._left
         fields, shadowed = dict(self.fields), dict(self.shadowed)
         for written, key in anchors_of(self.fields, CONDITIONS):
             left = _left(fields.pop(written), scalar_goes=True)
@@ -223,7 +218,8 @@ class _Map:
                 if key in fields:
                     shadowed[key] = fields[key]
                 fields[key] = _taken_apart(left, self.compile)  # and is looked through once more
-        return _doubled(_filled(fields, lambda _: False), shadowed) or _GONE
+        self._left = _doubled(_filled(fields, lambda _: False), shadowed) or _GONE
+        return self._left
 
     @property
     def left_at_root(self) -> Json:
@@ -299,7 +295,8 @@ class _List:
             if _is_anchored(element) or _left(element, scalar_goes=False) is _GONE:
                 # The place is that of the untouched list: after a first removal it is the wrong
                 # one. Beyond the end, where the reference dies, the element meant is taken out.
-                del node[place if place < len(node) else _place_of(node, element)]
+                own = (at for at, item in enumerate(node) if item is element)
+                del node[place if place < len(node) else next(own, -1)]
         if self.elements and not node:
             return _GONE
         return [_staying(element) for element in node]
@@ -427,7 +424,3 @@ def _staying(element: _Part) -> Json:
         return _whole(element)
     left = _left(element, scalar_goes=False)
     return left if left is not _GONE else {} if element.__class__ is _Map else []
-
-
-def _place_of(node: list[_Part], element: _Part) -> int:
-    return next((at for at, item in enumerate(node) if item is element), -1)

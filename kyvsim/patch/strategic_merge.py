@@ -50,22 +50,16 @@ DIRECTIVE: Final = "$patch"
 DIRECTIVES: Final = frozenset({"replace", "delete", "merge"})
 
 
-def map_directive(patch: Json) -> tuple[str, Json]:
-    """Return what a map's `$patch` says ("merge" without one), and the map without it.
-
-    Raises PatchError for an unknown directive.
-    """
+def _map_directive(patch: Json) -> tuple[str, Json]:
+    """Return the directive of a map ("merge" without one), and the map without it."""
     found = patch.get(DIRECTIVE, ABSENT)
     if found is ABSENT:
         return "merge", patch
-    return _checked(text(found)), without_directive(patch)
+    return _checked(text(found)), _without_directive(patch)
 
 
-def list_directive(patch: Json) -> tuple[str, Json]:
-    """Return what a list's first `$patch` element says, and the list without such elements.
-
-    Raises PatchError for an unknown directive.
-    """
+def _list_directive(patch: Json) -> tuple[str, Json]:
+    """Return the directive of a list's first `$patch` element, and the list without such ones."""
     first = next((item for item in patch if field_of(item, DIRECTIVE) is not ABSENT), None)
     if first is None or len(first) > 1:
         return "merge", patch
@@ -84,8 +78,7 @@ def _checked(word: str) -> str:
     return word
 
 
-def without_directive(patch: Json) -> Json:
-    """Return a map without its `$patch`."""
+def _without_directive(patch: Json) -> Json:
     return {name: value for name, value in patch.items() if name != DIRECTIVE}
 
 
@@ -119,34 +112,25 @@ def compile_strategic_merge(
             prepared = preprocess(resource)
         except ConditionsFailed:
             prepared = {}
-        result = _merge(resource, prepared, None)
-        if result is ABSENT:
+        patched = _merge(resource, prepared, None)
+        if patched is ABSENT:
             raise PatchError("filter cannot create or delete objects")
-        patched = result
-        if doubles:
-            # Raise PatchError for an object that has got a map with a key that is there twice.
-            # The text is that of go-yaml, which reads the object back; it stands on one line.
-            faults = [*_doubled_keys(patched)]
-            if faults:
-                lines = (
-                    f"line 1: mapping key {quote(key)} already defined at line 1" for key in faults
-                )
-                raise PatchError(f"yaml: unmarshal errors:{_NEXT}{_NEXT.join(lines)}")
+        twice = [*_doubled_keys(patched)] if doubles else []
+        if twice:
+            # The text is that of go-yaml, which reads the object back from one line.
+            lines = (f"line 1: mapping key {quote(key)} already defined at line 1" for key in twice)
+            raise PatchError(f"yaml: unmarshal errors:{_NEXT}{_NEXT.join(lines)}")
         return patched
 
     return apply
 
 
 def _doubled_keys(value: Json) -> Iterator[str]:
-    if value.__class__ is dict:
-        found = value.get(TWICE)
-        if found:
-            yield from found
-        else:
-            for item in value.values():
-                yield from _doubled_keys(item)
-    elif value.__class__ is list:
-        for item in value:
+    is_map = value.__class__ is dict
+    if is_map and value.get(TWICE):
+        yield from value[TWICE]
+    elif is_map or value.__class__ is list:
+        for item in value.values() if is_map else value:
             yield from _doubled_keys(item)
 
 
@@ -168,7 +152,7 @@ def _merge(dest: Json, origin: Json, known: MergeField | None) -> Json:
         return dest if same(dest, new) else new
     if known is None or known.keys is None:
         return dest if same(dest, origin) else origin
-    directive, origin = list_directive(origin)
+    directive, origin = _list_directive(origin)
     if directive == "delete":
         return ABSENT
     if directive == "replace":
@@ -179,7 +163,7 @@ def _merge(dest: Json, origin: Json, known: MergeField | None) -> Json:
 
 
 def _merge_maps(dest: Json, origin: Json, known: MergeField | None) -> Json:
-    directive, origin = map_directive(origin)
+    directive, origin = _map_directive(origin)
     if directive == "delete":
         return ABSENT
     if directive == "replace":
@@ -208,14 +192,12 @@ def _merge_maps(dest: Json, origin: Json, known: MergeField | None) -> Json:
 
 
 def _keep(dest: Json, known: MergeField | None) -> Json:
-    if dest.__class__ is not dict and (
-        dest.__class__ is not list or known is None or known.keys is None
-    ):
+    if dest.__class__ is dict:
+        return _keep_fields(dest, known or _typed(dest))
+    if dest.__class__ is not list or known is None or known.keys is None:
         return dest
-    if known is not None and known.keys is not None and dest.__class__ is list:
-        kept = merge_keyed(dest, ABSENT, known.keys, _joiner(known))
-        return dest if same(kept, dest) else kept
-    return _keep_fields(dest, known or _typed(dest))
+    kept = merge_keyed(dest, ABSENT, known.keys, _joiner(known))
+    return dest if same(kept, dest) else kept
 
 
 def _refuse_nameless(names: Json, shown: Json) -> None:
@@ -252,7 +234,7 @@ def _adopt(origin: Json, known: MergeField | None) -> Json:
             return ABSENT
         known = known or _typed(origin)
         # An unknown directive is a field like others here.
-        return _settle_fields(without_directive(origin) if word in DIRECTIVES else origin, known)
+        return _settle_fields(_without_directive(origin) if word in DIRECTIVES else origin, known)
     if origin.__class__ is list and known is not None and known.keys is not None:
         return _settle_elements(origin, known)
     return origin
@@ -262,10 +244,10 @@ def _settle(value: Json, known: MergeField | None) -> Json:
     if value is None:
         return ABSENT
     if value.__class__ is dict:
-        directive, value = map_directive(value)
+        directive, value = _map_directive(value)
         return ABSENT if directive == "delete" else _settle_fields(value, known or _typed(value))
     if value.__class__ is list and known is not None and known.keys is not None:
-        directive, value = list_directive(value)
+        directive, value = _list_directive(value)
         return ABSENT if directive == "delete" else _settle_elements(value, known)
     return value
 
@@ -397,13 +379,9 @@ class ElementMerges:
         if not name or not items or name not in items or len(items) == 1:
             return None
         first = next(iter(items))
-        if name == first:
-            names = (first, next(islice(items, 1, None)))
-            other = items[names[1]]
-        else:
-            names = (first, name)
-            other = items[first]
-        return name, other, _with_list(self._object, path, [items[one] for one in names])
+        second = next(islice(items, 1, None)) if name == first else name
+        part = _with_list(self._object, path, [items[first], items[second]])
+        return name, items[second if name == first else first], part
 
     def _read(self, path: _Path) -> bool:
         """Take the elements of a list; return whether it is one that merges by one key."""
@@ -435,13 +413,11 @@ class ElementMerges:
         if self._items is None or found.__class__ is not list or len(found) != 2:
             return False
         one, second = found
-        if one is other and second is self._items[name]:
-            self._object, self._stale = after, True  # something beside the list changed
-            return True
-        if second is not other or one.__class__ is not dict or one.get(self._key) != name:
-            return False
-        self._items[name] = one
-        self._items.move_to_end(name, last=False)
+        if one is not other or second is not self._items[name]:  # else only the rest changed
+            if second is not other or one.__class__ is not dict or one.get(self._key) != name:
+                return False
+            self._items[name] = one
+            self._items.move_to_end(name, last=False)
         self._object, self._stale = after, True
         return True
 

@@ -408,8 +408,7 @@ def apply_structured_merge(
                 "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: "
                 + ", ".join(atomic)
             )
-    wrong = misfits(found, obj, duplicates=True)
-    if wrong:
+    if misfits(found, obj, duplicates=True):
         _check("original", misfits(found, with_whole_numbers(obj), duplicates=True))
     return _merged(found, obj, patch)
 
@@ -446,13 +445,14 @@ def _merged(ref: TypeRef, old: Json, new: Json) -> Json:
         shape = kind.mapping
         if shape.atomic or not (old or new):
             return new
-        over = {
-            name: _merged(_field(shape.fields.get(name, shape.others)), old[name], field)
-            if name in old
-            else field
-            for name, field in new.items()
-        }
-        return {**old, **over}
+        merged = {**old, **new}
+        for name, field in new.items():
+            if name in old:
+                below = shape.fields.get(name, shape.others)
+                if below is None:
+                    raise PatchError("field not declared in schema")
+                merged[name] = _merged(below, old[name], field)
+        return merged
     if new.__class__ is list and old.__class__ is list and kind.sequence is not None:
         if kind.sequence.keys is None or not (old or new):
             return new
@@ -467,12 +467,6 @@ def _outlasts_null(kind: Type, old: Json) -> bool:
     if kind.sequence is not None and not kind.scalar:
         return old.__class__ is list and bool(old) and kind.sequence.keys is not None
     return False
-
-
-def _field(ref: TypeRef | None) -> TypeRef:
-    if ref is None:
-        raise PatchError("field not declared in schema")
-    return ref
 
 
 def _merged_elements(kind: ListType, old: list[Json], new: list[Json]) -> Iterator[Json]:

@@ -106,11 +106,9 @@ def kyverno_facts() -> Json:
 
 @lru_cache(maxsize=1)
 def _named_schemas() -> NamedSchemas:
+    # The definitions leave a `foreach` in a `foreach` to Kyverno, which reads it as the outer one,
+    # but without fields that it does not know. upstream: api/kyverno/v1/wrappers.go
     facts = kyverno_facts()
-    # Return a schema by name for each `foreach` in a `foreach`.
-    # The definitions leave these to Kyverno, which reads them as it reads the outer ones, but
-    # for fields that it does not know: those it leaves out. A policy that has something else
-    # there is not accepted. upstream: api/kyverno/v1/wrappers.go
     table = facts["schemas"]
     root = facts["kinds"][RULES_GROUP]["ClusterPolicy"]["versions"]["v1"]["schema"]
     found = {}
@@ -121,7 +119,7 @@ def _named_schemas() -> NamedSchemas:
         properties = {**words["properties"], "foreach": _loops_name(block)}
         words = {**words, "properties": properties, "x-kubernetes-preserve-unknown-fields": True}
         found[_loops_name(block)] = {"type": "array", "items": words}
-    return NamedSchemas({**facts["schemas"], **found})
+    return NamedSchemas({**table, **found})
 
 
 def _loops_name(block: str) -> str:
@@ -286,9 +284,7 @@ def given_schema(api_version: str, kind: str, kinds: KindTable) -> SchemaNode | 
     group, version = split_api_version(api_version)
     facts = kinds.get((group, kind))
     found = facts.schemas.get(version) if facts else None
-    if found is None:
-        return None
-    return _given_node(found)
+    return None if found is None else _given_node(found)
 
 
 @lru_cache(maxsize=256)

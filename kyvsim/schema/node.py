@@ -29,7 +29,7 @@ _LISTS = ("anyOf", "oneOf", "allOf")
 _ABOUT_TYPES = frozenset({"type", "nullable", "default", "description"})
 _MANIFOLD = frozenset({dict, list, type(None)})
 _NO_CLASSES: frozenset[type] = frozenset()
-_OF_EMBEDDED_OBJECTS = frozenset({"apiVersion", "kind", "metadata"})
+_OBJECT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
 
 class NamedSchemas:
@@ -38,7 +38,7 @@ class NamedSchemas:
     def __init__(self, table: Mapping[str, Mapping[str, Json]] = NO_DEFINITIONS) -> None:
         self.table = table
         self._nodes: dict[str, SchemaNode] = {}
-        self._mentioning: dict[tuple[str, ...], frozenset[str]] = {}
+        self._mentioning: dict[tuple[str, ...], set[str]] = {}
 
     def node(self, ref: SchemaRef) -> "SchemaNode":
         """Return the schema that a reference means; a name that is none of them is a type."""
@@ -53,20 +53,17 @@ class NamedSchemas:
         """Return whether a schema, or one inside it, may have one of some words, or its value."""
         found = self._mentioning.get(some)
         if found is None:
-            found = self._mentioning[some] = self._names_mentioning(some)
+            # These words, and the names of schemas that have them, or name one that has them.
+            new, found = {*some}, {*some}
+            while new:
+                new = {
+                    name
+                    for name, texts in self._texts.items()
+                    if name not in found and not new.isdisjoint(texts)
+                }
+                found |= new
+            self._mentioning[some] = found
         return not found.isdisjoint(texts_in(words))
-
-    def _names_mentioning(self, some: tuple[str, ...]) -> frozenset[str]:
-        """Return some words, and the names of schemas that have them, or name one that has them."""
-        new, found = {*some}, {*some}
-        while new:
-            new = {
-                name
-                for name, texts in self._texts.items()
-                if name not in found and not new.isdisjoint(texts)
-            }
-            found |= new
-        return frozenset(found)
 
     @cached_property
     def _texts(self) -> Mapping[str, frozenset[str]]:
@@ -129,20 +126,17 @@ class SchemaNode:
 
     def reaches(self, *some: str) -> bool:
         """Return whether this schema, or one inside it, may have one of some words or values."""
-        found = self._reach.get(some)
-        if found is None:
-            found = self._reach[some] = self.named.mention(some, self.words)
-        return found
+        if some not in self._reach:
+            self._reach[some] = self.named.mention(some, self.words)
+        return self._reach[some]
 
     def keeps(self, name: str) -> bool:
         """Return whether a field that this schema does not describe is kept as it is."""
         words = self.words
         if words.get("x-kubernetes-preserve-unknown-fields"):
             return True
-        if words.get("additionalProperties") is True:
-            return True
-        embedded = words.get("x-kubernetes-embedded-resource")
-        return bool(embedded) and name in _OF_EMBEDDED_OBJECTS
+        embedded = words.get("x-kubernetes-embedded-resource") and name in _OBJECT_FIELDS
+        return bool(embedded) or words.get("additionalProperties") is True
 
     def meant_for(self, data: Json) -> "SchemaNode":
         """Return the schema that counts for a value: of several, that of the fitting type."""
@@ -180,15 +174,8 @@ class SchemaNode:
 
 
 TYPE_NAMES: Mapping[type, str] = MappingProxyType(
-    {
-        dict: "object",
-        list: "array",
-        str: "string",
-        bool: "boolean",
-        int: "integer",
-        float: "number",
-        type(None): "null",
-    }
+    {dict: "object", list: "array", str: "string", bool: "boolean"}
+    | {int: "integer", float: "number", type(None): "null"}
 )
 """What schemas call the types of loaded data."""
 
@@ -203,8 +190,6 @@ def _classes(types: tuple[str, ...]) -> frozenset[type]:
 # Objects as an API server keeps them by a schema: pruned, and with defaults filled in.
 #
 # Source of the rules: k8s.io/apiextensions-apiserver pkg/apiserver/schema (pruning, defaulting).
-
-_OBJECT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
 
 def stored(obj: Json, schema: SchemaNode) -> Json:
@@ -227,10 +212,8 @@ def _shaped(schema: SchemaNode, data: Json, *, prune: bool) -> Json:
     if data.__class__ is dict:
         return _mapping(schema.meant_for(data), data, prune=prune)
     items = schema.meant_for(data).items if data.__class__ is list else None
-    return data if items is None else _list(items, data, prune=prune)
-
-
-def _list(items: SchemaNode, data: list[Json], *, prune: bool) -> Json:
+    if items is None:
+        return data
     shaped = [
         _shaped(items, items.default if item is None and not items.nullable else item, prune=prune)
         for item in data
@@ -387,16 +370,8 @@ def _combine(walk: _SchemaWalk, schema: SchemaNode, data: Json, path: Path) -> N
         if _IS_BROKEN[word](fitting, len(tries)):
             told = tries if word == "allOf" else () if fitting else tries[:1]
             inner = tuple(finding for one in told for finding in one)
-            walk.found.append(
-                SchemaFinding(
-                    word=word,
-                    path=path,
-                    value=data,
-                    limit=schema.words[word],
-                    fitting=fitting,
-                    inner=inner,
-                )
-            )
+            limit = schema.words[word]
+            walk.found.append(SchemaFinding(word, path, data, limit, fitting, inner))
 
 
 _IS_BROKEN: Mapping[str, Callable[[int, int], bool]] = MappingProxyType(

@@ -56,9 +56,8 @@ def _broken(schema: SchemaNode, data: Json, old: Json, path: Path) -> Iterator[B
                 yield from _broken(child, value, before.get(name), (*path, name))
     elif data.__class__ is list and schema.items is not None:
         for index, item in enumerate(data):
-            if item.__class__ in schema.items.settled:
-                continue
-            yield from _broken(schema.items, item, None, (*path, index))
+            if item.__class__ not in schema.items.settled:
+                yield from _broken(schema.items, item, None, (*path, index))
 
 
 def _objection(rule: Mapping[str, Json], data: Json, old: Json) -> str:
