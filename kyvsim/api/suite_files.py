@@ -17,7 +17,8 @@ from kyvsim.report.results import title
 from kyvsim.suite.compare import ExpectedFile, Files, expected_by_file, same
 from kyvsim.suite.run import observe
 from kyvsim.suite.scaffold import row_data, scaffold
-from kyvsim.yaml.text import DocumentText, load_first, split_chunks
+from kyvsim.yaml.document import read_first
+from kyvsim.yaml.text import DocumentText, split_chunks
 
 # `test --update`: the texts that files of expected objects should have; nothing is written.
 
@@ -98,7 +99,7 @@ def updated(path: str, wanted: ExpectedFile) -> tuple[str, tuple[str, ...]]:
         if remarks:
             raise UpdateError(f"it cannot be read: {remarks[0].message}")
         objects = [document.data for document in documents]
-        if len(objects) == 1 and text_field(load_first(chunk.text).data, "kind") == text_field(
+        if len(objects) == 1 and text_field(read_first(chunk.text).data, "kind") == text_field(
             objects[0], "kind"
         ):
             found = objects[0]

@@ -20,9 +20,9 @@ from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.node import SchemaNode
-from kyvsim.yaml.document import Keys, YamlError
+from kyvsim.yaml.document import Keys, YamlError, read_first
 from kyvsim.yaml.list_items import cut_list, read_text
-from kyvsim.yaml.text import DocumentText, TextRange, find_position, load_first, split_chunks
+from kyvsim.yaml.text import DocumentText, TextRange, find_position, split_chunks
 
 # AdmissionReviews: what an API server sends to a webhook.
 #
@@ -293,13 +293,13 @@ def _parse_chunk(
         return
     first = None
     try:
-        first = load_first(chunk.text, floats=typing.floats, keys=typing.keys)
+        first = read_first(chunk.text, floats=typing.floats, keys=typing.keys)
     except YamlError as error:
         yield _malformed(source.name, chunk, error)
         # Errors are reported; what Kyverno makes of the document all the same is evaluated.
         if typing.keys is Keys.ONCE:
             with suppress(YamlError):
-                first = load_first(chunk.text, floats=typing.floats)
+                first = read_first(chunk.text, floats=typing.floats)
     if first is None:
         return
     if first.ignored_line:

@@ -110,8 +110,15 @@ def _in_json(head: bytes, tail: Tail, *, floats: bool) -> Framed | None:
 _AFTER_ITEM = r"[ \n]*(?:,[ \n]*|\Z)"
 
 
-def json_items(text: str, *, floats: bool) -> Iterator[ListItem]:
-    """Yield the items of a block; raises ValueError, RecursionError or NeedsFullParser."""
+def read_items(text: str, frame: Frame, *, floats: bool = False) -> Iterator[ListItem]:
+    """Yield the items of a list that a block of its text has; lines are counted from 1 in it.
+
+    Raises ValueError, RecursionError or NeedsFullParser where that takes the whole list.
+    """
+    if not frame.is_json:
+        pieces = pieces_between(text, 0, len(text), frame.sign.decode())
+        yield from yaml_items(text, pieces, (frame.column, 1), floats=floats)
+        return
     find_next = re.compile(_AFTER_ITEM)
     at, start = text.index("{"), LineStart(1, 0, 0)
     while True:
@@ -124,18 +131,6 @@ def json_items(text: str, *, floats: bool) -> Iterator[ListItem]:
         at = between.end()
         if at == len(text):
             return
-
-
-def read_items(text: str, frame: Frame, *, floats: bool = False) -> Iterator[ListItem]:
-    """Yield the items of a list that a block of its text has; lines are counted from 1 in it.
-
-    Raises ValueError, RecursionError or NeedsFullParser where that takes the whole list.
-    """
-    if frame.is_json:
-        yield from json_items(text, floats=floats)
-        return
-    pieces = pieces_between(text, 0, len(text), frame.sign.decode())
-    yield from yaml_items(text, pieces, (frame.column, 1), floats=floats)
 
 
 Reader: TypeAlias = Callable[[int, int], bytes]

@@ -455,8 +455,16 @@ def read_one(text: str, *, floats: bool, keys: Keys) -> Json:
         return read_document(parse_events(text), text, floats=floats, keys=keys)
 
 
-def read_first(text: str, *, floats: bool, keys: Keys) -> tuple[Json, int]:
-    """Return the first document as `read_one` does, and the line of what follows it, 0 for none."""
+class FirstDocument(NamedTuple):
+    """What one chunk of YAML holds."""
+
+    data: Json
+    ignored_line: int
+    """Line at which text begins that Kubernetes does not read any more; 0 where there is none."""
+
+
+def read_first(text: str, *, floats: bool = False, keys: Keys = Keys.LAST_WINS) -> FirstDocument:
+    """Return the first document as `read_one` does, and where text begins that is ignored."""
     import yaml
 
     events = parse_events(text)
@@ -466,5 +474,6 @@ def read_first(text: str, *, floats: bool, keys: Keys) -> tuple[Json, int]:
             event = next(events)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            return data, mark.line + 1 if mark else 1
-    return data, 0 if isinstance(event, yaml.StreamEndEvent) else event.start_mark.line + 1
+            return FirstDocument(data, mark.line + 1 if mark else 1)
+    is_end = isinstance(event, yaml.StreamEndEvent)
+    return FirstDocument(data, 0 if is_end else event.start_mark.line + 1)

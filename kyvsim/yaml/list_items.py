@@ -11,10 +11,10 @@ from json import JSONDecoder
 from typing import NamedTuple, NoReturn
 
 from kyvsim.kubernetes.objects import MAP_FIELDS, Json, is_too_deep, may_be_too_deep
-from kyvsim.yaml.document import Keys
+from kyvsim.yaml.document import Keys, read_first
 from kyvsim.yaml.lines import ODD, NeedsFullParser, read_fast
 from kyvsim.yaml.scalars import plain_float_value, plain_value
-from kyvsim.yaml.text import TextRange, load_first
+from kyvsim.yaml.text import TextRange
 
 _DEEPER = ("\n", "- ", "[", "{")
 _DEEPEST = 9_000
@@ -46,7 +46,7 @@ def item_fallback(text: str, *, floats: bool) -> Json:
     """
     if "&" in text or "*" in text or sum(map(text.count, _DEEPER)) > _DEEPEST:
         raise NeedsFullParser
-    found = load_first(text, floats=floats, keys=Keys.ONCE)
+    found = read_first(text, floats=floats, keys=Keys.ONCE)
     if found.ignored_line or found.data.__class__ is not dict:
         raise NeedsFullParser
     return found.data
@@ -129,7 +129,7 @@ _NEXT = r"[ \n]*(?:(,)[ \n]*|\])"
 
 
 def cut_json(text: str, *, floats: bool) -> CutList | None:
-    """Return a JSON text cut at the items of the list that it is; raises as `json_items` does."""
+    """Return a JSON text cut at the items of the list that it is; raises as `json_item` does."""
     first = re.search(_ITEMS_FIELD, text)
     if first is None:
         return None

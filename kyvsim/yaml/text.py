@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.yaml.document import Event, Keys, YamlError, parse_events, read_first, read_one
+from kyvsim.yaml.document import Event, Keys, YamlError, parse_events, read_one
 from kyvsim.yaml.lines import (
     BLOCK,
     SKIPPED,
@@ -374,14 +374,6 @@ def normal_text(text: str) -> str:
 # is a port, does the parsing; everything above its events is ours.
 
 
-class FirstDocument(NamedTuple):
-    """What one chunk of YAML holds."""
-
-    data: Json
-    ignored_line: int
-    """Line at which text begins that Kubernetes does not read any more; 0 where there is none."""
-
-
 def _as_text(source: str | bytes) -> str:
     if isinstance(source, str):
         return source
@@ -406,11 +398,6 @@ def load_one(source: str | bytes, *, floats: bool = False, keys: Keys = Keys.LAS
         if found is not None:
             return found
     return read_one(text, floats=floats, keys=keys)
-
-
-def load_first(text: str, *, floats: bool = False, keys: Keys = Keys.LAST_WINS) -> FirstDocument:
-    """Return the first document as `load_one` does, and where text begins that is ignored."""
-    return FirstDocument(*read_first(text, floats=floats, keys=keys))
 
 
 def load_all(

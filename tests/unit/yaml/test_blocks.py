@@ -5,8 +5,9 @@ import json
 import pytest
 
 from kyvsim.yaml.blocks import cut_bytes, read_items
+from kyvsim.yaml.document import read_first
 from kyvsim.yaml.lines import NeedsFullParser
-from kyvsim.yaml.text import find_position, load_first, split_chunks
+from kyvsim.yaml.text import find_position, split_chunks
 
 
 def reader(data):
@@ -97,7 +98,7 @@ def test_blocks_of_a_list(name, size):
     text = LISTS[name]
     found = blocks(text, size)
     assert len(found) > 3
-    whole = load_first(text.removeprefix("---\n"), floats=True).data
+    whole = read_first(text.removeprefix("---\n"), floats=True).data
     shift = text.startswith("---\n")
     items = []
     for span, part in found:

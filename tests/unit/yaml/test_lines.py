@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kyvsim.kubernetes.objects import MAP_FIELDS
-from kyvsim.yaml.document import Keys, YamlError, read_one
+from kyvsim.yaml.document import Keys, YamlError, read_first, read_one
 from kyvsim.yaml.lines import read_fast
-from kyvsim.yaml.text import load_first, load_one, split_chunks
+from kyvsim.yaml.text import load_one, split_chunks
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = ("fixtures", "policies", "tests")
@@ -106,7 +106,7 @@ def check(text, *, floats):
     found = read_fast(text, floats=floats)
     if found is None:
         return False
-    whole = load_first(text, floats=floats, keys=Keys.STRICT)
+    whole = read_first(text, floats=floats, keys=Keys.STRICT)
     # Other numbers are equal, too: 1 and 1.0 and true.
     assert repr(found) == repr(whole.data)
     assert not whole.ignored_line
@@ -442,7 +442,7 @@ def test_what_hardly_comes_again_is_read_line_by_line_as_it_was():
         for number in range(200)
     ]
     for text in texts * 2:
-        assert read_fast(text) == load_first(text).data
+        assert read_fast(text) == read_first(text).data
 
 
 @given(

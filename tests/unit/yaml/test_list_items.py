@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kyvsim.yaml.document import Keys, YamlError
+from kyvsim.yaml.document import Keys, YamlError, read_first
 from kyvsim.yaml.list_items import cut_list, read_json
-from kyvsim.yaml.text import find_position, load_first
+from kyvsim.yaml.text import find_position
 
 # A list that is cut at its items is the list, and its items stand where they stand.
 
@@ -41,7 +41,7 @@ def in_yaml(column, *names, head="apiVersion: v1\n", tail="kind: List\nmetadata:
 
 
 def in_json(*names, **style):
-    items = [load_first(ITEM.replace("NAME", name)).data for name in names]
+    items = [read_first(ITEM.replace("NAME", name)).data for name in names]
     whole = {"apiVersion": "v1", "items": items, "kind": "List", "metadata": {"items": [{}]}}
     return json.dumps(whole, **style) + "\n"
 
@@ -77,7 +77,7 @@ def paths(data, path=()):
 @pytest.mark.parametrize("text", LISTS)
 def test_items_are_those_of_the_list_and_in_their_places(text, floats):
     cut = cut_list(text, floats=floats)
-    whole = load_first(text, floats=floats).data
+    whole = read_first(text, floats=floats).data
     assert repr([one.data for one in cut.items]) == repr(whole["items"])
     assert cut.envelope == {**whole, "items": []}
     for number, item in enumerate(cut.items if floats else ()):
@@ -160,7 +160,7 @@ def check(text, *, floats):
     found = read_json(text, floats=floats)
     if found is None:
         return False
-    whole = load_first(text, floats=floats, keys=Keys.STRICT)
+    whole = read_first(text, floats=floats, keys=Keys.STRICT)
     assert repr(found) == repr(whole.data)
     assert not whole.ignored_line
     return True

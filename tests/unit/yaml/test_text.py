@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kyvsim.yaml import text as text_module
+from kyvsim.yaml.document import read_first
 from kyvsim.yaml.lines import read_fast
 from kyvsim.yaml.text import (
     DocumentText,
@@ -14,7 +15,6 @@ from kyvsim.yaml.text import (
     YamlError,
     find_position,
     load_all,
-    load_first,
     load_one,
     plain_position,
     position_by_events,
@@ -180,7 +180,7 @@ def test_stream_errors_count_lines_of_the_stream(text, line):
     ],
 )
 def test_ignored_text_is_told(text, line):
-    assert load_first(text).ignored_line == line
+    assert read_first(text).ignored_line == line
 
 
 @pytest.mark.parametrize(
