@@ -37,26 +37,8 @@ class GenerateTarget(NamedTuple):
     data: Json
     clone: Clone | None
     clone_list: CloneList | None
-
-    @property
-    def fields(self) -> dict[str, Json]:
-        """The fields that are there, for filling in their variables."""
-        clone, clone_list = self.clone, self.clone_list
-        fields = {
-            "apiVersion": self.api_version or None,
-            "kind": self.kind or None,
-            "namespace": self.namespace or None,
-            "name": self.name or None,
-            "data": self.data,
-            "clone": clone and {"name": clone.name, "namespace": clone.namespace},
-            "cloneList": clone_list
-            and {
-                "kinds": [*(clone_list.kinds or ())],
-                "namespace": clone_list.namespace,
-                "selector": clone_list.selector,
-            },
-        }
-        return {name: value for name, value in fields.items() if value is not None}
+    fields: Mapping[str, Json]
+    """The fields that are there as they are written, for filling in their variables."""
 
 
 class ForEachGeneration(NamedTuple):
@@ -104,7 +86,11 @@ def _generate_target(data: Mapping[str, Json], path: Path) -> GenerateTarget:
         data=data.get("data"),
         clone=_clone(data.get("clone"), (*path, "clone")),
         clone_list=_clone_list(data.get("cloneList"), (*path, "cloneList")),
+        fields={name: data[name] for name in _FILLED if data.get(name) is not None},
     )
+
+
+_FILLED = ("apiVersion", "kind", "namespace", "name", "data", "clone", "cloneList")
 
 
 def _clone(data: Json, path: Path) -> Clone | None:

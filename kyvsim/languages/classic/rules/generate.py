@@ -233,7 +233,7 @@ def _compile_set(
     preconditions: Callable[[JSONContext], ConditionsResult] | None = None,
 ) -> Callable[[JSONContext, str], GeneratedSet]:
     """Return what makes the objects of a target, given upstream's words for its place."""
-    template = compile_template(target.fields, context.system)
+    template = compile_template(dict(target.fields), context.system)
     trace = context.trace.to(target.path)
     if trace.tracer is not None:
         template = traced_template(template, "the object to generate", trace)

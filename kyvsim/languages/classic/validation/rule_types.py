@@ -62,9 +62,9 @@ def generate_check(cluster_wide: IsClusterWide) -> RuleCheck:
         generate = subject.rule.tree.generate
         if generate is None or "generate" not in subject.rule.tree.operations:
             return
-        _, _, _, _, _, _, data, clone, clone_list = generate.target
+        clone, clone_list = generate.target.clone, generate.target.clone_list
         sources = (
-            data is not None,
+            generate.target.data is not None,
             clone is not None and bool(clone.name or clone.namespace),
             clone_list is not None and clone_list.kinds is not None,
             generate.foreach is not None,
