@@ -1,7 +1,6 @@
-"""For library users and commands: from paths to responses.
+"""The Python API: from paths to results.
 
-Names are loaded when first asked for: a command that needs one module of this room pays for no
-other.
+Names are imported on first use, so that a command loads only the modules that it needs.
 """
 
 from importlib import import_module

@@ -8,6 +8,8 @@ from kyvsim.api.inputs import (
     ApplyInputs,
     LoadResources,
     ReadInputs,
+    given_world,
+    name_of,
     objects_of,
     old_key,
     read_inputs,
@@ -24,7 +26,7 @@ from kyvsim.lint.check import LintInputs
 from kyvsim.lint.runs import nothing_matched, run_warnings, without_payloads
 from kyvsim.load.recognise import only_policies
 from kyvsim.load.resources import load_resources
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, has_errors
 from kyvsim.model.policy import Policy, Schedule
 from kyvsim.model.ports import Clock, ClusterView, to_follow
 from kyvsim.model.request import AdmissionRequest, Operation
@@ -39,15 +41,13 @@ from kyvsim.report.style import RenderOptions
 if TYPE_CHECKING:
     from kyvsim.report.baseline import FailureMarker
 
-# When policies that delete are due next.
-
-
 _SHOWN = 3
+"""How many of the next times of a schedule are shown."""
 
 
 def schedules_of(policies: Iterable[Policy], clock: Clock) -> tuple[Schedule, ...]:
-    """Return the schedules of the policies that delete among `policies`, as seen now."""
-    found: list[Schedule] = []
+    """Return the schedules of the policies that delete, with their next times."""
+    schedules: list[Schedule] = []
     for policy in policies:
         if policy.facts.schedule is None:
             continue
@@ -61,25 +61,21 @@ def schedules_of(policies: Iterable[Policy], clock: Clock) -> tuple[Schedule, ..
         else:
             problem = "" if due else "it has no further runs"
             schedule = schedule._replace(due=due)
-        found.append(schedule._replace(problem=problem))
-    return tuple(found)
-
-
-# `apply`: load → compile → one engine run for each resource.
+        schedules.append(schedule._replace(problem=problem))
+    return tuple(schedules)
 
 
 def open_application(
     inputs: ApplyInputs, stdin: bytes | None = None, load: LoadResources = load_resources
 ) -> Run:
-    """Return the policies of `inputs` compiled, and the responses of its resources, lazily.
+    """Return the compiled policies of `inputs` and, lazily, the responses to its resources.
 
-    `stdin` holds the bytes that the path `-` stands for. Problems with inputs are diagnostics; the
-    good policies and resources are evaluated all the same.
+    `stdin` is read for the path `-`. Problems with inputs are diagnostics; the rest is evaluated.
     """
     read = read_inputs(inputs, stdin, load)
     compiled = compiled_for(inputs, read)
     counts = ResultCounts(audit_warn=inputs.audit_warn)
-    found = iter(()) if read.unusable else responses_of(compiled.policies, read, inputs)
+    responses = iter(()) if read.unusable else responses_of(compiled.policies, read, inputs)
     run = run_of(compiled, inputs, read, whole_sample(read, compiled))
     run = run._replace(result_counts=counts, explain=explaining(inputs, read))
     marker = None
@@ -88,13 +84,13 @@ def open_application(
 
         marker = failure_marker(inputs, read, counts)
         run = with_baseline(run, inputs, read)
-    return run._replace(responses=counted_responses(found, counts, marker))
+    return run._replace(responses=counted_responses(responses, counts, marker))
 
 
 def counted_responses(
     responses: Iterable[EngineResponse], counts: ResultCounts, marker: "FailureMarker | None" = None
 ) -> Iterator[EngineResponse]:
-    """Yield the responses of the engine, each marked by the baseline and counted."""
+    """Yield the responses of the engine, marked by the baseline and counted."""
     for response in responses:
         marked = marker.mark(response) if marker else response
         counts.add_response(marked)
@@ -104,27 +100,28 @@ def counted_responses(
 def render_run(run: Run, documents: Sequence[StreamingDocument]) -> Iterator[tuple[int, str]]:
     """Yield the pieces of several documents of a run, each with the index of its document.
 
-    This is where responses meet the formats: each response of the engine is given to each document
-    as it comes, so that none of them keeps the run in memory. Parts of a run that other processes
-    have rendered are joined instead.
+    Each response of the engine is passed to each document at once, so that none stores the run.
+    Parts that other processes have rendered are joined instead.
     """
-    for index, one in enumerate(documents):
-        for piece in one.head():
+    for index, document in enumerate(documents):
+        for piece in document.head():
             yield index, piece
     begun = [False] * len(documents)
-    rows = [*enumerate(one.row for one in documents)]
+    rows = [*enumerate(document.row for document in documents)]
     pieces = ((index, row(response)) for response in run.responses for index, row in rows)
     if run.rendered:
         pairs = enumerate(zip(run.rendered.pieces, documents, strict=True))
-        pieces = ((index, piece) for index, (some, one) in pairs for piece in one.joined(some))
+        pieces = (
+            (index, piece) for index, (parts, document) in pairs for piece in document.joined(parts)
+        )
     for index, text in pieces:
         if begun[index]:
             yield index, text
         elif text:
             begun[index] = True
             yield index, documents[index].lead + text[documents[index].skipped :]
-    for index, one in enumerate(documents):
-        for piece in one.tail(run.rendered.lists[index] if run.rendered else one.lists):
+    for index, document in enumerate(documents):
+        for piece in document.tail(run.rendered.lists[index] if run.rendered else document.lists):
             yield index, piece
 
 
@@ -169,12 +166,11 @@ class Compiled(NamedTuple):
 
     policies: PolicySet
     refused: tuple[Diagnostic, ...]
-    """What is wrong with others."""
     clock: Clock
 
 
 def compiled_for(inputs: ApplyInputs, read: ReadInputs, tracer: Tracer | None = None) -> Compiled:
-    """Return what is read of policies, compiled; who follows is told each step of their rules."""
+    """Return the policies that were read, compiled for a tracer, if there is one."""
     options = _options(inputs, read)._replace(tracer=tracer)
     policies, refused = compile_policies(read.policies, options)
     return Compiled(policies, refused, options.system.clock)
@@ -197,9 +193,7 @@ class Sample(NamedTuple):
 
     objects: tuple[Json, ...]
     number: int
-    """How many the run has."""
     refused: tuple[RefusalCount, ...] = ()
-    """What an API server refuses of them."""
 
 
 def whole_sample(read: ReadInputs, compiled: Compiled) -> Sample:
@@ -213,10 +207,10 @@ def whole_sample(read: ReadInputs, compiled: Compiled) -> Sample:
 def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sample) -> Run:
     """Return a run without its responses."""
     policies, refused, clock = compiled
-    sound = tuple(one.policy for one in policies.policies)
+    sound = tuple(policy.policy for policy in policies.policies)
     # Partial reports of a fleet are summed up behind all else, so these come last in every run.
     unfit = warnings_of(sample.refused)
-    said = (*read.diagnostics, *refused)
+    diagnostics = (*read.diagnostics, *refused)
     others = objects_of((*read.targets, *read.shared_data))
     given = LintInputs(
         policies=read.policies,
@@ -228,16 +222,16 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
         cel_exceptions=read.exceptions.policies,
         bindings=read.bindings,
         values=read.values,
-        sound=not any(one.severity is Severity.ERROR for one in said),
+        sound=not has_errors(diagnostics),
         modes=frozenset(dict(inputs.payloads)),
     )
     return Run(
         policies=sound,
         resource_count=sample.number + len(read.payloads),
-        rule_count=sum(one.rule_count for one in policies.policies),
+        rule_count=sum(policy.rule_count for policy in policies.policies),
         exception_count=read.exceptions.total,
         exceptions=read.exceptions.keys,
-        diagnostics=(*said, *run_warnings(given), *without_payloads(given), *unfit),
+        diagnostics=(*diagnostics, *run_warnings(given), *without_payloads(given), *unfit),
         schedules=schedules_of(sound, clock),
         left_out=read.left_out,
         responses=iter(()),
@@ -253,23 +247,20 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
 def _final_checks(
     matched: int, given: LintInputs, sound: tuple[Policy, ...], inputs: ApplyInputs
 ) -> tuple[Diagnostic, ...]:
-    """Return that no rule matched anything, unless an error about input says why."""
-    chosen_by_others = inputs.unchanged is not None or inputs.walking.as_found
-    if matched or not (given.resources or (given.sound and not chosen_by_others)):
+    """Return a diagnostic if no rule matched anything, unless an error about input explains it."""
+    is_whole = given.sound and inputs.unchanged is None and not inputs.walking.as_found
+    if matched or not (given.resources or is_whole):
         return ()
-    sources = (*inputs.resources, *(path for _, path in inputs.payloads))
-    paths = [str(getattr(one, "name", one)) for one in sources]
-    looks = given.sound and not chosen_by_others
-    wrong = only_policies(given.resources, next(iter(paths), "")) if looks else None
-    if wrong is not None:
-        return (wrong,)
+    paths = [name_of(path) for path in (*inputs.resources, *(path for _, path in inputs.payloads))]
+    if is_whole and (swapped := only_policies(given.resources, next(iter(paths), ""))):
+        return (swapped,)
     return tuple(nothing_matched(given._replace(policies=sound), paths))
 
 
 def responses_of(
     policies: PolicySet, read: ReadInputs, inputs: ApplyInputs, cluster: ClusterView | None = None
 ) -> Iterator[EngineResponse]:
-    """Yield the response of each resource; rules read `cluster`, or the objects given."""
+    """Yield the responses to resources and payloads; rules read `cluster` or the given objects."""
     world = world_of(read, cluster)
     for document in read.resources:
         world = world._replace(arriving=document.data)
@@ -279,13 +270,12 @@ def responses_of(
             again = _request(document._replace(data=response.object), read, inputs)
             response = response._replace(repeated=_second_run(policies, again, world, response))
         yield response._replace(document=document)
-    if read.payloads:
-        for payload in read.payloads:
-            yield evaluate_payload(policies, payload, world._replace(arriving=None))
+    for payload in read.payloads:
+        yield evaluate_payload(policies, payload, world._replace(arriving=None))
 
 
 def _request(document: Document, read: ReadInputs, inputs: ApplyInputs) -> AdmissionRequest:
-    """Return the request that is made about an object: it is created, unless more is known."""
+    """Return the request about an object: a CREATE, unless options or a review say more."""
     obj = document.data
     created = creation_of(obj, read.user, read.values)
     operation = inputs.what_if.operation
@@ -302,34 +292,28 @@ def _request(document: Document, read: ReadInputs, inputs: ApplyInputs) -> Admis
 
 
 def world_of(read: ReadInputs, cluster: ClusterView | None = None) -> World:
-    """Return what rules see besides the object: `cluster`, or the objects given."""
+    """Return what rules read besides the object: `cluster`, or the objects given."""
     if cluster is None:
         given = objects_of((*read.resources, *read.targets, *read.shared_data))
         cluster = GivenObjects(given, read.definitions)
-    return World(
-        cluster,
-        read.values,
-        context=GivenObjects(read.context.resources) if read.context.resources else None,
-        images=read.context.images,
-        targets=objects_of(read.targets),
-    )
+    return given_world(cluster, read.values, read.context, objects_of(read.targets))
 
 
 def _second_run(
     policies: PolicySet, request: AdmissionRequest, world: World, first: EngineResponse
 ) -> tuple[PolicyResponse, ...]:
-    """Return what changes the object again, or ends in an error that the first run had not."""
+    """Return the mutations and the new errors of a second run."""
     known = {
         (answer.policy.key, result.rule.name)
         for answer in first.responses
         for result in answer.results
         if result.status is RuleStatus.ERROR
     }
-    found: list[PolicyResponse] = []
+    changes: list[PolicyResponse] = []
     for answer in evaluate(policies, request, world, (Stage.MUTATE, Stage.CEL_MUTATE)).responses:
-        kept = [one for one in answer.results if one.status is not RuleStatus.ERROR]
-        errors = (one for one in answer.results if one.status is RuleStatus.ERROR)
-        new = [one for one in errors if (answer.policy.key, one.rule.name) not in known]
+        kept = [result for result in answer.results if result.status is not RuleStatus.ERROR]
+        errors = (result for result in answer.results if result.status is RuleStatus.ERROR)
+        new = [result for result in errors if (answer.policy.key, result.rule.name) not in known]
         if answer.changed or new:
-            found.append(answer._replace(results=(*kept, *new)))
-    return tuple(found)
+            changes.append(answer._replace(results=(*kept, *new)))
+    return tuple(changes)

@@ -1,4 +1,9 @@
-"""Parts of the resources of a run, rendered one by one and by several processes."""
+"""Parts of the resources of a run, rendered one by one and by several processes.
+
+A part is any number of blocks, which are held in memory one at a time. Its result is
+pieces of the output and a PartResult. Joined in the order of their parts, the pieces are the output
+of the whole run; if they would not be, NotStreamable is raised.
+"""
 
 import pickle
 import struct
@@ -26,15 +31,9 @@ from kyvsim.model.result import EngineResponse, Phase, RefusalCount
 from kyvsim.model.source import Document
 from kyvsim.report.run import DocumentSet, NotStreamable, ResultCounts, Run, StreamingDocument
 
-# Parts of the resources of a run, each read, evaluated and rendered by itself, block by block.
-#
-# A part is any number of blocks, which are held in memory one at a time. It gives pieces of the
-# output and a PartResult with what the run needs besides. Joined in the order of their parts, these
-# are the output of the whole run; where they would not be, NotStreamable is raised.
-
 ALONE: Final = frozenset({Phase.VALIDATE, Phase.MUTATE})
-"""What tells of an object by itself; what creates or deletes objects can meet others."""
-_REACHES: Final[Mapping[Phase, str]] = MappingProxyType(
+"""Phases whose results depend on one object only; others create, delete or fetch something."""
+_EFFECTS: Final[Mapping[Phase, str]] = MappingProxyType(
     {
         Phase.GENERATE: "generates objects",
         Phase.DELETE: "deletes objects",
@@ -43,37 +42,33 @@ _REACHES: Final[Mapping[Phase, str]] = MappingProxyType(
 )
 Part: TypeAlias = Sequence[FileBlock]
 Example: TypeAlias = tuple[str, str, str]
-"""API version, kind and name of an object; "" for a name that nothing leads to."""
+"""API version, kind and name; "" for a name that no value refers to."""
 
 SHARED: Final = frozenset({"Namespace", "CustomResourceDefinition", "GlobalContextEntry"})
-"""Kinds of objects that make a difference for others without being asked for."""
-_NOT_KNOWN: Final = frozenset({"GlobalContextEntry"})
-"""Those of them that rules read, so that parts are not enough."""
+"""Kinds of objects that affect others without being looked up."""
+_NEEDED_WHOLE: Final = frozenset({"GlobalContextEntry"})
+"""Those of them for which all resources have to be read as a whole."""
 
 
 class NeedsMoreObjects(Exception):  # noqa: N818 — no error: it says how to go on
-    """A rule looked up objects that parts do not know."""
+    """A rule looked up objects that are not available in parts."""
 
     def __init__(self, kinds: frozenset[str], rule: str = "") -> None:
         super().__init__(kinds, rule)  # which is what another process gets
         self.kinds = kinds
         self.rule = rule
-        """The rule as `policy/rule`, "" where that is not known."""
 
 
 class PartWork(NamedTuple):
-    """What is the same for all parts."""
+    """What all parts share."""
 
     inputs: ApplyInputs
     read: ReadInputs
-    """What was read besides the resources."""
     kinds: frozenset[str]
-    """The kinds of objects that all parts know: those that are SHARED, and what was asked for."""
+    """The kinds of objects available in all parts: those of SHARED, and those looked up."""
     shared: tuple[Document, ...]
-    """The resources of these kinds."""
     compiled: Compiled
     run: Run
-    """The run as far as it is known: without counts and responses."""
     documents: DocumentSet
 
 
@@ -81,20 +76,15 @@ class PartResult(NamedTuple):
     """What is known of a part besides its text."""
 
     remarks: tuple[Diagnostic, ...]
-    """What is wrong with documents."""
     problems: tuple[Diagnostic, ...]
-    """What is wrong with those that are no objects."""
     resources: int
-    """How many there are."""
     examples: tuple[Example, ...]
-    """Their API versions and kinds, and those of their names that something else leads to."""
+    """Their API versions and kinds, and those names that values refer to."""
     files: tuple[str, ...]
-    """The files in which there was anything."""
     result_counts: ResultCounts
     lists: tuple[tuple[int, str], ...]
-    """The lists that follow on the results and have entries: the number of the format, a name."""
+    """The lists after the results that have entries: number of the format, name."""
     refused: tuple[RefusalCount, ...]
-    """What an API server refuses of the resources."""
 
 
 class PartTotals:
@@ -110,21 +100,21 @@ class PartTotals:
         self.result_counts = ResultCounts(audit_warn=audit_warn)
         self.lists: dict[tuple[int, str], None] = {}
 
-    def add_block(self, file: str, found: LoadedText, names: frozenset[str]) -> None:
-        """Take in the resources of a block; `names` are those that something else leads to."""
-        self.remarks += found.remarks
-        self.problems += found.problems
-        self.resources += len(found.resources)
-        self.refused.add(found.resources)
-        for one in found.resources:
-            name = text_field(metadata(one.data), "name") if names else ""
+    def add_block(self, file: str, loaded: LoadedText, names: frozenset[str]) -> None:
+        """Add the resources of a block; `names` are those that values refer to."""
+        self.remarks += loaded.remarks
+        self.problems += loaded.problems
+        self.resources += len(loaded.resources)
+        self.refused.add(loaded.resources)
+        for document in loaded.resources:
+            name = text_field(metadata(document.data), "name") if names else ""
             shown = name if name in names else ""
-            self.examples[one.data["apiVersion"], one.data["kind"], shown] = None
-        if any(found):
+            self.examples[document.data["apiVersion"], document.data["kind"], shown] = None
+        if any(loaded):
             self.files[file] = None
 
     def add(self, partial: PartResult) -> None:
-        """Take in the next part."""
+        """Add the next part."""
         self.remarks += partial.remarks
         self.problems += partial.problems
         self.resources += partial.resources
@@ -147,20 +137,20 @@ def shared_among(
 ) -> tuple[Document, ...]:
     """Return the resources of some kinds in blocks that mention them; raises NotStreamable."""
     table = crd_kinds(read.definitions)
-    found = tuple(
-        one
+    shared = tuple(
+        document
         for block in blocks
         if block.mentions
-        for one in _loaded(block, table).resources
-        if one.data["kind"] in kinds
+        for document in _loaded(block, table).resources
+        if document.data["kind"] in kinds
     )
-    if any(one.data["kind"] in _NOT_KNOWN for one in found):
+    if any(document.data["kind"] in _NEEDED_WHOLE for document in shared):
         raise NotStreamable("the resources contain a GlobalContextEntry")
-    return found
+    return shared
 
 
 class Sink(Protocol):
-    """What takes the output of a part."""
+    """Receives the output of a part."""
 
     def write(self, number: int, piece: str) -> None:
         """Take the next piece of the text in the format of a number."""
@@ -170,19 +160,19 @@ class Sink(Protocol):
 
 
 RenderPart: TypeAlias = Callable[[Iterable[FileBlock], Sink], PartResult]
-"""Writes what the run tells of a part, and returns what else is known of it.
+"""Writes the output of a part and returns its PartResult.
 
-Raises NeedsMoreObjects, where all may be done again with more objects, or NotStreamable."""
+Raises NeedsMoreObjects, if the run can begin again with more objects, or NotStreamable.
+"""
 
 
 def compile_render_part(work: PartWork) -> RenderPart:
-    """Return what tells parts, which come in their order.
+    """Return what renders parts, in their order.
 
-    Who tells several has one of these: what explains failures is compiled once for all of them, and
-    what was told in full is not told again.
+    A process uses one for all of its parts: what explains failures is compiled once.
     """
     values = work.read.values
-    named = (one.name for one in values.entries if one.kind == "resource") if values else ()
+    named = (entry.name for entry in values.entries if entry.kind == "resource") if values else ()
     names = frozenset(named)
     cluster = view_of_part(work.kinds, objects_of(work.shared), work.read.definitions)
     explain = explaining(work.inputs, work.read, cluster)
@@ -195,10 +185,10 @@ def compile_render_part(work: PartWork) -> RenderPart:
         marker = failure_marker(work.inputs, work.read, counts)
         responses = _responses(work, part, (seen, names), cluster)
         for response in counted_responses(responses, counts, marker):
-            for number, one in enumerate(documents):
-                _write(number, one.row(response), one, sink, seen.lists)
-        for number, one in enumerate(documents):
-            _write(number, one.counted(), one, sink, seen.lists)
+            for number, document in enumerate(documents):
+                _write(number, document.row(response), document, sink, seen.lists)
+        for number, document in enumerate(documents):
+            _write(number, document.counted(), document, sink, seen.lists)
         return PartResult(
             remarks=tuple(seen.remarks),
             problems=tuple(seen.problems),
@@ -236,26 +226,35 @@ def _responses(
     seen: tuple[PartTotals, frozenset[str]],
     cluster: RecordingView,
 ) -> Iterator[EngineResponse]:
-    """Yield the responses to the resources of a part; only those of one block are in memory."""
+    """Yield the responses to the resources of a part; only those of one block are in memory.
+
+    Raises NotStreamable for results that depend on other objects.
+    """
     table = crd_kinds(work.read.definitions)
     for block in part:
-        found = _loaded(block, table)
-        seen[0].add_block(block.origin.name, found, seen[1])
-        if not block.mentions and any(one.data["kind"] in work.kinds for one in found.resources):
+        loaded = _loaded(block, table)
+        seen[0].add_block(block.origin.name, loaded, seen[1])
+        if not block.mentions and any(
+            document.data["kind"] in work.kinds for document in loaded.resources
+        ):
             raise NotStreamable(f"{block.origin.name} can only be read as a whole")
-        read = work.read._replace(resources=found.resources)
+        read = work.read._replace(resources=loaded.resources)
         responses = responses_of(work.compiled.policies, read, work.inputs, cluster)
         try:
-            yield from map(_by_itself, alone(responses, cluster))
-        except NeedsMoreObjects as asked:
-            raise NeedsMoreObjects(asked.kinds, _looking_up(work, found.resources)) from None
+            for response in without_lookups(responses, cluster):
+                # Rules that match no object of the run are not in the response.
+                for answer in response.responses:
+                    if answer.phase not in ALONE:
+                        name = (answer.results or answer.silent)[0].rule.name
+                        rule = f"{answer.policy.key}/{name}"
+                        raise NotStreamable(f"rule `{rule}` {_EFFECTS[answer.phase]}")
+                yield response
+        except NeedsMoreObjects as needed:
+            raise NeedsMoreObjects(needed.kinds, _first_lookup(work, loaded.resources)) from None
 
 
-def _looking_up(work: PartWork, documents: Iterable[Document]) -> str:
-    """Return the first rule that looks up objects beside some objects, as `policy/rule`.
-
-    Each rule is evaluated by itself; "" where none looks anything up then.
-    """
+def _first_lookup(work: PartWork, documents: Iterable[Document]) -> str:
+    """Return the first rule that looks up other objects, as `policy/rule`, "" if none does."""
     for document in documents:
         read = work.read._replace(resources=(document,))
         for policy in work.compiled.policies.policies:
@@ -269,18 +268,6 @@ def _looking_up(work: PartWork, documents: Iterable[Document]) -> str:
     return ""
 
 
-def _by_itself(response: EngineResponse) -> EngineResponse:
-    """Return a response whose results say nothing of other objects; raises NotStreamable.
-
-    Rules that match no object of the run make no difference to it, whatever they could do.
-    """
-    for answer in response.responses:
-        if answer.phase not in ALONE:
-            rule = answer.results[0].rule.name if answer.results else answer.silent[0].rule.name
-            raise NotStreamable(f"rule `{answer.policy.key}/{rule}` {_REACHES[answer.phase]}")
-    return response
-
-
 def _loaded(block: FileBlock, kinds: KindTable) -> LoadedText:
     try:
         return load_block(block, kinds)
@@ -288,8 +275,10 @@ def _loaded(block: FileBlock, kinds: KindTable) -> LoadedText:
         raise NotStreamable(f"{block.origin.name} can only be read as a whole") from error
 
 
-def alone(responses: Iterable[EngineResponse], cluster: RecordingView) -> Iterator[EngineResponse]:
-    """Yield responses; raises NeedsMoreObjects where a rule asked for other objects of the run."""
+def without_lookups(
+    responses: Iterable[EngineResponse], cluster: RecordingView
+) -> Iterator[EngineResponse]:
+    """Yield responses; raises NeedsMoreObjects if a rule looked up other objects of the run."""
     for response in responses:
         if cluster.queried:
             raise NeedsMoreObjects(frozenset(cluster.queried))
@@ -299,36 +288,32 @@ def alone(responses: Iterable[EngineResponse], cluster: RecordingView) -> Iterat
         raise NeedsMoreObjects(frozenset(cluster.queried))
 
 
-# The output of a part in an unnamed file: its text, what follows on it, and its PartResult.
-
-_TOGETHER: Final = 1 << 16
-"""Characters that are written together, unless one piece is longer."""
+_BUFFER: Final = 1 << 16
 _ERRORS: Final = "surrogatepass"
-"""Whatever texts hold comes back as it was."""
+"""Texts are read as they were written."""
 _HEAD: Final = struct.Struct(">BI")
-"""Stands before each record of the file: the bytes of its name, and of what it holds."""
-_PLACE: Final = struct.Struct(">Q")
-"""Ends the file: where in it the PartResult begins."""
+"""Before each record: the sizes of its name and of its content, in bytes."""
+_FOOTER: Final = struct.Struct(">Q")
+"""At the end of the file: the offset of the PartResult."""
 _TEXT: Final = ""
 
 
 class PartText:
-    """A file that one process writes and, when that is done, another one may read.
+    """A file of records that one process writes, and another reads when it is complete.
 
-    It consists of records, each of which has a part of the text in the format of some number, or of
-    a list that follows on it.
+    Each record has a part of the text in one format, or of a list that follows it.
     """
 
     __slots__ = ("_file", "_sizes", "_waiting")
 
     def __init__(self) -> None:
         """Raise OSError where there can be no file."""
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 — it is closed when nobody has it
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 — closed with this object
         self._waiting: dict[str, list[str]] = {}
         self._sizes: dict[str, int] = {}
 
     def __del__(self) -> None:
-        """Let go of the file, of which nothing is left then."""
+        """Close the file, which deletes it."""
         if hasattr(self, "_file"):
             self._file.close()
 
@@ -345,7 +330,7 @@ class PartText:
     def _put(self, name: str, piece: str) -> None:
         self._waiting.setdefault(name, []).append(piece)
         size = self._sizes[name] = self._sizes.get(name, 0) + len(piece)
-        if size >= _TOGETHER:
+        if size >= _BUFFER:
             self._flush(name)
 
     def _flush(self, name: str) -> None:
@@ -356,17 +341,17 @@ class PartText:
         self._file.write(data)
 
     def end(self, partial: PartResult) -> None:
-        """Take the PartResult: now the file can be read."""
+        """Add the PartResult: now the file can be read."""
         for name in self._waiting:
             self._flush(name)
         place = self._file.tell()
-        self._file.write(pickle.dumps(partial) + _PLACE.pack(place))
+        self._file.write(pickle.dumps(partial) + _FOOTER.pack(place))
         self._file.flush()
 
     def partial(self) -> PartResult:
-        """Return what `end` took."""
+        """Return the PartResult."""
         self._file.seek(self._end())
-        partial: PartResult = pickle.load(self._file)  # noqa: S301 — nobody else can write to it
+        partial: PartResult = pickle.load(self._file)  # noqa: S301 — no other process can write to it
         return partial
 
     def pieces(self, number: int) -> Iterator[str]:
@@ -375,20 +360,20 @@ class PartText:
 
     def entries(self, number: int, name: str) -> Iterator[str]:
         """Yield the entries of a list of that format."""
-        for some in self._records(_label(number, name)):
-            yield from some.split("\n")[:-1]
+        for lines in self._records(_label(number, name)):
+            yield from lines.split("\n")[:-1]
 
     def _end(self) -> int:
-        self._file.seek(-_PLACE.size, 2)
-        place: int = _PLACE.unpack(self._file.read(_PLACE.size))[0]
+        self._file.seek(-_FOOTER.size, 2)
+        place: int = _FOOTER.unpack(self._file.read(_FOOTER.size))[0]
         return place
 
     def _records(self, name: str) -> Iterator[str]:
-        at, end, wanted = 0, self._end(), name.encode()
+        at, end, label = 0, self._end(), name.encode()
         while at < end:
             self._file.seek(at)
             label_size, size = _HEAD.unpack(self._file.read(_HEAD.size))
-            if self._file.read(label_size) == wanted:
+            if self._file.read(label_size) == label:
                 yield self._file.read(size).decode("utf-8", _ERRORS)
             at += _HEAD.size + label_size + size
 
@@ -397,44 +382,38 @@ def _label(number: int, name: str) -> str:
     return f"{number} {name}"
 
 
-# Parts told by several processes, which are forked when the policies are compiled.
-#
-# Each writes what it tells of a part to a file without a name, so that nothing stays behind
-# whichever process is killed.
+# Parts rendered by several processes, which are forked when the policies are compiled. Each writes
+# to a file without a name, so that nothing is left behind if a process is killed.
 
 
-_OWN: ContextVar[tuple[RenderPart, Sequence[Part], Sequence[PartText]]] = ContextVar("own")
-"""What a process has for all parts that it renders."""
+_WORKER: ContextVar[tuple[RenderPart, Sequence[Part], Sequence[PartText]]] = ContextVar("own")
 
 
 def rendered_by_processes(
     work: PartWork, parts: Sequence[Part], texts: Sequence[PartText], jobs: int
 ) -> Iterator[int]:
-    """Have `jobs` processes tell parts; yield the number of each that is done, as they come.
+    """Render parts in `jobs` processes; yield the number of each that is done.
 
-    Raises NotStreamable, also where a process is lost, and OSError where the system grants none.
+    Raises NotStreamable, also if a process is lost, and OSError if none can be started.
     """
-    with process_pool(min(jobs, len(parts)), _begin, (work, parts, texts)) as pool:
+    with process_pool(min(jobs, len(parts)), _start_worker, (work, parts, texts)) as pool:
         try:
             futures: dict[Future[None], int] = {
-                pool.submit(_do, number): number for number in range(len(parts))
+                pool.submit(_render_numbered, number): number for number in range(len(parts))
             }
-            for one in as_completed(futures):
-                one.result()
-                yield futures[one]
+            for future in as_completed(futures):
+                future.result()
+                yield futures[future]
         except BrokenProcessPool as error:
             raise NotStreamable from error
 
 
-def _begin(work: PartWork, parts: Sequence[Part], texts: Sequence[PartText]) -> None:
-    _OWN.set((compile_render_part(work), parts, texts))
+def _start_worker(work: PartWork, parts: Sequence[Part], texts: Sequence[PartText]) -> None:
+    _WORKER.set((compile_render_part(work), parts, texts))
 
 
-def _do(number: int) -> None:
-    """Tell of a part, of those of a process one after the other as they are numbered.
-
-    What is long goes to its file: a process killed midway blocks nobody.
-    """
-    render_part, parts, texts = _OWN.get()
+def _render_numbered(number: int) -> None:
+    """Render a part into its file, so that a killed process blocks no other."""
+    render_part, parts, texts = _WORKER.get()
     text = texts[number]
     text.end(render_part(parts[number], text))

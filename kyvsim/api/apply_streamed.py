@@ -1,12 +1,14 @@
-"""`apply` over large inputs: block by block, by one process or by several.
+"""`apply` over large inputs: block by block, in one process or several.
 
-It says what `open_application` does, to the letter, and never holds more than a block. What it
-tells waits in files without names until all is known. Where parts do not tell what the whole does,
-a file changes meanwhile, or a process is lost, there is no such run, and nothing of one was shown.
+The result is that of `open_application`, with one block in memory. The output is written to unnamed
+files until it is complete. If parts give other results than the whole, a file changes or a process
+is lost, there is no such run, and nothing was shown.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from kyvsim.api.apply import Compiled, Sample, compiled_for, run_of
@@ -30,42 +32,40 @@ from kyvsim.model.result import Phase
 from kyvsim.report.run import DocumentSet, NotStreamable, RenderedRun, Run
 
 Watch: TypeAlias = Callable[[Iterator[Any], int], Iterator[Any]]
-"""Yields what it is given, of which there are so many, and may show how far that is."""
+"""Yields the items given, with their number, and may show the progress."""
 
 _BLOCK: Final = 1 << 16
-"""Bytes of a block: the memory that a run takes grows with it, and less does not pay."""
+"""Bytes of a block; smaller ones save little memory."""
 _PARTS_EACH: Final = 8
-"""So many parts for each process, so that all end at about the same time."""
+"""Parts per process, so that all end at about the same time."""
 _MOST_KNOWN: Final = 0.25
-"""The part of all blocks that may be read beforehand: the whole is better read once."""
+"""The share of blocks that may be read beforehand; with more, the whole is read once."""
 _ROUNDS: Final = 3
-"""So often is begun again: who asks for ever more kinds needs the whole."""
+"""How often the run may begin again with more kinds of objects."""
 _SWAPPED: Final = "KV029"
 
 
 class StreamOptions(NamedTuple):
-    """How a run is made."""
+    """The options of a streamed run."""
 
     jobs: int
-    """How many processes share it."""
     documents: DocumentSet
     watch: Watch
     note: Callable[[str], None]
-    """Takes why all has to be read as a whole, where that follows from what is given."""
+    """Receives the reason why all resources have to be read as a whole."""
 
 
 def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: StreamOptions) -> Run | None:
-    """Return a run of which all responses are told, or None for what has to be read as a whole.
+    """Return a run whose responses are rendered, or None if it has to be read as a whole.
 
-    Where a rule asks for objects of some kind, all is begun again with these at hand.
+    If a rule looks up objects of some kind, the run begins again with these available.
     """
-    try:
-        return _in_rounds(inputs, stdin, how)
-    except NotStreamable as whole:
-        if reason := str(whole):
-            how.note(reason)
-    except OSError:
-        return None
+    with suppress(OSError):
+        try:
+            return _in_rounds(inputs, stdin, how)
+        except NotStreamable as whole:
+            if reason := str(whole):
+                how.note(reason)
     return None
 
 
@@ -87,27 +87,27 @@ def _in_rounds(inputs: ApplyInputs, stdin: bytes | None, how: StreamOptions) -> 
     for _ in range(_ROUNDS):
         try:
             return _open(inputs, stdin, how, known)
-        except NeedsMoreObjects as asked:
-            known = known.joined(asked)
+        except NeedsMoreObjects as needed:
+            known = known.joined(needed)
         if ALL_KINDS in known.kinds:
             raise NotStreamable(f"{known.looking} objects of any kind")
     raise NotStreamable(known.reason)
 
 
 class _LookedUp(NamedTuple):
-    """The kinds whose objects all parts know, and the rules for which they do."""
+    """The kinds of objects available in all parts, and the rules that look them up."""
 
     kinds: frozenset[str]
     rules: tuple[str, ...]
 
-    def joined(self, asked: NeedsMoreObjects) -> "_LookedUp":
-        """Return the same with what another rule looks up."""
-        rules = (*self.rules, asked.rule) if asked.rule else self.rules
-        return _LookedUp(self.kinds | asked.kinds, tuple(dict.fromkeys(rules)))
+    def joined(self, needed: NeedsMoreObjects) -> "_LookedUp":
+        """Return the same with the kinds of another rule."""
+        rules = (*self.rules, needed.rule) if needed.rule else self.rules
+        return _LookedUp(self.kinds | needed.kinds, tuple(dict.fromkeys(rules)))
 
     @property
     def looking(self) -> str:
-        """The beginning of a sentence on what the rules look up."""
+        """The subject of a sentence about the rules."""
         if not self.rules:
             return "a rule looks up"
         if len(self.rules) == 1:
@@ -124,17 +124,14 @@ class _LookedUp(NamedTuple):
 def _open(
     inputs: ApplyInputs, stdin: bytes | None, how: StreamOptions, looked_up: _LookedUp
 ) -> Run | None:
-    """Return what `open_streamed` does, of parts that know objects of some kinds.
-
-    Raises NeedsMoreObjects.
-    """
+    """Return the run with objects of some kinds available in parts; raises NeedsMoreObjects."""
     kinds = looked_up.kinds
     files = origins(inputs.resources, stdin)
     if files is None:
         return None
     size = _BLOCK
     if how.jobs > 1:
-        size = min(size, sum(one.length for one in files) // (how.jobs * _PARTS_EACH))
+        size = min(size, sum(file.length for file in files) // (how.jobs * _PARTS_EACH))
     blocks = tuple(cut_files(files, max(size, 1), kinds))
     known = sum(block.mentions for block in blocks)
     if len(blocks) < 2:
@@ -146,8 +143,8 @@ def _open(
     read = read_inputs(inputs._replace(resources=()), stdin)
     shared = shared_among(blocks, read, kinds)
     compiled = compiled_for(inputs, read._replace(resources=shared))
-    if read.unusable or any(one.code == _SWAPPED for one in read.diagnostics):
-        return None  # errors are told of it
+    if read.unusable or any(diagnostic.code == _SWAPPED for diagnostic in read.diagnostics):
+        return None  # errors are reported
     if read.shared_data:
         raise NotStreamable("a GlobalContextEntry may select any of the resources")
     run = run_of(compiled, inputs, read, Sample((), 0))
@@ -165,7 +162,7 @@ def phases_of(compiled: Compiled) -> frozenset[Phase]:
 
 
 def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions) -> Run | None:
-    """Return the run with what is told of all blocks; raises NotStreamable and OSError."""
+    """Return the run with its rendered blocks; raises NotStreamable and OSError."""
     parts = tuple(_parts(blocks, how.jobs))
     texts = tuple(PartText() for _ in parts)
     if how.jobs == 1:
@@ -173,56 +170,51 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions)
         for part, text in zip(parts, texts, strict=True):
             text.end(render_part(how.watch(iter(part), len(part)), text))
     else:
-        told = rendered_by_processes(work, parts, texts, how.jobs)
-        for _ in how.watch(told, len(parts)):
+        finished = rendered_by_processes(work, parts, texts, how.jobs)
+        for _ in how.watch(finished, len(parts)):
             pass
-    found = PartTotals(audit_warn=work.inputs.audit_warn)
+    totals = PartTotals(audit_warn=work.inputs.audit_warn)
     for text in texts:
-        found.add(text.partial())
-    if {block.origin.name for block in blocks} - found.files.keys():
-        return None  # there is a file without documents, which is told
-    if found.result_counts.met and not found.result_counts.met.is_certain(work.read.baseline):
+        totals.add(text.partial())
+    if {block.origin.name for block in blocks} - totals.files.keys():
+        return None  # a file without documents is reported
+    if totals.result_counts.met and not totals.result_counts.met.is_certain(work.read.baseline):
         raise NotStreamable("baseline entries can only be matched with all results")
     numbers = range(how.documents.formats)
-    pieces = [_pieces(number, texts) for number in numbers]
+    pieces = [chain.from_iterable(map(PartText.pieces, texts, repeat(n))) for n in numbers]
     lists: list[dict[str, _Entries]] = [{} for _ in numbers]
-    for number, name in found.lists:
+    for number, name in totals.lists:
         lists[number][name] = _Entries(number, name, texts)
     put_together = RenderedRun(pieces, lists)
     read = work.read
     place = read.before_resources
-    said = (*found.remarks, *found.problems)
-    read = read._replace(diagnostics=(*read.diagnostics[:place], *said, *read.diagnostics[place:]))
-    objects = (*objects_of(work.shared), *found.objects())
-    sample = Sample(objects, found.resources, found.refused.found)
+    diagnostics = (*totals.remarks, *totals.problems)
+    read = read._replace(
+        diagnostics=(*read.diagnostics[:place], *diagnostics, *read.diagnostics[place:])
+    )
+    objects = (*objects_of(work.shared), *totals.objects())
+    sample = Sample(objects, totals.resources, totals.refused.found)
     run = run_of(work.compiled, work.inputs, read, sample)
-    run = run._replace(result_counts=found.result_counts)
+    run = run._replace(result_counts=totals.result_counts)
     if work.inputs.has_baseline:
         run = with_baseline(run, work.inputs, read)
     return run._replace(rendered=put_together)
 
 
-def _pieces(number: int, texts: tuple[PartText, ...]) -> Iterator[str]:
-    for text in texts:
-        yield from text.pieces(number)
-
-
+@dataclass(frozen=True, slots=True)
 class _Entries:
-    """The entries of a list that follows on the results of all parts; read as often as asked."""
+    """The entries of a list that follows the results of all parts; may be read several times."""
 
-    __slots__ = ("_name", "_number", "_texts")
-
-    def __init__(self, number: int, name: str, texts: tuple[PartText, ...]) -> None:
-        self._number = number
-        self._name = name
-        self._texts = texts
+    number: int
+    name: str
+    texts: tuple[PartText, ...]
 
     def __iter__(self) -> Iterator[str]:
-        return chain.from_iterable(text.entries(self._number, self._name) for text in self._texts)
+        return chain.from_iterable(text.entries(self.number, self.name) for text in self.texts)
 
 
 def _parts(blocks: Sequence[FileBlock], jobs: int) -> Iterator[Part]:
-    """Yield blocks that are told together, of about the same size; all of them for one process."""
+    """Yield parts of about the same size; a single one for one process."""
     total = sum(block.span.end - block.span.start for block in blocks)
     size = total if jobs == 1 else total // (jobs * _PARTS_EACH)
     part: list[FileBlock] = []

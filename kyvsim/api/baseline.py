@@ -1,4 +1,4 @@
-"""Runs that are judged by a baseline, or become one."""
+"""Runs that are compared with a baseline, or write one."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ from kyvsim.report.run import ResultCounts, Run
 def failure_marker(
     inputs: ApplyInputs, read: ReadInputs, counts: ResultCounts
 ) -> FailureMarker | None:
-    """Return what marks failures as known or new and notes them in the counts, if a run has it."""
+    """Return what marks failures as known or new, None for a run without a baseline."""
     if not inputs.has_baseline:
         return None
     counts.met = BaselineMatches()
@@ -20,7 +20,7 @@ def failure_marker(
 
 
 def with_baseline(run: Run, inputs: ApplyInputs, read: ReadInputs) -> Run:
-    """Return a run that has its course with what is said of its baseline when all is read."""
+    """Return a run whose final checks also report stale entries of its baseline."""
     baseline = read.baseline
     if baseline is None:
         return run
@@ -37,10 +37,9 @@ def with_baseline(run: Run, inputs: ApplyInputs, read: ReadInputs) -> Run:
 
 
 def known_by_now(run: Run) -> Mapping[KnownFailure, int]:
-    """Return the failures that are known after a run, when all its responses are read.
+    """Return the known failures after a run, when all its responses have been read.
 
-    Without a baseline that is all it found. Else it is what is left of the baseline, together with
-    what the run did not look at: a baseline shrinks, or is written anew without one.
+    With a baseline: what is left of it, with the entries for files that were not evaluated.
     """
     if run.result_counts.met is None:
         return {}

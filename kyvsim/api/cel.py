@@ -1,6 +1,6 @@
-"""CEL expressions as Kyverno's policy kinds use them: checked, evaluated, and their functions.
+"""CEL expressions of Kyverno's policy kinds: checked and evaluated, with their functions.
 
-Codes: KV077 a file of several objects, KV078 a name that leads to none or to several.
+Codes: KV077 a file of several objects, KV078 a name of no object or of several.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,13 +38,13 @@ from kyvsim.model.source import Document, Location
 
 _MUTATES = "MutatingAdmissionPolicy"
 _NATIVE = ("ValidatingAdmissionPolicy", _MUTATES)
-"""Kubernetes' own kinds, whose expressions know nothing of Kyverno."""
+"""Kubernetes' own kinds, without Kyverno's libraries."""
 REQUEST_KINDS = (PayloadMode.HTTP, PayloadMode.ENVOY)
-"""The modes of ValidatingPolicies that decide on requests: environments of their own."""
+"""The modes of ValidatingPolicies for requests, with environments of their own."""
 EXPRESSION_KINDS = (
     *(name for kind in KINDS for name in (kind, f"Namespaced{kind}")),
     *_NATIVE,
-    *(one.value for one in REQUEST_KINDS),
+    *(mode.value for mode in REQUEST_KINDS),
 )
 
 
@@ -54,11 +54,9 @@ class CelInputs(NamedTuple):
     kind: str = "ValidatingPolicy"
     resource: str = ""
     name: str = ""
-    """Which object of that file is `object`: its name, with namespace or kind before it if need
-    be; "" for the first."""
+    """The name of `object`, optionally with kind or namespace; "" for the first object."""
     context_file: str = ""
     namespace: str = "default"
-    """Of the policy, where its kind is namespaced."""
     now: datetime | None = None
 
 
@@ -75,11 +73,10 @@ class CelValue(NamedTuple):
 
     type: str
     text: str
-    """As JSON, the way Kyverno's `json.marshal` writes it."""
 
 
 def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
-    """Return the environment of a policy kind with the values that the inputs give."""
+    """Return the environment of a policy kind with the values of the inputs."""
     system = own_system(inputs.now)
     env = _environment(inputs.kind, system)
     if inputs.kind in REQUEST_KINDS:
@@ -120,8 +117,12 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
         "image": image_access(context.images, []),
         "http": http_access(ExternalData(cluster), namespace),
         "globalContext": global_access(ExternalData(cluster), system, []),
-        **(_native_values(request, cluster) if inputs.kind in _NATIVE else {}),
     }
+    if inputs.kind in _NATIVE:  # the API server's expressions have other values than Kyverno's
+        values["oldObject"] = None
+        if request is not None:
+            values["request"] = cel_request.request_value(request)
+            values["namespaceObject"] = cel_request.namespace_object(request, ExternalData(cluster))
     return CelSession(env, tuple(ordered(env, values)), (*remarks, *choice, *further))
 
 
@@ -133,51 +134,38 @@ def _environment(kind: str, system: System) -> Environment:
     return kyverno_environment(kind, system.clock, system.entropy)
 
 
-def _native_values(request: AdmissionRequest | None, cluster: GivenObjects) -> dict[str, Json]:
-    """Return what the API server's expressions see otherwise than Kyverno's."""
-    if request is None:
-        return {"oldObject": None}
-    return {
-        "oldObject": None,
-        "request": cel_request.request_value(request),
-        "namespaceObject": cel_request.namespace_object(request, ExternalData(cluster)),
-    }
-
-
 def _namespace_of(obj: Json, cluster: GivenObjects) -> Json:
-    """Return the Namespace of an object where it is given, None elsewhere."""
+    """Return the Namespace of an object, None if it is not given."""
     namespace = object_key(obj).namespace if obj is not None else ""
-    found = cluster.get("v1", "Namespace", "", namespace) if namespace else None
-    return None if found is None else {"spec": {}, "status": {}, **found}
+    namespace_object = cluster.get("v1", "Namespace", "", namespace) if namespace else None
+    return None if namespace_object is None else {"spec": {}, "status": {}, **namespace_object}
 
 
 def _chosen(
     documents: tuple[Document, ...], name: str
 ) -> tuple[Document | None, tuple[Diagnostic, ...]]:
-    """Return the object that expressions look at, and what is to be said of the choice.
-
-    The others of its file are there to be looked up.
-    """
-    found = [one for one in documents if not name or name in _names(one.data)]
-    first = found[0] if found else None
-    if first and len(found) == 1:
+    """Return the object that expressions are evaluated on, and diagnostics about the choice."""
+    matching = [document for document in documents if not name or name in _names(document.data)]
+    first = matching[0] if matching else None
+    if first and len(matching) == 1:
         return first, ()
     if first and not name:
         text = (
             f"`object` is {_names(first.data)[-1]}, the first of {len(documents)} objects: choose "
-            f"another with --name ({listed(_names(one.data)[-1] for one in documents)})"
+            f"another with --name ({listed(_names(document.data)[-1] for document in documents)})"
         )
         return first, (Diagnostic("KV077", Severity.WARNING, text, first.locate(())),)
     if not documents:
         return None, ()
-    meant = found or documents
-    number = "several objects are" if found else "no object is"
-    text = f"{number} named `{name}`: there is {listed(_names(one.data)[-1] for one in meant)}"
+    candidates = matching or documents
+    number = "several objects are" if matching else "no object is"
+    present = listed(_names(document.data)[-1] for document in candidates)
+    text = f"{number} named `{name}`: there is {present}"
     return None, (Diagnostic("KV078", Severity.ERROR, text, Location(documents[0].file)),)
 
 
 def _names(data: Json) -> tuple[str, ...]:
-    """Return what an object may be called, the whole name last."""
+    """Return the names that select an object, the full name last."""
     key = object_key(data)
     short = (key.name, f"{key.kind}/{key.name}")
     if not key.namespace:
@@ -192,29 +180,31 @@ def compile_cel(text: str, session: CelSession) -> Program:
 
 
 def evaluate_cel(program: Program, session: CelSession) -> CelValue:
-    """Return the value of an expression; raises CelError with the reason why it has none."""
+    """Return the value of an expression; raises CelError with the reason if it has none."""
     try:
-        found = program.evaluate(session.values)
+        value = program.evaluate(session.values)
     except (CelBudgetError, ports.BudgetError) as error:
         raise CelError(str(error)) from None
-    return CelValue(type_name(found), readable_json(found))
+    return CelValue(type_name(value), readable_json(value))
 
 
 def signatures(kind: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield every function of a policy kind with the ways to call it, by name."""
+    """Yield every function of a policy kind with its signatures, by name."""
     functions = _environment(kind, own_system()).functions
     for name in sorted(functions, key=str.lower):
         if name[0].isalpha() and "@" not in name and not name.startswith("__"):
-            ways = dict.fromkeys(signature(name, one) for one in functions[name].overloads)
-            yield name, tuple(ways)
+            spelled = dict.fromkeys(
+                signature(name, overload) for overload in functions[name].overloads
+            )
+            yield name, tuple(spelled)
 
 
-def signature(name: str, way: Overload) -> str:
-    """Return one way to call a function, with the types of arguments and result."""
-    arguments = [str(one) for one in way.arguments]
-    if not way.member:
-        return f"{name}({', '.join(arguments)}) -> {way.result}"
-    return f"{arguments[0]}.{name}({', '.join(arguments[1:])}) -> {way.result}"
+def signature(name: str, overload: Overload) -> str:
+    """Return the signature of an overload."""
+    arguments = [str(argument) for argument in overload.arguments]
+    if not overload.member:
+        return f"{name}({', '.join(arguments)}) -> {overload.result}"
+    return f"{arguments[0]}.{name}({', '.join(arguments[1:])}) -> {overload.result}"
 
 
 def variables(kind: str) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""Chainsaw tests on simulated clusters: a fresh one for each."""
+"""Chainsaw tests on simulated clusters, a new one for each."""
 
 import os
 import time
@@ -34,7 +34,7 @@ from kyvsim.simulator.context import SimulationSettings
 
 _DEFAULT_NAME = "chainsaw-test"
 _FEW = 8
-"""So many tests run in one process faster than several processes start."""
+"""Up to so many tests, one process is faster than several."""
 
 
 class ChainsawRun(NamedTuple):
@@ -42,21 +42,18 @@ class ChainsawRun(NamedTuple):
 
     paths: tuple[str, ...]
     file_name: str = ""
-    """The name of test files, looked for in the folders only; "" for the usual one, below them."""
+    """The name of test files directly in the folders; "" for the usual one, also below them."""
     jobs: int = 0
-    """How many processes at once; 0 for as many as processors, if it is worth it."""
+    """Number of processes; 0 for one per processor if it is worth it."""
     timeline: bool = False
-    """Whether the outcomes are to have their timelines."""
     configuration: str = ""
-    """The file of the configuration; "" for the one that is found for each path."""
+    """The file of the configuration; "" for the discovered one."""
     walking: Walking = USUAL
-    """How folders are walked."""
     install: str = CI.name
-    """How Kyverno is installed: `helm`, `ci`, or a file of values."""
 
 
 class _Job(NamedTuple):
-    """A file of tests, and what holds for them."""
+    """A file of tests with its settings."""
 
     file: str
     given: str
@@ -64,11 +61,11 @@ class _Job(NamedTuple):
     configuration: ChainsawConfiguration
     install: str
     values: dict[str, Json]
-    """The values of an installation that has no name; plain, since other processes get it."""
+    """The values of an unnamed installation; plain data, which other processes receive."""
 
 
 def run_chainsaw(run: ChainsawRun) -> ChainsawReport:
-    """Return what came of the tests, and what could not be read."""
+    """Return the outcomes of the tests, with diagnostics."""
     jobs: dict[str, _Job] = {}
     installation, unusable = load_installation(run.install)
     if installation is None:
@@ -84,46 +81,46 @@ def run_chainsaw(run: ChainsawRun) -> ChainsawReport:
         configuration = read[name]
         if configuration is None:
             continue
-        found, problems = _find(path, run, configuration)
+        matching, problems = _find(path, run, configuration)
         remarks += problems
-        for file in found:
+        for file in matching:
             given = path if os.path.isdir(path) else os.path.dirname(file)
             jobs.setdefault(file, _Job(file, given, configuration, installation.name, values))
     outcomes: list[ChainsawOutcome] = []
     files = {*filter(None, read), *jobs}
     processes = run.jobs or (processors() if len(jobs) > _FEW else 1)
     work = partial(run_file, timeline=run.timeline)
-    for one in each_in_processes(work, tuple(jobs.values()), processes, chunk=2):
-        outcomes += one[0]
-        remarks += one[1]
-        files |= one[2]
-    said, left_out = without_left_out(remarks)
-    return ChainsawReport(tuple(outcomes), said, left_out, frozenset(files))
+    for result in each_in_processes(work, tuple(jobs.values()), processes, chunk=2):
+        outcomes += result[0]
+        remarks += result[1]
+        files |= result[2]
+    reported, left_out = without_left_out(remarks)
+    return ChainsawReport(tuple(outcomes), reported, left_out, frozenset(files))
 
 
 def _find(
     path: str, run: ChainsawRun, configuration: ChainsawConfiguration
 ) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-    """Return the test files of a path, or why there are none.
+    """Return the test files of a path, or diagnostics.
 
-    A name without an extension stands for files with either of YAML's.
+    A name without an extension matches .yaml and .yml.
     """
     walking = run.walking
     if run.file_name:
         return find_tests(path, run.file_name, walking, deep=False)
     stem, extension = os.path.splitext(configuration.test_file or _DEFAULT_NAME)
-    found, problems = find_tests(path, f"{stem}{extension or '.yaml'}", walking, deep=True)
+    files, problems = find_tests(path, f"{stem}{extension or '.yaml'}", walking, deep=True)
     if extension:
-        return found, problems
+        return files, problems
     others, _ = find_tests(path, f"{stem}.yml", walking, deep=True)
-    every = tuple(dict.fromkeys((*found, *others)))
+    every = tuple(dict.fromkeys((*files, *others)))
     return every, without_left_out(problems)[1] if every else problems
 
 
 def run_file(
     job: _Job, *, timeline: bool
 ) -> tuple[list[ChainsawOutcome], tuple[Diagnostic, ...], set[str]]:
-    """Return the outcomes of the tests in a file, what could not be read, and what they name."""
+    """Return the outcomes of the tests in a file, diagnostics, and the files that they name."""
     tests, problems = read_tests(job.file, job.configuration)
     installation = BY_NAME.get(job.install) or Installation(job.install, job.values)
     named = {file for test in tests for file in named_files(test)}
@@ -139,7 +136,7 @@ def run_file(
 def run_one(
     test: ChainsawTest, installation: Installation, files: ReachableFiles, *, timeline: bool
 ) -> ChainsawOutcome:
-    """Return what came of one test, with the wall time that it took."""
+    """Return the outcome of a test, with its duration in wall time."""
     start = time.perf_counter()
     cluster = open_cluster(readers(), SimulationSettings(installation=installation))
     outcome = run_test(test, cluster, files)

@@ -1,10 +1,10 @@
-"""`diff`: two runs of `apply` over the same resources, compared one resource after the other."""
+"""`diff`: two runs of `apply` on the same resources, compared resource by resource."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from kyvsim.api.apply import open_application
-from kyvsim.api.inputs import ApplyInputs
+from kyvsim.api.inputs import ApplyInputs, name_of
 from kyvsim.api.system import own_system
 from kyvsim.load.documents import Loaded
 from kyvsim.load.resources import load_resources
@@ -16,24 +16,23 @@ from kyvsim.report.run import Run
 def open_comparison(
     old: ApplyInputs, new: ApplyInputs, stdin: bytes | None = None, *, words: bool = False
 ) -> RunComparison:
-    """Return what two sets of policies say otherwise of the same resources, lazily.
+    """Return the differences between two policy sets on the same resources, lazily.
 
-    The inputs differ in their policies, or in what is supposed of requests. Both see the same time,
-    and the same resources, which are read once: nobody changes what is loaded. With
-    `words` other messages of the same verdict are a difference, too.
+    The inputs differ in their policies, or in the request options. Both have the same time and the
+    same resources, which are read once. With `words`, a different message counts as a difference.
     """
     now = old.now or own_system().clock.now()
-    found: list[Loaded] = []
+    cached: list[Loaded] = []
 
     def loaded(*given: Any, **named: Any) -> Loaded:
-        if not found:
-            found.append(load_resources(*given, **named))
-        return found[0]
+        if not cached:
+            cached.append(load_resources(*given, **named))
+        return cached[0]
 
-    before, after = (open_application(one._replace(now=now), stdin, loaded) for one in (old, new))
-    names = [
-        ", ".join(str(getattr(path, "name", path)) for path in one.policies) for one in (old, new)
-    ]
+    before, after = (
+        open_application(inputs._replace(now=now), stdin, loaded) for inputs in (old, new)
+    )
+    names = [", ".join(map(name_of, inputs.policies)) for inputs in (old, new)]
     seen = DifferenceCounts()
     return RunComparison(
         names=(
@@ -50,11 +49,11 @@ def open_comparison(
 def _compared(
     old: Run, new: Run, seen: DifferenceCounts, *, words: bool
 ) -> Iterator[ResourceDifference]:
-    """Yield what differs of each resource; nothing where one of the sets could not be applied."""
+    """Yield the difference of each resource; nothing if a policy set could not be applied."""
     if not (old.applied and new.applied):
         return
     difference = compile_differences(
         (old.policies, new.policies), seen, (old.explain, new.explain), words=words
     )
-    for one, other in zip(old.responses, new.responses, strict=True):
-        yield difference(one, other)
+    for response, other in zip(old.responses, new.responses, strict=True):
+        yield difference(response, other)

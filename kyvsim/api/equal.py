@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from kyvsim.api.explain import explanation_of
 from kyvsim.api.explain_rows import Recorder
-from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
+from kyvsim.api.inputs import ApplyInputs, ReadInputs, given_world, objects_of, read_inputs
 from kyvsim.api.system import still_system
 from kyvsim.engine.compile import CompileOptions
-from kyvsim.engine.world import GivenObjects, World
+from kyvsim.engine.world import GivenObjects
 from kyvsim.equivalence.cases import STRANGER, Case, Space, manifests, space_of, with_option_types
 from kyvsim.equivalence.edits import is_pattern
 from kyvsim.equivalence.objects import missing_targets
@@ -34,7 +34,7 @@ from kyvsim.model.comparison import (
     SideReached,
 )
 from kyvsim.model.coverage import Ratio
-from kyvsim.model.diagnostic import Diagnostic, Severity, listed
+from kyvsim.model.diagnostic import Diagnostic, has_errors, listed
 from kyvsim.model.explanation import RuleExplanation
 from kyvsim.model.field_reference import Subject
 from kyvsim.model.policy import Binding, Policy
@@ -46,41 +46,46 @@ from kyvsim.report.explained_rules import decision, rule_name
 from kyvsim.report.object_text import whole_numbers
 from kyvsim.suite.coverage import PointCounter
 
-# Two sets of policies made ready to be asked the same, and who says what decided in a case.
-
 _REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 
 
 class ComparisonSetup(NamedTuple):
-    """What both sides share."""
+    """What both policy sets share."""
 
     options: CompileOptions
     given: tuple[Json, ...]
-    """Objects to try, too."""
     case_world: CaseWorld
     user: UserInfo
-    """Who sends requests, where it does not matter."""
+    """The user of requests that no policy depends on."""
     targets: tuple[Json, ...] = ()
-    """Objects that are there for rules that change existing ones, since none were given."""
+    """Synthesised objects for rules that change existing ones."""
     conditions: frozenset[Limit] = frozenset()
-    """What is known to hold, so that differences for want of it do not count."""
+    """Limits that are named beforehand: differences due to them do not count."""
 
     def space(self, policies: Iterable[Policy]) -> Space:
-        """Return what there is to vary for some policies."""
-        found = [one for policy in policies for one in mentions_of(policy, self.options.system)]
-        found += [one for some in self.options.exceptions for one in mentions_of_exception(some)]
+        """Return the space of cases for some policies."""
+        references = [
+            reference
+            for policy in policies
+            for reference in mentions_of(policy, self.options.system)
+        ]
+        references += [
+            reference
+            for exception in self.options.exceptions
+            for reference in mentions_of_exception(exception)
+        ]
         now = self.options.system.clock.now()
-        return space_of(found, self.options.kinds, now)._replace(user=self.user)
+        return space_of(references, self.options.kinds, now)._replace(user=self.user)
 
     def pair(self, old: tuple[Policy, ...], new: tuple[Policy, ...]) -> PolicyPair:
-        """Return both sides, which count what is reached in their policies."""
+        """Return both sides, with counts of what is reached in their policies."""
         return self._pair(self._followed(old), self._followed(new), self._patterns((*old, *new)))
 
     def quick_pair(self, old: tuple[Policy, ...], new: tuple[Policy, ...]) -> PolicyPair:
-        """Return both sides, which tell nobody of what they do."""
+        """Return both sides without tracing."""
         before, after = (
-            PolicyRunner(compile_policies(one, self.options)[0], self.case_world)
-            for one in (old, new)
+            PolicyRunner(compile_policies(side, self.options)[0], self.case_world)
+            for side in (old, new)
         )
         return self._pair(before, after, self._patterns((*old, *new)))
 
@@ -89,9 +94,9 @@ class ComparisonSetup(NamedTuple):
         return PolicyPair(old, new, self.case_world, find, self.conditions, patterns)
 
     def _patterns(self, policies: tuple[Policy, ...]) -> frozenset[str]:
-        """Return the texts with operators that policies write for places in objects."""
-        written = (value for some in self.space(policies).places.values() for value in some)
-        return frozenset(one for one in written if one.__class__ is str and is_pattern(one))
+        """Return the texts with operators that policies compare fields with."""
+        written = (value for values in self.space(policies).places.values() for value in values)
+        return frozenset(text for text in written if text.__class__ is str and is_pattern(text))
 
     def _followed(self, policies: tuple[Policy, ...]) -> PolicyRunner:
         marks, tally = StepCounter(), PointCounter()
@@ -104,19 +109,11 @@ class ComparisonSetup(NamedTuple):
 def comparison_setup(
     shared: ReadInputs, now: datetime | None, policies: Sequence[Policy] = ()
 ) -> ComparisonSetup:
-    """Return what both sides share: what was read, and the time that it is.
-
-    What rules of `policies` for existing objects change is there, too.
-    """
-    given = tuple(whole_numbers(one) for one in objects_of(shared.resources))
+    """Return what both sides share, with the objects that rules of `policies` would change."""
+    given = tuple(whole_numbers(document) for document in objects_of(shared.resources))
     others = objects_of((*shared.resources, *shared.targets, *shared.shared_data))
-    world = World(
-        GivenObjects(()),
-        shared.values,
-        context=GivenObjects(shared.context.resources) if shared.context.resources else None,
-        images=shared.context.images,
-        targets=objects_of(shared.targets),
-    )
+    targets = objects_of(shared.targets)
+    world = given_world(GivenObjects(()), shared.values, shared.context, targets)
     exceptions = shared.exceptions
     options = CompileOptions(
         # JMESPath has times in whole seconds, CEL has the fractions: no difference that matters.
@@ -125,29 +122,32 @@ def comparison_setup(
         cel_exceptions=exceptions.policies,
         kinds=crd_kinds((*shared.definitions, *given)),
     )
-    targets = tuple(missing_targets(policies, others, options.kinds))
-    stores = any(rule.facts.spares_triggers for one in policies for rule in one.rules)
+    missing = tuple(missing_targets(policies, others, options.kinds))
+    stores = any(rule.facts.spares_triggers for policy in policies for rule in policy.rules)
     case_world = CaseWorld(
         world,
-        [*others, *targets],
+        [*others, *missing],
         shared.definitions,
         stores=stores,
-        binds=frozenset(place for one in policies for place in _role_places(one, options)),
+        binds=frozenset(place for policy in policies for place in _role_places(policy, options)),
     )
-    return ComparisonSetup(options, given, case_world, shared.user or STRANGER, targets)
+    return ComparisonSetup(options, given, case_world, shared.user or STRANGER, missing)
 
 
 def _role_places(policy: Policy, options: CompileOptions) -> Iterator[str]:
-    """Yield the namespaces in which a policy asks for roles, "" where it does so at all."""
-    for one in mentions_of(policy, options.system):
-        if one.about is Subject.REQUEST and one.way[1:] in {("roles",), ("clusterRoles",)}:
+    """Yield the namespaces of roles that a policy reads, "" for any."""
+    for reference in mentions_of(policy, options.system):
+        if reference.about is Subject.REQUEST and reference.way[1:] in {
+            ("roles",),
+            ("clusterRoles",),
+        }:
             yield ""
-            texts = (value for value in one.values if value.__class__ is str)
+            texts = (value for value in reference.values if value.__class__ is str)
             yield from (text.partition(":")[0] for text in texts if ":" in text)
 
 
-def why(policies: tuple[Policy, ...], setup: ComparisonSetup) -> DecisionText:
-    """Return what says what decided in a case: the policies compiled once more, to be followed."""
+def decision_text(policies: tuple[Policy, ...], setup: ComparisonSetup) -> DecisionText:
+    """Return what explains the decision in a case: the policies compiled with a tracer."""
     recorder = Recorder()
     compiled = compile_policies(policies, setup.options._replace(tracer=recorder))[0]
     side = PolicyRunner(compiled, setup.case_world)
@@ -157,46 +157,40 @@ def why(policies: tuple[Policy, ...], setup: ComparisonSetup) -> DecisionText:
         whole = explanation_of(response, recorder.taken(), compiled)
 
         def rank(rule: RuleExplanation) -> int:
-            if any(one.status in _REFUSING for one in rule.results):
+            if any(result.status in _REFUSING for result in rule.results):
                 return 0
             return 1 if rule.results else 2 if rule.applied else 3
 
         rule = min(whole.rules, key=rank, default=None)
         if rule is None:
             return "no rule was evaluated", None
-        found = decision(rule, whole)
-        return f"{rule_name(rule)}: {found.text}", found.place
+        reason = decision(rule, whole)
+        return f"{rule_name(rule)}: {reason.text}", reason.place
 
     return decided
 
 
 class EqualInputs(NamedTuple):
-    """What `kyvsim equal` is given."""
+    """The inputs of `kyvsim equal`."""
 
     old: tuple[str | Source, ...]
     new: tuple[str | Source, ...]
     shared: ApplyInputs
-    """Resources, values, users, exceptions: whatever both sides are asked with."""
     cases: int = 20000
-    """After how many cases to stop at the latest."""
     seconds: float = 8
-    """After which time."""
     first_only: bool = False
-    """Whether one counterexample is enough."""
     needs_cases: bool = False
-    """Whether cases are wanted even where both sides are identical."""
+    """Whether to try cases even if both sides are identical."""
     conditions: frozenset[Limit] = frozenset()
-    """Limits that were named beforehand, as conditions of a conversion."""
 
 
 class Comparison(NamedTuple):
-    """What came of it."""
+    """The result of a comparison."""
 
     evidence: Evidence | None
-    """None where a side could not be used."""
+    """None if a policy set could not be used."""
     diagnostics: tuple[Diagnostic, ...]
     tried: tuple[Case, ...] = ()
-    """The cases that reached something new."""
 
     def manifests(self) -> tuple[list[Json], int]:
         """Return the tried cases as manifests for tests, and how many cannot be one."""
@@ -204,31 +198,34 @@ class Comparison(NamedTuple):
 
 
 def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
-    """Return whether two sets of policies do the same, as far as cases show it.
+    """Return whether two policy sets behave the same, as far as cases show.
 
-    `stdin` holds the bytes that the path `-` stands for. Where a policy or a manifest cannot be
-    used there is no evidence: it would be about something else.
+    `stdin` is read for the path `-`. Without evidence if a policy or manifest could not be used.
     """
     shared = read_inputs(inputs.shared, stdin)
-    read = [read_inputs(ApplyInputs(policies=one), stdin) for one in (inputs.old, inputs.new)]
-    said = [*shared.diagnostics, *(entry for one in read for entry in one.diagnostics)]
+    read = [read_inputs(ApplyInputs(policies=paths), stdin) for paths in (inputs.old, inputs.new)]
+    diagnostics = [*shared.diagnostics, *(entry for side in read for entry in side.diagnostics)]
     setup = comparison_setup(
-        shared, inputs.shared.now, [one for side in read for one in side.policies]
+        shared, inputs.shared.now, [policy for side in read for policy in side.policies]
     )
     setup = setup._replace(conditions=inputs.conditions)
-    said += [entry for one in read for entry in compile_policies(one.policies, setup.options)[1]]
-    if any(one.severity is Severity.ERROR for one in said):
-        return Comparison(None, tuple(dict.fromkeys(said)))
-    old, new = (one.policies for one in read)
+    diagnostics += [
+        entry for side in read for entry in compile_policies(side.policies, setup.options)[1]
+    ]
+    if has_errors(diagnostics):
+        return Comparison(None, tuple(dict.fromkeys(diagnostics)))
+    old, new = (side.policies for side in read)
     unlike = _unlike_beside(*read)
     is_identical = not unlike and _contents(old) == _contents(new)
     if is_identical and not inputs.needs_cases:
-        return Comparison(_identical(old, new), tuple(dict.fromkeys(said)))
+        return Comparison(_identical(old, new), tuple(dict.fromkeys(diagnostics)))
     space = setup.space((*old, *new))
     pair = setup.pair(old, new)
     budget = SearchBudget(inputs.cases, inputs.seconds, time.process_time, inputs.first_only)
     tried = Search(pair, space, setup.options.kinds, budget).run(setup.given)
-    context = VerdictContext(pair, setup.quick_pair(old, new), why(old, setup), why(new, setup))
+    context = VerdictContext(
+        pair, setup.quick_pair(old, new), decision_text(old, setup), decision_text(new, setup)
+    )
     evidence = evidence_of(tried, space, context)
     if is_identical:
         # Whatever the cases did not reach is the same on both sides.
@@ -238,30 +235,29 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
         reason = f"objects of kind {kinds} differ between old and new, and are not compared"
         answer = Answer.NOT_COVERED if evidence.answer is Answer.EQUAL else evidence.answer
         evidence = evidence._replace(answer=answer, reasons=(*evidence.reasons, reason))
-    return Comparison(evidence, tuple(dict.fromkeys(said)), tried.cases)
+    return Comparison(evidence, tuple(dict.fromkeys(diagnostics)), tried.cases)
 
 
 def _contents(policies: Iterable[Policy | Document | Binding]) -> list[str]:
-    """Return what policies consist of, in an order of its own: files and comments do not count."""
-    documents = (one if isinstance(one, Document) else one.document for one in policies)
-    return sorted(json.dumps(one.data, sort_keys=True, default=str) for one in documents)
+    """Return the sorted contents of policies, without files and comments."""
+    documents = (policy if isinstance(policy, Document) else policy.document for policy in policies)
+    return sorted(json.dumps(document.data, sort_keys=True, default=str) for document in documents)
 
 
 def _unlike_beside(old: ReadInputs, new: ReadInputs) -> list[str]:
-    """Return the kinds of objects beside the policies that differ, and decide what policies do.
+    """Return the kinds of bindings and shared data that differ.
 
-    Bindings say where an admission policy counts, GlobalContextEntries what a rule reads. Cases are
-    evaluated without both: where they differ, equal policies are no evidence.
+    Cases are evaluated without both, so equal policies would be no evidence.
     """
-    before, after = ({*_contents((*one.bindings, *one.shared_data))} for one in (old, new))
-    return sorted({json.loads(one)["kind"] for one in before ^ after})
+    before, after = ({*_contents((*side.bindings, *side.shared_data))} for side in (old, new))
+    return sorted({json.loads(text)["kind"] for text in before ^ after})
 
 
 def _identical(old: Sequence[Policy], new: Sequence[Policy]) -> Evidence:
-    """Return the evidence on two sides that are identical: nothing has to be tried."""
+    """Return the evidence on two identical policy sets: nothing has to be tried."""
     before, after = (
-        SideReached(tuple(f"{one.kind} {one.key}" for one in some), 0, Ratio(0, 0), ())
-        for some in (old, new)
+        SideReached(tuple(f"{policy.kind} {policy.key}" for policy in policies), 0, Ratio(0, 0), ())
+        for policies in (old, new)
     )
     return Evidence(
         Answer.EQUAL,
@@ -278,25 +274,23 @@ def _identical(old: Sequence[Policy], new: Sequence[Policy]) -> Evidence:
     )
 
 
-# `examples`: policies → small objects that pass and fail each rule.
-
 _CASES = 20000
 _PATIENCE = 300
-"""So many cases in a row without anything new: what is still missing cannot be shown."""
+"""Cases in a row without anything new, after which the search ends."""
 
 
 def make_examples(inputs: ApplyInputs, seconds: float, stdin: bytes | None = None) -> Examples:
-    """Return objects for all that the rules of some policies do, each policy by itself.
+    """Return examples of all outcomes of the rules, policy by policy.
 
-    `seconds` is how long to make cases of one policy; `stdin` holds the bytes that the path `-`
-    stands for. Where a policy cannot be used, or a manifest cannot, there are none.
+    `seconds` limits the cases of one policy; `stdin` is read for the path `-`. Without examples if
+    a policy or manifest could not be used.
     """
     read = read_inputs(inputs, stdin)
     setup = comparison_setup(read, inputs.now, read.policies)
-    said = (*read.diagnostics, *compile_policies(read.policies, setup.options)[1])
-    if any(one.severity is Severity.ERROR for one in said):
-        return Examples((), (), said)
-    found: list[ExampleObject] = []
+    diagnostics = (*read.diagnostics, *compile_policies(read.policies, setup.options)[1])
+    if has_errors(diagnostics):
+        return Examples((), (), diagnostics)
+    example_objects: list[ExampleObject] = []
     missing: list[MissingExample] = []
     for policy in read.policies:
         space = setup.space((policy,))
@@ -305,8 +299,8 @@ def make_examples(inputs: ApplyInputs, seconds: float, stdin: bytes | None = Non
             _CASES, seconds, time.process_time, compares=False, patience=_PATIENCE
         )
         tried = Search(pair, space, setup.options.kinds, budget).run(setup.given)
-        wanted = tuple(actions(pair.old.points()))
-        own, lacking = examples(wanted, tried, setup.quick_pair((policy,), ()))
-        found += own
+        expected = tuple(actions(pair.old.points()))
+        own, lacking = examples(expected, tried, setup.quick_pair((policy,), ()))
+        example_objects += own
         missing += lacking
-    return Examples(tuple(found), tuple(missing), said, setup.targets)
+    return Examples(tuple(example_objects), tuple(missing), diagnostics, setup.targets)

@@ -33,68 +33,65 @@ from kyvsim.model.source import Document
 from kyvsim.report.run import ResultCounts, Run
 from kyvsim.simulator.tracer import SimulationTracer, TracedEvaluation
 
-# `explain`: the engine's run of `apply`, followed step by step.
-
 
 class ExplainTarget(NamedTuple):
-    """What is to be explained; everything by default."""
+    """What to explain; everything by default."""
 
     rule: str = ""
-    """The name of a rule, as it is written or derived, of a policy, or POLICY/RULE."""
+    """The name of a written or autogen rule, of a policy, or POLICY/RULE."""
     object: str = ""
     """`NAME`, `KIND/NAME` or `NAMESPACE/KIND/NAME`."""
 
 
 class NotFoundError(Exception):
-    """A rule or an object that is to be explained, and is not there."""
+    """There is no rule or object of the requested name."""
 
     def __init__(self, message: str, diagnostics: tuple[Diagnostic, ...]) -> None:
-        """Take what is wrong with the inputs, too: it may have been refused."""
+        """Store the diagnostics of the inputs, which may show why."""
         super().__init__(message)
         self.diagnostics = diagnostics
 
 
 class Explaining(NamedTuple):
-    """A run, and the explanations of its objects as they are asked for."""
+    """A run, and the lazy explanations of its objects."""
 
     run: Run
-    """Its responses are read with the explanations."""
     objects: Iterator[ObjectExplanation]
 
 
-def explained_run(found: Explaining) -> Run:
-    """Return the run with its responses; `explained` tells of the one that was read last."""
+def explained_run(explanations: Explaining) -> Run:
+    """Return the run with its responses; `explained` returns the explanation of the last one."""
     last: list[ObjectExplanation] = []
 
     def responses() -> Iterator[EngineResponse]:
-        for one in found.objects:
-            last[:] = [one]
-            yield one.response
+        for obj in explanations.objects:
+            last[:] = [obj]
+            yield obj.response
 
     def explained(response: EngineResponse) -> ObjectExplanation | None:
-        return next((one for one in last if one.response is response), None)
+        return next((explanation for explanation in last if explanation.response is response), None)
 
-    return found.run._replace(responses=responses(), explained=explained)
+    return explanations.run._replace(responses=responses(), explained=explained)
 
 
 def open_explanation(
-    inputs: ApplyInputs, asked: ExplainTarget, stdin: bytes | None = None
+    inputs: ApplyInputs, target: ExplainTarget, stdin: bytes | None = None
 ) -> Explaining:
-    """Return how the policies of `inputs` come to what they say of its resources, lazily.
+    """Return how the policies of `inputs` come to their results, lazily.
 
-    `stdin` holds the bytes that the path `-` stands for. Problems with inputs are diagnostics of
-    the run. Raises NotFoundError where no rule or no object has the name that is asked for.
+    `stdin` is read for the path `-`. Problems with inputs are diagnostics of the run. Raises
+    NotFoundError if no rule or object has the requested name.
     """
     read = read_inputs(inputs, stdin)
     recorder = Recorder()
     compiled = compiled_for(inputs, read, recorder)
     run = run_of(compiled, inputs, read, whole_sample(read, compiled))
-    missing = _missing(asked, compiled, read)
+    missing = _missing(target, compiled, read)
     if missing:
         raise NotFoundError(missing, run.diagnostics)
     result_counts = ResultCounts(audit_warn=inputs.audit_warn)
-    found = iter(()) if read.unusable else responses_of(compiled.policies, read, inputs)
-    objects = _explained(counted_responses(found, result_counts), compiled, recorder, asked)
+    responses = iter(()) if read.unusable else responses_of(compiled.policies, read, inputs)
+    objects = _explained(counted_responses(responses, result_counts), compiled, recorder, target)
     return Explaining(
         run._replace(result_counts=result_counts, explain=explaining(inputs, read)), objects
     )
@@ -104,38 +101,40 @@ def _explained(
     responses: Iterator[EngineResponse],
     compiled: Compiled,
     recorder: Recorder,
-    asked: ExplainTarget,
+    target: ExplainTarget,
 ) -> Iterator[ObjectExplanation]:
     for response in responses:
-        told = recorder.taken()
-        if not _names_object(asked.object, response.trigger):
+        traced = recorder.taken()
+        if not _names_object(target.object, response.trigger):
             continue
-        whole = explanation_of(response, told, compiled.policies)
-        shown = tuple(one for one in whole.rules if _names_rule(asked.rule, one.policy, one.rule))
+        whole = explanation_of(response, traced, compiled.policies)
+        shown = tuple(
+            rule for rule in whole.rules if _names_rule(target.rule, rule.policy, rule.rule)
+        )
         yield with_places(whole._replace(rules=shown))
 
 
 def explanation_of(
-    response: EngineResponse, told: tuple[TracedRule, ...], policies: PolicySet
+    response: EngineResponse, traced: tuple[TracedRule, ...], policies: PolicySet
 ) -> ObjectExplanation:
-    """Return how policies came to a response, of what they told while they were evaluated."""
-    rules = (*explained_rules(told, response), *_never_evaluated(told, response, policies))
+    """Return how policies came to a response, from the steps that were traced."""
+    rules = (*explained_rules(traced, response), *_never_evaluated(traced, response, policies))
     return ObjectExplanation(response, rules)
 
 
 def _never_evaluated(
-    told: tuple[TracedRule, ...], response: EngineResponse, policies: PolicySet
+    evaluated: tuple[TracedRule, ...], response: EngineResponse, policies: PolicySet
 ) -> Iterator[RuleExplanation]:
-    """Yield the rules that no stage came to, and why; once for all forms of what is written."""
+    """Yield the rules that no stage evaluated, with the reason; each written rule once."""
     kind = text_field(response.trigger, "kind")
-    asked = {(one.run.policy, one.run.rule.path, one.run.stage) for one in told}
+    keys = {(traced.run.policy, traced.run.rule.path, traced.run.stage) for traced in evaluated}
     for policy in policies.policies:
         # The first form of each rule in each stage: as it is written, if it is compiled.
         first: dict[tuple[object, object], CompiledRule] = {}
         for rule in policy.every:
             first.setdefault((rule.rule.path, rule.stage), rule)
         for rule in first.values():
-            if (policy.policy, rule.rule.path, rule.stage) in asked:
+            if (policy.policy, rule.rule.path, rule.stage) in keys:
                 continue
             yield RuleExplanation(
                 policy=policy.policy,
@@ -148,12 +147,14 @@ def _never_evaluated(
 
 
 def _index(policy: CompiledPolicy, rule: CompiledRule, kind: str, *, is_gone: bool) -> Step:
-    """Return why no stage came to a rule for an object of a kind."""
+    """Return why no stage evaluated a rule for an object of a kind."""
     every = [
-        one for one in policy.every if one.rule.path == rule.rule.path and one.stage is rule.stage
+        form
+        for form in policy.every
+        if form.rule.path == rule.rule.path and form.stage is rule.stage
     ]
-    kinds = sorted({name for one in every for name in one.kinds or ()})
-    asked = Step(
+    kinds = sorted({name for form in every for name in form.kinds or ()})
+    step = Step(
         StepKind.INDEX,
         "kinds",
         answer=False,
@@ -163,38 +164,40 @@ def _index(policy: CompiledPolicy, rule: CompiledRule, kind: str, *, is_gone: bo
         path=("kind",),
         rooted=True,
     )
-    if all(one.kinds is not None and kind not in one.kinds for one in every):
-        return asked
+    if all(form.kinds is not None and kind not in form.kinds for form in every):
+        return step
     if policy.policy.applies_one_rule:
         note = "an earlier rule of the policy applied, and the policy applies only one rule"
     elif is_gone:
         note = "the object is deleted, and the rule ignores deletions"
     else:
         note = "not evaluated in this stage: there was no object for it"
-    return asked._replace(note=note)
+    return step._replace(note=note)
 
 
-def _missing(asked: ExplainTarget, compiled: Compiled, read: ReadInputs) -> str:
-    rules = [(one.policy, rule.rule) for one in compiled.policies.policies for rule in one.every]
-    if asked.rule and not any(_names_rule(asked.rule, *one) for one in rules):
-        names = {name for one in rules for name in _rule_names(*one)}
-        hint = likely(asked.rule, filter(None, names))
-        return f"no policy or rule is named `{asked.rule}`{hint}"
+def _missing(target: ExplainTarget, compiled: Compiled, read: ReadInputs) -> str:
+    rules = [
+        (policy.policy, rule.rule) for policy in compiled.policies.policies for rule in policy.every
+    ]
+    if target.rule and not any(_names_rule(target.rule, *pair) for pair in rules):
+        names = {name for pair in rules for name in _rule_names(*pair)}
+        hint = likely(target.rule, filter(None, names))
+        return f"no policy or rule is named `{target.rule}`{hint}"
     objects = objects_of(read.resources)
-    if asked.object and not any(_names_object(asked.object, one) for one in objects):
-        names = {name for one in objects for name in object_names(object_key(one))}
-        hint = likely(asked.object, names)
-        return f"no object is named `{asked.object}`{hint}"
+    if target.object and not any(_names_object(target.object, obj) for obj in objects):
+        names = {name for obj in objects for name in object_names(object_key(obj))}
+        hint = likely(target.object, names)
+        return f"no object is named `{target.object}`{hint}"
     return ""
 
 
-def _names_rule(asked: str, policy: Policy, rule: Rule) -> bool:
-    return not asked or asked in _rule_names(policy, rule)
+def _names_rule(name: str, policy: Policy, rule: Rule) -> bool:
+    return not name or name in _rule_names(policy, rule)
 
 
 def _rule_names(policy: Policy, rule: Rule) -> Iterator[str]:
-    """Yield what a rule is called: by its own name, the written one's, and its policy's."""
-    written = (one.name for one in policy.rules if one.path == rule.path)
+    """Yield the names that select a rule: its own, the written one's, and its policy's."""
+    written = (own.name for own in policy.rules if own.path == rule.path)
     for name in {rule.name, *written}:
         if name:
             yield name
@@ -203,23 +206,23 @@ def _rule_names(policy: Policy, rule: Rule) -> Iterator[str]:
     yield policy.name
 
 
-def _names_object(asked: str, obj: Json) -> bool:
-    return not asked or asked in object_names(object_key(obj))
+def _names_object(name: str, obj: Json) -> bool:
+    return not name or name in object_names(object_key(obj))
 
 
 def object_names(key: ObjectKey) -> tuple[str, ...]:
-    """Return what an object may be called: `web`, `Pod/web`, `shop/Pod/web`, `shop/web`."""
+    """Return the names that select an object: `web`, `Pod/web`, `shop/Pod/web`, `shop/web`."""
     short = f"{key.kind}/{key.name}"
     return key.name, short, f"{key.namespace}/{short}", f"{key.namespace}/{key.name}"
 
 
-# `simulate --explain`: who asked policies about an object, when, and how they came to answers.
+# `simulate --explain`: evaluations of policies on an object over time.
 
 _Written = Mapping[tuple[str, str, str], tuple[Document, ...]]
 
 
 def tracer_for(name: str) -> SimulationTracer:
-    """Return who follows what policies are asked about objects with a name; see `Wanted`."""
+    """Return a tracer of the evaluations of policies on objects of a name."""
     recorder = Recorder()
     return SimulationTracer(lambda key: name in object_names(key), recorder, recorder.taken)
 
@@ -227,36 +230,36 @@ def tracer_for(name: str) -> SimulationTracer:
 def with_inquiries(
     simulation: Simulation, tracer: SimulationTracer, name: str, scenario: Scenario
 ) -> Simulation:
-    """Return a simulation with what policies were asked about the object of a name.
+    """Return a simulation with the evaluations of policies on the object of a name.
 
-    Raises NotFoundError where no object was called so.
+    Raises NotFoundError if there was no such object.
     """
-    keys = {one.object for one in simulation.events}
-    keys.update(one.subject for one in tracer.evaluations)
+    keys = {event.object for event in simulation.events}
+    keys.update(evaluation.subject for evaluation in tracer.evaluations)
     keys.update(map(object_key, simulation.objects))
     names = {text for key in keys for text in object_names(key)}
     if name not in names:
         hint = likely(name, names)
         raise NotFoundError(f"no object is named `{name}`{hint}", simulation.diagnostics)
     written = _documents(scenario)
-    found = tuple(_inquiry(one, written) for one in tracer.evaluations)
-    return simulation._replace(explained=name, inquiries=found)
+    inquiries = tuple(_record(evaluation, written) for evaluation in tracer.evaluations)
+    return simulation._replace(explained=name, inquiries=inquiries)
 
 
-def written_in(scenario: Scenario) -> Callable[[Json], Document | None]:
-    """Return what finds the document that an object of a cluster was made of, if there is one."""
+def document_finder(scenario: Scenario) -> Callable[[Json], Document | None]:
+    """Return a function from an object of a cluster to its document, None if there is none."""
     written = _documents(scenario)
     return lambda obj: _document_of(obj, written)
 
 
 def _documents(scenario: Scenario) -> _Written:
-    found: dict[tuple[str, str, str], tuple[Document, ...]] = {}
-    brought = (one for step in scenario.steps for one in step.objects)
+    by_name: dict[tuple[str, str, str], tuple[Document, ...]] = {}
+    brought = (document for step in scenario.steps for document in step.objects)
     given = (*scenario.policies, *scenario.exceptions, *scenario.objects, *brought)
     for document in given:
         name = _name(object_key(document.data))
-        found[name] = (*found.get(name, ()), document)
-    return MappingProxyType(found)
+        by_name[name] = (*by_name.get(name, ()), document)
+    return MappingProxyType(by_name)
 
 
 def _name(key: ObjectKey) -> tuple[str, str, str]:
@@ -264,25 +267,28 @@ def _name(key: ObjectKey) -> tuple[str, str, str]:
 
 
 def _document_of(obj: Json, written: _Written) -> Document | None:
-    """Return the document of an object; of several versions the one that says the same."""
+    """Return the document of an object; of several versions, the one with the same `spec`."""
     versions = written.get(_name(object_key(obj)), ())
-    same = (one for one in versions if one.data.get("spec") == obj.get("spec"))
+    same = (version for version in versions if version.data.get("spec") == obj.get("spec"))
     return next(same, versions[0] if len(versions) == 1 else None)
 
 
-def _inquiry(evaluations: TracedEvaluation, written: _Written) -> EvaluationRecord:
-    trigger = _named(evaluations.subject) if evaluations.object is None else evaluations.object
+def _record(evaluations: TracedEvaluation, written: _Written) -> EvaluationRecord:
+    key, trigger = evaluations.subject, evaluations.object
+    if trigger is None:
+        meta = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
+        trigger = {"apiVersion": key.api_version, "kind": key.kind, "metadata": meta}
     response = EngineResponse(
         trigger, evaluations.object, evaluations.responses, _document_of(trigger, written)
     )
     policies = evaluations.policies or _NO_POLICIES
-    found: dict[tuple[Rule, Stage], TracedRule] = {}
-    for one in evaluations.rules:
-        first = found.setdefault((one.run.rule, one.run.stage), one)
-        if first is not one and all(step.kind is StepKind.UNASKED for step in one.steps):
-            whole = first._replace(steps=(*first.steps, *one.steps))
-            found[one.run.rule, one.run.stage] = whole
-    once = tuple(found.values())
+    by_rule: dict[tuple[Rule, Stage], TracedRule] = {}
+    for traced in evaluations.rules:
+        first = by_rule.setdefault((traced.run.rule, traced.run.stage), traced)
+        if first is not traced and all(step.kind is StepKind.UNASKED for step in traced.steps):
+            whole = first._replace(steps=(*first.steps, *traced.steps))
+            by_rule[traced.run.rule, traced.run.stage] = whole
+    once = tuple(by_rule.values())
     explained = with_places(explanation_of(response, once, policies))
     return EvaluationRecord(
         time=evaluations.time,
@@ -293,11 +299,6 @@ def _inquiry(evaluations: TracedEvaluation, written: _Written) -> EvaluationReco
         unheard=evaluations.unheard,
         waiting=evaluations.waiting,
     )
-
-
-def _named(key: ObjectKey) -> Json:
-    meta = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
-    return {"apiVersion": key.api_version, "kind": key.kind, "metadata": meta}
 
 
 _NO_POLICIES: PolicySet = index_policies(())

@@ -1,4 +1,4 @@
-"""`lint`: findings about policies, and fixes of them."""
+"""`lint`: diagnostics about policies, and fixes."""
 
 import os
 from bisect import bisect, insort
@@ -32,30 +32,22 @@ from kyvsim.model.source import Document
 from kyvsim.report.lint import Findings
 from kyvsim.schema.kinds import native_schemas
 
-# `lint --fix`: what puts remarks right, made and tried file by file; nothing is written.
-#
-# A fix is taken where the file, read once more, has the remark no longer and no other in its
-# place.
+# `lint --fix`: a fix is accepted if the fixed file has one diagnostic less and no other one.
 
 Check = Callable[[Source], tuple[Diagnostic, ...]]
-"""Returns the remarks on one text."""
+"""Returns the diagnostics of a text."""
 
 
 class FixedFile(NamedTuple):
-    """A file of which something was put right."""
+    """A file with fixes."""
 
     source: Source
     text: str
-    """What it should hold."""
     fixed: tuple[Diagnostic, ...]
-    """What was put right, in the order in which it was done."""
 
 
 def with_reported_edits(remark: Diagnostic, text: str) -> Diagnostic:
-    """Return a remark whose fix tells its edits of a file's text; it has none where there are none.
-
-    Edits of other remarks may meet them: who makes several checks the text after each.
-    """
+    """Return a diagnostic whose fix has the edits of a text; without a fix if there are none."""
     if remark.fix is None:
         return remark
     try:
@@ -68,92 +60,95 @@ def with_reported_edits(remark: Diagnostic, text: str) -> Diagnostic:
 def fixed_files(
     remarks: Iterable[Diagnostic], sources: Iterable[Source], check: Check
 ) -> Iterator[FixedFile]:
-    """Yield each file among `sources` of which a remark can be put right, with all that can be."""
-    fixable = {one.location.file for one in remarks if one.fix and one.location}
+    """Yield each file among `sources` that can be fixed, with all fixes."""
+    fixable = {
+        diagnostic.location.file for diagnostic in remarks if diagnostic.fix and diagnostic.location
+    }
     for source in sources:
         if source.name in fixable:
-            found = _fixed(source, check)
-            if found.fixed:
-                yield found
+            fixed = _fixed(source, check)
+            if fixed.fixed:
+                yield fixed
 
 
 def _fixed(source: Source, check: Check) -> FixedFile:
-    """Return a file with all that can be put right, of which as much as fits is done at once.
+    """Return a file with all possible fixes, made several at once.
 
-    What a check refuses together is tried in halves; what it refuses by itself is passed over, and
-    tried again where something behind it was put right.
+    Fixes that a check rejects together are tried in halves; what it rejects alone is skipped, and
+    tried again after other fixes.
     """
     done: list[Diagnostic] = []
-    now, said = source, check(source)
-    passed, size, ahead = 0, len(said), 0
+    now, diagnostics = source, check(source)
+    passed, size, ahead = 0, len(diagnostics), 0
     while True:
-        open_ones = [one for one in said if one.fix is not None][passed:]
-        some = _side_by_side(open_ones[:size])
-        if not some:
+        open_ones = [diagnostic for diagnostic in diagnostics if diagnostic.fix is not None][
+            passed:
+        ]
+        batch = _without_overlaps(open_ones[:size])
+        if not batch:
             if len(done) == ahead:
                 return FixedFile(source, now.text, tuple(done))
-            passed, size, ahead = 0, len(said), len(done)
+            passed, size, ahead = 0, len(diagnostics), len(done)
             continue
-        found = tried(some, now, said, check)
-        if found is not None:
-            done += some
-            now, said = found
+        result = with_fixes(batch, now, diagnostics, check)
+        if result is not None:
+            done += batch
+            now, diagnostics = result
             size *= 2
-        elif len(some) > 1:
-            size = len(some) // 2
+        elif len(batch) > 1:
+            size = len(batch) // 2
         else:
             passed += 1
 
 
-def _side_by_side(remarks: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return those of some remarks that are fixed in places apart from the fixes before them."""
-    found: list[Diagnostic] = []
+def _without_overlaps(remarks: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return those diagnostics whose edits do not overlap with earlier ones."""
+    apart: list[Diagnostic] = []
     taken: list[Edit] = []
-    for one in remarks:
-        edits = _edits(one)
-        if all(map(_are_apart, edits, edits[1:])) and all(
-            _finds_room(each, taken) for each in edits
-        ):
-            found.append(one)
-            for each in edits:
-                insort(taken, each)
-    return found
+    for remark in remarks:
+        edits = _edits(remark)
+        if all(map(_are_disjoint, edits, edits[1:])) and all(_fits(edit, taken) for edit in edits):
+            apart.append(remark)
+            for edit in edits:
+                insort(taken, edit)
+    return apart
 
 
-def _finds_room(edit: Edit, taken: Sequence[Edit]) -> bool:
-    """Return whether an edit is apart from those that are taken, which are in their order."""
+def _fits(edit: Edit, taken: Sequence[Edit]) -> bool:
+    """Return whether an edit overlaps with none of the sorted edits `taken`."""
     place = bisect(taken, edit)
     around = (*taken[max(place - 1, 0) : place], edit, *taken[place : place + 1])
-    return all(map(_are_apart, around, around[1:]))
+    return all(map(_are_disjoint, around, around[1:]))
 
 
-def _are_apart(one: Edit, other: Edit) -> bool:
-    end, start = (one.end_line, one.end_column), (other.line, other.column)
-    return end <= start and (one.line, one.column) < start
+def _are_disjoint(edit: Edit, other: Edit) -> bool:
+    end, start = (edit.end_line, edit.end_column), (other.line, other.column)
+    return end <= start and (edit.line, edit.column) < start
 
 
 def _edits(remark: Diagnostic) -> tuple[Edit, ...]:
     return remark.fix.edits if remark.fix else ()
 
 
-def tried(
-    remarks: Sequence[Diagnostic], source: Source, said: Iterable[Diagnostic], check: Check
+def with_fixes(
+    remarks: Sequence[Diagnostic], source: Source, earlier: Iterable[Diagnostic], check: Check
 ) -> tuple[Source, tuple[Diagnostic, ...]] | None:
-    """Return a text with the fixes of remarks, and what is said then; None where one fixes nothing.
+    """Return a text with fixes and its diagnostics, None if one of them fixes nothing.
 
-    `said` is what `check` says of the text as it is.
+    `earlier` are the diagnostics of the text as it is.
     """
-    edits = sorted(each for one in remarks for each in _edits(one))
+    edits = sorted(edit for remark in remarks for edit in _edits(remark))
     fixed = source._replace(text=with_edits(source.text, edits))
     then = check(fixed)
-    before, gone, after = (Counter(one.code for one in some) for some in (said, remarks, then))
+    before, gone, after = (
+        Counter(diagnostic.code for diagnostic in diagnostics)
+        for diagnostics in (earlier, remarks, then)
+    )
     return (fixed, then) if after <= before - gone else None
 
 
-# `lint`: everything that can be said of policy files, without resources.
-
 _NOT_EVALUATED = frozenset({"KV019"})
-"""What `apply` says of kinds that it makes no use of; `lint` checks them all the same."""
+"""What `apply` reports about kinds that it does not evaluate."""
 
 
 def lint(
@@ -164,11 +159,10 @@ def lint(
     *,
     is_reported: Callable[[str], bool] = lambda _: True,
 ) -> Findings:
-    """Return every remark about the policies and test manifests in `paths`, file by file.
+    """Return the diagnostics of the policies and test manifests in `paths`, file by file.
 
-    `stdin` holds the bytes that the path `-` stands for; definitions of custom resources tell
-    which kinds there are. Documents of kinds that no CRD of Kyverno describes are told as `apply`
-    tells them. `is_reported` says of a file whether anything is told of it.
+    `stdin` is read for the path `-`. Kinds are those of `crd_paths` and of the documents;
+    `is_reported` returns whether a file is reported.
     """
     read = tuple(read_sources(paths, stdin, walking))
     defined = load_definitions(crd_paths, stdin, walking)
@@ -178,7 +172,7 @@ def lint(
 def plan_fixes(
     findings: Findings, stdin: bytes | None = None, crd_paths: Iterable[str] = ()
 ) -> tuple[FixedFile, ...]:
-    """Return the files of which something that was found can surely be put right."""
+    """Return the files that can be fixed safely."""
     defined = load_definitions(crd_paths, stdin, USUAL)
     alone = USUAL._replace(as_found=True)
 
@@ -198,34 +192,36 @@ def _findings(
     walking: Walking,
     is_reported: Callable[[str], bool] = lambda _: True,
 ) -> Findings:
-    sources = tuple(one for one in read if isinstance(one, Source))
+    sources = tuple(source for source in read if isinstance(source, Source))
     documents, remarks = read_documents(sources, typing=STRICT, walking=walking)
-    manifests = tuple(one for one in documents if is_test_manifest(one.data))
-    unread = tuple(one for one in read if isinstance(one, Diagnostic))
+    manifests = tuple(document for document in documents if is_test_manifest(document.data))
+    unread = tuple(source for source in read if isinstance(source, Diagnostic))
     definitions, problems = defined
     # Documents that are left out below still say which kinds there are, as in a run of `apply`.
     given = tuple(filter(is_mapping, objects_of((*definitions, *documents))))
     kinds = crd_kinds(given)
     documents, aside = partition_by_kind(
-        (one for one in documents if not is_test_manifest(one.data)),
+        (document for document in documents if not is_test_manifest(document.data)),
         POLICIES,
         needed=not (walking.as_found or manifests),
     )
-    exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
+    exceptions, _ = load_exceptions(
+        document for document in documents if is_exception(document.data)
+    )
     options = CompileOptions(own_system(), kinds=kinds, cel_exceptions=exceptions.policies)
-    said, left_out = without_left_out((*unread, *remarks, *aside, *problems))
-    found: list[Diagnostic] = [*said]
+    reported, left_out = without_left_out((*unread, *remarks, *aside, *problems))
+    diagnostics: list[Diagnostic] = [*reported]
     for document in documents:
         if is_reported(document.file):
-            found += _remarks(document, options)
+            diagnostics += _remarks(document, options)
     for manifest in manifests:
-        found += load_test_manifest(manifest)[1]
-    known = tuple(one for one in documents if has_known_shape(one))
+        diagnostics += load_test_manifest(manifest)[1]
+    known = tuple(document for document in documents if has_known_shape(document))
     bindings, unfit = load_bindings(documents)
-    found += unfit
-    for one in bindings:
-        found += unread_selectors(
-            one.document, binding_selector_problems(one.document.data["spec"])
+    diagnostics += unfit
+    for binding in bindings:
+        diagnostics += unread_selectors(
+            binding.document, binding_selector_problems(binding.document.data["spec"])
         )
     policies, _ = load_policies(documents, READERS)
     inputs = LintInputs(
@@ -239,45 +235,52 @@ def _findings(
         kinds=kinds,
         now=options.system.clock.now(),
     )
-    found += run_checks((CheckSubject.DOCUMENTS,), inputs)
-    wrong = {one.location for one in found if one.severity is Severity.ERROR}
+    diagnostics += run_checks((CheckSubject.DOCUMENTS,), inputs)
+    wrong = {
+        diagnostic.location for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR
+    }
     if exceptions.policies:
-        found += lone_problems(exceptions.policies, policies, options)
+        diagnostics += lone_problems(exceptions.policies, policies, options)
     inputs = inputs._replace(sound=bool(policies) and not wrong)
     for problem in run_checks((CheckSubject.INPUTS, CheckSubject.FILES), inputs):
         # Files that a hook names alone may refer to policies in other files.
         if problem.location not in wrong and not (walking.as_found and problem.code == "KV071"):
-            found.append(problem)
-    told = _in_order(one for one in found if is_reported(_file_of(one)))
-    checked = sum(
-        has_known_shape(one) or sniff(one.data) in native_schemas()
-        for one in documents
-        if is_reported(one.file)
+            diagnostics.append(problem)
+    ordered = _in_order(
+        diagnostic for diagnostic in diagnostics if is_reported(_file_of(diagnostic))
     )
-    tests = sum(is_reported(one.file) for one in manifests)
-    texts = {one.name: one.text for one in sources}
-    told = tuple(with_reported_edits(one, texts.get(_file_of(one), "")) for one in told)
-    return Findings(told, checked, left_out, texts, tests)
+    checked = sum(
+        has_known_shape(document) or sniff(document.data) in native_schemas()
+        for document in documents
+        if is_reported(document.file)
+    )
+    tests = sum(is_reported(manifest.file) for manifest in manifests)
+    texts = {source.name: source.text for source in sources}
+    ordered = tuple(
+        with_reported_edits(diagnostic, texts.get(_file_of(diagnostic), ""))
+        for diagnostic in ordered
+    )
+    return Findings(ordered, checked, left_out, texts, tests)
 
 
 def _remarks(document: Document, options: CompileOptions) -> Iterator[Diagnostic]:
     policies, loaded = load_policies([document], READERS)
     if has_known_shape(document):
         yield from shape_diagnostics(document)
-        loaded = tuple(one for one in loaded if one.code not in _NOT_EVALUATED)
+        loaded = tuple(diagnostic for diagnostic in loaded if diagnostic.code not in _NOT_EVALUATED)
     yield from loaded
     for policy in policies:
         yield from lint_policy(policy, options)
 
 
-def _in_order(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return each remark once, by file as first named, then by line and column."""
-    once = tuple(dict.fromkeys(found))
+def _in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return each diagnostic once, by file as first named, then by line and column."""
+    once = tuple(dict.fromkeys(diagnostics))
     files = {file: index for index, file in reversed([*enumerate(map(_file_of, once))])}
 
-    def position(one: Diagnostic) -> tuple[int, int, int, str]:
-        line, column = one.location[1:] if one.location else (0, 0)
-        return files[_file_of(one)], line, column, one.code
+    def position(diagnostic: Diagnostic) -> tuple[int, int, int, str]:
+        line, column = diagnostic.location[1:] if diagnostic.location else (0, 0)
+        return files[_file_of(diagnostic)], line, column, diagnostic.code
 
     return tuple(sorted(once, key=position))
 

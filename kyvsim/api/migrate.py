@@ -1,4 +1,4 @@
-"""`migrate`: policies with rules → policies in CEL, with what became of each rule.
+"""`migrate`: policies with rules → policies in CEL, with the outcome for each rule.
 
 Codes: KV280 nothing to convert. KV281 two policies become one of the same name.
 """
@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.api.equal import EqualInputs, compare
-from kyvsim.api.inputs import ApplyInputs
+from kyvsim.api.inputs import ApplyInputs, partition
 from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import KindTable, crd_kinds
@@ -23,11 +23,10 @@ from kyvsim.load.resources import POLICIES, partition_by_kind
 from kyvsim.migrate import CONVERTED_KINDS, convert, convert_exception
 from kyvsim.migrate.comments import Comments, comments_of
 from kyvsim.model.comparison import Answer, Evidence, Limit
-from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
+from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, without_left_out
 from kyvsim.model.exceptions import PolicyException
 from kyvsim.model.migration import Conversion, ConversionOutcome, Made, Migration
 from kyvsim.model.policy import Policy
-from kyvsim.model.source import Document
 from kyvsim.report.migrate import document_yaml, policy_yaml
 from kyvsim.report.object_text import to_yaml
 
@@ -35,65 +34,62 @@ from kyvsim.report.object_text import to_yaml
 def migrate(
     paths: Iterable[str], stdin: bytes | None = None, walking: Walking = USUAL, kind: str = ""
 ) -> Migration:
-    """Return what becomes of the policies that `paths` lead to, in their order.
+    """Return the conversions of the policies in `paths`, in their order.
 
-    `stdin` holds the bytes that the path `-` stands for. Whatever is made compiles; a rule whose
-    expression does not is not converted, nor is one that becomes a part of another `kind` of
-    policies, if one is given.
+    `stdin` is read for the path `-`. A rule is not converted if its expression does not compile, or
+    if it becomes part of another `kind` of policy than requested.
     """
-    found = list(read_sources(paths, stdin, walking))
-    sources = [one for one in found if isinstance(one, Source)]
+    read = list(read_sources(paths, stdin, walking))
+    sources = [source for source in read if isinstance(source, Source)]
     documents, remarks = read_documents(sources, stdin, STRICT, walking)
-    excepting, others = _apart(documents)
-    wanted, aside = partition_by_kind(others, POLICIES, needed=not walking.as_found)
+    excepting, others = partition(documents, lambda document: is_exception(document.data))
+    kept, aside = partition_by_kind(others, POLICIES, needed=not walking.as_found)
     exceptions, wrong = load_exceptions(excepting)
-    policies, problems = load_policies(wanted, READERS)
-    chosen = [one for one in policies if one.kind in CONVERTED_KINDS]
-    usable, refused = _usable(chosen, crd_kinds(one.data for one in documents))
-    unread = (one for one in found if isinstance(one, Diagnostic))
-    said, left_out = without_left_out((*unread, *remarks, *aside, *problems, *wrong, *refused))
-    is_wrong = any(one.severity is Severity.ERROR for one in said)
-    if not (chosen or exceptions.rules or is_wrong):
+    policies, problems = load_policies(kept, READERS)
+    chosen = [policy for policy in policies if policy.kind in CONVERTED_KINDS]
+    usable, refused = _usable(chosen, crd_kinds(document.data for document in documents))
+    unread = (source for source in read if isinstance(source, Diagnostic))
+    diagnostics, left_out = without_left_out(
+        (*unread, *remarks, *aside, *problems, *wrong, *refused)
+    )
+    if not (chosen or exceptions.rules or has_errors(diagnostics)):
         text = "nothing to convert: no policy of `kyverno.io`"
-        said = (*said, Diagnostic("KV280", Severity.ERROR, text))
-    texts = {one.name: one.text for one in sources}
+        diagnostics = (*diagnostics, Diagnostic("KV280", Severity.ERROR, text))
+    texts = {source.name: source.text for source in sources}
     pairs = [
-        _converted(one, texts.get(one.document.file, ""), exceptions.rules, kind) for one in usable
+        _converted(policy, texts.get(policy.document.file, ""), exceptions.rules, kind)
+        for policy in usable
     ]
     pairs += [
-        _with_exception(one, texts.get(one.document.file, ""), pairs) for one in exceptions.rules
+        _with_exception(rule, texts.get(rule.document.file, ""), pairs) for rule in exceptions.rules
     ]
-    said = (*said, *_clashes([one for one, _ in pairs]))
+    diagnostics = (*diagnostics, *_clashes([conversion for conversion, _ in pairs]))
     return Migration(
-        tuple(one for one, _ in pairs), tuple(text for _, text in pairs), said, left_out
+        tuple(conversion for conversion, _ in pairs),
+        tuple(text for _, text in pairs),
+        diagnostics,
+        left_out,
     )
 
 
-def _apart(documents: Iterable[Document]) -> tuple[list[Document], list[Document]]:
-    found: tuple[list[Document], list[Document]] = ([], [])
-    for one in documents:
-        found[not is_exception(one.data)].append(one)
-    return found
-
-
 def _clashes(conversions: Iterable[Conversion]) -> Iterator[Diagnostic]:
-    """Yield the policies that become one of a name that another one becomes already.
+    """Yield an error for each policy that becomes one of the same name as another.
 
-    What is in different folders is for different clusters, or there twice in the first place.
+    Different folders are for different clusters.
     """
     owners: dict[tuple[str, str, str, str], Policy | PolicyException] = {}
-    for one in conversions:
-        for made in one.made:
+    for conversion in conversions:
+        for made in conversion.made:
             meta = made.data["metadata"]
-            folder = os.path.dirname(one.policy.document.file)
+            folder = os.path.dirname(conversion.policy.document.file)
             key = (made.data["kind"], meta.get("namespace", ""), meta["name"], folder)
-            owner = owners.setdefault(key, one.policy)
-            if owner is not one.policy:
+            owner = owners.setdefault(key, conversion.policy)
+            if owner is not conversion.policy:
                 text = (
-                    f"`{one.policy.key}` and `{owner.key}` both become the {key[0]} `{key[2]}`: "
-                    "rename one of them, or a rule"
+                    f"`{conversion.policy.key}` and `{owner.key}` both become the "
+                    f"{key[0]} `{key[2]}`: rename one of them, or a rule"
                 )
-                place = one.policy.document.locate(("metadata", "name"))
+                place = conversion.policy.document.locate(("metadata", "name"))
                 yield Diagnostic("KV281", Severity.ERROR, text, place)
 
 
@@ -102,13 +98,13 @@ def _usable(
 ) -> tuple[list[Policy], tuple[Diagnostic, ...]]:
     usable: list[Policy] = []
     refused: list[Diagnostic] = []
-    for one in policies:
+    for policy in policies:
         options = CompileOptions(own_system(), simulated=True, kinds=kinds)
-        _, told = compile_policies([one], options)
-        if any(remark.severity is Severity.ERROR for remark in told):
-            refused += told
+        _, diagnostics = compile_policies([policy], options)
+        if has_errors(diagnostics):
+            refused += diagnostics
         else:
-            usable.append(one)
+            usable.append(policy)
     return usable, tuple(refused)
 
 
@@ -121,9 +117,9 @@ def _converted(
     kept: list[Made] = []
     for place, made in enumerate(conversion.made):
         text = _text(made, comments if place == 0 else comments._replace(head=()))
-        fault = _fault(text)
-        if fault:
-            conversion = _without(conversion, made, *_not_compiled(fault))
+        error = _compile_error(text)
+        if error:
+            conversion = _without(conversion, made, *_not_compiled(error))
         else:
             kept.append(made)
             texts.append(text)
@@ -133,16 +129,16 @@ def _converted(
 def _with_exception(
     exception: PolicyException, source: str, pairs: Sequence[tuple[Conversion, str]]
 ) -> tuple[Conversion, str]:
-    """Return what becomes of an exception from policies that have become others, and its YAML."""
-    conversion = convert_exception(exception, [one for one, _ in pairs])
+    """Return the conversion of an exception from converted policies, and its YAML."""
+    conversion = convert_exception(exception, [conversion for conversion, _ in pairs])
     comments = comments_of(exception.document, (), source)
     texts = []
     for place, made in enumerate(conversion.made):
         texts.append(_text(made, comments if place == 0 else Comments(())))
-        fault = _fault("---\n".join([*(text for _, text in pairs if text), texts[-1]]))
-        if fault:
+        error = _compile_error("---\n".join([*(text for _, text in pairs if text), texts[-1]]))
+        if error:
             whole = made._replace(rules=tuple(range(len(conversion.rules))))
-            return _without(conversion._replace(made=()), whole, *_not_compiled(fault)), ""
+            return _without(conversion._replace(made=()), whole, *_not_compiled(error)), ""
     return conversion, "---\n".join(texts)
 
 
@@ -154,38 +150,40 @@ def _text(made: Made, comments: Comments) -> str:
     return policy_yaml(made.data, comments.head, above)
 
 
-def _fault(text: str) -> str:
-    """Return why a policy as it would be written cannot be used, or ""."""
+def _compile_error(text: str) -> str:
+    """Return why a converted policy cannot be used, or ""."""
     documents, remarks = read_documents([Source("", text)], None, STRICT)
-    excepting, others = _apart(documents)
+    excepting, others = partition(documents, lambda document: is_exception(document.data))
     exceptions, wrong = load_exceptions(excepting)
     policies, problems = load_policies(others, READERS)
     options = CompileOptions(own_system(), cel_exceptions=exceptions.policies, simulated=True)
-    _, told = compile_policies(policies, options)
-    errors = tuple(one for one in told if one.severity is Severity.ERROR)
-    found = (*remarks, *wrong, *problems, *errors)
-    return next((one.message for one in found if one.severity is Severity.ERROR), "")
+    _, refused = compile_policies(policies, options)
+    diagnostics = (*remarks, *wrong, *problems, *refused)
+    return next(
+        (diagnostic.message for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR),
+        "",
+    )
 
 
-def _not_compiled(fault: str) -> tuple[str, str]:
-    return f"the converted rule does not compile: {fault}", "convert this rule by hand"
+def _not_compiled(error: str) -> tuple[str, str]:
+    return f"the converted rule does not compile: {error}", "convert this rule by hand"
 
 
 def _of_kind(kind: str, conversion: Conversion) -> Conversion:
-    """Return a conversion without what is of another kind, if one is asked for."""
+    """Return a conversion without policies of other kinds than the requested one."""
     kept = []
     for made in conversion.made:
-        found = str(made.data["kind"]).removeprefix("Namespaced")
-        if kind in {"", found}:
+        made_kind = str(made.data["kind"]).removeprefix("Namespaced")
+        if kind in {"", made_kind}:
             kept.append(made)
             continue
-        reason = f"it becomes a {found}, and --kind asks for {kind}"
-        conversion = _without(conversion, made, reason, f"omit --kind, or use --kind {found}")
+        reason = f"it becomes a {made_kind}, and --kind asks for {kind}"
+        conversion = _without(conversion, made, reason, f"omit --kind, or use --kind {made_kind}")
     return conversion._replace(made=tuple(kept))
 
 
 def _without(conversion: Conversion, made: Made, reason: str, advice: str) -> Conversion:
-    """Return a conversion in which the rules that a policy is made of are refused."""
+    """Return a conversion in which the rules of a policy are refused."""
     rules = list(conversion.rules)
     for index in made.rules:
         rules[index] = rules[index]._replace(
@@ -194,7 +192,7 @@ def _without(conversion: Conversion, made: Made, reason: str, advice: str) -> Co
     return conversion._replace(rules=tuple(rules))
 
 
-# `migrate --check`: each policy and what was made of it, compared by cases.
+# `migrate --check`: each policy and its conversion, compared by cases.
 
 _LIMITS: Mapping[str, Limit] = MappingProxyType(
     {
@@ -204,26 +202,25 @@ _LIMITS: Mapping[str, Limit] = MappingProxyType(
         "texts read at run time": Limit.READ_TEXTS,
     }
 )
-"""By the names of conditions the differences that they are about."""
+"""The differences that conditions explain, by their names."""
 _BRIEF_CASES, _BRIEF_SECONDS = 300, 1.0
 
 
 def with_evidence(migration: Migration, resources: tuple[str, ...], seconds: float) -> Migration:
-    """Return a migration with the evidence on each policy that is converted as a whole.
+    """Return a migration with evidence on each policy that is converted as a whole.
 
-    `resources` are manifests to try, too; `seconds` is how long to make cases of one policy.
+    `resources` are manifests to derive cases from; `seconds` limits the cases of one policy.
     """
     return migration._replace(evidence=tuple(_each_evidence(migration, resources, seconds)))
 
 
 def with_counterexamples(migration: Migration) -> Migration:
-    """Return a migration with evidence where a brief look finds a difference, and none elsewhere.
-
-    The look goes no further than small objects with few changes: what it does not find is not
-    checked. An error on an ordinary object is among the first things that it meets.
-    """
-    found = _each_evidence(migration, (), _BRIEF_SECONDS, _BRIEF_CASES)
-    shown = (one if one and one.answer is Answer.COUNTEREXAMPLE else None for one in found)
+    """Return a migration with evidence only where a few small cases show a difference."""
+    evidences = _each_evidence(migration, (), _BRIEF_SECONDS, _BRIEF_CASES)
+    shown = (
+        evidence if evidence and evidence.answer is Answer.COUNTEREXAMPLE else None
+        for evidence in evidences
+    )
     return migration._replace(evidence=tuple(shown))
 
 
@@ -233,50 +230,51 @@ def _each_evidence(
     pairs = list(zip(migration.conversions, migration.texts, strict=True))
     for pair in pairs:
         is_compared = pair[0].is_whole and pair[1]
-        told = _reported(pair, pairs)
-        yield _evidence(told, resources, seconds, cases) if is_compared else None
+        compared = _compared(pair, pairs)
+        yield _evidence(compared, resources, seconds, cases) if is_compared else None
 
 
 _Pair: TypeAlias = tuple[Conversion, str]
-"""What became of a policy or an exception, and the YAML of that."""
 
 
-class _Reported(NamedTuple):
-    """What is compared: policies, and the exceptions from them, before and after."""
+class _Compared(NamedTuple):
+    """Policies and exceptions to compare, before and after."""
 
     policies: tuple[_Pair, ...]
     exceptions: tuple[_Pair, ...] = ()
 
 
-def _reported(pair: _Pair, pairs: Sequence[_Pair]) -> _Reported:
-    """Return what is compared for a pair: of an exception it is the policies that it names."""
+def _compared(pair: _Pair, pairs: Sequence[_Pair]) -> _Compared:
+    """Return what is compared for a pair; for an exception, with the policies that it names."""
     exception = pair[0].policy
     if isinstance(exception, Policy):
-        return _Reported((pair,))
-    named = {one.policy for one in exception.exceptions}
-    return _Reported(tuple(one for one in pairs if one[0].policy.key in named), (pair,))
+        return _Compared((pair,))
+    named = {exception.policy for exception in exception.exceptions}
+    return _Compared(tuple(other for other in pairs if other[0].policy.key in named), (pair,))
 
 
 def _evidence(
-    told: _Reported, resources: tuple[str, ...], seconds: float, cases: int = 0
+    compared: _Compared, resources: tuple[str, ...], seconds: float, cases: int = 0
 ) -> Evidence | None:
-    """Return the evidence on a pair; `cases` bounds a brief look, which ends with what it finds."""
+    """Return the evidence on a pair; `cases` limits a short comparison."""
     inputs = EqualInputs(
-        old=tuple(map(_before, told.policies)),
-        new=tuple(map(_after, told.policies)),
+        old=tuple(map(_before, compared.policies)),
+        new=tuple(map(_after, compared.policies)),
         shared=ApplyInputs(
             policies=(),
             resources=resources,
-            exceptions=tuple(text(one) for one in told.exceptions for text in (_before, _after)),
+            exceptions=tuple(
+                text(exception) for exception in compared.exceptions for text in (_before, _after)
+            ),
         ),
         seconds=seconds,
         needs_cases=True,
         conditions=frozenset(
-            _LIMITS[one.name]
-            for conversion, _ in (*told.policies, *told.exceptions)
+            _LIMITS[condition.name]
+            for conversion, _ in (*compared.policies, *compared.exceptions)
             for rule in conversion.rules
-            for one in rule.conditions
-            if one.name in _LIMITS
+            for condition in rule.conditions
+            if condition.name in _LIMITS
         ),
     )
     if cases:

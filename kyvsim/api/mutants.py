@@ -1,7 +1,7 @@
-"""`test --mutants`: policies changed a little, and which changes their tests notice.
+"""`test --mutants`: small changes to policies, and which of them tests detect.
 
-Every manifest runs on every mutant of its policies. A mutant that no test notices is compared with
-its policy by cases: either it does the same, or a small object shows what a test should have.
+Every manifest runs on every mutant of its policies. A mutant that no test detects is compared with
+its policy by cases: it behaves the same, or a small object shows what is not tested.
 """
 
 import os
@@ -12,15 +12,15 @@ from enum import Enum
 from functools import partial
 from typing import NamedTuple
 
-from kyvsim.api.equal import ComparisonSetup, why
-from kyvsim.api.inputs import objects_of
+from kyvsim.api.equal import ComparisonSetup, decision_text
+from kyvsim.api.inputs import given_world, objects_of
 from kyvsim.api.processes import each_in_processes
 from kyvsim.api.suite import Reading, SuiteRun, chosen_rows, find_files, row_context
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
 from kyvsim.api.system import processors, still_system
 from kyvsim.engine.compile import PolicySet
 from kyvsim.engine.compile.policy_set import index_policies
-from kyvsim.engine.world import GivenObjects, World
+from kyvsim.engine.world import GivenObjects
 from kyvsim.equivalence.cases import STRANGER
 from kyvsim.equivalence.policy_runner import CaseWorld
 from kyvsim.equivalence.search import Search, SearchBudget
@@ -30,7 +30,7 @@ from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.policy import load_policies
 from kyvsim.load.suite_manifest import read_manifests
 from kyvsim.model.comparison import Answer, Counterexample
-from kyvsim.model.diagnostic import Severity
+from kyvsim.model.diagnostic import has_errors
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import place_in_text
 from kyvsim.model.suite import ExpectedRow, Manifest, Mutants, SurvivingMutant
@@ -39,31 +39,27 @@ from kyvsim.policy.nodes import Node
 from kyvsim.report.object_text import whole_numbers
 from kyvsim.suite.check import check_rows
 
-# Which mutants of a manifest's policies its rows notice.
+# Mutants that the rows of a manifest detect.
 
 
 class MutantStatus(Enum):
-    """What came of a mutant."""
+    """The status of a mutant."""
 
     NOTICED = "noticed"
     UNNOTICED = "unnoticed"
     REFUSED = "refused"
-    """It is no policy that can be used, so there is nothing to notice."""
     UNTRIED = "untried"
-    """The time was over."""
 
 
 class PolicyKey(NamedTuple):
-    """A policy, whichever manifest names it by whatever path."""
+    """A policy, independent of the path by which it is named."""
 
     file: str
-    """Its file as the system knows it."""
     line: int
-    """Where it begins."""
 
 
 class Trial(NamedTuple):
-    """What one manifest made of the mutants of one policy, in their order."""
+    """The statuses of the mutants of a policy in one manifest."""
 
     policy: PolicyKey
     statuses: tuple[MutantStatus, ...]
@@ -75,11 +71,11 @@ class Mutant(NamedTuple):
     kind: MutationKind
     change: PolicyChange
     policy: Policy | None
-    """None where what the change makes is no policy."""
+    """None if it is not a valid policy."""
 
 
 class LoadedTest(NamedTuple):
-    """A manifest and what it names, read and compiled."""
+    """A manifest with its inputs, compiled."""
 
     manifest: Manifest
     rows: tuple[ExpectedRow, ...]
@@ -87,11 +83,15 @@ class LoadedTest(NamedTuple):
     options: Reading
 
     def failing(self, policies: PolicySet) -> frozenset[tuple[Path, str, str]]:
-        """Return the rows that fail with some policies: their places, rules and resources."""
+        """Return the rows that fail with some policies: their paths, rules and resources."""
         inputs = self.inputs._replace(suite=self.inputs.suite._replace(policies=policies))
-        bench = row_context(self.manifest, inputs)
-        found = check_rows(self.rows, inputs.suite, bench, lenient=self.options.lenient)
-        return frozenset((row.path, one.rule, one.resource) for row, one in found if one.failed)
+        context = row_context(self.manifest, inputs)
+        outcomes = check_rows(self.rows, inputs.suite, context, lenient=self.options.lenient)
+        return frozenset(
+            (row.path, outcome.rule, outcome.resource)
+            for row, outcome in outcomes
+            if outcome.failed
+        )
 
 
 def open_tests(file: str, options: Reading) -> Iterator[LoadedTest]:
@@ -104,9 +104,9 @@ def open_tests(file: str, options: Reading) -> Iterator[LoadedTest]:
 
 
 def trials_of(file: str, options: Reading, ends: float) -> tuple[Trial, ...]:
-    """Return what the manifests in a file make of the mutants of all their policies.
+    """Return the statuses of all mutants in the manifests of a file.
 
-    `ends` is when to stop, on the clock of `time.monotonic`.
+    `ends` is the time limit, on the clock of `time.monotonic`.
     """
     return tuple(trial for test in open_tests(file, options) for trial in _trials(test, ends))
 
@@ -119,11 +119,13 @@ def _trials(test: LoadedTest, ends: float) -> Iterator[Trial]:
         def status(mutant: Mutant, number: int = number) -> MutantStatus:
             if time.monotonic() > ends:
                 return MutantStatus.UNTRIED
-            found = None if mutant.policy is None else compiled_alone(mutant.policy, test.inputs)
-            if found is None:
+            compiled_mutant = (
+                None if mutant.policy is None else compiled_alone(mutant.policy, test.inputs)
+            )
+            if compiled_mutant is None:
                 return MutantStatus.REFUSED
             policies = list(sound.policies)
-            policies[number] = found.policies[0]
+            policies[number] = compiled_mutant.policies[0]
             changed = index_policies(policies, test.inputs.options.system.meter)
             is_noticed = test.failing(changed) - before
             return MutantStatus.NOTICED if is_noticed else MutantStatus.UNNOTICED
@@ -132,14 +134,13 @@ def _trials(test: LoadedTest, ends: float) -> Iterator[Trial]:
 
 
 def compiled_alone(policy: Policy, inputs: ManifestInputs) -> PolicySet | None:
-    """Return a policy compiled as those of a test are; None where it is refused."""
-    found, diagnostics = compile_policies((policy,), inputs.options)
-    refused = any(one.severity is Severity.ERROR for one in diagnostics)
-    return None if refused or not found.policies else found
+    """Return a policy compiled with the options of a test; None if it is refused."""
+    compiled, diagnostics = compile_policies((policy,), inputs.options)
+    return None if has_errors(diagnostics) or not compiled.policies else compiled
 
 
 def key_of(policy: Policy) -> PolicyKey:
-    """Return what tells a policy from all others."""
+    """Return the identity of a policy."""
     place = policy.document.locate(())
     return PolicyKey(os.path.realpath(place.file), place.line)
 
@@ -149,24 +150,23 @@ def mutants(policy: Policy) -> Iterator[Mutant]:
     nodes: list[Node] = [policy.tree, *(rule.tree for rule in policy.rules)]
     for kind, change in mutants_of(policy.document.data, nodes):
         document = policy.document._replace(data=change.data)
-        found, diagnostics = load_policies((document,), READERS)
-        sound = len(found) == 1 and not any(one.severity is Severity.ERROR for one in diagnostics)
-        yield Mutant(kind, change, found[0] if sound else None)
+        policies, diagnostics = load_policies((document,), READERS)
+        sound = len(policies) == 1 and not has_errors(diagnostics)
+        yield Mutant(kind, change, policies[0] if sound else None)
 
 
-# Whether a mutant that no test notices does what its policy does, by cases made of both.
+# Undetected mutants, compared with their policies by cases.
 
 _CASES = 3000
-"""How many cases are made at most to tell a mutant from its policy."""
 
 
 def surviving_mutant(
     unnoticed: tuple[str, PolicyKey, int], options: Reading, seconds: float, ends: float
 ) -> SurvivingMutant | None:
-    """Return what tests leave open; None where the mutant does what the policy does.
+    """Return a surviving mutant; None if it behaves the same as its policy.
 
-    `unnoticed` is a file with a test of its policy, the policy, and which of its mutants it is.
-    No more than some `seconds` are spent, and none after `ends`, on the clock of `time.monotonic`.
+    `unnoticed` is a file with a test of its policy, the policy, and the index of the mutant.
+    `seconds` limits the search, and `ends` on the clock of `time.monotonic`.
     """
     file, own, number = unnoticed
     inputs, policy = next(
@@ -179,14 +179,7 @@ def surviving_mutant(
     left = min(seconds, ends - time.monotonic())
     suite = inputs.suite
     objects = objects_of(suite.resources)
-    context = GivenObjects(suite.context.resources) if suite.context.resources else None
-    world = World(
-        GivenObjects(()),
-        suite.values,
-        context=context,
-        images=suite.context.images,
-        targets=suite.targets,
-    )
+    world = given_world(GivenObjects(()), suite.values, suite.context, suite.targets)
     others = (*objects, *suite.targets, *suite.others)
     setup = ComparisonSetup(
         options=inputs.options._replace(system=still_system(datetime.now(UTC))),
@@ -230,33 +223,28 @@ def _compared(
     answer, _ = answer_of(tried, space, pair)
     if answer is not Answer.COUNTEREXAMPLE:
         return answer, None
-    bench = VerdictContext(pair, setup.quick_pair(old, new), why(old, setup), why(new, setup))
-    return answer, first_counterexample(tried, bench)
+    context = VerdictContext(
+        pair, setup.quick_pair(old, new), decision_text(old, setup), decision_text(new, setup)
+    )
+    return answer, first_counterexample(tried, context)
 
-
-# `test --mutants`: policies changed a little, and what of it their tests notice.
-#
-# Every manifest runs on every mutant of its policies. What none of them notices is compared with
-# the policy by cases: it does the same, or a small object shows what a test should have.
 
 _ORDER = (MutantStatus.NOTICED, MutantStatus.UNTRIED, MutantStatus.UNNOTICED, MutantStatus.REFUSED)
-"""Which of two statuses counts for a mutant."""
 _SECONDS = 3.0
-"""How long a mutant may be compared with its policy, however many there are."""
+"""Minimum seconds to compare a mutant with its policy."""
 
 
 def try_mutants(run: SuiteRun, seconds: float) -> Mutants:
-    """Return which mutants of their policies the tests that the paths lead to notice.
+    """Return which mutants of policies are detected by the tests in some paths.
 
-    Rows that fail on the policies themselves notice nothing. After `seconds` what is left is not
-    tried, and nobody looks any further at what no test noticed.
+    After `seconds`, the mutants left are not tried.
     """
     ends = time.monotonic() + seconds
     jobs = run.jobs or processors()
     files, _ = find_files(run)
     trying = partial(trials_of, options=run.options, ends=ends)
-    found = list(each_in_processes(trying, files, jobs))
-    statuses, tests = _together(files, found)
+    trials = list(each_in_processes(trying, files, jobs))
+    statuses, tests = _merged(files, trials)
     unnoticed = [
         (tests[policy], policy, number)
         for policy, own in statuses.items()
@@ -265,26 +253,29 @@ def try_mutants(run: SuiteRun, seconds: float) -> Mutants:
     ]
     share = max(_SECONDS, (ends - time.monotonic()) * jobs / max(1, len(unnoticed)))
     looking = partial(surviving_mutant, options=run.options, seconds=share, ends=ends)
-    holes = list(each_in_processes(looking, unnoticed, jobs))
+    survivors = list(each_in_processes(looking, unnoticed, jobs))
     every = [status for own in statuses.values() for status in own]
     return Mutants(
         noticed=every.count(MutantStatus.NOTICED),
         # Those with an example first, all in the order of their places.
         holes=tuple(
-            sorted(filter(None, holes), key=lambda one: (one.example is None, *one.location))
+            sorted(
+                filter(None, survivors),
+                key=lambda survivor: (survivor.example is None, *survivor.location),
+            )
         ),
-        same=holes.count(None),
+        same=survivors.count(None),
         untried=every.count(MutantStatus.UNTRIED),
     )
 
 
-def _together(
-    files: Sequence[str], found: Sequence[tuple[Trial, ...]]
+def _merged(
+    files: Sequence[str], trials_of_files: Sequence[tuple[Trial, ...]]
 ) -> tuple[dict[PolicyKey, tuple[MutantStatus, ...]], dict[PolicyKey, str]]:
-    """Return what all tests made of each policy's mutants, and the first file with a test of it."""
+    """Return the statuses of each policy's mutants, and the first file that tests it."""
     statuses: dict[PolicyKey, tuple[MutantStatus, ...]] = {}
     tests: dict[PolicyKey, str] = {}
-    for file, trials in zip(files, found, strict=True):
+    for file, trials in zip(files, trials_of_files, strict=True):
         for policy, own in trials:
             tests.setdefault(policy, file)
             known = statuses.get(policy, own)

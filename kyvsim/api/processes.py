@@ -1,7 +1,7 @@
-"""Sharing work over processes with `concurrent.futures`: the one place that starts any.
+"""Work shared over processes with `concurrent.futures`: the only module that starts any.
 
 Processes are forked where that is safe, so that they inherit what is compiled. They end with the
-work and with the process that started them, however either ends.
+work and with the process that started them.
 """
 
 import multiprocessing
@@ -26,7 +26,7 @@ _MOST_CHUNKS = 1000
 
 
 def can_fork() -> bool:
-    """Return whether processes can inherit what this one has; on macOS that is not safe."""
+    """Return whether processes can inherit the state of this one; not on macOS."""
     return hasattr(os, "fork") and sys.platform != "darwin"
 
 
@@ -34,9 +34,9 @@ def can_fork() -> bool:
 def process_pool(
     count: int, initializer: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()
 ) -> Iterator[ProcessPoolExecutor]:
-    """Give a pool of `count` processes, each of which calls `initializer` first.
+    """Provide a pool of `count` processes, each of which calls `initializer` first.
 
-    With the end of the block every process ends; what is not done by then is lost.
+    All processes end with the block.
     """
     others = active()
     context = multiprocessing.get_context("fork") if can_fork() else None
@@ -56,11 +56,10 @@ def each_in_processes(
     chunk: int = 1,
     first: int = 0,
 ) -> Iterator[_Result]:
-    """Yield what `work` returns for each item, in their order, whatever the number of processes.
+    """Yield the results of `work` for the items, in their order.
 
-    With one process, or one item, all is done here. So are the `first` items in any case: forked
-    processes inherit what these load. Results must be fit for `pickle`. If a process is killed or
-    cannot be started, the rest is done here.
+    With one process or item, and for the `first` items, the work is done here: forked processes
+    inherit what is loaded. If a process is killed or cannot be started, the rest is done here.
     """
     yield from map(work, items[:first])
     items = items[first:]
@@ -79,7 +78,6 @@ def each_in_processes(
 
 
 _TASK: ContextVar[tuple[Callable[[Any], Any], Sequence[Any]]] = ContextVar("task")
-"""What a process of `each_in_processes` works on."""
 
 
 def _begin(work: Callable[[Any], Any], items: Sequence[Any]) -> None:
@@ -99,15 +97,15 @@ def active() -> frozenset[BaseProcess]:
 def kill_all_but(others: frozenset[BaseProcess]) -> None:
     """Kill the processes of this one, except for some.
 
-    `ProcessPoolExecutor.shutdown` alone would wait forever for processes that do not read its
-    queue any more, because one of them was killed or stopped while it had the lock of the queue.
+    `ProcessPoolExecutor.shutdown` alone would wait forever for processes that stopped reading its
+    queue because one was killed while it had the lock.
     """
-    for one in active() - others:
-        one.kill()
+    for process in active() - others:
+        process.kill()
 
 
 def begin_worker() -> None:
-    """Let a process end with the one that started it, and leave interrupts to that."""
+    """Make a process end with the one that started it, which alone handles interrupts."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     parent = multiprocessing.parent_process()
@@ -122,6 +120,6 @@ def _start(initializer: Callable[..., None] | None, arguments: tuple[Any, ...]) 
 
 
 def _end_with(sentinel: int) -> None:
-    """Wait for the end of the parent, then end this process whatever it is doing."""
+    """Terminate this process when its parent ends."""
     wait([sentinel])
     signal.raise_signal(signal.SIGTERM)

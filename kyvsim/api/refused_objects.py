@@ -1,11 +1,10 @@
-"""Given objects that an API server refuses for certain, whatever policies say of them.
+"""Objects that an API server certainly refuses, whatever policies say.
 
-Verdicts stay as they are: tests often have objects that are cut down to what a rule looks at. What
-is reported is what no request gets past: values that cannot be decoded, owners and elements without
-what identifies them, names that are none, and what the simulated API server finds in Pods, in
-what makes them and in a few other kinds, unless their spec or template is left out or mutate rules
-may supply what lacks. What lacks is not reported beside a kustomization, where patches are parts.
-Fields that nobody knows are left alone, as API servers drop them.
+Results stay as they are: tests often have objects with only the fields that a rule reads. Reported
+are values that cannot be decoded, owners and elements without identifying fields, invalid names,
+and what the simulated API server rejects in Pods, workloads and a few other kinds; not if spec or
+template is omitted, or mutate rules may add what is missing. Missing fields beside a kustomization
+are not reported, since patches are partial. Unknown fields are ignored, as API servers drop them.
 upstream: k8s.io/apimachinery pkg/apis/meta/v1/validation (owner references), pkg/api/validation,
 k8s.io/kubernetes pkg/apis/*/validation
 """
@@ -45,7 +44,7 @@ _OF_OWNERS = ("apiVersion", "kind", "name", "uid")
 _NAMED_LISTS = frozenset(
     {"containers", "initContainers", "ephemeralContainers", "env", "volumes", "volumeMounts"}
 )
-"""Lists whose elements no API server takes without what tells them apart."""
+"""Lists whose elements need the fields that identify them."""
 _UNCHECKED = frozenset({"CustomResourceDefinition"})
 """Kinds whose fields hold types of other kinds."""
 _FITTING: Mapping[str, tuple[frozenset[type], str]] = MappingProxyType(
@@ -80,29 +79,25 @@ _PLAIN_KEY = r"([a-z0-9]([-a-z0-9.]{0,80}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]
 _PLAIN_VALUE = r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,60}[A-Za-z0-9])?)?"
 _PLAIN_NAMES = re.compile(rf"{_PLAIN_NAME.pattern}(\n{_PLAIN_KEY})*")
 _PLAIN_VALUES = re.compile(rf"{_PLAIN_VALUE}(\n{_PLAIN_VALUE})*")
-"""What is certainly right, in lines; what is not is looked at closely."""
-_NOTHING: Mapping[str, str] = MappingProxyType({})
+"""Valid names and values, in lines; others are checked in detail."""
+_NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
 
-class _Fault(NamedTuple):
-    """What is wrong with an object, and where."""
+class _FieldError(NamedTuple):
+    """An error in a field."""
 
     path: Path
     what: str
     example: str = ""
-    """What is wrong with just this object; others with the same fault have their own."""
 
 
 class RefusedObjects:
-    """KV233: objects that an API server refuses, once for each kind and cause, with a count.
-
-    Parts of a run have one each, which are put together in the order of the parts.
-    """
+    """KV233: objects that an API server refuses, once for each kind and cause, with a count."""
 
     __slots__ = ("_found", "_is_final")
 
     def __init__(self, *, is_final: bool) -> None:
-        """Say whether objects are stored as they are given, because no rule mutates them."""
+        """Objects are `is_final` if no rule mutates them."""
         self._is_final = is_final
         self._found: dict[tuple[str, str, str], RefusalCount] = {}
 
@@ -112,7 +107,7 @@ class RefusedObjects:
             obj = document.data
             if obj.__class__ is not dict or (self._is_final and _is_ordinary(obj)):
                 continue
-            for fault in _faults_of(document, is_final=self._is_final):
+            for fault in _errors_of(document, is_final=self._is_final):
                 field = ".".join(str(step) for step in fault.path if step.__class__ is not int)
                 key = (object_key(obj).kind, field, fault.what)
                 known = self._found.get(key)
@@ -123,43 +118,45 @@ class RefusedObjects:
                     self._found[key] = RefusalCount(*key, fault.example, place)
 
     def merge(self, others: Iterable[RefusalCount]) -> None:
-        """Take in what was found in a later part."""
-        for one in others:
-            known = self._found.setdefault(one[:3], one)
-            if known is not one:
-                self._found[one[:3]] = known._replace(number=known.number + one.number)
+        """Add the counts of a later part."""
+        for count in others:
+            known = self._found.setdefault(count[:3], count)
+            if known is not count:
+                self._found[count[:3]] = known._replace(number=known.number + count.number)
 
     @property
     def found(self) -> tuple[RefusalCount, ...]:
-        """What was found, in the order of the objects."""
+        """The counts, in the order of the objects."""
         return tuple(self._found.values())
 
 
 def refused_objects(
     documents: Iterable[Document], *, is_final: bool = True
 ) -> tuple[Diagnostic, ...]:
-    """Return the warnings of RefusedObjects about all objects of a run."""
+    """Return the warnings about all objects of a run."""
     refused = RefusedObjects(is_final=is_final)
     refused.add(documents)
     return warnings_of(refused.found)
 
 
-def warnings_of(found: Iterable[RefusalCount]) -> tuple[Diagnostic, ...]:
+def warnings_of(counts: Iterable[RefusalCount]) -> tuple[Diagnostic, ...]:
     """Return a warning for each cause."""
     warnings: list[Diagnostic] = []
-    for one in found:
-        more = f" ({one.number} times)" if one.number > 1 else ""
-        example = f": {one.example}" if one.example else ""
-        text = f"an API server rejects this {one.kind}: `{one.field}` {one.what}{more}{example}"
-        warnings.append(Diagnostic("KV233", Severity.WARNING, text, one.location))
+    for count in counts:
+        more = f" ({count.number} times)" if count.number > 1 else ""
+        example = f": {count.example}" if count.example else ""
+        text = (
+            f"an API server rejects this {count.kind}: `{count.field}` {count.what}{more}{example}"
+        )
+        warnings.append(Diagnostic("KV233", Severity.WARNING, text, count.location))
     return tuple(warnings)
 
 
-def _faults_of(document: Document, *, is_final: bool) -> Iterator[_Fault]:
+def _errors_of(document: Document, *, is_final: bool) -> Iterator[_FieldError]:
     obj = document.data
     key = object_key(obj)
     known = None if key.kind in _UNCHECKED else _type_of(key.api_version, key.kind)
-    misfits: Iterator[_Fault] = iter(())
+    misfits: Iterator[_FieldError] = iter(())
     if known is not None:
         misfits = _misfits(known, obj, ())
     elif obj.get("metadata").__class__ is dict:
@@ -171,10 +168,12 @@ def _faults_of(document: Document, *, is_final: bool) -> Iterator[_Fault]:
     # Tests often have no more than metadata, and an empty specification.
     is_cut_down = not any(value for name, value in obj.items() if name not in _WITHOUT_PARTS)
     if unreadable or not is_final or is_there or is_cut_down:
-        yield from () if _is_plain(obj) else _faults_in(metadata_problems(obj, new=True))
+        yield from () if _is_plain(obj) else _errors_in(metadata_problems(obj, new=True))
         return
     is_part = is_beside_kustomization(document.file)
-    yield from _faults_in(one for one in problems_of(obj) if not (is_part and _REQUIRED in one))
+    yield from _errors_in(
+        problem for problem in problems_of(obj) if not (is_part and _REQUIRED in problem)
+    )
 
 
 _REQUIRED = "Required value"
@@ -186,31 +185,28 @@ _PROBLEMS: Mapping[str, str] = MappingProxyType(
         "Not found": "is not found",
     }
 )
-"""What Kubernetes calls problems with fields, and how a sentence about the field goes on."""
+"""Kubernetes' names of field errors, and the predicate of our message."""
 
 
 _LEFT_ALONE = (
     r"metadata\.ownerReferences\.|metadata\.name: Required|spec\.([a-zA-Z.]*\.)?template: Required"
 )
-"""Owners were looked at before, some kinds need no name, and tests cut workloads down."""
+"""Owners are checked elsewhere, some kinds need no name, and tests omit templates."""
 
 
-def _faults_in(problems: Iterable[str]) -> Iterator[_Fault]:
-    """Yield problems in the words of Kubernetes, such as `spec.a[0].b: Invalid value: "c": why`."""
+def _errors_in(problems: Iterable[str]) -> Iterator[_FieldError]:
+    """Yield Kubernetes' field errors, such as `spec.a[0].b: Invalid value: "c": why`."""
     for text in dict.fromkeys(problems):
         if re.match(_LEFT_ALONE, text) is None:
             field, _, problem = text.partition(": ")
             what, _, example = problem.partition(": ")
             steps = re.findall(r"[^.\[\]]+", field)
             path = tuple(int(step) if step.isdecimal() else step for step in steps)
-            yield _Fault(path, _PROBLEMS.get(what, what), example)
+            yield _FieldError(path, _PROBLEMS.get(what, what), example)
 
 
 def _is_ordinary(obj: Json) -> bool:
-    """Return whether nothing is wrong with an object; False where that takes a closer look.
-
-    Most objects are right, and this must be quick: some microseconds for a Pod.
-    """
+    """Return whether an object is certainly valid, in some microseconds for a Pod."""
     version, kind = obj.get("apiVersion"), obj.get("kind")
     return (
         version.__class__ is str
@@ -225,26 +221,26 @@ def _is_ordinary(obj: Json) -> bool:
 
 
 def _has_ordinary_pod(obj: Json) -> bool:
-    """Return whether an object that fits its type surely is no Pod that is refused."""
+    """Return whether a Pod or workload that fits its type is certainly valid."""
     spec = obj.get("spec")
     if not spec:
         return True
     if obj["kind"] != "Pod" or not spec.get("containers"):
         return False
-    volumes = [one.get("name") for one in spec.get("volumes") or ()]
-    found = set(volumes)
-    if len(found) != len(volumes):
+    volumes = [volume.get("name") for volume in spec.get("volumes") or ()]
+    volume_names = set(volumes)
+    if len(volume_names) != len(volumes):
         return False
     names: list[str] = []
-    for one in chain(spec["containers"], spec.get("initContainers") or ()):
-        name, mounts = one.get("name"), one.get("volumeMounts")
-        if not name or not one.get("image") or _PLAIN_NAME.fullmatch(name) is None:
+    for container in chain(spec["containers"], spec.get("initContainers") or ()):
+        name, mounts = container.get("name"), container.get("volumeMounts")
+        if not name or not container.get("image") or _PLAIN_NAME.fullmatch(name) is None:
             return False
         names.append(name)
-        if not all(port.get("containerPort") for port in one.get("ports") or ()):
+        if not all(port.get("containerPort") for port in container.get("ports") or ()):
             return False
         if mounts and not (
-            found.issuperset([mount.get("name") for mount in mounts])
+            volume_names.issuperset([mount.get("name") for mount in mounts])
             and len({mount.get("mountPath") for mount in mounts}) == len(mounts)
         ):
             return False
@@ -256,21 +252,15 @@ _LEAVES: frozenset[type] = frozenset({str, int, float, bool, type(None)})
 _NO_LEAVES: frozenset[type] = frozenset({type(None)})
 
 
-def _accepts_anything(_: Json) -> bool:
-    return True
-
-
 def _accepts_nothing(_: Json) -> bool:
     return False
 
 
 class _Accepted(NamedTuple):
-    """What values of a type may be; nothing that `_misfits` finds a fault with is accepted."""
+    """Values that are certainly valid for a type: none of them is reported by `_misfits`."""
 
     leaves: frozenset[type]
-    """Classes of texts, numbers, booleans and null."""
     inner: _Accepts
-    """What accepts maps and lists."""
 
 
 def _is_quantity_text(value: Json) -> bool:
@@ -290,17 +280,17 @@ def _is_time(value: Json) -> bool:
     return value.__class__ is str and _is_time_text(value)
 
 
-_ANY_VALUE = _Accepted(_LEAVES, _accepts_anything)
+_ANY_VALUE = _Accepted(_LEAVES, lambda _: True)
 _TIME = _Accepted(_NO_LEAVES, _is_time)
 _QUANTITY = _Accepted(_LEAVES - {str, bool}, _is_quantity_text)
 
 
 @lru_cache(maxsize=512)
 def _accepting(api_version: str, kind: str) -> _Accepts:
-    """Return what quickly recognises objects of a kind that can be decoded."""
-    found = None if kind in _UNCHECKED else _type_of(api_version, kind)
-    if found is not None:
-        return _accepted(found, "").inner
+    """Return what recognises valid objects of a kind quickly."""
+    known = None if kind in _UNCHECKED else _type_of(api_version, kind)
+    if known is not None:
+        return _accepted(known, "").inner
     return _map_acceptor({"metadata": _metadata_type()}, None)
 
 
@@ -324,7 +314,7 @@ def _accepted(kind: Type, field: str) -> _Accepted:
 
 
 class _AcceptedFields(dict[str, _Accepted]):
-    """What the fields of a map may be: worked out for each when it is first seen."""
+    """The valid values of fields, computed on first use."""
 
     __slots__ = ("_fields", "_other")
 
@@ -338,8 +328,8 @@ class _AcceptedFields(dict[str, _Accepted]):
     def __missing__(self, name: str) -> _Accepted:
         if name not in self._fields:
             return self._other  # not kept: names of others are without number
-        found = self[name] = _accepted(resolve(self._fields[name]), name)
-        return found
+        accepted = self[name] = _accepted(resolve(self._fields[name]), name)
+        return accepted
 
 
 def _map_acceptor(
@@ -366,11 +356,13 @@ def _list_acceptor(kind: ListType, field: str) -> _Accepts:
     keys = kind.keys if field in _NAMED_LISTS else None
     if not keys:
         return accepts
-    return lambda value: accepts(value) and not any(_missing_key(keys, one) for one in value)
+    return lambda value: (
+        accepts(value) and not any(_missing_key(keys, element) for element in value)
+    )
 
 
 def _uniform(holder: type, accepted: _Accepted) -> _Accepts:
-    """Return what accepts maps or lists whose values are all of one type."""
+    """Return what accepts maps or lists of values of one type."""
     leaves, accepts_inner = accepted
     if accepted is _ANY_VALUE:
         return lambda value: value.__class__ is holder
@@ -383,8 +375,8 @@ def _uniform(holder: type, accepted: _Accepted) -> _Accepts:
     def accepts(value: Json) -> bool:
         if value.__class__ is not holder:
             return False
-        for one in values(value):
-            if one.__class__ not in leaves and not accepts_inner(one):
+        for inner in values(value):
+            if inner.__class__ not in leaves and not accepts_inner(inner):
                 return False
         return True
 
@@ -392,7 +384,7 @@ def _uniform(holder: type, accepted: _Accepted) -> _Accepts:
 
 
 def _is_plain(obj: Json) -> bool:
-    """Return whether names, labels and annotations are such as every kind may have."""
+    """Return whether names, labels and annotations are valid for every kind."""
     about = metadata(obj)
     name, texts, notes = about.get("name", "a"), about.get("labels"), about.get("annotations")
     namespace = about.get("namespace") or "a"
@@ -400,7 +392,7 @@ def _is_plain(obj: Json) -> bool:
         return False
     try:
         shown = "\n".join((name, *(texts or ()), *(notes or ())))
-        values = "\n".join((texts or _NOTHING).values())
+        values = "\n".join((texts or _NO_TEXTS).values())
     except (AttributeError, TypeError):
         return False  # they are no texts
     return _PLAIN_NAMES.fullmatch(shown) is not None and _PLAIN_VALUES.fullmatch(values) is not None
@@ -415,56 +407,56 @@ def _type_of(api_version: str, kind: str) -> Type | None:
 
 @cache
 def _metadata_type() -> Type:
-    """Return the type of metadata, which objects of all kinds share."""
+    """Return the type of metadata."""
     pod = find_type("v1", "Pod")
     if pod is None or pod.mapping is None:
         raise LookupError("the types of Kubernetes have no Pods")
     return resolve(pod.mapping.fields["metadata"])
 
 
-def _misfits(kind: Type, value: Json, path: Path) -> Iterator[_Fault]:
+def _misfits(kind: Type, value: Json, path: Path) -> Iterator[_FieldError]:
     """Yield values that cannot be decoded into a type, and list elements without a name."""
-    found = value.__class__
+    actual = value.__class__
     if value is None:
         return
-    if found is dict and kind.mapping is not None:
+    if actual is dict and kind.mapping is not None:
         for name, field in value.items():
             ref = kind.mapping.fields.get(name, kind.mapping.others)
             if ref is not None:
                 yield from _misfits(resolve(ref), field, (*path, name))
-    elif found is list and kind.sequence is not None:
+    elif actual is list and kind.sequence is not None:
         yield from _in_list(kind.sequence, value, path)
     else:
-        wanted = _expected(kind, found)
-        if wanted:
+        expected = _expected(kind, actual)
+        if expected:
             name = TYPE_NAMES[value.__class__]
             type_name = f"{'an' if name[0] in 'aeio' else 'a'} {name}"
-            yield _Fault(path, f"must be {wanted}, not {type_name}")
+            yield _FieldError(path, f"must be {expected}, not {type_name}")
         elif (
             kind.scalar == UNTYPED
             and not _QUANTITIES.isdisjoint(path[-2:])
             and value.__class__ in {str, bool}
             and not _is_quantity_text(value)
         ):
-            yield _Fault(path, "must be a quantity such as 100m or 1Gi", _shown(value))
+            yield _FieldError(path, "must be a quantity such as 100m or 1Gi", _shown(value))
         elif kind.scalar == UNTYPED and str(path[-1]).endswith(_TIMES) and not _is_time(value):
-            yield _Fault(path, "must be a time such as 2026-01-31T08:00:00Z", _shown(value))
+            yield _FieldError(path, "must be a time such as 2026-01-31T08:00:00Z", _shown(value))
 
 
-def _in_list(kind: ListType, value: list[Json], path: Path) -> Iterator[_Fault]:
+def _in_list(kind: ListType, value: list[Json], path: Path) -> Iterator[_FieldError]:
     keys = kind.keys if path and path[-1] in _NAMED_LISTS else None
     for index, element in enumerate(value):
         missing = _missing_key(keys, element)
         if missing:
-            yield _Fault((*path, index), f"has an element without `{missing}`")
+            yield _FieldError((*path, index), f"has an element without `{missing}`")
         yield from _misfits(resolve(kind.element), element, (*path, index))
 
 
-def _expected(kind: Type, found: type) -> str:
-    """Return what a type takes where it does not take a value of some class, or ""."""
+def _expected(kind: Type, actual: type) -> str:
+    """Return the expected value if a type does not allow a class of values, or ""."""
     if kind.mapping is None and kind.sequence is None:
         fitting = _FITTING.get(kind.scalar)
-        return "" if fitting is None or found in fitting[0] else fitting[1]
+        return "" if fitting is None or actual in fitting[0] else fitting[1]
     if kind.scalar or (kind.mapping is not None and kind.sequence is not None):
         return ""
     return "a map" if kind.mapping is not None else "a list"
@@ -477,23 +469,23 @@ def _missing_key(keys: Iterable[str] | None, element: Json) -> str:
 
 
 def _shown(value: Json) -> str:
-    """Return a value as it is written in JSON, cut where it is long."""
+    """Return a value as JSON, shortened if it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
-def _of_owners(obj: Json) -> Iterator[_Fault]:
+def _of_owners(obj: Json) -> Iterator[_FieldError]:
     owners = metadata(obj).get("ownerReferences")
     for index, owner in enumerate(owners if owners.__class__ is list else ()):
         if owner.__class__ is dict:
             for field in _OF_OWNERS:
                 if owner.get(field) in (None, ""):
                     place = ("metadata", "ownerReferences", index)
-                    yield _Fault(place, f"has an element without `{field}`")
+                    yield _FieldError(place, f"has an element without `{field}`")
 
 
-def _of_bytes(obj: Json) -> Iterator[_Fault]:
-    """Yield values that hold bytes and are not the base64 that Go's encoding/json decodes."""
+def _of_bytes(obj: Json) -> Iterator[_FieldError]:
+    """Yield byte values that are not the base64 that Go's encoding/json decodes."""
     key = object_key(obj)
     field = _BYTES.get((key.api_version, key.kind), "")
     held = obj.get(field)
@@ -505,4 +497,4 @@ def _of_bytes(obj: Json) -> Iterator[_Fault]:
         except Base64Error:
             # The value may be a secret: it is not shown.
             hint = " (`stringData` takes plain text)" if key.kind == "Secret" else ""
-            yield _Fault((field, name), f"must be base64{hint}")
+            yield _FieldError((field, name), f"must be base64{hint}")

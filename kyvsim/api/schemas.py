@@ -17,16 +17,16 @@ _OF_THE_COMMAND_LINE = "cli.kyverno.io/v1alpha1"
 
 
 class UnknownKindError(Exception):
-    """A name does not say which kind of file is meant; the text says why."""
+    """A name matches no kind of file, or several."""
 
 
 def known_schemas() -> Mapping[str, SchemaNode]:
-    """Return the schemas of files by apiVersion/kind; of one kind the usual version comes last."""
+    """Return the schemas of files by apiVersion/kind; the usual version of a kind is the last."""
     native = native_schemas()
     return {
         **{name: written_schema(name) for name in written_names()},
         **{name: native[name] for name in sorted(native, reverse=True)},
-        **{f"{_OF_THE_COMMAND_LINE}/{kind}": one for kind, one in cli_schemas().items()},
+        **{f"{_OF_THE_COMMAND_LINE}/{kind}": schema for kind, schema in cli_schemas().items()},
         **chainsaw_schemas(),
         **scenario_schemas(),
         f"{VERSION}/{KIND}": baseline_schema(),
@@ -34,7 +34,7 @@ def known_schemas() -> Mapping[str, SchemaNode]:
 
 
 def schema_of(name: str) -> Json:
-    """Return the JSON Schema of files of an apiVersion/kind, or of a kind in its usual version.
+    """Return the JSON Schema of an apiVersion/kind, or of a kind in its usual version.
 
     Raises UnknownKindError, also for a kind that several groups have.
     """
@@ -42,16 +42,16 @@ def schema_of(name: str) -> Json:
     if name in known:
         schema = json_schema(known[name], name)
         api_version, _, kind = name.rpartition("/")
-        said = {"apiVersion": {"const": api_version}, "kind": {"const": kind}}
-        return {**schema, "properties": {**schema.get("properties", {}), **said}}
+        constants = {"apiVersion": {"const": api_version}, "kind": {"const": kind}}
+        return {**schema, "properties": {**schema.get("properties", {}), **constants}}
     usual = {
-        split_api_version(one.rpartition("/")[0])[0]: one
-        for one in known
-        if one.rpartition("/")[2] == name
+        split_api_version(full_name.rpartition("/")[0])[0]: full_name
+        for full_name in known
+        if full_name.rpartition("/")[2] == name
     }
     if len(usual) == 1:
         return schema_of(next(iter(usual.values())))
     if usual:
         raise UnknownKindError(f"`{name}` is a kind in several groups: {listed(usual.values())}")
-    kinds = {one.rpartition("/")[2] for one in known}
+    kinds = {full_name.rpartition("/")[2] for full_name in known}
     raise UnknownKindError(f"unknown kind `{name}`{likely(name, {*known, *kinds})}")

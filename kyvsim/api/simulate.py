@@ -10,7 +10,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
-from kyvsim.api.explain import tracer_for, with_inquiries, written_in
+from kyvsim.api.explain import document_finder, tracer_for, with_inquiries
 from kyvsim.api.inputs import name_of
 from kyvsim.api.processes import process_pool
 from kyvsim.api.system import own_system, processors
@@ -33,7 +33,7 @@ from kyvsim.load.scenario import (
 )
 from kyvsim.load.structure import json_schema
 from kyvsim.load.values import named_user
-from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
+from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, without_left_out
 from kyvsim.model.exceptions import CelException, PolicyException
 from kyvsim.model.policy import Policy, PolicyReaders
 from kyvsim.model.ports import SIMULATED, Budget
@@ -54,8 +54,6 @@ from kyvsim.simulator.exploration import (
 from kyvsim.simulator.policies import CEL_KINDS
 from kyvsim.simulator.scenario import play
 
-# Simulated clusters, with policies and exceptions read as files would be.
-
 SIMULATED_READERS: PolicyReaders = MappingProxyType(
     {
         (group, kind): read
@@ -63,15 +61,15 @@ SIMULATED_READERS: PolicyReaders = MappingProxyType(
         if group == RULES_GROUP or kind in CEL_KINDS
     }
 )
-"""What reads the policies that a simulated cluster heeds."""
+"""The readers of policies that a simulated cluster evaluates."""
 
 _Found = TypeVar("_Found")
 
 
 def readers(written: Callable[[Json], Document | None] = lambda _: None) -> Readers:
-    """Return what reads the policies and exceptions of a simulated cluster.
+    """Return the readers of policies and exceptions of a simulated cluster.
 
-    `written` finds the document that an object was made of, where its places are to be told.
+    `written` returns the document of an object, for positions.
     """
 
     def document(obj: Json) -> Document:
@@ -83,22 +81,22 @@ def readers(written: Callable[[Json], Document | None] = lambda _: None) -> Read
     def policy(obj: Json) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
         # What controllers say of a policy is no part of what its author wrote.
         spec = {name: value for name, value in obj.items() if name != "status"}
-        found, remarks = load_policies([document(spec)], SIMULATED_READERS)
-        return (found[0] if found else None), remarks
+        policies, remarks = load_policies([document(spec)], SIMULATED_READERS)
+        return (policies[0] if policies else None), remarks
 
     def exception(obj: Json) -> tuple[PolicyException | None, tuple[Diagnostic, ...]]:
-        found, remarks = load_exceptions([document(obj)])
-        return next(iter(found.rules), None), remarks
+        exceptions, remarks = load_exceptions([document(obj)])
+        return next(iter(exceptions.rules), None), remarks
 
     def cel_exception(obj: Json) -> tuple[CelException | None, tuple[Diagnostic, ...]]:
-        found, remarks = load_exceptions([document(obj)])
-        return next(iter(found.policies), None), remarks
+        exceptions, remarks = load_exceptions([document(obj)])
+        return next(iter(exceptions.policies), None), remarks
 
     return Readers(policy, _once(exception), _once(cel_exception))
 
 
 def _once(read: Callable[[Json], _Found]) -> Callable[[Json], _Found]:
-    """Return what reads each object once: any change of exceptions asks for all of them."""
+    """Return a reader that caches: all exceptions are read again when one changes."""
     known: dict[ObjectKey, tuple[Json, _Found]] = {}
 
     def remembered(obj: Json) -> _Found:
@@ -110,19 +108,15 @@ def _once(read: Callable[[Json], _Found]) -> Callable[[Json], _Found]:
     return remembered
 
 
-# A scenario in other orders of its steps, played by several processes ahead of time.
-#
-# Which order is to be tried next is known when the one before was played. Mostly it is one that
-# waited already: those are begun meanwhile. One that nobody asks for in the end was played in
-# vain.
+# Other orders of steps, run by several processes. The next order depends on the result of the one
+# before, and is mostly one that waits already: those are begun ahead of time, some in vain.
 
 _AHEAD = 2
-"""So many orders are begun for each process, that none waits for the others."""
 
 
 @contextmanager
 def player(scenario: Scenario, jobs: int) -> Iterator[Player]:
-    """Give what plays a scenario in an order, by so many processes."""
+    """Provide what runs a scenario in an order of its steps, with `jobs` processes."""
     if jobs == 1:
         yield lambda directions, _: played(scenario, directions)
         return
@@ -131,7 +125,7 @@ def player(scenario: Scenario, jobs: int) -> Iterator[Player]:
 
 
 def played(scenario: Scenario, directions: Directions) -> Played:
-    """Return what becomes of a scenario in an order of its steps."""
+    """Return the result of a scenario in an order of its steps."""
     reading = _reading()
     return play_directed(
         lambda directed: play(scenario, reading, directed.choose, directed.watch), directions
@@ -140,12 +134,12 @@ def played(scenario: Scenario, directions: Directions) -> Played:
 
 @lru_cache(maxsize=1)
 def _reading() -> Readers:
-    """Return what reads policies, the same for all that a process plays."""
+    """Return the readers of this process."""
     return readers()
 
 
 class _Ahead:
-    """Plays orders before they are asked for; here, once one of its processes was killed."""
+    """Runs orders ahead of time; in this process after one of the others was killed."""
 
     def __init__(self, scenario: Scenario, jobs: int, closed: ExitStack) -> None:
         self._scenario = scenario
@@ -156,14 +150,14 @@ class _Ahead:
         self._broken = False
 
     def play(self, directions: Directions, likely: Callable[[int], Iterable[Directions]]) -> Played:
-        """Return what becomes of an order; have those played meanwhile that come after it."""
+        """Return the result of an order, and begin the likely next ones."""
         following = () if self._broken else tuple(likely(_AHEAD * self._jobs))
         try:
-            for one in (directions, *following) if following else ():
-                if one not in self._begun:
+            for order in (directions, *following) if following else ():
+                if order not in self._begun:
                     if self._pool is None:
                         self._pool = self._closed.enter_context(process_pool(self._jobs))
-                    self._begun[one] = self._pool.submit(played, self._scenario, one)
+                    self._begun[order] = self._pool.submit(played, self._scenario, order)
             if directions in self._begun:
                 return self._begun.pop(directions).result()
         except BrokenProcessPool:
@@ -172,10 +166,7 @@ class _Ahead:
         return played(self._scenario, directions)
 
 
-# `simulate`: policies, resources or a scenario → a simulated cluster → what becomes of them.
-#
-# Codes: KV051 inputs beside a scenario, KV052 an object that the cluster refuses before it
-# begins.
+# Codes: KV051 inputs beside a scenario, KV052 an initial object that the cluster refuses.
 
 _FILE_READERS: PolicyReaders = MappingProxyType(
     {
@@ -183,24 +174,22 @@ _FILE_READERS: PolicyReaders = MappingProxyType(
         **{name: read for name, read in READERS.items() if name[0] == NATIVE_GROUP},
     }
 )
-"""What reads policies in files: those of Kyverno, and the API server's own."""
+"""The readers of policies in files: Kyverno's, and the API server's own."""
 Watched = Callable[[Iterator[Order]], Iterator[Order]]
-"""Passes orders of steps on as they are tried, and may show how far that is."""
+"""Yields orders of steps as they are tried, and may show the progress."""
 
 
 class SimulateInputs(NamedTuple):
-    """What `kyvsim simulate` is given; paths are files, folders, globs or `-`.
+    """The inputs of `kyvsim simulate`; paths are files, folders, globs or `-`.
 
-    Where a Source can stand it is a text at hand. What is None is not said: a scenario's own
-    settings count then, or the usual ones.
+    A Source is a text instead of a path. None stands for the scenario's own settings or the
+    defaults.
     """
 
     paths: tuple[str | Source, ...]
-    """Policies, or one scenario."""
     resources: tuple[str | Source, ...] = ()
     exceptions: tuple[str | Source, ...] = ()
     objects: tuple[str, ...] = ()
-    """What is there before the policies."""
     user: str = ""
     groups: tuple[str, ...] = ()
     model: str | None = None
@@ -209,33 +198,26 @@ class SimulateInputs(NamedTuple):
     horizon: float | None = None
     max_events: int | None = None
     budget: Budget = SIMULATED
-    """What policies may take whenever they are asked."""
     install: str | None = None
-    """`helm`, `ci`, or a file of values for Kyverno's chart."""
     interleavings: int | None = 1
-    """How many orders of steps to try at most; None for all that can make a difference."""
+    """Maximum number of orders of steps; None for all that can make a difference."""
     jobs: int = 0
-    """How many processes play other orders of steps; 0 for as many as there are processors."""
+    """Number of processes for other orders; 0 for one per processor."""
     walking: Walking = USUAL
-    """How folders are walked."""
     compared: tuple[str, ...] = ()
-    """What is played once more in place of `paths`, all else being equal."""
     explain: str = ""
-    """The object of which it is to be told why policies said what: one order of steps only."""
 
 
 class Simulated(NamedTuple):
-    """How it went."""
+    """The result of `simulate`."""
 
     simulation: Simulation | None
-    """None where some input could not be used."""
     diagnostics: tuple[Diagnostic, ...]
     fail_on: str = ""
-    """The level of hazards that the scenario counts as failures, "" where it does not say."""
+    """The level of hazards that count as failures; "" if the scenario has none."""
     left_out: tuple[Diagnostic, ...] = ()
-    """What was left out of folders: where, and what it is."""
     files: frozenset[str] = frozenset()
-    """The files that were played: those of a scenario are known when it was read."""
+    """The files of the run, with those that a scenario names."""
 
 
 def scenario_json_schema() -> Json:
@@ -246,50 +228,56 @@ def scenario_json_schema() -> Json:
 def simulate(
     inputs: SimulateInputs, stdin: bytes | None = None, watched: Watched = iter
 ) -> Simulated:
-    """Return what becomes of policies and resources, or of a scenario, on a simulated cluster.
+    """Return the simulation of policies and resources, or of a scenario.
 
-    `stdin` holds the bytes that the path `-` stands for. Nothing is played where some input cannot
-    be read. A policy that Kyverno refuses is refused in the cluster too, and the others work.
-    Raises NotFoundError where no object has the name that is to be explained.
+    `stdin` is read for the path `-`. Nothing is run if some input cannot be read. A policy that
+    Kyverno refuses is refused in the cluster too. Raises NotFoundError if the object to explain
+    does not exist.
     """
     done = _simulated(inputs, stdin, watched)
     if not inputs.compared:
         return done
     other = _simulated(inputs._replace(paths=inputs.compared), stdin, iter)
     simulation = done.simulation and done.simulation._replace(compared=other.simulation)
-    # Most inputs are those of both runs, and so is what is to be said of them.
-    told = tuple(dict.fromkeys((*done.diagnostics, *other.diagnostics)))
+    # Most inputs and their diagnostics are those of both runs.
+    diagnostics = tuple(dict.fromkeys((*done.diagnostics, *other.diagnostics)))
     left_out = tuple(dict.fromkeys((*done.left_out, *other.left_out)))
     files = done.files | other.files
-    return done._replace(simulation=simulation, diagnostics=told, left_out=left_out, files=files)
+    return done._replace(
+        simulation=simulation, diagnostics=diagnostics, left_out=left_out, files=files
+    )
 
 
 def _simulated(inputs: SimulateInputs, stdin: bytes | None, watched: Watched) -> Simulated:
     documents, remarks = read_documents(inputs.paths, stdin, STRICT, inputs.walking)
-    scenarios = [one for one in documents if is_scenario(one.data)]
+    scenarios = [document for document in documents if is_scenario(document.data)]
     if scenarios:
-        scenario, told = _named_scenario(inputs, documents, scenarios)
+        scenario, diagnostics = _named_scenario(inputs, documents, scenarios)
     else:
-        scenario, told = _plain_scenario(inputs, documents, stdin)
-    told, left_out = without_left_out((*remarks, *told))
+        scenario, diagnostics = _plain_scenario(inputs, documents, stdin)
+    diagnostics, left_out = without_left_out((*remarks, *diagnostics))
     if scenario is not None:
         settings, problems = _settings(inputs, scenario.settings)
-        told = (*told, *problems)
+        diagnostics = (*diagnostics, *problems)
         scenario = scenario._replace(settings=settings)
-    if scenario is None or _has_error(told):
-        return Simulated(None, told, left_out=left_out)
-    kinds = crd_kinds(one.data for one in scenario.objects)
-    unsound = {one.locate(()): _refused(one, kinds) for one in scenario.policies}
+    if scenario is None or has_errors(diagnostics):
+        return Simulated(None, diagnostics, left_out=left_out)
+    kinds = crd_kinds(document.data for document in scenario.objects)
+    unsound = {policy.locate(()): _refused(policy, kinds) for policy in scenario.policies}
     _, excepted = load_exceptions(scenario.exceptions)
-    told = (*told, *(one for some in unsound.values() for one in some), *excepted)
-    told = (*told, *_uncounted(scenario))
-    kept = (one for one in scenario.policies if _is_policy(one.data))
-    exceptions = (one for one in scenario.exceptions if _is_of_kyverno(one.data))
+    diagnostics = (
+        *diagnostics,
+        *(problem for problems in unsound.values() for problem in problems),
+        *excepted,
+    )
+    diagnostics = (*diagnostics, *_uncounted(scenario))
+    kept = (policy for policy in scenario.policies if _is_policy(policy.data))
+    exceptions = (exception for exception in scenario.exceptions if _is_of_kyverno(exception.data))
     sound = scenario._replace(policies=tuple(kept), exceptions=tuple(exceptions))
     limit = inputs.interleavings
     if inputs.explain:
         tracer = tracer_for(inputs.explain)
-        simulation = play(sound, readers(written_in(sound)), tracer=tracer)
+        simulation = play(sound, readers(document_finder(sound)), tracer=tracer)
         simulation = with_inquiries(simulation, tracer, inputs.explain, sound)
     elif limit == 1:
         simulation = play(sound, readers())
@@ -297,13 +285,16 @@ def _simulated(inputs: SimulateInputs, stdin: bytes | None, watched: Watched) ->
         with player(sound, inputs.jobs or processors()) as play_order:
             orders = explore(play_order, limit, sound.settings.seed)
             simulation = with_interleavings(interleavings_of(watched(orders)))
-    # What a look at the file has told says more of a refusal than the cluster does.
-    known = {place for place, remarks in unsound.items() if _has_error(remarks)}
-    told = (*told, *(one for one in simulation.diagnostics if one.location not in known))
-    steps = (one for step in scenario.steps for one in step.objects)
+    # Diagnostics of the file have more details than those of the cluster.
+    known = {place for place, remarks in unsound.items() if has_errors(remarks)}
+    diagnostics = (
+        *diagnostics,
+        *(diagnostic for diagnostic in simulation.diagnostics if diagnostic.location not in known),
+    )
+    steps = (document for step in scenario.steps for document in step.objects)
     given = (*scenario.objects, *scenario.policies, *scenario.exceptions, *steps)
-    files = frozenset(one.file for one in given)
-    return Simulated(simulation, told, scenario.fail_on, left_out, files)
+    files = frozenset(document.file for document in given)
+    return Simulated(simulation, diagnostics, scenario.fail_on, left_out, files)
 
 
 def _named_scenario(
@@ -312,7 +303,7 @@ def _named_scenario(
     if any(isinstance(path, Source) for path in inputs.paths):
         text = "a scenario needs files, which cannot be read here: use `kyvsim simulate`"
         return None, (Diagnostic("KV051", Severity.ERROR, text, scenarios[0].locate(())),)
-    others = [one for one in documents if one not in scenarios]
+    others = [document for document in documents if document not in scenarios]
     if others or len(scenarios) > 1:
         other = (others or scenarios[1:])[0]
         text = "a scenario cannot be combined with policies: it lists its own"
@@ -336,8 +327,8 @@ def _plain_scenario(
     exceptions, others = partition_by_kind(written, EXCEPTIONS)
     user = named_user(inputs.user, inputs.groups) if inputs.user else None
     steps = tuple(
-        ScenarioStep(Verb.CREATE, one.locate(()), objects=(one,), user=user, lenient=True)
-        for one in resources
+        ScenarioStep(Verb.CREATE, document.locate(()), objects=(document,), user=user, lenient=True)
+        for document in resources
     )
     name = " ".join(os.path.basename(os.path.normpath(name_of(path))) for path in inputs.paths)
     scenario = Scenario(
@@ -350,26 +341,19 @@ def _plain_scenario(
 def _settings(
     inputs: SimulateInputs, own: ScenarioSettings
 ) -> tuple[ScenarioSettings, tuple[Diagnostic, ...]]:
-    """Return a scenario's settings, in place of which those of options count."""
+    """Return a scenario's settings, overridden by options."""
     installation, problems = own.installation, tuple[Diagnostic, ...]()
     if inputs.install is not None:
         installation, problems = load_installation(inputs.install)
-    settings = own._replace(
-        installation=installation,
-        model=own.model if inputs.model is None else inputs.model,
-        seed=own.seed if inputs.seed is None else inputs.seed,
-        start=own.start if inputs.start is None else inputs.start,
-        horizon=own.horizon if inputs.horizon is None else inputs.horizon,
-        max_events=own.max_events if inputs.max_events is None else inputs.max_events,
-        budget=inputs.budget,
-    )
-    return settings, problems
+    names = ("model", "seed", "start", "horizon", "max_events")
+    given = {name: getattr(inputs, name) for name in names if getattr(inputs, name) is not None}
+    return own._replace(installation=installation, budget=inputs.budget, **given), problems
 
 
 def _refused(document: Document, kinds: KindTable) -> tuple[Diagnostic, ...]:
-    """Return what is wrong with a policy that is there from the start, with custom `kinds`.
+    """Return the diagnostics of an initial policy, with custom `kinds`.
 
-    An exception among the policies is put into the cluster as they are, and judged there.
+    An exception among the policies is checked by the cluster.
     """
     if is_exception(document.data):
         return ()
@@ -381,15 +365,15 @@ def _refused(document: Document, kinds: KindTable) -> tuple[Diagnostic, ...]:
 
 
 def _uncounted(scenario: Scenario) -> tuple[Diagnostic, ...]:
-    """Return that exceptions are given which do not count in the installation."""
+    """Return a warning if exceptions are given that the installation ignores."""
     settings = scenario.settings
     installation = settings.installation or HELM
     counts = bool(installation.exceptions_namespace)
     if counts if settings.exceptions is None else settings.exceptions:
         return ()
-    brought = (one for step in scenario.steps for one in step.objects)
+    brought = (document for step in scenario.steps for document in step.objects)
     given = (*scenario.exceptions, *scenario.policies, *scenario.objects, *brought)
-    exceptions = [one for one in given if is_exception(one.data)]
+    exceptions = [document for document in given if is_exception(document.data)]
     if not exceptions:
         return ()
     text = (
@@ -401,7 +385,7 @@ def _uncounted(scenario: Scenario) -> tuple[Diagnostic, ...]:
 
 
 def _is_policy(obj: Json) -> bool:
-    """Return whether a document says that it is of Kyverno's, or an API server's own policy."""
+    """Return whether a document is a named policy of Kyverno, or of the API server."""
     group, kind = split_api_version(text_field(obj, "apiVersion"))[0], text_field(obj, "kind")
     own = group == NATIVE_GROUP and kind in native_kinds()
     return (own and bool(text_field(metadata(obj), "name"))) or _is_of_kyverno(obj)
@@ -410,7 +394,3 @@ def _is_policy(obj: Json) -> bool:
 def _is_of_kyverno(obj: Json) -> bool:
     group = split_api_version(text_field(obj, "apiVersion"))[0]
     return group.endswith("kyverno.io") and bool(text_field(metadata(obj), "name"))
-
-
-def _has_error(told: tuple[Diagnostic, ...]) -> bool:
-    return any(one.severity is Severity.ERROR for one in told)

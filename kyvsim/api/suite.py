@@ -1,4 +1,4 @@
-"""`test`: runs the tests of manifests, alone or each as a case, and finds reasons of failures."""
+"""`test`: runs the tests of manifests, and explains failures."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -13,9 +13,9 @@ from kyvsim.api.system import processors
 from kyvsim.kubernetes.objects import object_key
 from kyvsim.load.fingerprints import fingerprint
 from kyvsim.load.folders import USUAL, Walking
-from kyvsim.load.suite_manifest import find_manifests, read_manifests, what_is_there
+from kyvsim.load.suite_manifest import find_manifests, hint_for_folder, read_manifests
 from kyvsim.model.coverage import Coverage
-from kyvsim.model.diagnostic import Diagnostic, Severity, listed, without_left_out
+from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, listed, without_left_out
 from kyvsim.model.result import (
     EngineResponse,
     Phase,
@@ -35,16 +35,11 @@ from kyvsim.suite.coverage import CoverageRecorder, together
 from kyvsim.suite.row_targets import RowSelector
 from kyvsim.suite.run import OnRun, ResourceAnswers, observe
 
-# Why the results of a test are what they are: rules that did not say what a row wants, explained.
-#
-# Each is evaluated once more, alone; rows that pass cost nothing.
+# Explanations of unexpected results: the rule is evaluated once more.
 
 
 def compile_suite_reasons(inputs: ManifestInputs) -> FindReasons:
-    """Return what tells how rules of a test came to their results.
-
-    Of a rule that passed that is only where it stands.
-    """
+    """Return what explains the results of a test; for a rule that passed, only its position."""
 
     def reasons(
         answers: ResourceAnswers, response: PolicyResponse, result: RuleResult
@@ -57,7 +52,9 @@ def compile_suite_reasons(inputs: ManifestInputs) -> FindReasons:
 
         key = object_key(request.object)
         documents = inputs.suite.resources
-        document = next((one for one in documents if object_key(one.data) == key), None)
+        document = next(
+            (document for document in documents if object_key(document.data) == key), None
+        )
         about = EngineResponse(
             request.object, response.object, (response,), document, request=request
         )
@@ -66,116 +63,111 @@ def compile_suite_reasons(inputs: ManifestInputs) -> FindReasons:
     return reasons
 
 
-# `test`: manifests found, run and checked, each by itself and several at a time.
-#
-# Codes: KV049 a folder without manifests, KV074 a selector that chooses none of the rows.
+# Codes: KV049 a folder without manifests, KV074 a selector that matches no row.
 
 _FEW = 50
-"""So many manifests run in one process faster than several processes start."""
+"""Up to so many manifests, one process is faster than several."""
 _FIRST = 8
-"""Manifests that are run before several processes start: they find loaded what most need."""
+"""Manifests that run before processes are forked, which inherit what these load."""
 
 _USUAL_NAME = "kyverno-test.yaml"
 
 
 class Reading(NamedTuple):
-    """How the rows of all manifests are read."""
+    """How manifests are read and run."""
 
     selector: RowSelector = RowSelector()
     lenient: bool = False
     goldens: bool = False
-    """Whether to tell what the files of expected objects should hold."""
+    """Whether to keep the contents of expected files."""
     coverage: bool = False
-    """Whether to tell what is reached in the policies."""
     walking: Walking = USUAL
-    """How folders are walked."""
     stamped: bool = False
-    """Whether to note what lies at the paths that are read, for who looks again."""
+    """Whether to record the fingerprints of the paths that are read."""
 
 
 class SuiteRun(NamedTuple):
-    """What `kyvsim test` is given."""
+    """The inputs of `kyvsim test`."""
 
     paths: tuple[str, ...]
     file_name: str = _USUAL_NAME
     options: Reading = Reading()
     jobs: int = 0
-    """How many processes at once; 0 for as many as there are processors, if it is worth it."""
+    """Number of processes; 0 for one per processor if it is worth it."""
 
 
 Outcomes: TypeAlias = Iterator[tuple[ManifestOutcome, ...]]
-"""What came of each file, as it comes."""
 
 
 def run_tests(
     run: SuiteRun, watching: Callable[[Outcomes, int], Outcomes] | None = None
 ) -> SuiteOutcome:
-    """Return what came of all manifests that the paths lead to, in their order.
+    """Return the outcomes of all manifests in the paths, in their order.
 
-    The order, and all that is said, do not depend on the number of processes. `watching` is given
-    what comes of the files, with their number, and gives it back as it comes.
+    The result does not depend on the number of processes. `watching` receives the outcomes of files
+    and their number, and yields them.
     """
-    files, said = find_files(run)
+    files, diagnostics = find_files(run)
     coming = run_files(files, run)
     outcomes = tuple(chain.from_iterable(watching(coming, len(files)) if watching else coming))
-    points = (point for one in outcomes for point in one.points)
+    points = (point for outcome in outcomes for point in outcome.points)
     coverage = together(points, os.path.realpath) if run.options.coverage else None
-    passed_over = [name for one in outcomes for name in one.passed_over]
-    if passed_over and not any(one.rows for one in outcomes):
+    passed_over = [name for outcome in outcomes for name in outcome.passed_over]
+    if passed_over and not any(outcome.rows for outcome in outcomes):
         text = f"--test-case-selector matches no row: there are rows for {listed(passed_over)}"
-        said = (*said, Diagnostic("KV074", Severity.WARNING, text))
-    return suite_outcome(outcomes, said, coverage)
+        diagnostics = (*diagnostics, Diagnostic("KV074", Severity.WARNING, text))
+    return suite_outcome(outcomes, diagnostics, coverage)
 
 
 def suite_outcome(
     outcomes: tuple[ManifestOutcome, ...],
-    said: tuple[Diagnostic, ...],
+    diagnostics: tuple[Diagnostic, ...],
     coverage: Coverage | None = None,
 ) -> SuiteOutcome:
-    """Return what came of all manifests, with what was said of their paths."""
-    remarks, left_out = without_left_out(said)
+    """Return the outcome of all manifests, with diagnostics of their paths."""
+    remarks, left_out = without_left_out(diagnostics)
     return SuiteOutcome(outcomes, remarks, coverage, left_out=left_out)
 
 
 def find_files(run: SuiteRun) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-    """Return the files of manifests, each once, and what is wrong with the paths."""
+    """Return the files of manifests, each once, and diagnostics of the paths."""
     files: list[str] = []
-    said: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     empty: list[str] = []
     for path in run.paths:
-        found, problems = find_manifests(path, run.file_name, run.options.walking)
-        files += found
-        said += problems
-        if not found and all(one.severity is not Severity.ERROR for one in problems):
+        manifests, problems = find_manifests(path, run.file_name, run.options.walking)
+        files += manifests
+        diagnostics += problems
+        if not manifests and not has_errors(problems):
             empty.append(path)
     for path in empty:
         text = f"there is no `{run.file_name}` in or below this folder"
         # Who chooses a name for manifests means a folder of tests.
         is_meant = bool(files) or run.file_name != _USUAL_NAME
-        meant = "" if is_meant else what_is_there(path, run.options.walking)
-        said.append(Diagnostic("KV049", Severity.ERROR, text + meant, Location(path)))
-    return tuple(dict.fromkeys(files)), tuple(said)
+        hint = "" if is_meant else hint_for_folder(path, run.options.walking)
+        diagnostics.append(Diagnostic("KV049", Severity.ERROR, text + hint, Location(path)))
+    return tuple(dict.fromkeys(files)), tuple(diagnostics)
 
 
 def run_files(files: tuple[str, ...], run: SuiteRun) -> Outcomes:
-    """Yield what came of each file, in their order, by several processes if it is worth it."""
+    """Yield the outcomes of each file, in their order."""
     jobs = run.jobs or (processors() if len(files) > _FEW else 1)
     work = partial(run_file, options=run.options)
     yield from each_in_processes(work, files, jobs, chunk=4, first=_FIRST)
 
 
 def run_file(file: str, options: Reading) -> tuple[ManifestOutcome, ...]:
-    """Return what came of each manifest in a file, and of the file where it holds none."""
-    found = (fingerprint(file, options.walking),) if options.stamped else ()
+    """Return the outcome of each manifest in a file, and of the file if it has none."""
+    stamps = (fingerprint(file, options.walking),) if options.stamped else ()
     manifests, problems = read_manifests(file)
     outcomes = [run_manifest(manifest, options) for manifest in manifests]
     if problems or not outcomes:
         outcomes.insert(0, ManifestOutcome(file, (), problems))
-    return tuple(one._replace(inputs=found + one.inputs) for one in outcomes)
+    return tuple(outcome._replace(inputs=stamps + outcome.inputs) for outcome in outcomes)
 
 
 def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
-    """Return what came of one manifest: its policies compiled once, every row checked."""
+    """Return the outcome of a manifest."""
     rows = chosen_rows(manifest, options)
     if not rows:
         # Where it has none its policies are there to be reached all the same.
@@ -191,15 +183,15 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     listen = recorder.listen if recorder else None
     inputs = read_test(manifest, rows, listen, options.walking, stamped=options.stamped)
     begin = recorder.runs_of(inputs.suite, lenient=options.lenient) if recorder else None
-    bench = None if inputs.unusable else row_context(manifest, inputs, begin)
-    # Judging silent rows asks rules once more, which is no test of them.
+    context = None if inputs.unusable else row_context(manifest, inputs, begin)
+    # Rows without results evaluate rules once more below, which does not count.
     points = recorder.points() if recorder else ()
     outcomes: tuple[RowOutcome, ...] = ()
-    if bench:
-        bench = bench._replace(reasons=compile_suite_reasons(inputs))
-        found = check_rows(rows, inputs.suite, bench, lenient=options.lenient)
+    if context:
+        context = context._replace(reasons=compile_suite_reasons(inputs))
+        checked = check_rows(rows, inputs.suite, context, lenient=options.lenient)
         outcomes = tuple(
-            placed(manifest, row, one, keep_goldens=options.goldens) for row, one in found
+            placed(manifest, row, outcome, keep_goldens=options.goldens) for row, outcome in checked
         )
     file = manifest.document.file
     return ManifestOutcome(
@@ -208,7 +200,7 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
 
 
 def chosen_rows(manifest: Manifest, options: Reading) -> tuple[ExpectedRow, ...]:
-    """Return the rows that are to be checked, narrowed to the resources that are selected."""
+    """Return the rows to check, narrowed to the selected resources."""
     narrowed = (options.selector.narrow(row, lenient=options.lenient) for row in manifest.rows)
     return tuple(row for row in narrowed if row is not None)
 
@@ -216,7 +208,7 @@ def chosen_rows(manifest: Manifest, options: Reading) -> tuple[ExpectedRow, ...]
 def row_context(
     manifest: Manifest, inputs: ManifestInputs, begin: OnRun | None = None
 ) -> RowContext:
-    """Return what the rows of a manifest are checked against: its policies are evaluated here."""
+    """Return what the rows of a manifest are compared with: its policies are evaluated here."""
     operations = (row.operation for row in manifest.rows if row.operation)
     observed = observe(inputs.suite, operations, begin)
     return RowContext(observed, inputs.files, inputs.refused, inputs.unread)
@@ -230,41 +222,41 @@ def placed(
     def whole(file: str) -> str:
         return os.path.normpath(os.path.join(os.path.dirname(manifest.document.file), file))
 
-    found = outcome
+    result = outcome
     if outcome.goldens:
-        named = tuple(one._replace(file=whole(one.file)) for one in outcome.goldens)
-        found = found._replace(goldens=named if keep_goldens else ())
+        named = tuple(golden._replace(file=whole(golden.file)) for golden in outcome.goldens)
+        result = result._replace(goldens=named if keep_goldens else ())
     if not outcome.failed:
-        return found
-    found = found._replace(location=manifest.document.locate(row.path))
-    if found.difference is None:
-        return found
-    return found._replace(difference=found.difference._replace(file=whole(found.difference.file)))
+        return result
+    result = result._replace(location=manifest.document.locate(row.path))
+    if result.difference is None:
+        return result
+    return result._replace(
+        difference=result.difference._replace(file=whole(result.difference.file))
+    )
 
 
 def no_rows(manifest: Manifest) -> Diagnostic:
-    """Return the remark on a manifest that tests nothing."""
+    """Return the warning about a manifest without rows."""
     text = "no rows under `results`: nothing is tested"
     return Diagnostic("KV042", Severity.WARNING, text, manifest.document.locate(()))
 
 
-# Test manifests case by case, for programs that choose themselves which rows to check, and when.
-#
-# A case is an expected row for one of the resources that it names; rows are read strictly.
+# Manifests case by case, for the pytest plugin: a case is a row for one of its resources.
 
 _ALL = "*"
 
 
 class Case(NamedTuple):
-    """What one row expects of one resource; of all that it means where they can't be told apart."""
+    """What a row expects of one resource, or of all of them if they cannot be separated."""
 
     name: str
-    """`policy/rule/resource`, `*` for what the row leaves open."""
+    """`policy/rule/resource`, `*` for any."""
     row: ExpectedRow
 
 
 class CaseFile(NamedTuple):
-    """What a file of tests holds: manifests, each with its cases."""
+    """Manifests of a file, each with its cases."""
 
     manifests: tuple[tuple[Manifest, tuple[Case, ...]], ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -275,15 +267,15 @@ class OpenManifest(NamedTuple):
 
     diagnostics: tuple[Diagnostic, ...]
     check: Callable[[ExpectedRow], tuple[RowOutcome, ...]] | None
-    """Returns what came of a row, at least one outcome; None where inputs could not be used."""
+    """Returns the outcomes of a row, at least one; None if inputs could not be used."""
 
 
 def read_cases(file: str) -> CaseFile:
-    """Return the cases of a file; only the file itself is read."""
+    """Return the cases of a file, without reading other files."""
     manifests, problems = read_manifests(file)
-    empty = tuple(no_rows(one) for one in manifests if not one.rows)
-    found = tuple((one, tuple(_cases(one))) for one in manifests)
-    return CaseFile(found, (*problems, *empty))
+    empty = tuple(no_rows(manifest) for manifest in manifests if not manifest.rows)
+    with_cases = tuple((manifest, tuple(_cases(manifest))) for manifest in manifests)
+    return CaseFile(with_cases, (*problems, *empty))
 
 
 def open_manifest(manifest: Manifest) -> OpenManifest:
@@ -291,28 +283,30 @@ def open_manifest(manifest: Manifest) -> OpenManifest:
     inputs = read_test(manifest, manifest.rows)
     if inputs.unusable:
         return OpenManifest(inputs.diagnostics, None)
-    bench = row_context(manifest, inputs)._replace(reasons=compile_suite_reasons(inputs))
+    context = row_context(manifest, inputs)._replace(reasons=compile_suite_reasons(inputs))
 
     def check(row: ExpectedRow) -> tuple[RowOutcome, ...]:
-        found = check_rows((row,), inputs.suite, bench, lenient=False)
-        return tuple(placed(manifest, row, one, keep_goldens=False) for _, one in found)
+        checked = check_rows((row,), inputs.suite, context, lenient=False)
+        return tuple(placed(manifest, row, outcome, keep_goldens=False) for _, outcome in checked)
 
     return OpenManifest(inputs.diagnostics, check)
 
 
 def _cases(manifest: Manifest) -> Iterator[Case]:
     for row in manifest.rows:
-        for one in _one_by_one(row):
-            names = [*(one.resources or ()), *("/".join(filter(None, spec)) for spec in one.specs)]
-            parts = (one.policy, one.rule or _ALL, ",".join(names) or _ALL)
-            yield Case("/".join(parts), one)
+        for case in _one_by_one(row):
+            names = [
+                *(case.resources or ()),
+                *("/".join(filter(None, spec)) for spec in case.specs),
+            ]
+            parts = (case.policy, case.rule or _ALL, ",".join(names) or _ALL)
+            yield Case("/".join(parts), case)
 
 
 def _one_by_one(row: ExpectedRow) -> Iterator[ExpectedRow]:
     """Yield the row for each resource that it names.
 
-    Where several files are expected, any of the resources may be the one that brings each about:
-    such a row stays whole.
+    With several expected files, any of the resources may produce each: such a row stays whole.
     """
     names = row.resources or ()
     if len(row.generated) > 1 or len(names) + len(row.specs) < 2:
@@ -324,91 +318,88 @@ def _one_by_one(row: ExpectedRow) -> Iterator[ExpectedRow]:
         yield row._replace(resources=(), specs=(spec,))
 
 
-# `test --watch`: manifests run again when something that they depend on has changed.
+# `test --watch`: manifests run again after a change of their inputs.
 
 INTERVAL = 0.5
-"""Seconds between two looks at the files."""
+"""Seconds between two checks of the files."""
 SETTLING = 0.1
-"""Seconds from the first sign of a change to the run: editors save in several steps."""
+"""Seconds from a change to the run: editors save in several steps."""
 
 
 class Round(NamedTuple):
-    """What came of one run of all that had changed, and how everything stands after it."""
+    """The outcomes of a run of what had changed, and of everything."""
 
     fresh: SuiteOutcome
-    """The manifests that have just run, and what is new about the paths."""
     whole: SuiteOutcome
     gone: tuple[str, ...] = ()
-    """Files of manifests that are no longer there."""
 
 
-class _Standing(NamedTuple):
-    """What came of each file when it ran last."""
+class _SuiteState(NamedTuple):
+    """The last outcomes of each file."""
 
     outcomes: Mapping[str, tuple[ManifestOutcome, ...]]
-    said: tuple[Diagnostic, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
 
 class _Changes(NamedTuple):
-    """What differs from how things stand."""
+    """Changes since the last run."""
 
     files: tuple[str, ...]
-    """All files of manifests that there are now."""
-    said: tuple[Diagnostic, ...]
+    diagnostics: tuple[Diagnostic, ...]
     stale: tuple[str, ...]
     gone: tuple[str, ...]
     any: bool
 
 
 def watch_tests(run: SuiteRun, sleep: Callable[[float], None]) -> Iterator[Round]:
-    """Yield a round of everything, then one whenever something has changed; this never ends.
+    """Yield a round of everything, then one after each change; this never ends.
 
-    Between two looks `sleep` is called with seconds. A change during a run counts: what lay at a
-    path is noted before it is read.
+    `sleep` waits for seconds between checks. A change during a run counts, since fingerprints are
+    taken before files are read.
     """
     run = run._replace(options=run.options._replace(stamped=True))
-    standing = _Standing({}, ())
-    changes = _changes(run, standing)
+    state = _SuiteState({}, ())
+    changes = _changes(run, state)
     while True:
         fresh = dict(zip(changes.stale, run_files(changes.stale, run), strict=True))
-        outcomes = {file: fresh.get(file) or standing.outcomes[file] for file in changes.files}
-        news = () if changes.said == standing.said else changes.said
-        standing = _Standing(outcomes, changes.said)
-        yield Round(_joined(fresh, news), _joined(outcomes, changes.said), changes.gone)
-        changes = _wait(run, standing, sleep)
+        outcomes = {file: fresh.get(file) or state.outcomes[file] for file in changes.files}
+        news = () if changes.diagnostics == state.diagnostics else changes.diagnostics
+        state = _SuiteState(outcomes, changes.diagnostics)
+        yield Round(_joined(fresh, news), _joined(outcomes, changes.diagnostics), changes.gone)
+        changes = _wait(run, state, sleep)
 
 
-def _wait(run: SuiteRun, standing: _Standing, sleep: Callable[[float], None]) -> _Changes:
-    """Return what has changed, once something has; what is taken back at once does not count."""
+def _wait(run: SuiteRun, state: _SuiteState, sleep: Callable[[float], None]) -> _Changes:
+    """Return the next change; one that is undone at once does not count."""
     while True:
         sleep(INTERVAL)
-        if _changes(run, standing).any:
+        if _changes(run, state).any:
             sleep(SETTLING)
-            changes = _changes(run, standing)
+            changes = _changes(run, state)
             if changes.any:
                 return changes
 
 
-def _changes(run: SuiteRun, standing: _Standing) -> _Changes:
-    files, said = find_files(run)
+def _changes(run: SuiteRun, state: _SuiteState) -> _Changes:
+    files, diagnostics = find_files(run)
     walking = run.options.walking
-    # Manifests share inputs: each is looked at once.
-    look = cache(lambda path: fingerprint(path, walking))
+    # Manifests share inputs.
+    current = cache(lambda path: fingerprint(path, walking))
 
     def is_stale(file: str) -> bool:
-        outcomes = standing.outcomes.get(file)
+        outcomes = state.outcomes.get(file)
         if outcomes is None:
             return True
-        return any(look(found.path) != found for one in outcomes for found in one.inputs)
+        return any(current(found.path) != found for outcome in outcomes for found in outcome.inputs)
 
     stale = tuple(file for file in files if is_stale(file))
     there = frozenset(files)
-    gone = tuple(file for file in standing.outcomes if file not in there)
-    changed = bool(stale or gone) or said != standing.said
-    return _Changes(files, said, stale, gone, changed)
+    gone = tuple(file for file in state.outcomes if file not in there)
+    changed = bool(stale or gone) or diagnostics != state.diagnostics
+    return _Changes(files, diagnostics, stale, gone, changed)
 
 
 def _joined(
-    outcomes: Mapping[str, tuple[ManifestOutcome, ...]], said: tuple[Diagnostic, ...]
+    outcomes: Mapping[str, tuple[ManifestOutcome, ...]], diagnostics: tuple[Diagnostic, ...]
 ) -> SuiteOutcome:
-    return suite_outcome(tuple(chain.from_iterable(outcomes.values())), said)
+    return suite_outcome(tuple(chain.from_iterable(outcomes.values())), diagnostics)

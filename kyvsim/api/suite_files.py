@@ -1,4 +1,4 @@
-"""Files that tests are written to: created tests, and expected files that are updated."""
+"""Test files to write: new tests, and updated files of expected objects."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,7 +9,7 @@ from kyvsim.api.suite_inputs import read_test
 from kyvsim.kubernetes.objects import Json, object_key, text_field
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, has_errors
 from kyvsim.model.source import Document, Location
 from kyvsim.model.suite import Golden, Manifest, ManifestOutcome, SuiteOutcome
 from kyvsim.report.object_text import to_yaml
@@ -20,47 +20,47 @@ from kyvsim.suite.scaffold import row_data, scaffold
 from kyvsim.yaml.document import read_first
 from kyvsim.yaml.text import DocumentText, split_chunks
 
-# `test --update`: the texts that files of expected objects should have; nothing is written.
+# `test --update`: the new texts of files with expected objects.
 
 _GLOB = frozenset("*?[{")
 
 
 class FileText(NamedTuple):
-    """A file to be written, and the folder that it must not leave."""
+    """A file to write, inside a folder."""
 
     path: str
     text: str
     folder: str
     objects: tuple[str, ...] = ()
-    """What is new in it, as `namespace/Kind/name`."""
+    """Changed objects, as `namespace/Kind/name`."""
 
 
 class Updates(NamedTuple):
-    """Files whose text should change, and why others can't."""
+    """Files to change, and why others can't be changed."""
 
     files: tuple[FileText, ...]
     problems: tuple[str, ...]
 
 
 class UpdateError(ValueError):
-    """A file that can't be updated; the text says why."""
+    """A file can't be updated; the text is the reason."""
 
 
 def plan_updates(outcome: SuiteOutcome) -> Updates:
-    """Return the files of expected objects that are not as the policies of tests leave them.
+    """Return the files of expected objects that differ from the results.
 
-    Needs an outcome whose rows keep their goldens. Other documents of a file stay as they are.
+    Needs an outcome whose rows have their goldens. Other documents of a file stay as they are.
     """
     folders: dict[str, list[str]] = {}
-    for one in outcome.manifests:
-        for golden in _goldens(one):
-            folders.setdefault(golden.file, []).append(os.path.dirname(one.file))
-    every = (golden for one in outcome.manifests for golden in _goldens(one))
+    for manifest in outcome.manifests:
+        for golden in _goldens(manifest):
+            folders.setdefault(golden.file, []).append(os.path.dirname(manifest.file))
+    every = (golden for manifest in outcome.manifests for golden in _goldens(manifest))
     files: list[FileText] = []
     problems: list[str] = []
-    for path, wanted in expected_by_file(every).items():
+    for path, expected in expected_by_file(every).items():
         try:
-            text, changed = updated(path, wanted)
+            text, changed = updated(path, expected)
         except UpdateError as error:
             problems.append(f"{path}: {error}")
             continue
@@ -68,29 +68,31 @@ def plan_updates(outcome: SuiteOutcome) -> Updates:
             files.append(FileText(path, text, _home(path, folders[path]), changed))
         problems += [
             f"{path}: rows expect {'/'.join(filter(None, key))} in different states"
-            for key in wanted.disputed
+            for key in expected.disputed
         ]
     return Updates(tuple(files), tuple(problems))
 
 
-def _goldens(one: ManifestOutcome) -> Iterator[Golden]:
-    return (golden for row in one.rows for golden in row.goldens)
+def _goldens(manifest: ManifestOutcome) -> Iterator[Golden]:
+    return (golden for row in manifest.rows for golden in row.goldens)
 
 
 def _home(path: str, folders: list[str]) -> str:
-    """Return a folder with the path in it, of the manifests that name it, or else the first."""
+    """Return the manifest folder that contains a path, or else the first folder."""
     whole = os.path.abspath(path)
-    holding = (one for one in folders if whole.startswith(os.path.join(os.path.abspath(one), "")))
+    holding = (
+        folder for folder in folders if whole.startswith(os.path.join(os.path.abspath(folder), ""))
+    )
     return next(holding, folders[0])
 
 
-def updated(path: str, wanted: ExpectedFile) -> tuple[str, tuple[str, ...]]:
-    """Return a file's text with the wanted objects, and which of them are new in it.
+def updated(path: str, expected: ExpectedFile) -> tuple[str, tuple[str, ...]]:
+    """Return a file's text with the expected objects, and the titles of changed ones.
 
-    Raises UpdateError where a file is there that can't be read or rewritten without loss.
+    Raises UpdateError if a file cannot be read or rewritten without loss.
     """
     text, line_end = _read(path)
-    pending = dict(wanted.objects)
+    pending = dict(expected.objects)
     pieces: list[str] = []
     changed: list[str] = []
     done = 0
@@ -102,13 +104,13 @@ def updated(path: str, wanted: ExpectedFile) -> tuple[str, tuple[str, ...]]:
         if len(objects) == 1 and text_field(read_first(chunk.text).data, "kind") == text_field(
             objects[0], "kind"
         ):
-            found = objects[0]
+            actual = objects[0]
         else:
             if not frozenset(pending).isdisjoint(map(object_key, objects)):
                 raise UpdateError("an expected object is an item of a List, which is not updated")
-            found = None
-        obj = None if found is None else pending.pop(object_key(found), None)
-        if obj is None or same(obj, found):
+            actual = None
+        obj = None if actual is None else pending.pop(object_key(actual), None)
+        if obj is None or same(obj, actual):
             continue
         lines = chunk.text.split("\n")
         end = next(
@@ -131,7 +133,7 @@ def updated(path: str, wanted: ExpectedFile) -> tuple[str, tuple[str, ...]]:
 
 
 def _read(path: str) -> tuple[str, str]:
-    """Return a file's text with plain line ends, and its line end; "" where there is no file."""
+    """Return a file's text with LF, and its line end; "" if there is no file."""
     if not os.path.lexists(path):
         if not _GLOB.isdisjoint(path):
             raise UpdateError("it matches several files")
@@ -149,7 +151,7 @@ def _read(path: str) -> tuple[str, str]:
 
 
 def _placed_chunks(text: str) -> list[tuple[DocumentText, int]]:
-    """Return the documents of a text, each with the offset at which it starts."""
+    """Return the documents of a text with their offsets."""
     starts = [0]
     for line in text.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
@@ -159,38 +161,36 @@ def _placed_chunks(text: str) -> list[tuple[DocumentText, int]]:
     return [(chunk, starts[chunk.line - 1]) for chunk in chunks]
 
 
-# `test --create`: a manifest and its files for what policies do now; nothing is written.
+# `test --create`: a manifest and its files with the current results.
 
 
 class Creation(NamedTuple):
-    """What `kyvsim test --create` is given: files and folders, and where the manifest goes."""
+    """The inputs of `kyvsim test --create`."""
 
     policies: tuple[str, ...]
     resources: tuple[str, ...]
     folder: str = "."
     file_name: str = "kyverno-test.yaml"
     targets: tuple[str, ...] = ()
-    """Files with objects that rules for existing ones change."""
 
 
 class Created(NamedTuple):
-    """What should be written, the manifest last; no files where some input can't be used."""
+    """Files to write, the manifest last; none if some input can't be used."""
 
     files: tuple[FileText, ...]
     row_count: int
-    """How many rows `kyvsim test` counts in the manifest."""
     remarks: tuple[str, ...]
-    """What a person should know of the rows, and what happens now that they can't say."""
+    """Warnings about the rows, and about results that they can't express."""
     diagnostics: tuple[Diagnostic, ...]
 
     @property
     def unusable(self) -> bool:
         """Whether some input could not be used."""
-        return any(one.severity is Severity.ERROR for one in self.diagnostics)
+        return has_errors(self.diagnostics)
 
 
 def create_test(creation: Creation) -> Created:
-    """Return a manifest whose rows say what the policies do with the resources now."""
+    """Return a manifest whose rows expect the current results."""
     file = os.path.join(creation.folder, creation.file_name)
     manifest = Manifest(
         document=Document({}, file, 0, lambda _path: Location(file)),
@@ -210,12 +210,12 @@ def create_test(creation: Creation) -> Created:
     result = Created((), 0, (), inputs.diagnostics)
     if inputs.unusable or result.unusable:
         return result
-    found = scaffold(inputs.suite, observe(inputs.suite, ()), _reread)
-    if not found.rows:
-        return result._replace(remarks=found.remarks)
-    texts = {name: _stream(objects) for name, objects in found.files.items()}
-    policies = (one.policy.document.file for one in inputs.suite.policies.policies)
-    resources = (one.file for one in inputs.suite.resources)
+    scaffolded = scaffold(inputs.suite, observe(inputs.suite, ()), _reread)
+    if not scaffolded.rows:
+        return result._replace(remarks=scaffolded.remarks)
+    texts = {name: _stream(objects) for name, objects in scaffolded.files.items()}
+    policies = (policy.policy.document.file for policy in inputs.suite.policies.policies)
+    resources = (document.file for document in inputs.suite.resources)
     targets = _listed(creation.targets, creation.folder)
     manifest_data = {
         "apiVersion": "cli.kyverno.io/v1alpha1",
@@ -224,14 +224,14 @@ def create_test(creation: Creation) -> Created:
         "policies": _listed(policies, creation.folder),
         "resources": _listed(resources, creation.folder),
         **({"targetResources": targets} if targets else {}),
-        "results": [row_data(row) for row in found.rows],
+        "results": [row_data(row) for row in scaffolded.rows],
     }
     texts[creation.file_name] = to_yaml(manifest_data)
     files = tuple(
         FileText(os.path.join(creation.folder, name), text, creation.folder)
         for name, text in texts.items()
     )
-    return result._replace(files=files, row_count=found.row_count, remarks=found.remarks)
+    return result._replace(files=files, row_count=scaffolded.row_count, remarks=scaffolded.remarks)
 
 
 def _relative(paths: Iterable[str], folder: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
-"""What a test manifest names, read from files and compiled.
+"""The inputs of test manifests, read from files and compiled.
 
-Codes: KV043 a resource that is there twice, KV046 a namespace that the cluster of a test lacks.
+Codes: KV043 a duplicate resource, KV046 a namespace that is missing in the cluster of a test.
 """
 
 import os
@@ -37,7 +37,7 @@ from kyvsim.load.values import (
     load_values,
     read_context_file,
 )
-from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
+from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, without_left_out
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import NO_MOCKS, Mocks, Payload, PayloadMode
 from kyvsim.model.source import Document, Location
@@ -51,61 +51,58 @@ _Read = TypeVar("_Read")
 
 
 class ManifestInputs(NamedTuple):
-    """What one manifest needs to run."""
+    """The inputs of a manifest."""
 
     suite: SuiteInputs
     files: Files
     refused: dict[str, str]
-    """Names of invalid policies, and what is wrong with each."""
+    """Names of invalid policies, with the reason."""
     unread: dict[str, str]
-    """The same for policies that could not be read, or are of another kind."""
+    """Names of policies that could not be read or are of another kind, with the reason."""
     diagnostics: tuple[Diagnostic, ...]
     unusable: bool
-    """Whether something that every verdict depends on could not be used."""
+    """Whether an input that every result depends on could not be used."""
     stamps: tuple[Fingerprint, ...]
-    """What was found at the paths that the manifest names, before it was read, if asked for."""
+    """Fingerprints of the paths before they were read, if requested."""
     left_out: tuple[Diagnostic, ...]
-    """What was left out of the folders that it names: where, and what it is."""
     policies: tuple[Policy, ...]
-    """Its policies as they are written, those too that are refused."""
     options: CompileOptions
-    """What they are compiled with."""
 
 
 class _Reader:
-    """Reads what a manifest names, and keeps what was said about it."""
+    """Reads the files of a manifest, and collects diagnostics."""
 
     def __init__(self, manifest: Manifest, walking: Walking, *, stamped: bool) -> None:
         self.walking = walking
         self._stamped = stamped
-        self.said: list[Diagnostic] = []
+        self.diagnostics: list[Diagnostic] = []
         self.stamps: list[Fingerprint] = []
         self._folder = os.path.dirname(manifest.document.file)
 
-    def keep(self, found: tuple[_Read, tuple[Diagnostic, ...]]) -> _Read:
-        """Return what was found, and keep the remarks."""
-        self.said += found[1]
-        return found[0]
+    def keep(self, loaded: tuple[_Read, tuple[Diagnostic, ...]]) -> _Read:
+        """Return the loaded value, and keep its diagnostics."""
+        self.diagnostics += loaded[1]
+        return loaded[0]
 
     def paths(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the paths that a manifest's entries stand for; what lies there may be noted."""
-        found = tuple(os.path.normpath(os.path.join(self._folder, name)) for name in names)
+        """Return the paths of a manifest's entries, and record fingerprints if requested."""
+        paths = tuple(os.path.normpath(os.path.join(self._folder, name)) for name in names)
         if self._stamped:
-            self.stamps += [fingerprint(path, self.walking) for path in found]
-        return found
+            self.stamps += [fingerprint(path, self.walking) for path in paths]
+        return paths
 
     def parted(self, path: str) -> tuple[str, str]:
-        """Return the folder of the manifest, and the way from there; no folder for others."""
+        """Return the folder of the manifest and the path below it; "" and the path for others."""
         folder = os.path.normpath(self._folder)
         inside = path.startswith(f"{folder}{os.sep}")
         return (folder, path[len(folder) + 1 :]) if inside else ("", path)
 
-    def strictly(self, names: Sequence[str], wanted: InputKind) -> tuple[Document, ...]:
-        """Return the documents of a sort, read as policies are."""
-        return self.keep(read_strictly(self.paths(names), wanted, None, self.walking))
+    def strictly(self, names: Sequence[str], kind: InputKind) -> tuple[Document, ...]:
+        """Return the documents of a kind, read strictly."""
+        return self.keep(read_strictly(self.paths(names), kind, None, self.walking))
 
     def path(self, name: str) -> str:
-        """Return the path of an entry that may be empty."""
+        """Return the path of an entry, "" for an empty one."""
         return self.paths((name,))[0] if name else ""
 
 
@@ -117,15 +114,14 @@ def read_test(
     *,
     stamped: bool = False,
 ) -> ManifestInputs:
-    """Return what a manifest names, for the rows that are to be checked.
+    """Return the inputs of a manifest, for the rows to check.
 
-    The listener is told of what there is to reach in the policies, and of what is reached.
-    `stamped` asks for what lay at the paths before they were read.
+    `coverage_sink` receives the coverage points; `stamped` requests fingerprints.
     """
     reader = _Reader(manifest, walking, stamped=stamped)
     values = _read_values(manifest, reader)
     user = reader.keep(read_one(reader.path(manifest.userinfo), "UserInfo", load_userinfo))
-    unusable = _has_error(reader)
+    unusable = has_errors(reader.diagnostics)
     documents = reader.strictly(manifest.policies, POLICIES)
     policies = reader.keep(load_policies(documents, READERS))
     bindings = reader.keep(load_bindings(documents))
@@ -147,7 +143,7 @@ def read_test(
         coverage_sink=coverage_sink,
     )
     compiled, problems = compile_policies(policies, options)
-    reader.said += problems
+    reader.diagnostics += problems
     suite = SuiteInputs(
         policies=compiled,
         resources=resources,
@@ -169,25 +165,25 @@ def read_test(
         cel_exceptions=exceptions.policies,
         bindings=bindings,
         values=values,
-        sound=not _has_error(reader),
+        sound=not has_errors(reader.diagnostics),
     )
-    reader.said += (*run_warnings(given), *_wrong_flags(manifest, policies))
-    reader.said += refused_objects(resources, is_final=not compiled.mutates)
+    reader.diagnostics += (*run_warnings(given), *_wrong_flags(manifest, policies))
+    reader.diagnostics += refused_objects(resources, is_final=not compiled.mutates)
     lost = lost_namespaces(suite)
-    for one in lost:
-        namespace = object_key(one.data).namespace
+    for document in lost:
+        namespace = object_key(document.data).namespace
         text = f"the cluster resources do not contain this resource's Namespace `{namespace}`"
-        reader.said.append(Diagnostic("KV046", Severity.ERROR, text, one.locate(())))
+        reader.diagnostics.append(Diagnostic("KV046", Severity.ERROR, text, document.locate(())))
     expected = (name for row in rows for name in (row.patched, *row.generated) if name)
     files = {name: _read_expected(reader.path(name)) for name in dict.fromkeys(expected)}
-    said, left_out = without_left_out(reader.said)
+    reported, left_out = without_left_out(reader.diagnostics)
     refused, unread = _outcasts(documents, policies, compiled)
     return ManifestInputs(
         suite=suite,
         files=files,
-        refused={_name(one): _reason(one, problems) for one in refused},
-        unread={_name(one): _reason(one, said) for one in unread},
-        diagnostics=said,
+        refused={_name(document): _reason(document, problems) for document in refused},
+        unread={_name(document): _reason(document, reported) for document in unread},
+        diagnostics=reported,
         unusable=unusable or bool(lost),
         stamps=tuple(reader.stamps),
         left_out=left_out,
@@ -197,12 +193,16 @@ def read_test(
 
 
 def _rules_of(compiled: PolicySet) -> Callable[[Policy], Iterable[Rule]]:
-    """Return what gives the rules of a policy: those that were derived while it was compiled."""
-    known = {one.policy: one for one in compiled.policies if one.policy.facts.has_rules}
+    """Return a function from a policy to its rules, as compiled."""
+    known = {policy.policy: policy for policy in compiled.policies if policy.policy.facts.has_rules}
 
     def rules(policy: Policy) -> Iterable[Rule]:
-        one = known.get(policy)
-        return derived_rules(policy) if one is None else [rule.rule for rule in one.rules]
+        compiled_policy = known.get(policy)
+        return (
+            derived_rules(policy)
+            if compiled_policy is None
+            else [rule.rule for rule in compiled_policy.rules]
+        )
 
     return rules
 
@@ -211,26 +211,26 @@ def _read_resources(
     manifest: Manifest, definitions: tuple[Json, ...], reader: _Reader
 ) -> tuple[Document, ...]:
     paths = reader.paths(manifest.resources)
-    found = reader.keep(load_resources(paths, None, definitions, walking=reader.walking))
-    reader.said += unreviewed(found)
-    resources, doubles = without_duplicates(found)
-    for one in doubles:
-        key = object_key(one.data)
+    loaded = reader.keep(load_resources(paths, None, definitions, walking=reader.walking))
+    reader.diagnostics += unreviewed(loaded)
+    resources, doubles = without_duplicates(loaded)
+    for document in doubles:
+        key = object_key(document.data)
         shown = "/".join(part for part in (key.kind, key.namespace, key.name) if part)
         text = f"duplicate {shown}: the first one is used"
-        reader.said.append(Diagnostic("KV043", Severity.WARNING, text, one.locate(())))
+        reader.diagnostics.append(Diagnostic("KV043", Severity.WARNING, text, document.locate(())))
     return resources
 
 
 def _read_payloads(manifest: Manifest, reader: _Reader) -> tuple[Payload, ...]:
-    """Return the payloads, each with the name that the manifest gives it."""
-    found: list[Payload] = []
+    """Return the payloads, with the names of the manifest."""
+    payloads: list[Payload] = []
     for mode, name in manifest.payloads:
         path = reader.path(name)
         given = reader.keep(payloads_of([(mode, path)]))
         shown = ("", name) if mode is PayloadMode.JSON else reader.parted(path)
-        found += [one._replace(folder=shown[0], name=shown[1]) for one in given]
-    return tuple(found)
+        payloads += [value._replace(folder=shown[0], name=shown[1]) for value in given]
+    return tuple(payloads)
 
 
 def _outcasts(
@@ -238,16 +238,20 @@ def _outcasts(
 ) -> tuple[list[Document], list[Document]]:
     """Return the policies with rules that were refused, and all others that cannot be used.
 
-    For the reference program the first are invalid; of the others it knows nothing, or it ends.
+    Kyverno's command reports the first as invalid, and does not know the others, or fails.
     """
-    sound = {one.policy.name for one in compiled.policies}
-    refused = [one.document for one in policies if one.facts.has_rules and one.name not in sound]
-    known = {one.name for one in policies if one.facts.has_rules or one.name in sound}
-    return refused, [one for one in documents if _name(one) not in known]
+    sound = {policy.policy.name for policy in compiled.policies}
+    refused = [
+        policy.document
+        for policy in policies
+        if policy.facts.has_rules and policy.name not in sound
+    ]
+    known = {policy.name for policy in policies if policy.facts.has_rules or policy.name in sound}
+    return refused, [document for document in documents if _name(document) not in known]
 
 
 def _wrong_flags(manifest: Manifest, policies: Iterable[Policy]) -> Iterator[Diagnostic]:
-    """KV166: a row that says of its policy that it is of another kind."""
+    """KV166: a row with the flag of another kind of policy."""
     kinds: dict[str, set[str]] = {}
     for policy in policies:
         for name in (policy.name, policy.key):
@@ -261,17 +265,17 @@ def _wrong_flags(manifest: Manifest, policies: Iterable[Policy]) -> Iterator[Dia
                 yield Diagnostic("KV166", Severity.WARNING, text, place)
 
 
-def _has_error(reader: _Reader) -> bool:
-    return any(one.severity is Severity.ERROR for one in reader.said)
-
-
 def _name(document: Document) -> str:
     return text_field(metadata(document.data), "name")
 
 
-def _reason(document: Document, said: Iterable[Diagnostic]) -> str:
+def _reason(document: Document, diagnostics: Iterable[Diagnostic]) -> str:
     start = document.locate(())
-    places = ((one.location, one.message) for one in said if one.location)
+    places = (
+        (diagnostic.location, diagnostic.message)
+        for diagnostic in diagnostics
+        if diagnostic.location
+    )
     own = (text for place, text in places if place.file == start.file and place.line >= start.line)
     return next(own, "the policy is invalid")
 
@@ -280,12 +284,12 @@ def _as_written(names: Sequence[str], reader: _Reader) -> tuple[Json, ...]:
     if not names:
         return ()
     paths = reader.paths(names)
-    found = reader.keep(load_resources(paths, None, (), AS_WRITTEN, walking=reader.walking))
-    return objects_of(found)
+    documents = reader.keep(load_resources(paths, None, (), AS_WRITTEN, walking=reader.walking))
+    return objects_of(documents)
 
 
 def _read_values(manifest: Manifest, reader: _Reader) -> Values | None:
-    """Return the inline values, else the file's, with the answers that the manifest gives."""
+    """Return the inline values or those of the file, with the manifest's mocks."""
     document = manifest.document
     mocks = reader.keep(load_mocks(document))
     inline = document.data.get("values")
@@ -306,7 +310,7 @@ def _read_values(manifest: Manifest, reader: _Reader) -> Values | None:
 
 
 def _read_cluster(manifest: Manifest, reader: _Reader) -> tuple[tuple[Json, ...], tuple[Json, ...]]:
-    """Return the objects of the cluster that a test describes, and definitions of their kinds.
+    """Return the objects of a test's cluster, and the definitions of their kinds.
 
     upstream: cmd/cli/kubectl-kyverno/apis/v1alpha1/clusterresource.go
     """
@@ -315,7 +319,7 @@ def _read_cluster(manifest: Manifest, reader: _Reader) -> tuple[tuple[Json, ...]
     paths = reader.paths(manifest.cluster_resources)
     for document in reader.keep(read_documents(paths, None, STRICT)):
         data, problems = check(cli_schemas()["ClusterResource"], document.data)
-        reader.said += diagnostics(document, problems)
+        reader.diagnostics += diagnostics(document, problems)
         spec = {} if problems else data.get("spec", {})
         objects += spec.get("resources", ())
         crds += spec.get("crds", ())
@@ -326,25 +330,27 @@ def _read_cluster(manifest: Manifest, reader: _Reader) -> tuple[tuple[Json, ...]
 def _clone_sources(
     manifest: Manifest, policies: Iterable[Policy], reader: _Reader
 ) -> dict[str, tuple[Json, ...]]:
-    """Return what rows give for rules to copy, by the key of the policy with such a rule."""
-    found: dict[str, tuple[Json, ...]] = {}
+    """Return the clone sources of rows, by policy key."""
+    sources: dict[str, tuple[Json, ...]] = {}
     rows = [row for row in manifest.rows if row.clone_source]
     for policy in policies if rows else ():
         rules = {rule.name for rule in policy.rules if rule.generates}
         fit = (row for row in rows if row.policy == policy.key and row.rule in rules)
         paths = reader.paths(dict.fromkeys(row.clone_source for row in fit))
         if paths:
-            found[policy.key] = objects_of(reader.keep(load_resources(paths)))
-    return found
+            sources[policy.key] = objects_of(reader.keep(load_resources(paths)))
+    return sources
 
 
 def _read_expected(path: str) -> tuple[Json, ...] | str:
-    """Return the objects of a file that a row names, or why there are none.
+    """Return the objects of an expected file, or why there are none.
 
-    upstream opens it by its name: a folder or a pattern, which inputs may be, is no file there.
+    Upstream opens it by its name: no folders or patterns.
     """
     if os.path.isdir(path) or not os.path.lexists(path):
         return str(Diagnostic("KV001", Severity.ERROR, "no such file", Location(path)))
     documents, remarks = load_resources((path,), typing=AS_RESOURCES)
-    wrong = next((one for one in remarks if one.severity is Severity.ERROR), None)
+    wrong = next(
+        (diagnostic for diagnostic in remarks if diagnostic.severity is Severity.ERROR), None
+    )
     return objects_of(documents) if wrong is None else str(wrong)

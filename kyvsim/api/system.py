@@ -1,4 +1,4 @@
-"""The machine's clock and chance, for evaluation outside a simulation, and its processors."""
+"""The system's clock, randomness and number of processors."""
 
 import os
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ class _SystemEntropy:
 
 class _LastChance:
     def below(self, bound: int) -> int:
-        """Return the largest whole number below `bound`, each time."""
+        """Return the largest whole number below `bound`."""
         return bound - 1
 
 
@@ -31,26 +31,23 @@ class _StoppedClock(NamedTuple):
     time: "datetime"
 
     def now(self) -> "datetime":
-        """Return the time at which the clock stands."""
+        """Return the fixed time."""
         return self.time
 
 
 def own_system(now: "datetime | None" = None, budget: Budget | None = None) -> System:
-    """Return the machine's own, whose time passes, or stands at `now`, and a budget.
-
-    A budget that is given is one that the command has an option for.
-    """
+    """Return the system's clock and randomness, with a fixed time `now` and a budget, if given."""
     clock = _StoppedClock(now) if now else _SystemClock()
     return System(clock, _SystemEntropy(), Meter(budget or UNCHANGED, settable=budget is not None))
 
 
 def still_system(now: "datetime") -> System:
-    """Return a system in which no time passes and nothing is left to chance."""
+    """Return a system with a fixed time and no randomness."""
     return System(_StoppedClock(now), _LastChance(), Meter(UNCHANGED))
 
 
 def processors() -> int:
-    """Return how many processors this process may use; not every system can tell."""
+    """Return the number of processors that this process may use, if known."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

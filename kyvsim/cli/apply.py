@@ -26,7 +26,7 @@ from kyvsim.cli.options import (
     extent_options,
     fail_on_option,
     fleet_options,
-    is_spread,
+    is_distributed,
     jobs_option,
     refused_options,
     strict_option,
@@ -70,7 +70,7 @@ from kyvsim.report.run import DocumentSet, Run
 from kyvsim.report.style import Show, counted, safe_line
 
 _FORMAT_NAMES = frozenset({*FORMATS, "yml", "wide", "name"})
-"""What nobody calls a file for changed objects."""
+"""Names of formats, which are not files for changed objects."""
 
 
 _HELP = """Evaluate policies on resources and show the results.
@@ -87,7 +87,7 @@ _LIFETIME = "720h0m0s"
 
 
 def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """Return a time as Go writes it, "" for none."""
+    """Return a duration in Go's format, "" for none."""
     nanoseconds = parse_duration(value)
     if nanoseconds is None or nanoseconds < 0:
         raise bad_value(ctx, param.opts[-1], f"{value}: not a time such as 168h or 90m")
@@ -123,10 +123,7 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
 )
 @safe_option("-t", "--table", is_flag=True, group=OUTPUT, help="Print the results as a table.")
 @safe_option(
-    "--detailed-results",
-    is_flag=True,
-    group=OUTPUT,
-    help="Also show passed and skipped rules.",
+    "--detailed-results", is_flag=True, group=OUTPUT, help="Also show passed and skipped rules."
 )
 @safe_option(
     "--explain",
@@ -134,15 +131,10 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
     group=OUTPUT,
     help="Explain each result step by step, as `kyvsim explain` does.",
 )
-@safe_option(
-    "--diff",
-    is_flag=True,
-    group=OUTPUT,
-    help="Show mutations as a line-by-line diff.",
-)
+@safe_option("--diff", is_flag=True, group=OUTPUT, help="Show mutations as a line-by-line diff.")
 @safe_option(
     "--show",
-    type=click.Choice(tuple(one.value for one in Show)),
+    type=click.Choice(tuple(detail.value for detail in Show)),
     metavar="[changes|all|objects]",
     group=OUTPUT,
     help="Detail: `changes` groups identical findings, `all` lists every object, `objects` "
@@ -220,7 +212,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     options = extent_of(with_manifests_named(options), ctx, wider)
     _check(ctx, options)
     chosen = chosen_by(options, ctx)
-    if is_spread(options):
+    if is_distributed(options):
         from kyvsim.cli.apply_fleet import check_fleet  # noqa: PLC0415 — for such runs only
 
         check_fleet(options, chosen, ctx)
@@ -235,7 +227,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         from kyvsim.cli.explain import explain_applied
 
         return explain_applied((inputs, stdin), options, chosen, ctx)
-    if is_spread(options):
+    if is_distributed(options):
         from kyvsim.cli.apply_fleet import apply_fleet  # noqa: PLC0415 — for such runs only
 
         return apply_fleet(inputs, stdin, options, chosen)
@@ -259,7 +251,7 @@ def _object_files(
     reads = reader_of(options, ctx)
     written = {os.path.realpath(path) for _, path in chosen.files}
     return ObjectFiles(
-        options["output"], lambda one: os.path.realpath(one) in written or reads(one)
+        options["output"], lambda path: os.path.realpath(path) in written or reads(path)
     )
 
 
@@ -273,38 +265,32 @@ def _apply(
     begun = time.perf_counter()
     run = run_in_blocks(*given, options["jobs"], document_set(chosen, options))
     if run is None:
-        run = _opened(*given)
+        with waiting("reading files", shown=is_terminal(sys.stderr)):
+            run = open_application(*given)
 
-    def pieces(one: Run) -> Iterator[str]:
-        responses = _watched(one, chosen)
-        saved = one._replace(responses=files.saving(responses) if files else responses)
+    def pieces(current: Run) -> Iterator[str]:
+        responses = _watched(current, chosen)
+        saved = current._replace(responses=files.saving(responses) if files else responses)
         return shown_pieces(saved, chosen, options, reports)
 
-    def finish(one: Run) -> None:
+    def finish(current: Run) -> None:
         reports.commit()
         if files:
             print_stderr(f"wrote {files.commit()} to {safe_line(options['output'])}")
         if options["write_baseline"]:
-            _write_baseline(one, options["write_baseline"], baseline)
+            _write_baseline(current, options["write_baseline"], baseline)
 
-    look = summary_style(chosen, options)
+    render_options = summary_style(chosen, options)
     view = View(
         is_for_people(chosen),
-        SummaryStyle(look, begun) if look else None,
+        SummaryStyle(render_options, begun) if render_options else None,
         FORMATS[chosen.shown].media,
     )
     return show_run(run, options, pieces, view, finish=finish)
 
 
-def _opened(inputs: ApplyInputs, stdin: bytes | None) -> Run:
-    if not is_terminal(sys.stderr):
-        return open_application(inputs, stdin)
-    with waiting("reading files", shown=True):
-        return open_application(inputs, stdin)
-
-
 def _check(ctx: click.Context, options: Mapping[str, Any]) -> None:
-    """Raise UsageError for arguments that do not go together.
+    """Raise UsageError for arguments that contradict each other.
 
     upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go
     """
@@ -324,16 +310,16 @@ def _check(ctx: click.Context, options: Mapping[str, Any]) -> None:
 
 
 def _watched(run: Run, chosen: Chosen) -> Iterator[EngineResponse]:
-    """Return the responses, with a progress bar where one shows and disturbs nothing."""
+    """Return the responses, with a progress bar if it does not disturb the output."""
     if is_terminal(sys.stderr) and not (streams(chosen) and is_terminal(sys.stdout)):
         return with_progress(run.responses, run.resource_count, "applying")
     return run.responses
 
 
 def _write_baseline(run: Run, path: str, files: ReportFiles) -> None:
-    """Write what is known after a run to its path, the only one of `files`.
+    """Write the known failures after a run to its path, the only one of `files`.
 
-    A run that could not use all its input knows too little: then nothing is written.
+    Nothing is written if some input could not be used.
     """
     if run_ending(run).verdict is RunVerdict.INCOMPLETE:
         print_stderr(safe_line(f"{path} not written: some input could not be used"))
@@ -346,27 +332,25 @@ def _write_baseline(run: Run, path: str, files: ReportFiles) -> None:
     print_stderr(safe_line(f"wrote {counted(sum(known.values()), 'failure')} to {path}"))
 
 
-# By how many processes the command works, and whether block by block at all.
-
 _LARGE: Final = 2_000_000
-"""Bytes of resources from which on it pays to work in blocks, and by several processes."""
+"""Bytes of resources for which blocks and several processes are faster."""
 
 
 def run_in_blocks(
     inputs: ApplyInputs, stdin: bytes | None, jobs: int, documents: DocumentSet | None
 ) -> Run | None:
-    """Return a run that was made block by block, or None where all is to be read first.
+    """Return a run that was evaluated in blocks, or None.
 
-    `jobs` is the number of processes, 0 for what is worth it. Without `documents` no part can be
+    `jobs` is the number of processes, 0 for automatic. `documents` is None if parts cannot be
     rendered.
     """
     size = sum(_size_of(path, stdin) for path in inputs.resources)
-    wanted = jobs or (processors() if size >= _LARGE else 1)
-    if not (wanted > 1 or size >= _LARGE):
+    processes = jobs or (processors() if size >= _LARGE else 1)
+    if not (processes > 1 or size >= _LARGE):
         return None
 
     def note(reason: str) -> None:
-        """Report once why the work is not shared, or memory grows with the input."""
+        """Report why the work is not shared, or memory grows with the input."""
         done = (
             f"-j {jobs} has no effect" if jobs > 1 else "all resources are read before evaluation"
         )
@@ -377,29 +361,29 @@ def run_in_blocks(
         return None
     from kyvsim.api.apply_streamed import StreamOptions, open_streamed  # noqa: PLC0415 — for much only
 
-    if wanted > 1:
+    if processes > 1:
         from kyvsim.api.processes import can_fork  # noqa: PLC0415 — for several only
 
         if not can_fork():
-            wanted = 1
+            processes = 1
             if jobs > 1:
                 note("this system cannot fork processes")
 
     def with_progress_bar(items: Iterator[Any], total: int) -> Iterator[Any]:
         return with_progress(items, total, "applying") if is_terminal(sys.stderr) else items
 
-    options = StreamOptions(wanted, documents, with_progress_bar, note)
+    options = StreamOptions(processes, documents, with_progress_bar, note)
     return open_streamed(inputs, stdin, options)
 
 
 def _size_of(path: str | Source, stdin: bytes | None) -> int:
-    """Return the size of a resource file in bytes, 0 for a folder and what cannot be read."""
+    """Return the bytes of a resource file, 0 for others."""
     if isinstance(path, Source):
         return len(path.text)
     if path == "-":
         return len(stdin or b"")
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):
         return 0
-    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0

@@ -1,4 +1,4 @@
-"""`kyvsim apply` over a fleet (--engine, --partials), and what is shown of partial reports."""
+"""`kyvsim apply` over a fleet (--engine, --partials), and the output of partial reports."""
 
 import sys
 import tempfile
@@ -31,7 +31,7 @@ from kyvsim.report.style import RenderOptions, Show, painter
 
 
 def check_fleet(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:
-    """Raise UsageError where options do not go together."""
+    """Raise UsageError for options that contradict each other."""
     engine, partials = options["engine"], options["partials"]
     for name in ("scheduler", "partials_format", "resume", "cluster_per", "piece_size"):
         if options[name] and not (engine or partials):
@@ -77,7 +77,7 @@ _REFUSED: Final = MappingProxyType(
         "write_baseline": "--write-baseline",
     }
 )
-"""Options that need all objects of a run in one place."""
+"""Options that need all results in one process."""
 
 
 def _refuse(options: Mapping[str, Any], ctx: click.Context) -> None:
@@ -133,14 +133,13 @@ def _engine(options: Mapping[str, Any]) -> AbstractContextManager[Engine]:
 
 
 def _with_bar(progress: Iterator[Progress]) -> Iterator[Progress]:
-    """Yield how far a run is, shown on standard error where people read that."""
+    """Yield the progress of a run, with a bar on a terminal."""
     if not is_terminal(sys.stderr):
         return progress
-    return with_growing_progress(progress, lambda one, _: one.total, "applying")
+    return with_growing_progress(progress, lambda progress, _: progress.total, "applying")
 
 
 WHOLE = ("text", "json")
-"""The formats that rows without objects can be shown in."""
 
 
 def whole_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
@@ -153,7 +152,7 @@ def whole_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
         raise FleetError(f"--detailed-results: {text}: run `apply` with it")
     format_ = FORMATS[shown]
     colours = format_.for_people and shows_colours()
-    look = RenderOptions(
+    render_options = RenderOptions(
         colours=colours,
         detailed=options["detailed_results"],
         show=Show(options["show"] or Show.CHANGES),
@@ -161,26 +160,26 @@ def whole_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
     )
 
     def as_text(rows: Iterable[ReportRow]) -> tuple[str, list[str]]:
-        return text_of(rows, look), []
+        return text_of(rows, render_options), []
 
-    is_view = format_.for_people and look.show is not Show.OBJECTS
+    is_view = format_.for_people and render_options.show is not Show.OBJECTS
     run = reports.rendered_by(as_text if format_.for_people else json_of)
     return show_run(
         run,
         options,
-        lambda one: render_document(format_.write, one, look),
-        View(format_.for_people, SummaryStyle(look) if is_view else None, format_.media),
+        lambda run: render_document(format_.write, run, render_options),
+        View(format_.for_people, SummaryStyle(render_options) if is_view else None, format_.media),
     )
 
 
 def counts_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
-    """Write the counts of a run by what the options say, and return its exit status."""
+    """Write the counts of a run in groups, and return its exit status."""
     by = options.get("by") or ("cluster",)
-    groups = grouped((one.head for one in reports.merged.pieces), by)
+    groups = grouped((piece.head for piece in reports.merged.pieces), by)
     run = reports.run
     if shown == "json":
         return show_run(
-            run, options, lambda one: document(one, groups, by), View(for_people=False, media=JSON)
+            run, options, lambda run: document(run, groups, by), View(for_people=False, media=JSON)
         )
     paint = painter(colours=shows_colours())
-    return show_run(run, options, lambda one: table(one, groups, by, paint), View(for_people=True))
+    return show_run(run, options, lambda run: table(run, groups, by, paint), View(for_people=True))

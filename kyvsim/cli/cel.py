@@ -37,7 +37,7 @@ def cel() -> None:
 
 command = cel
 _PLACE = "ERROR: <input>:"
-"""What stands before line and column of each fault."""
+"""The prefix of errors before line and column."""
 _kind = safe_option(
     "--kind",
     type=click.Choice(EXPRESSION_KINDS),
@@ -132,7 +132,7 @@ def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options:
         raise click.UsageError("standard input (-) can hold either lines or the resource, not both")
     session = open_cel(inputs, read_text("-").encode() if inputs.resource == "-" else None)
     print_diagnostics(session.diagnostics)
-    if any(one.severity is Severity.ERROR for one in session.diagnostics):
+    if any(diagnostic.severity is Severity.ERROR for diagnostic in session.diagnostics):
         return UNUSABLE
     if batch:
         write_out(_batch(read_lines(batch), session), JSON)
@@ -150,7 +150,7 @@ def _texts(arguments: tuple[str, ...], options: tuple[str, ...]) -> tuple[str, .
 
 
 def _pointed(error: CompileError) -> str:
-    """Return what is wrong with an expression, with line and column, and marks below its lines."""
+    """Return the errors of an expression, with positions and carets."""
     if not error.issues:
         return f"error: {error.listing or error}"
     return error.listing.replace(_PLACE, "error: ")
@@ -158,14 +158,14 @@ def _pointed(error: CompileError) -> str:
 
 def _answer(text: str, session: CelSession) -> int:
     try:
-        found = evaluate_cel(compile_cel(text, session), session)
+        value = evaluate_cel(compile_cel(text, session), session)
     except CompileError as error:
         print_stderr(_pointed(error))
         return UNUSABLE
     except CelError as error:
         print_stderr(f"error: {text}: {error}")
         return FAILED
-    write_out([f"# {safe_text(text)}\n{found.type} {log_safe(found.text, JSON)}\n"])
+    write_out([f"# {safe_text(text)}\n{value.type} {log_safe(value.text, JSON)}\n"])
     return OK
 
 
@@ -174,8 +174,8 @@ def _batch(lines: Iterable[str], session: CelSession) -> Iterator[str]:
     for line in lines:
         try:
             text = json.loads(line)["expr"]
-            found = evaluate_cel(compile_cel(text, session), session)
-            yield f'{{"type":{to_json(found.type)},"value":{found.text}}}\n'
+            value = evaluate_cel(compile_cel(text, session), session)
+            yield f'{{"type":{to_json(value.type)},"value":{value.text}}}\n'
         except CompileError as error:
             yield f'{{"error":{to_json(error.listing or str(error))}}}\n'
         except CelError as error:
@@ -197,8 +197,8 @@ def functions(names: tuple[str, ...], kind: str) -> int:
     known = dict(signatures(kind))
     unknown = [name for name in names if name not in known]
     if not names:
-        write_out(f"{name}: {found}\n" for name, found in variables(kind).items())
-    write_out(f"{way}\n" for name in names or known for way in known.get(name, ()))
+        write_out(f"{name}: {type_name}\n" for name, type_name in variables(kind).items())
+    write_out(f"{spelled}\n" for name in names or known for spelled in known.get(name, ()))
     for name in unknown:
         print_stderr(f"error: {kind} has no function `{name}`{likely(name, known)}")
     return UNUSABLE if unknown else OK

@@ -73,10 +73,7 @@ virtual. Steps that cannot be simulated are reported as unsupported and never co
 @formats_option(FORMATS)
 @safe_option("--fail-only", is_flag=True, group=OUTPUT, help="Show only failed tests.")
 @safe_option(
-    "--timeline",
-    is_flag=True,
-    group=OUTPUT,
-    help="Show the events of each cluster over time.",
+    "--timeline", is_flag=True, group=OUTPUT, help="Show the events of each cluster over time."
 )
 @walking_options
 @colour_option
@@ -99,12 +96,12 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     report = run_chainsaw(run)
     print_diagnostics(report.diagnostics)
     refuse_named(chosen.files, report.files, ctx)
-    sight = SuiteOptions(fail_only=options["fail_only"])
+    suite_options = SuiteOptions(fail_only=options["fail_only"])
     write_reports(
-        (path, FORMATS[name].media, FORMATS[name].write(report, sight))
+        (path, FORMATS[name].media, FORMATS[name].write(report, suite_options))
         for name, path in chosen.files
     )
-    coloured = sight._replace(colours=shows_colours())
+    coloured = suite_options._replace(colours=shows_colours())
     write_out(FORMATS[chosen.shown].write(report, coloured), FORMATS[chosen.shown].media)
     print_ignored(report.left_out, options)
     ending = chainsaw_ending(report)

@@ -1,4 +1,4 @@
-"""What is said around results: remarks about inputs, and the last line."""
+"""Diagnostics about inputs, and the last line of the output."""
 
 import itertools
 import sys
@@ -15,32 +15,28 @@ from kyvsim.report.style import RenderOptions, layout_of
 
 
 def print_diagnostics(remarks: Iterable[Diagnostic]) -> None:
-    """Say what is wrong with inputs, one remark after the other."""
+    """Print diagnostics about inputs."""
     lines = _remark_lines(remarks) if is_terminal(sys.stderr) else map(remark_text, remarks)
     for line in lines:
         print_stderr(line)
 
 
 class SummaryStyle(NamedTuple):
-    """How the closing line looks below a view that is wrapped."""
+    """The style of the closing line."""
 
     look: RenderOptions
     begun: float | None = None
-    """When the run began, in seconds of `time.perf_counter`; None where that is not told."""
+    """Start of the run, on the clock of `time.perf_counter`; None to omit the duration."""
 
     def lines(self, ending: RunEnding) -> Iterator[str]:
-        """Yield it, on a terminal with the time: elsewhere the same input gives the same bytes."""
+        """Yield the closing line, with the duration on a terminal only."""
         is_told = self.begun is not None and is_terminal(sys.stdout)
         seconds = time.perf_counter() - (self.begun or 0) if is_told else None
         return closing_lines(ending, layout_of(self.look), seconds)
 
 
 def close(ending: RunEnding, *, on_stdout: bool, closing: SummaryStyle | None = None) -> None:
-    """Write the closing line.
-
-    It goes where the counts went: to standard output below a view for people, to standard error
-    beside a document for programs. On a terminal it is wrapped.
-    """
+    """Write the closing line: to standard output after a view for people, else to stderr."""
     if closing is None and on_stdout and is_terminal(sys.stdout):
         closing = SummaryStyle(RenderOptions(width=shown_width(sys.stdout)))
     if closing is not None:
@@ -52,16 +48,16 @@ def close(ending: RunEnding, *, on_stdout: bool, closing: SummaryStyle | None = 
 
 
 def _remark_lines(remarks: Iterable[Diagnostic]) -> Iterator[str]:
-    """Yield the lines of remarks; a file that has changed or gone since has none of its own."""
+    """Yield the lines of diagnostics, with those of their files if they still exist."""
     width = shown_width(sys.stderr)
-    sheet = layout_of(RenderOptions(colours=shows_colours(sys.stderr), width=width))
-    for file, some in itertools.groupby(remarks, key=_file_of):
+    layout = layout_of(RenderOptions(colours=shows_colours(sys.stderr), width=width))
+    for file, group in itertools.groupby(remarks, key=_file_of):
         lines = _lines_of(file)
-        for one in some:
-            number = one.location.line if one.location else 0
+        for remark in group:
+            number = remark.location.line if remark.location else 0
             own = lines[number - 1] if 0 < number <= len(lines) else ""
-            yield remark_text(one, width)
-            yield from source_lines(one, own, sheet)
+            yield remark_text(remark, width)
+            yield from source_lines(remark, own, layout)
 
 
 def _file_of(remark: Diagnostic) -> str:
@@ -82,16 +78,15 @@ def _lines_of(file: str) -> list[str]:
 
 OK = 0
 FAILED = 1
-"""A rule failed or ended in error."""
 UNUSABLE = 2
-"""Usage, an input that could not be used, an output that could not be written, a defect."""
+"""Wrong usage, unusable input or output, or a bug."""
 INTERRUPTED = 130
 TERMINATED = 143
 
 
 class Interrupted(SystemExit):
-    """SIGINT or SIGTERM ended the command; `code` is the exit status that shells give for it.
+    """SIGINT or SIGTERM ended the command; `code` is the exit status for shells.
 
-    No KeyboardInterrupt: after one that came while `eval` or `exec` ran, as in declarations of
-    named tuples, `python -m` ends by SIGINT whatever status it is given.
+    Not a KeyboardInterrupt: after one inside `eval` or `exec`, as in declarations of named tuples,
+    `python -m` ends by SIGINT whatever its status.
     """

@@ -1,4 +1,4 @@
-"""Commands and groups: click's, with settings from outside of the line, and Go's spelling."""
+"""Commands and groups of click, with settings from files and variables, and Go's spelling."""
 
 import contextlib
 import re
@@ -18,10 +18,10 @@ _SHORT = re.compile("-[a-zA-Z]")
 
 
 class Command(click.Command):
-    """A command that a configuration and variables may set parameters of.
+    """A command whose parameters configurations and variables may set.
 
-    With `go_spelling` it takes `--flag=true` and `-r=path` as well, as Go programs do. Without
-    `reads_settings` the command itself looks for what is set outside of its line.
+    With `go_spelling` it also accepts `--flag=true` and `-r=path`, as Go programs do. Without
+    `reads_settings` the command reads settings itself.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Command(click.Command):
             self.context_settings["auto_envvar_prefix"] = ""
         self.go_spelling = go_spelling
         # chainsaw has a --config of its own, as the reference has.
-        if not any("--config" in one.opts for one in self.params):
+        if not any("--config" in parameter.opts for parameter in self.params):
             self.params.append(
                 Option(
                     ["--config", CONFIG],
@@ -65,7 +65,7 @@ class Command(click.Command):
                     formatter.write_dl(sections[title])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse arguments, which may be spelled as in Go."""
+        """Parse arguments, also in Go's spelling."""
         if not self.go_spelling:
             return super().parse_args(ctx, args)
         words, off = self._respelled(args)
@@ -79,15 +79,12 @@ class Command(click.Command):
         return rest
 
     def _respelled(self, args: list[str]) -> tuple[list[str], set[str]]:
-        """Return the words in click's spelling, and the flags that they switch off.
-
-        What follows `--` stays.
-        """
+        """Return the words before `--` in click's spelling, and the flags that are off."""
         flags = {
-            name: one.name
-            for one in self.params
-            if isinstance(one, click.Option) and one.is_flag and one.name
-            for name in one.opts
+            name: parameter.name
+            for parameter in self.params
+            if isinstance(parameter, click.Option) and parameter.is_flag and parameter.name
+            for name in parameter.opts
         }
         end = args.index("--") if "--" in args else len(args)
         words: list[str] = []
@@ -106,14 +103,14 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A command of such commands."""
+    """A group of such commands."""
 
     command_class = Command
 
 
 @contextlib.contextmanager
 def of_extra(extra: str) -> Iterator[None]:
-    """Let imports within need the packages of an extra; raises CommandError for one missing."""
+    """Raise ClickException if the imports in the block need the packages of an extra."""
     try:
         yield
     except ModuleNotFoundError as error:

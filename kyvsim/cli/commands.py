@@ -1,4 +1,4 @@
-"""The program as click sees it: a group that loads the module of a command that is called."""
+"""The program as a click group that imports the module of a command when it is called."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -48,24 +48,22 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         },
     }
 )
-"""Commands and what they do, in the groups that `kyvsim --help` shows."""
+"""Commands with descriptions, in the groups of `kyvsim --help`."""
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {name: text for group in COMMAND_GROUPS.values() for name, text in group.items()}
 )
-"""Commands and what they do."""
 PURPOSE = "Evaluate Kyverno policies offline: results, mutated and generated resources."
 PREFIX = "KYVSIM"
-"""How variables begin that set parameters, or name a configuration."""
 CONFIG_HELP = "Read settings from FILE instead of a discovered .kyvsim.yaml."
 NO_CONFIG_HELP = "Ignore configuration files."
 COMPLETION = "_KYVSIM_COMPLETE"
-"""The variable by which a shell asks click how a word may go on."""
+"""The environment variable for completion."""
 _ELSEWHERE: Mapping[str, str] = MappingProxyType({"test": "suite"})
-"""Modules that are called otherwise: one called `test` looks like a test of kyvsim."""
+"""Modules with other names: `test` would look like a test of kyvsim."""
 
 
 def module_of(command: str) -> str:
-    """Return the name of the module that has a command."""
+    """Return the name of the module of a command."""
     return _ELSEWHERE.get(command, command)
 
 
@@ -78,17 +76,17 @@ class _Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command by its name, None for a name that is not known."""
+        """Return a command by its name, None if it is unknown."""
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        found: click.Command = import_module(f"kyvsim.cli.{module_of(cmd_name)}").command
-        return found
+        command: click.Command = import_module(f"kyvsim.cli.{module_of(cmd_name)}").command
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first word calls; an unknown one is an error with a hint."""
+        """Return the command of the first word; an unknown one is an error with a hint."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             near = nearest(args[0], COMMANDS)
             hint = f" Did you mean {near!r}?" if near else ""
@@ -113,11 +111,11 @@ class _Commands(click.Group):
 @click.option("--config", "config_file", metavar="FILE", allow_from_autoenv=False, help=CONFIG_HELP)
 @click.option("--no-config", is_flag=True, allow_from_autoenv=False, help=NO_CONFIG_HELP)
 def kyvsim(**_: object) -> None:
-    """Take the options before the command; its own context looks for their values here."""
+    """Accept options before the command, whose context reads them."""
 
 
 def completion_script(shell: str) -> str:
-    """Return the script by which bash, zsh or fish ask this program how a word may go on."""
+    """Return the completion script of bash, zsh or fish."""
     make = get_completion_class(shell)
     assert make is not None  # noqa: S101 — click has all three
     return make(kyvsim, {}, "kyvsim", COMPLETION).source()

@@ -48,8 +48,8 @@ option; a discovered file may not start programs or write outside of its folder.
 _DEFAULT = "default"
 
 
-class _Held(NamedTuple):
-    """One parameter of a command: what holds, and from where."""
+class _Setting(NamedTuple):
+    """The effective value of a parameter, and its origin."""
 
     command: str
     key: str
@@ -67,7 +67,9 @@ class _Held(NamedTuple):
     "words",
     nargs=-1,
     metavar="[COMMAND]...",
-    shell_complete=offering(lambda ctx: (" ".join(words_of(one)) for one in command_contexts(ctx))),
+    shell_complete=offering(
+        lambda ctx: (" ".join(words_of(context)) for context in command_contexts(ctx))
+    ),
 )
 @safe_option(
     "--all", "every", is_flag=True, group=OUTPUT, help="Also show options that are not set."
@@ -89,44 +91,48 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if options["schema"]:
         write_out([json.dumps(configuration_schema(ctx), indent=2), "\n"], JSON)
         return OK
-    held: list[_Held] = []
+    entries: list[_Setting] = []
     remarks: dict[Diagnostic, None] = {}
-    for one in _chosen(options["words"], ctx):
-        found = use_settings(one)
-        remarks |= dict.fromkeys((*found.remarks, *read_values(one)))
-        held += _held(one, every=options["every"])
+    for context in _chosen(options["words"], ctx):
+        settings = use_settings(context)
+        remarks |= dict.fromkeys((*settings.remarks, *read_values(context)))
+        entries += _settings_of(context, every=options["every"])
     print_diagnostics(remarks)
     files = configuration_files(ctx).paths
     if options["output_format"] == "json":
-        write_out(_json(files, held), JSON)
+        data = {
+            "configuration": list(files),
+            "settings": [setting._asdict() for setting in entries],
+        }
+        write_out([json.dumps(data, indent=2), "\n"], JSON)
     else:
-        write_out(_text(files, held))
-    return UNUSABLE if any(one.severity is Severity.ERROR for one in remarks) else OK
+        write_out(_text(files, entries))
+    return UNUSABLE if any(diagnostic.severity is Severity.ERROR for diagnostic in remarks) else OK
 
 
 def _chosen(words: tuple[str, ...], ctx: click.Context) -> list[click.Context]:
-    """Return the commands whose names begin with some words; raises UsageError for none."""
-    known = {words_of(one): one for one in command_contexts(ctx)}
-    found = [one for path, one in known.items() if path[: len(words)] == words]
-    if not found:
+    """Return the contexts of commands whose names begin with some words; raises UsageError."""
+    known = {words_of(context): context for context in command_contexts(ctx)}
+    contexts = [digest for path, digest in known.items() if path[: len(words)] == words]
+    if not contexts:
         name = " ".join(words)
         hint = likely(name, (" ".join(path) for path in known))
         raise click.UsageError(f"unknown command `{name}`{hint}", ctx)
-    return found
+    return contexts
 
 
-def _held(ctx: click.Context, *, every: bool) -> Iterator[_Held]:
-    """Yield what holds for the parameters of a command, as it is written where it is set."""
+def _settings_of(ctx: click.Context, *, every: bool) -> Iterator[_Setting]:
+    """Yield the effective values of a command's parameters, as written."""
     name = " ".join(words_of(ctx))
     for parameter in settable(ctx.command):
         origin = origin_of(ctx, parameter)
         if origin is not None:
             variable = parameter.variable(ctx)
             value = os.environ[variable] if variable else (ctx.default_map or {})[parameter.name]
-            yield _Held(name, parameter.keys[0], _words(value), str(origin))
+            yield _Setting(name, parameter.keys[0], _words(value), str(origin))
         elif every:
             default = parameter.to_info_dict()["default"]
-            yield _Held(name, parameter.keys[0], default, _DEFAULT)
+            yield _Setting(name, parameter.keys[0], default, _DEFAULT)
 
 
 def _words(value: Any) -> list[str]:
@@ -135,10 +141,13 @@ def _words(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
-def _text(files: tuple[str, ...], held: Iterable[_Held]) -> Iterator[str]:
-    """Yield the settings below the commands for which they count, in columns."""
+def _text(files: tuple[str, ...], entries: Iterable[_Setting]) -> Iterator[str]:
+    """Yield the settings by command, in columns."""
     yield f"configuration: {safe_line(', '.join(files)) or 'none'}\n"
-    rows = [(one.command, one.key, _shown(one.value), safe_line(one.origin)) for one in held]
+    rows = [
+        (setting.command, setting.key, _shown(setting.value), safe_line(setting.origin))
+        for setting in entries
+    ]
     widths = [max((len(row[column]) for row in rows), default=0) for column in (1, 2)]
     last = ""
     for name, key, value, origin in rows:
@@ -156,24 +165,18 @@ def _shown(value: Any) -> str:
     return safe_line(value if isinstance(value, str) else json.dumps(value))
 
 
-def _json(files: tuple[str, ...], held: Iterable[_Held]) -> Iterator[str]:
-    settings = [one._asdict() for one in held]
-    yield json.dumps({"configuration": list(files), "settings": settings}, indent=2)
-    yield "\n"
-
-
 def configuration_schema(ctx: click.Context) -> Mapping[str, Any]:
-    """Return the JSON Schema of `.kyvsim.yaml`, as data: made of what commands take."""
+    """Return the JSON Schema of `.kyvsim.yaml`."""
     shared: dict[str, Any] = {}
     parts: dict[str, Any] = {}
-    for one in command_contexts(ctx):
-        path = words_of(one)
-        parameters = settable(one.command)
+    for context in command_contexts(ctx):
+        path = words_of(context)
+        parameters = settable(context.command)
         shared |= _properties(parameter for parameter in parameters if parameter.shared)
         inner = parts
         for word in path[:-1]:
             inner = inner.setdefault(word, _map(COMMANDS[word], {}))["properties"]
-        text = COMMANDS.get(path[-1]) or one.command.short_help or ""
+        text = COMMANDS.get(path[-1]) or context.command.short_help or ""
         inner[path[-1]] = _map(text, _properties(parameters))
     return {
         "$schema": DIALECT,
@@ -192,7 +195,7 @@ def _map(description: str, properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _properties(parameters: Iterable[Settable]) -> dict[str, Any]:
-    return {key: _schema(one) for one in parameters for key in one.keys}
+    return {key: _schema(parameter) for parameter in parameters for key in parameter.keys}
 
 
 def _schema(parameter: Settable) -> dict[str, Any]:
@@ -200,12 +203,12 @@ def _schema(parameter: Settable) -> dict[str, Any]:
     described = {"description": text} if text else {}
     if is_flag(parameter):
         return {"type": "boolean", **described}
-    one: dict[str, Any] = {"type": ["string", "number"]}
+    schema: dict[str, Any] = {"type": ["string", "number"]}
     if isinstance(parameter.type, click.Choice):
-        one = {"enum": list(parameter.type.choices)}
+        schema = {"enum": list(parameter.type.choices)}
     elif isinstance(parameter.type, click.IntRange):
         bounds = {"minimum": parameter.type.min, "maximum": parameter.type.max}
-        one = {"type": "integer", **{name: n for name, n in bounds.items() if n is not None}}
+        schema = {"type": "integer", **{name: n for name, n in bounds.items() if n is not None}}
     if takes_several(parameter):
-        return {"anyOf": [one, {"type": "array", "items": one}], **described}
-    return {**one, **described}
+        return {"anyOf": [schema, {"type": "array", "items": schema}], **described}
+    return {**schema, **described}

@@ -1,4 +1,4 @@
-"""`kyvsim diff`: what two sets of policies say otherwise of the same resources."""
+"""`kyvsim diff`: compares the results of two policy sets."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -48,10 +48,7 @@ the same policies are evaluated again with the request options (--as, --operatio
 @input_options_of("OLD NEW")
 @formats_option(FORMATS)
 @safe_option(
-    "--messages",
-    is_flag=True,
-    group=OUTPUT,
-    help="Also report results whose message changed.",
+    "--messages", is_flag=True, group=OUTPUT, help="Also report results whose message changed."
 )
 @safe_option(
     "--detailed-results",
@@ -71,49 +68,48 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     stdin = stdin_for(options, ctx)
     with report_files(chosen, FORMATS) as files:
         with waiting("reading files", shown=is_terminal(sys.stderr)):
-            found = open_comparison(old, new, stdin, words=options["messages"])
+            comparison = open_comparison(old, new, stdin, words=options["messages"])
         if options["strict"]:
-            found = found.strictly()
-        print_diagnostics(found.all_diagnostics())
-        print_ignored((*found.old.left_out, *found.new.left_out), options)
+            comparison = comparison.strictly()
+        print_diagnostics(comparison.all_diagnostics())
+        print_ignored((*comparison.old.left_out, *comparison.new.left_out), options)
         if chosen.files:
-            found = found._replace(resources=tuple(found.resources))
+            comparison = comparison._replace(resources=tuple(comparison.resources))
         write_out(
-            _written(chosen.shown, found, options, is_shown=True), FORMATS[chosen.shown].media
+            _written(chosen.shown, comparison, options, is_shown=True), FORMATS[chosen.shown].media
         )
-        files.fill(_written(name, found, options) for name, _ in chosen.files)
-    print_diagnostics(found.final_diagnostics())
-    ending = comparison_ending(found)
+        files.fill(_written(name, comparison, options) for name, _ in chosen.files)
+    print_diagnostics(comparison.final_diagnostics())
+    ending = comparison_ending(comparison)
     close(ending, on_stdout=FORMATS[chosen.shown].for_people)
     return ending.status
 
 
 def _written(
-    name: str, found: RunComparison, options: Mapping[str, Any], *, is_shown: bool = False
+    name: str, comparison: RunComparison, options: Mapping[str, Any], *, is_shown: bool = False
 ) -> Iterator[str]:
     format_ = FORMATS[name]
     colours = is_shown and format_.for_people and shows_colours()
-    look = RenderOptions(colours=colours, detailed=options["detailed_results"])
-    yield from format_.write(found, look)
+    render_options = RenderOptions(colours=colours, detailed=options["detailed_results"])
+    yield from format_.write(comparison, render_options)
     if format_.for_people and not is_shown:
-        yield f"{ending_line(comparison_ending(found))}\n"
+        yield f"{ending_line(comparison_ending(comparison))}\n"
 
 
 def _sets(ctx: click.Context, options: Mapping[str, Any]) -> tuple[ApplyInputs, ApplyInputs]:
-    """Return the inputs of both sets; raise UsageError where there are not two."""
+    """Return the inputs of both sets; raises UsageError."""
     sets = options["policies"]
     if len(sets) > 2:
         text = f"{len(sets)} policy sets: pass OLD and NEW, with commas between paths of one set"
         raise click.UsageError(text, ctx)
     inputs = inputs_of(options, ctx)
-    old, new = (inputs._replace(policies=_paths(one)) for one in (sets[0], sets[-1]))
+    old, new = (
+        inputs._replace(policies=tuple(filter(None, split_at_commas(words))))
+        for words in (sets[0], sets[-1])
+    )
     if len(sets) == 1:
         old = old._replace(what_if=AS_GIVEN)
         if inputs.what_if == AS_GIVEN:
             text = "nothing to compare: pass OLD and NEW, or one policy set and a request option"
             raise click.UsageError(f"{text} such as --as USER", ctx)
     return old, new
-
-
-def _paths(words: str) -> tuple[str, ...]:
-    return tuple(filter(None, split_at_commas(words)))

@@ -1,4 +1,4 @@
-"""`kyvsim equal`: whether two sets of policies do the same."""
+"""`kyvsim equal`: tests whether two policy sets behave the same."""
 
 import os
 import sys
@@ -7,23 +7,24 @@ from typing import Any
 
 import click
 
-from kyvsim.api.equal import Comparison, EqualInputs, compare
+from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_folder, write_tests
-from kyvsim.cli.options import list_option, refuse_urls, seconds_option, time_option
-from kyvsim.cli.output_files import (
-    Chosen,
-    ReportFiles,
-    chosen_formats,
-    formats_option,
-    reader_of,
-    report_files,
+from kyvsim.cli.options import (
+    crd_option,
+    exception_option,
+    file_option,
+    force_option,
+    refuse_urls,
+    resource_option,
+    seconds_option,
+    time_option,
 )
+from kyvsim.cli.output_files import chosen_formats, formats_option, reader_of, report_files
 from kyvsim.cli.parameters import (
     EVALUATION,
-    INPUT,
     OUTPUT,
     REQUEST,
     Effect,
@@ -59,55 +60,12 @@ _SECONDS = 8
 )
 @argument("old", metavar="OLD", type=PathType())
 @argument("new", metavar="NEW", type=PathType())
-@list_option(
-    "-r",
-    "--resource",
-    "--resources",
-    effect=Effect.NONE,
-    group=INPUT,
-    help="Manifests to derive cases from. Repeatable.",
-    paths=True,
-)
-@list_option(
-    "-e",
-    "--exception",
-    "--exceptions",
-    effect=Effect.NONE,
-    group=INPUT,
-    help="PolicyExceptions for either policy set. Repeatable.",
-    paths=True,
-)
-@safe_option(
-    "-f",
-    "--values-file",
-    default="",
-    type=PathType(),
-    group=INPUT,
-    help="Values file for variables in policies.",
-)
-@safe_option(
-    "-u",
-    "--userinfo",
-    default="",
-    type=PathType(),
-    group=REQUEST,
-    help="File with the requesting user's identity.",
-)
-@safe_option(
-    "--context-file",
-    default="",
-    type=PathType(),
-    group=INPUT,
-    help="Data for context lookups of CEL policies.",
-)
-@list_option(
-    "--crd-paths",
-    "--crd-path",
-    effect=Effect.NONE,
-    group=INPUT,
-    help="CustomResourceDefinitions. Repeatable.",
-    paths=True,
-)
+@resource_option("Manifests to derive cases from. Repeatable.")
+@exception_option("PolicyExceptions for either policy set.")
+@file_option("-f", "--values-file", help="Values file for variables in policies.")
+@file_option("-u", "--userinfo", group=REQUEST, help="File with the requesting user's identity.")
+@file_option("--context-file", help="Data for context lookups of CEL policies.")
+@crd_option("--crd-paths", "--crd-path")
 @seconds_option(_SECONDS, "Time limit in seconds; what is left is reported as not covered.")
 @safe_option(
     "--max-cases",
@@ -135,13 +93,7 @@ _SECONDS = 8
     group=OUTPUT,
     help="Write the decisive cases to this folder, with a kyverno-test.yaml for each policy set.",
 )
-@option(
-    "--force",
-    effect=Effect.OVERWRITES,
-    is_flag=True,
-    group=OUTPUT,
-    help="Write into a folder that is not empty.",
-)
+@force_option("Write into a folder that is not empty.")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim equal` and return its exit status."""
@@ -151,45 +103,34 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if options["old"] == options["new"] == "-":
         text = "standard input (-) can be OLD or NEW, not both"
         raise click.UsageError(text, ctx)
-    if _is_one_path(options["old"], options["new"]):
-        raise click.UsageError(_SAME.format(options["old"]), ctx)
+    if "-" not in {options["old"], options["new"]} and (
+        os.path.realpath(options["old"]) == os.path.realpath(options["new"])
+    ):
+        text = (
+            f"OLD and NEW are the same path, {options['old']}: name the other version, or pass it "
+            "on standard input, such as `git show HEAD:FILE | kyvsim equal - FILE`"
+        )
+        raise click.UsageError(text, ctx)
     if folder and "-" in {options["old"], options["new"]}:
         text = "--write-tests needs policy files: a test cannot refer to standard input (-)"
         raise click.UsageError(text, ctx)
     if folder:
         check_folder(folder, reader_of(options, ctx), force=options["force"])
-    stdin = stdin_of({name: options[name] for name in _READ}, ctx)
+    read = ("old", "new", "resource", "exception", "values_file", "userinfo", "context_file")
+    stdin = stdin_of({name: options[name] for name in (*read, "crd_paths")}, ctx)
     with report_files(chosen, FORMATS) as files:
         with waiting("generating cases", shown=is_terminal(sys.stderr)):
-            found = compare(_inputs(options), stdin)
-        status = _show(found, chosen, files)
-    if folder and found.evidence is not None:
+            comparison = compare(_inputs(options), stdin)
+        equality = Equality(comparison.evidence, comparison.diagnostics)
+        print_diagnostics(comparison.diagnostics)
+        shown = FORMATS[chosen.shown]
+        write_out(shown.write(equality), shown.media)
+        files.fill(FORMATS[name].write(equality) for name, _ in chosen.files)
+        close(equality.ending, on_stdout=shown.for_people)
+    if folder and comparison.evidence is not None:
         sides = (("old", (options["old"],)), ("new", (options["new"],)))
-        write_tests(folder, *found.manifests(), sides)
-    return status
-
-
-_SAME = (
-    "OLD and NEW are the same path, {}: name the other version, or pass it on standard input, "
-    "such as `git show HEAD:FILE | kyvsim equal - FILE`"
-)
-
-
-def _is_one_path(old: str, new: str) -> bool:
-    """Return whether both sides are read from the same place, however that is written."""
-    return "-" not in {old, new} and os.path.realpath(old) == os.path.realpath(new)
-
-
-_READ = (
-    "old",
-    "new",
-    "resource",
-    "exception",
-    "values_file",
-    "userinfo",
-    "context_file",
-    "crd_paths",
-)
+        write_tests(folder, *comparison.manifests(), sides)
+    return equality.ending.status
 
 
 def _inputs(options: Mapping[str, Any]) -> EqualInputs:
@@ -203,22 +144,11 @@ def _inputs(options: Mapping[str, Any]) -> EqualInputs:
         crd_paths=options["crd_paths"],
         now=options["now"],
     )
-    sides = ((options["old"],), (options["new"],))
     return EqualInputs(
-        *sides,
+        (options["old"],),
+        (options["new"],),
         shared,
         options["max_cases"],
         options["seconds"],
         needs_cases=bool(options["write_tests"]),
     )
-
-
-def _show(found: Comparison, chosen: Chosen, files: ReportFiles) -> int:
-    """Write what was found, in all formats; return the exit status."""
-    told = Equality(found.evidence, found.diagnostics)
-    print_diagnostics(found.diagnostics)
-    shown = FORMATS[chosen.shown]
-    write_out(shown.write(told), shown.media)
-    files.fill(FORMATS[name].write(told) for name, _ in chosen.files)
-    close(told.ending, on_stdout=shown.for_people)
-    return told.ending.status

@@ -1,4 +1,4 @@
-"""`kyvsim examples`: manifests that pass and fail each rule, to begin tests with."""
+"""`kyvsim examples`: manifests that pass and fail each rule."""
 
 import os
 import sys
@@ -12,9 +12,15 @@ from kyvsim.api.suite_files import Creation, create_test
 from kyvsim.cli.closing import close, print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_folder, write_in
-from kyvsim.cli.options import list_option, refuse_urls, seconds_option
+from kyvsim.cli.options import (
+    crd_option,
+    force_option,
+    refuse_urls,
+    resource_option,
+    seconds_option,
+)
 from kyvsim.cli.output_files import reader_of
-from kyvsim.cli.parameters import INPUT, OUTPUT, Effect, PathType, argument, option
+from kyvsim.cli.parameters import OUTPUT, Effect, PathType, argument, option
 from kyvsim.cli.streams import is_terminal, print_stderr, stdin_of, waiting, write_out
 from kyvsim.model.comparison import Examples
 from kyvsim.report.equal import examples_ending, missing_text, stream, targets_stream
@@ -56,31 +62,10 @@ _MANIFEST = "kyverno-test.yaml"
     group=OUTPUT,
     help="Write the manifests and a test to this folder instead of printing them.",
 )
-@list_option(
-    "-r",
-    "--resource",
-    "--resources",
-    effect=Effect.NONE,
-    group=INPUT,
-    help="Manifests to start from. Repeatable.",
-    paths=True,
-)
-@list_option(
-    "--crd-paths",
-    "--crd-path",
-    effect=Effect.NONE,
-    group=INPUT,
-    help="CustomResourceDefinitions. Repeatable.",
-    paths=True,
-)
+@resource_option("Manifests to start from. Repeatable.")
+@crd_option("--crd-paths", "--crd-path")
 @seconds_option(_SECONDS, "Time limit per policy, in seconds.")
-@option(
-    "--force",
-    effect=Effect.OVERWRITES,
-    is_flag=True,
-    group=OUTPUT,
-    help="Write into a folder that is not empty.",
-)
+@force_option("Write into a folder that is not empty.")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim examples` and return its exit status."""
@@ -100,28 +85,28 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         policies=paths, resources=options["resource"], crd_paths=options["crd_paths"]
     )
     with waiting("generating examples", shown=is_terminal(sys.stderr)):
-        found = make_examples(inputs, options["seconds"], stdin)
-    print_diagnostics(found.diagnostics)
-    for one in found.missing:
-        print_stderr(safe_line(f"warning: {missing_text(one)}"))
+        examples = make_examples(inputs, options["seconds"], stdin)
+    print_diagnostics(examples.diagnostics)
+    for example in examples.missing:
+        print_stderr(safe_line(f"warning: {missing_text(example)}"))
     if not folder:
-        write_out(stream(found), YAML)
-        if found.found and found.targets:
-            write_out(["---\n", *targets_stream(found)], YAML)
-    elif found.found:
-        _write(folder, found, paths)
-    ending = examples_ending(found)
+        write_out(stream(examples), YAML)
+        if examples.found and examples.targets:
+            write_out(["---\n", *targets_stream(examples)], YAML)
+    elif examples.found:
+        _write(folder, examples, paths)
+    ending = examples_ending(examples)
     close(ending, on_stdout=False)
     return ending.status
 
 
-def _write(folder: str, found: Examples, policies: tuple[str, ...]) -> None:
-    """Write the objects, and a test of what the policies do with them."""
+def _write(folder: str, examples: Examples, policies: tuple[str, ...]) -> None:
+    """Write the objects, and a test with their current results."""
     resources = os.path.join(folder, _RESOURCES)
-    write_in(folder, resources, "".join(stream(found)))
-    targets = (os.path.join(folder, _TARGETS),) if found.targets else ()
+    write_in(folder, resources, "".join(stream(examples)))
+    targets = (os.path.join(folder, _TARGETS),) if examples.targets else ()
     for path in targets:
-        write_in(folder, path, "".join(targets_stream(found)))
+        write_in(folder, path, "".join(targets_stream(examples)))
     created = create_test(Creation(policies, (resources,), folder, _MANIFEST, targets))
     for text in created.remarks:
         print_stderr(safe_line(f"warning: {text}"))

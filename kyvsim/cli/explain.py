@@ -37,11 +37,8 @@ from kyvsim.report.formats import EXPLAIN_FORMATS, RUN_FORMATS
 from kyvsim.report.formats import EXPLAIN_FORMATS as FORMATS
 from kyvsim.report.run import Run, StreamingDocument
 
-# Explanations as `explain` and `apply --explain` write them.
-
 _TEXT = "text"
 _LEAST_WIDTH, _MOST_WIDTH = 52, 80
-"""What help texts leave free of a terminal's width."""
 _OTHER_VIEWS = (
     ("policy_report", "--policy-report"),
     ("table", "--table"),
@@ -53,20 +50,19 @@ _OTHER_VIEWS = (
     ("baseline", "--baseline"),
     ("write_baseline", "--write-baseline"),
 )
-"""Options of `apply` that an explanation has no use for, with their spelling."""
+"""Options of `apply` that --explain does not support."""
 
 
-def opened(inputs: ApplyInputs, asked: ExplainTarget, stdin: bytes | None) -> Explaining:
-    """Return what is to be explained; raises NotFoundError."""
+def opened(inputs: ApplyInputs, target: ExplainTarget, stdin: bytes | None) -> Explaining:
+    """Return the run to explain; raises NotFoundError."""
     with waiting("reading files", shown=is_terminal(sys.stderr)):
-        return open_explanation(inputs, asked, stdin)
+        return open_explanation(inputs, target, stdin)
 
 
 def written(name: str, objects: Iterable[ObjectExplanation], *, colours: bool) -> Iterator[str]:
-    """Yield explanations of objects as a format writes them, a piece at a time."""
+    """Yield explanations in a format."""
     page = StepPage(
-        colours,
-        max(_LEAST_WIDTH, min(shutil.get_terminal_size().columns, _MOST_WIDTH)),
+        colours, max(_LEAST_WIDTH, min(shutil.get_terminal_size().columns, _MOST_WIDTH))
     )
     pieces: Iterator[str] = EXPLAIN_FORMATS[name].write(objects, page)
     return pieces
@@ -78,9 +74,9 @@ def explain_applied(
     chosen: Chosen,
     ctx: click.Context,
 ) -> int:
-    """Explain what `apply` says, and return its exit status.
+    """Explain a run of `apply`, and return its exit status.
 
-    Standard output has the explanation in place of the view for people, or a format that has it.
+    Standard output has the explanation instead of the text view, or a format that includes it.
     """
     _refuse_other_views(options, chosen, ctx)
     inputs, stdin = given
@@ -90,24 +86,26 @@ def explain_applied(
         return show_run(
             run,
             options,
-            lambda one: shown_pieces(one, chosen, options, reports, view=view),
+            lambda run: shown_pieces(run, chosen, options, reports, view=view),
             View(is_for_people(chosen), media=RUN_FORMATS[chosen.shown].media),
             finish=lambda _: reports.commit(),
         )
 
 
 def _view(run: Run) -> StreamingDocument:
-    """Return the explanation in place of the view for people."""
+    """Return the explanation instead of the text view."""
 
     def row(response: EngineResponse) -> str:
-        found = run.explained(response)
-        return "".join(written(_TEXT, [found], colours=shows_colours())) if found else ""
+        explanation = run.explained(response)
+        return (
+            "".join(written(_TEXT, [explanation], colours=shows_colours())) if explanation else ""
+        )
 
     return StreamingDocument(head=lambda: (), row=row, tail=lambda _: ())
 
 
 def _refuse_other_views(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:
-    """Raise UsageError for options that an explanation has no place for."""
+    """Raise UsageError for options that --explain does not support."""
     other = next((spelled for name, spelled in _OTHER_VIEWS if options[name]), "")
     named = [name for name, _ in chosen.files]
     named += [] if chosen.shown == _TEXT else [chosen.shown]
@@ -117,12 +115,10 @@ def _refuse_other_views(options: Mapping[str, Any], chosen: Chosen, ctx: click.C
     if not other and options["detailed_results"] and not named:
         other = "--detailed-results"
     if other:
-        able = " and ".join(name for name, one in RUN_FORMATS.items() if one.explains)
+        able = " and ".join(name for name, format_ in RUN_FORMATS.items() if format_.explains)
         text = f"--explain prints text or {able}: it cannot be combined with {other}"
         raise click.UsageError(text, ctx)
 
-
-# `kyvsim explain`: why rules passed, failed or were skipped, step by step.
 
 _HELP = """Explain step by step why each rule passed, failed or was skipped.
 
@@ -167,22 +163,28 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     check_inputs(ctx, options)
     chosen = chosen_formats(options, FORMATS, ctx)
     stdin = stdin_for(options, ctx)
-    asked = ExplainTarget(options["rule"], options["object"])
+    target = ExplainTarget(options["rule"], options["object"])
     try:
-        found = opened(inputs_of(options, ctx), asked, stdin)
+        explained = opened(inputs_of(options, ctx), target, stdin)
     except NotFoundError as error:
         print_diagnostics(error.diagnostics)
         raise click.UsageError(str(error), ctx) from None
-    print_diagnostics(found.run.diagnostics)
-    print_ignored(found.run.left_out, options)
+    print_diagnostics(explained.run.diagnostics)
+    print_ignored(explained.run.left_out, options)
     with report_files(chosen, FORMATS) as files:
-        objects = tuple(found.objects) if chosen.files else found.objects
+        objects = tuple(explained.objects) if chosen.files else explained.objects
         write_out(
             written(chosen.shown, objects, colours=shows_colours()), FORMATS[chosen.shown].media
         )
         files.fill(written(name, objects, colours=False) for name, _ in chosen.files)
     # The explanation shows that no rule matched, not that policies were given as resources.
-    later = tuple(one for one in found.run.final_diagnostics() if one.severity is Severity.ERROR)
+    later = tuple(
+        diagnostic
+        for diagnostic in explained.run.final_diagnostics()
+        if diagnostic.severity is Severity.ERROR
+    )
     print_diagnostics(later)
-    is_broken = any(one.severity is Severity.ERROR for one in (*found.run.diagnostics, *later))
+    is_broken = any(
+        diagnostic.severity is Severity.ERROR for diagnostic in (*explained.run.diagnostics, *later)
+    )
     return UNUSABLE if is_broken else OK

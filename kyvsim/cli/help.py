@@ -1,4 +1,4 @@
-"""`kyvsim help COMMAND`: the help of a command, as COMMAND --help shows it."""
+"""`kyvsim help COMMAND`: the same as COMMAND --help."""
 
 import click
 
@@ -20,16 +20,18 @@ _HELP = """Show the help of a command.
     "words",
     nargs=-1,
     metavar="[COMMAND]...",
-    shell_complete=offering(lambda ctx: (" ".join(words_of(one)) for one in command_contexts(ctx))),
+    shell_complete=offering(
+        lambda ctx: (" ".join(words_of(context)) for context in command_contexts(ctx))
+    ),
 )
 @click.pass_context
 def command(ctx: click.Context, words: tuple[str, ...]) -> None:
     """Run `kyvsim help`."""
-    found = ctx.find_root()
+    context = ctx.find_root()
     for word in words:
-        group = found.command
-        inner = group.get_command(found, word) if isinstance(group, click.Group) else None
+        group = context.command
+        inner = group.get_command(context, word) if isinstance(group, click.Group) else None
         if inner is None:
             raise click.UsageError(f"unknown command: {' '.join(words)}", ctx)
-        found = click.Context(inner, found, word, ctx.obj)
-    write_out([found.get_help(), "\n"])
+        context = click.Context(inner, context, word, ctx.obj)
+    write_out([context.get_help(), "\n"])

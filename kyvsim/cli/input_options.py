@@ -1,4 +1,4 @@
-"""What commands that evaluate policies over resources read: its options, and their meaning."""
+"""Options for the inputs of commands that evaluate policies on resources."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -12,8 +12,12 @@ from kyvsim.api.inputs import AS_GIVEN, WhatIf
 from kyvsim.cli.options import (
     budget_of,
     budget_option,
+    crd_option,
+    exception_option,
+    file_option,
     list_option,
     refuse_urls,
+    resource_option,
     time_option,
     walking_of,
     walking_options,
@@ -51,20 +55,17 @@ changed_option = option(
 )
 
 
-_OPERATIONS = tuple(one.value for one in Operation)
-
-
 def _labels(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> Any:
-    """Return namespaces with labels; raise UsageError for what is no NAMESPACE:KEY=VALUE."""
-    found: list[tuple[str, str, str]] = []
+    """Return labels as (namespace, key, value); raises UsageError."""
+    labels: list[tuple[str, str, str]] = []
     for value in values:
         namespace, colon, texts = value.partition(":")
         pairs = [pair.partition("=") for pair in texts.split(",")]
         if not (namespace and colon and all(key and equals for key, equals, _ in pairs)):
             text = f"{value}: not of the form NAMESPACE:KEY=VALUE[,KEY=VALUE]"
             raise bad_value(ctx, param.opts[-1], text)
-        found += [(namespace, key, label) for key, _, label in pairs]
-    return tuple(found)
+        labels += [(namespace, key, label) for key, _, label in pairs]
+    return tuple(labels)
 
 
 what_if_options = combined(
@@ -85,14 +86,13 @@ what_if_options = combined(
     ),
     safe_option(
         "--operation",
-        type=click.Choice(_OPERATIONS),
+        type=click.Choice(tuple(operation.value for operation in Operation)),
         group=REQUEST,
         help="Operation of the requests [default: CREATE, or UPDATE with --old-resource].",
     ),
     list_option(
         "--old-resource",
         "--old-resources",
-        effect=Effect.NONE,
         group=REQUEST,
         help="Resources before an update; resources of the same name are evaluated as UPDATE"
         " requests. Repeatable.",
@@ -109,13 +109,11 @@ what_if_options = combined(
     list_option(
         "--without-exception",
         "--without-exceptions",
-        effect=Effect.NONE,
         metavar="[NAMESPACE/]NAME",
         group=REQUEST,
         help="Ignore this PolicyException (* for all). Repeatable.",
     ),
 )
-"""Adds the options that suppose something of requests."""
 
 
 rendering_options = combined(
@@ -127,11 +125,7 @@ rendering_options = combined(
         paths=True,
     ),
     list_option(
-        "--helm-values",
-        effect=Effect.NONE,
-        group=INPUT,
-        help="Values file for --helm. Repeatable.",
-        paths=True,
+        "--helm-values", group=INPUT, help="Values file for --helm. Repeatable.", paths=True
     ),
     list_option(
         "--kustomize",
@@ -142,7 +136,6 @@ rendering_options = combined(
         paths=True,
     ),
 )
-"""Adds the options."""
 
 
 _MODELS = ("kyverno-1.19", "background-gates-generate")
@@ -160,20 +153,12 @@ _FILES = (
 )
 _EVERY = (*_FILES, "json_files", "http_payload", "envoy_payload")
 _OPTIONS = combined(
-    list_option(
-        "-r",
-        "--resource",
-        "--resources",
-        effect=Effect.NONE,
-        shared=True,
-        group=INPUT,
-        help="Resources to evaluate: files, folders or - for standard input. Repeatable.",
-        paths=True,
+    resource_option(
+        "Resources to evaluate: files, folders or - for standard input. Repeatable.", shared=True
     ),
     list_option(
         "--target-resource",
         "--target-resources",
-        effect=Effect.NONE,
         shared=True,
         group=INPUT,
         help="Existing objects that mutate-existing rules may change. Repeatable.",
@@ -182,62 +167,33 @@ _OPTIONS = combined(
     list_option(
         "--parameter-resource",
         "--parameter-resources",
-        effect=Effect.NONE,
         shared=True,
         group=INPUT,
         help="Parameter objects of admission policy bindings. Repeatable.",
         paths=True,
     ),
-    list_option(
-        "-e",
-        "--exception",
-        "--exceptions",
-        effect=Effect.NONE,
-        shared=True,
-        group=INPUT,
-        help="PolicyExceptions. Repeatable.",
-        paths=True,
-    ),
-    safe_option(
-        "-f",
-        "--values-file",
-        shared=True,
-        default="",
-        type=PathType(),
-        group=INPUT,
-        help="Values file for variables in policies.",
-    ),
+    exception_option(shared=True),
+    file_option("-f", "--values-file", shared=True, help="Values file for variables in policies."),
     list_option(
         "-s",
         "--set",
         "set_values",
-        effect=Effect.NONE,
         shared=True,
         metavar="NAME=VALUE",
         group=INPUT,
         help="Value of a variable. Repeatable.",
     ),
-    safe_option(
+    file_option(
         "-u",
         "--userinfo",
         shared=True,
-        default="",
-        type=PathType(),
         group=REQUEST,
         help="File with the requesting user's identity.",
     ),
-    safe_option(
-        "--context-file",
-        shared=True,
-        default="",
-        type=PathType(),
-        group=INPUT,
-        help="Data for context lookups of CEL policies.",
-    ),
+    file_option("--context-file", shared=True, help="Data for context lookups of CEL policies."),
     list_option(
         "--json",
         "json_files",
-        effect=Effect.NONE,
         shared=True,
         group=INPUT,
         help="JSON/YAML payloads for policies in JSON mode. Repeatable.",
@@ -245,7 +201,6 @@ _OPTIONS = combined(
     ),
     list_option(
         "--http-payload",
-        effect=Effect.NONE,
         shared=True,
         group=INPUT,
         help="JSON files with requests for policies in HTTP mode. Repeatable.",
@@ -253,21 +208,12 @@ _OPTIONS = combined(
     ),
     list_option(
         "--envoy-payload",
-        effect=Effect.NONE,
         shared=True,
         group=INPUT,
         help="JSON files with requests for policies in Envoy mode. Repeatable.",
         paths=True,
     ),
-    list_option(
-        "--crd-paths",
-        "--crd-path",
-        effect=Effect.NONE,
-        shared=True,
-        group=INPUT,
-        help="CustomResourceDefinitions. Repeatable.",
-        paths=True,
-    ),
+    crd_option("--crd-paths", "--crd-path", shared=True),
     safe_option(
         "--exceptions-with-resources",
         "--exceptions-within-resources",
@@ -305,15 +251,11 @@ _OPTIONS = combined(
 
 
 def input_options_of(metavar: str) -> Decorator:
-    """Return what adds the options that say what is read and supposed, for policies called so.
-
-    Those on walking folders come last.
-    """
-    policies = argument(
-        "policies", shared=True, nargs=-1, metavar=metavar, type=PathType(), key="policies"
-    )
+    """Return what adds the input options, with the metavar of the policies."""
     return combined(
-        policies,
+        argument(
+            "policies", shared=True, nargs=-1, metavar=metavar, type=PathType(), key="policies"
+        ),
         _OPTIONS,
         rendering_options,
         changed_option,
@@ -324,7 +266,6 @@ def input_options_of(metavar: str) -> Decorator:
 
 _POLICY = list_option(
     "--policy",
-    effect=Effect.NONE,
     group=INPUT,
     help="Policy file or folder; positional arguments are then read as resources. Repeatable.",
     paths=True,
@@ -338,11 +279,10 @@ _SKIP_OTHERS = safe_option(
 
 
 input_options = combined(input_options_of("POLICY..."), _POLICY, _SKIP_OTHERS)
-"""Adds the options for commands that take one set of policies."""
 
 
 def with_manifests_named(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options where arguments are manifests, since policies are an option, as usual."""
+    """Return the options in which arguments are resources if --policy is given."""
     if not options["policy"]:
         return dict(options)
     manifests = (*options["resource"], *options["policies"])
@@ -350,7 +290,7 @@ def with_manifests_named(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_inputs(ctx: click.Context, options: Mapping[str, Any]) -> None:
-    """Raise UsageError where nothing is given to evaluate, or options do not go together.
+    """Raise UsageError if nothing is given to evaluate, or options contradict each other.
 
     upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go
     """
@@ -377,9 +317,9 @@ def check_inputs(ctx: click.Context, options: Mapping[str, Any]) -> None:
 
 
 def _decider(options: Mapping[str, Any]) -> Callable[[str], bool]:
-    """Return what tells whether a file, which may be gone, decides on more than its own objects."""
+    """Return whether a change of a file, which may be deleted, affects other resources."""
     apart = () if options["exceptions_with_resources"] else ("resource",)
-    names = (*(one for one in _EVERY if one not in apart), "baseline")
+    names = (*(name for name in _EVERY if name not in apart), "baseline")
     named = [read_path(path) for name in names for path in paths_of(options, name)]
 
     def decides(place: str) -> bool:
@@ -396,15 +336,12 @@ def _decider(options: Mapping[str, Any]) -> Callable[[str], bool]:
 
 
 def stdin_for(options: Mapping[str, Any], ctx: click.Context) -> bytes | None:
-    """Return standard input, if one of the paths asks for it."""
+    """Return standard input if it is one of the inputs."""
     return stdin_of({name: options[name] for name in _FILES}, ctx)
 
 
 def inputs_of(options: Mapping[str, Any], ctx: click.Context) -> ApplyInputs:
-    """Return what the options say is to be read and supposed; raises UsageError.
-
-    That is for a pattern of --exclude, and for suppositions that contradict each other.
-    """
+    """Return the inputs of the options; raises UsageError."""
     return ApplyInputs(
         policies=options["policies"],
         resources=(*options["resource"], *rendered(options, ctx)),
@@ -440,10 +377,10 @@ def _payloads(options: Mapping[str, Any]) -> tuple[tuple[PayloadMode, str], ...]
 def unchanged_of(
     options: Mapping[str, Any], ctx: click.Context, decider: Callable[[], Callable[[str], bool]]
 ) -> frozenset[str] | None:
-    """Return the real paths of the files not to look at, None for none; raises UsageError.
+    """Return the real paths of unchanged files, or None to evaluate all; raises UsageError.
 
-    That is for none, too, where a file has changed by which everything is decided, such as the
-    project's configuration, or a policy: what `decider` gives tells of those.
+    All are evaluated if a file has changed that affects all, such as the configuration or a policy:
+    `decider` returns a function that recognises those.
     """
     ref = options["changed"]
     if ref is None:
@@ -451,20 +388,20 @@ def unchanged_of(
     from kyvsim.load.programs import ChangesError, changes_since
 
     try:
-        found = changes_since(ref)
+        changes = changes_since(ref)
     except ChangesError as error:
         raise bad_value(ctx, "--changed", f"{ref}: {error}") from None
     decides = decider()
-    own = {os.path.realpath(one) for one in configuration_files(ctx).paths}
-    for one in sorted(found.changed):
-        if decides(one) or one in own or os.path.basename(one) == IGNORE_FILE:
-            print_stderr(safe_line(f"{os.path.relpath(one)} has changed: all files are evaluated"))
+    own = {os.path.realpath(file) for file in configuration_files(ctx).paths}
+    for file in sorted(changes.changed):
+        if decides(file) or file in own or os.path.basename(file) == IGNORE_FILE:
+            print_stderr(safe_line(f"{os.path.relpath(file)} has changed: all files are evaluated"))
             return None
-    return found.unchanged
+    return changes.unchanged
 
 
 def what_if_of(options: Mapping[str, Any], ctx: click.Context) -> WhatIf:
-    """Return what the options suppose; raise UsageError where they contradict each other."""
+    """Return the assumptions of the options; raises UsageError."""
     user, groups = options["as_user"], options["as_group"]
     operation = options["operation"]
     if groups and not user:
@@ -472,7 +409,9 @@ def what_if_of(options: Mapping[str, Any], ctx: click.Context) -> WhatIf:
     if options["old_resource"] and operation not in {None, Operation.UPDATE.value}:
         text = f"--old-resource requires UPDATE: it cannot be combined with --operation {operation}"
         raise click.UsageError(text, ctx)
-    if operation and any(one.startswith("request.operation=") for one in options["set_values"]):
+    if operation and any(
+        setting.startswith("request.operation=") for setting in options["set_values"]
+    ):
         text = "set the operation with either --operation or --set request.operation, not both"
         raise click.UsageError(text, ctx)
     named = None
@@ -490,12 +429,12 @@ def what_if_of(options: Mapping[str, Any], ctx: click.Context) -> WhatIf:
 
 
 def is_rendered(options: Mapping[str, Any]) -> bool:
-    """Return whether something is to be rendered."""
+    """Return whether manifests are rendered."""
     return bool(options["helm"] or options["kustomize"])
 
 
 def rendered(options: Mapping[str, Any], ctx: click.Context) -> tuple[Source, ...]:
-    """Return the manifests of what is to be rendered; raises CommandError with what went wrong."""
+    """Return the rendered manifests; raises ClickException."""
     if options["helm_values"] and not options["helm"]:
         raise click.UsageError("--helm-values requires --helm", ctx)
     if not is_rendered(options):

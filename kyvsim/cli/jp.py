@@ -14,10 +14,9 @@ from kyvsim.api.system import own_system
 from kyvsim.cli.closing import FAILED, OK, UNUSABLE
 from kyvsim.cli.command import Group
 from kyvsim.cli.options import list_option
-from kyvsim.cli.parameters import INPUT, OUTPUT, Effect, argument, offering, safe_option
+from kyvsim.cli.parameters import INPUT, OUTPUT, argument, offering, safe_option
 from kyvsim.cli.streams import print_stderr, read_stdin, write_out
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
-from kyvsim.jmespath.functions import Function
 from kyvsim.jmespath.functions.table import functions
 from kyvsim.jmespath.show_tree import show_tree
 from kyvsim.kubernetes.go_text import to_json
@@ -31,7 +30,7 @@ from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 
 _ODD: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-"""What JSON may hold as it stands, and a terminal must not be given."""
+"""Characters that are valid in JSON, but not safe on terminals."""
 _JSON_TOKEN: Final = re.compile(r'"(?:\\.|[^"\\]++)*+"|\[\]|\{\}|[][{}:,]|[^][{}:,"]+')
 
 
@@ -48,7 +47,9 @@ command = jp
 def function(names: tuple[str, ...]) -> int:
     """Show the functions with their arguments, results and descriptions."""
     chosen = [record for record in functions().values() if not names or record.name in names]
-    write_out(_described(record) for record in sorted(chosen, key=lambda one: one.signature))
+    for record in sorted(chosen, key=lambda record: record.signature):
+        note = f"  Note:      {record.note}\n" if record.note else ""
+        write_out([f"Name: {record.name}\n  Signature: {record.signature}\n{note}\n"])
     unknown = [name for name in names if name not in functions()]
     for name in unknown:
         print_stderr(f"error: unknown function `{safe_line(name)}`{likely(name, functions())}")
@@ -56,9 +57,7 @@ def function(names: tuple[str, ...]) -> int:
 
 
 @jp.command()
-@list_option(
-    "-f", "--file", effect=Effect.NONE, group=INPUT, help="Read an expression from a file."
-)
+@list_option("-f", "--file", group=INPUT, help="Read an expression from a file.")
 @argument("expressions", metavar="[EXPRESSION]...", nargs=-1)
 def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
     """Show the syntax trees of expressions."""
@@ -76,25 +75,13 @@ def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
 @safe_option(
     "-i", "--input", "source", group=INPUT, help="Read the input from a JSON or YAML file."
 )
-@list_option("-q", "--query", effect=Effect.NONE, group=INPUT, help="Read a query from a file.")
+@list_option("-q", "--query", group=INPUT, help="Read a query from a file.")
+@safe_option("-c", "--compact", is_flag=True, group=OUTPUT, help="Print compact JSON.")
 @safe_option(
-    "-c",
-    "--compact",
-    is_flag=True,
-    group=OUTPUT,
-    help="Print compact JSON.",
+    "-u", "--unquoted", is_flag=True, group=OUTPUT, help="Print a string result without quotes."
 )
 @safe_option(
-    "-u",
-    "--unquoted",
-    is_flag=True,
-    group=OUTPUT,
-    help="Print a string result without quotes.",
-)
-@safe_option(
-    "--batch",
-    group=INPUT,
-    help='Read lines {"expr", "input"} from a file (-: standard input).',
+    "--batch", group=INPUT, help='Read lines {"expr", "input"} from a file (-: standard input).'
 )
 @argument("queries", metavar="[QUERY]...", nargs=-1)
 def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> int:
@@ -105,7 +92,8 @@ def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> i
     if batch:
         if texts or source:
             raise click.UsageError("--batch reads its own queries and inputs: remove the others")
-        return _batch(read_lines(batch), system)
+        write_out(_batch_answers(read_lines(batch), system), JSON)
+        return OK
     if not texts and not source:
         raise click.UsageError("at least one query or input object is required")
     data = _data(read_text(source), source) if source else None
@@ -146,17 +134,15 @@ def _answer(text: str, data: Json, system: System, options: dict[str, Any]) -> i
     return OK
 
 
-def _batch(lines: Iterable[str], system: System) -> int:
-    """Answer every line with `{"output": …}` or `{"error": …}`, in order."""
-    write_out(_batch_answers(lines, system), JSON)
-    return OK
-
-
 def _batch_answers(lines: Iterable[str], system: System) -> Iterator[str]:
+    """Yield `{"output": …}` or `{"error": …}` for each line, in order."""
     for line in lines:
         try:
             system.meter.begin_rule()
-            case = _case(line)
+            case = json.loads(line, parse_int=float)
+            if may_be_too_deep(line.count("[") + line.count("{")) and is_too_deep(case):
+                yield f'{{"error":{to_json(TOO_DEEP)}}}\n'
+                continue
             result = compile_query(case["expr"], system).evaluate(case.get("input"))
             yield f'{{"output":{to_json(result)}}}\n'
         except RecursionError:
@@ -165,14 +151,6 @@ def _batch_answers(lines: Iterable[str], system: System) -> Iterator[str]:
             yield f'{{"error":{to_json(str(error))}}}\n'
         except (KeyError, TypeError, AttributeError):
             yield '{"error":"a line must be an object with a string `expr`"}\n'
-
-
-def _case(line: str) -> Json:
-    """Return what a line of a batch asks; raises ValueError."""
-    found = json.loads(line, parse_int=float)
-    if may_be_too_deep(line.count("[") + line.count("{")) and is_too_deep(found):
-        raise ValueError(TOO_DEEP)
-    return found
 
 
 def read_text(name: str) -> str:
@@ -190,7 +168,7 @@ def read_text(name: str) -> str:
 
 
 def read_lines(name: str) -> list[str]:
-    """Return the lines of a file that are not blank; raises ClickException where there is none."""
+    """Return the lines of a file that are not blank; raises ClickException if there are none."""
     lines = [line for line in read_text(name).split("\n") if line.strip()]
     if not lines:
         raise click.ClickException(f"{_shown(name)} is empty: it must have at least one line")
@@ -208,21 +186,19 @@ def _prompted(what: str) -> str:
 
 def _data(text: str, name: str) -> Json:
     try:
-        found = load_one(text, floats=True)
+        data = load_one(text, floats=True)
     except YamlError as error:
         raise click.ClickException(f"error parsing input json: {error}") from None
-    if found is None and all(_is_blank(line) for line in text.splitlines()):
+    if data is None and all(
+        line.strip() in {"", "---", "..."} or line.lstrip().startswith("#")
+        for line in text.splitlines()
+    ):
         raise click.ClickException(f"{_shown(name)} is empty: it must have an input object")
-    return found
-
-
-def _is_blank(line: str) -> bool:
-    """Return whether a line of YAML holds nothing."""
-    return line.strip() in {"", "---", "..."} or line.lstrip().startswith("#")
+    return data
 
 
 def _pointed(error: QuerySyntaxError) -> str:
-    """Return the message with a caret below the place it is about."""
+    """Return the message with a caret below its position."""
     before = error.expression[: error.offset]
     line = error.expression.split("\n")[before.count("\n")]
     column = len(before) - before.rfind("\n") - 1
@@ -230,7 +206,7 @@ def _pointed(error: QuerySyntaxError) -> str:
 
 
 def _indented(text: str) -> str:
-    """Return compact JSON text with line breaks; what is escaped in it stays so."""
+    """Return compact JSON with line breaks; escapes are preserved."""
     pieces: list[str] = []
     depth = 0
     for piece in _JSON_TOKEN.findall(text):
@@ -238,17 +214,8 @@ def _indented(text: str) -> str:
             depth += 1
         elif piece in {"]", "}"}:
             depth -= 1
-            pieces.append(_line_break(depth))
+            pieces.append(f"\n{'  ' * depth}")
         pieces.append(": " if piece == ":" else piece)
         if piece in {"[", "{", ","}:
-            pieces.append(_line_break(depth))
+            pieces.append(f"\n{'  ' * depth}")
     return "".join(pieces)
-
-
-def _line_break(depth: int) -> str:
-    return "\n" + "  " * depth
-
-
-def _described(record: Function) -> str:
-    note = f"  Note:      {record.note}\n" if record.note else ""
-    return f"Name: {record.name}\n  Signature: {record.signature}\n{note}\n"

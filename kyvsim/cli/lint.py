@@ -1,4 +1,4 @@
-"""`kyvsim lint`: everything that can be said of policies without resources."""
+"""`kyvsim lint`: checks policies without resources."""
 
 import codecs
 import difflib
@@ -15,9 +15,9 @@ from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import write_files
 from kyvsim.cli.input_options import changed_option, unchanged_of
 from kyvsim.cli.options import (
+    crd_option,
     extent_of,
     extent_options,
-    list_option,
     print_ignored,
     refuse_urls,
     strict_option,
@@ -62,15 +62,7 @@ PATH is a file, a folder or - for standard input [default: .].
 )
 @argument("paths", shared=True, nargs=-1, metavar="PATH...", type=PathType(), key="policies")
 @formats_option(FORMATS)
-@list_option(
-    "--crd-path",
-    "--crd-paths",
-    effect=Effect.NONE,
-    shared=True,
-    group=INPUT,
-    help="CustomResourceDefinitions. Repeatable.",
-    paths=True,
-)
+@crd_option("--crd-path", "--crd-paths", shared=True)
 @strict_option
 @extent_options
 @safe_option(
@@ -99,11 +91,14 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim lint` and return its exit status."""
     options = extent_of(options, ctx, ("show_ignored",))
     options["paths"] = paths = options["paths"] or (os.curdir,)
-    _check(paths, options, ctx)
+    refuse_urls(paths, ctx)
+    if options["fix"] and STDIN in paths:
+        text = "--fix cannot write to standard input (-): use --diff to show the fixes"
+        raise click.UsageError(text, ctx)
     chosen = chosen_formats(options, FORMATS, ctx)
     given = stdin_of({name: options[name] for name in ("paths", "crd_path")}, ctx)
     walking = walking_of(options, ctx)._replace(as_found=options["skip_others"])
-    definitions = {os.path.realpath(one) for one in options["crd_path"]}
+    definitions = {os.path.realpath(path) for path in options["crd_path"]}
     unchanged = unchanged_of(options, ctx, lambda: definitions.__contains__)
 
     def is_reported(file: str) -> bool:
@@ -122,10 +117,10 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         if options["strict"]:
             findings = findings._replace(diagnostics=strictly(findings.diagnostics))
         if not options["diff"]:
-            look = _render_options()._replace(
+            render_options = _render_options()._replace(
                 quiet=options["quiet"], statistics=options["statistics"]
             )
-            write_out(shown.write(findings, look), shown.media)
+            write_out(shown.write(findings, render_options), shown.media)
         files.fill(FORMATS[name].write(findings, RenderOptions()) for name, _ in chosen.files)
     if options["verbose"]:
         for name in findings.texts:
@@ -136,14 +131,6 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     return findings.ending.status
 
 
-def _check(paths: tuple[str, ...], options: Mapping[str, Any], ctx: click.Context) -> None:
-    """Raise UsageError for arguments that do not go together."""
-    refuse_urls(paths, ctx)
-    if options["fix"] and STDIN in paths:
-        text = "--fix cannot write to standard input (-): use --diff to show the fixes"
-        raise click.UsageError(text, ctx)
-
-
 def _after_fixes(
     fixed: tuple[FixedFile, ...],
     findings: Findings,
@@ -152,30 +139,30 @@ def _after_fixes(
     *,
     shows: bool,
 ) -> Findings:
-    """Show fixes, write them where that is asked for, and return what is found then."""
+    """Show fixes, write them if requested, and return the findings afterwards."""
     writes = not options["diff"]
     if shows or not writes:
         write_out(_diff_of(fixed, _render_options()))
     if writes and fixed:
-        _write_fixed(fixed)
+        write_files([_file_text(file) for file in fixed if file.source.name != STDIN_NAME])
         findings = check()
     return findings._replace(further=(_fixed_fact(fixed, written=writes),))
 
 
 def _render_options() -> RenderOptions:
-    """Return how what goes to standard output looks, where that is for people."""
+    """Return the options for standard output."""
     on_terminal = is_terminal(sys.stdout)
     colours = shows_colours()
     return RenderOptions(colours=colours, width=shown_width(sys.stdout), on_terminal=on_terminal)
 
 
-def _diff_of(files: Iterable[FixedFile], look: RenderOptions) -> Iterator[str]:
-    """Yield what changes in files as a unified diff, as `patch` reads it."""
-    paint = layout_of(look).paint
+def _diff_of(files: Iterable[FixedFile], render_options: RenderOptions) -> Iterator[str]:
+    """Yield the changes of files as a unified diff."""
+    paint = layout_of(render_options).paint
     colours = {"+": "pass", "-": "fail"}
-    for one in files:
-        old, new = (text.splitlines(keepends=True) for text in (one.source.text, one.text))
-        for line in difflib.unified_diff(old, new, one.source.name, one.source.name):
+    for file in files:
+        old, new = (text.splitlines(keepends=True) for text in (file.source.text, file.text))
+        for line in difflib.unified_diff(old, new, file.source.name, file.source.name):
             shown = safe_line(line.rstrip("\r\n"))
             style = "" if line.startswith(("+++", "---")) else colours.get(line[:1], "")
             yield (paint(style, shown) if style else shown) + "\n"
@@ -183,21 +170,16 @@ def _diff_of(files: Iterable[FixedFile], look: RenderOptions) -> Iterator[str]:
                 yield "\\ No newline at end of file\n"
 
 
-def _write_fixed(files: Sequence[FixedFile]) -> None:
-    """Write files, all or none; raises OutputError where one of them can't be written."""
-    write_files([_file_text(one) for one in files if one.source.name != STDIN_NAME])
-
-
-def _file_text(one: FixedFile) -> FileText:
-    with open(one.source.name, "rb") as stream:
+def _file_text(file: FixedFile) -> FileText:
+    with open(file.source.name, "rb") as stream:
         marked = stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
-    folder = os.path.dirname(one.source.name)
-    return FileText(one.source.name, "\ufeff" * marked + one.text, folder)
+    folder = os.path.dirname(file.source.name)
+    return FileText(file.source.name, "\ufeff" * marked + file.text, folder)
 
 
 def _fixed_fact(files: Sequence[FixedFile], *, written: bool) -> Fact:
-    """Return how much was put right, or would be: that makes a run end as one that failed."""
-    number = sum(len(one.fixed) for one in files)
+    """Return the number of fixes; with --diff they make a run fail."""
+    number = sum(len(file.fixed) for file in files)
     extent = f"{counted(number, 'finding')} in {counted(len(files), 'file')}"
     if written:
         return Fact("fixed", number, f"{extent} fixed" if number else "")

@@ -1,8 +1,8 @@
-"""`kyvsim lsp`: policies in editors that speak the Language Server Protocol."""
+"""`kyvsim lsp`: the language server for editors."""
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -10,8 +10,14 @@ from click.core import ParameterSource
 from kyvsim.api.workspace import Rules
 from kyvsim.cli.closing import OK
 from kyvsim.cli.command import Command, of_extra
-from kyvsim.cli.options import list_option, strict_option, walking_of, walking_options
-from kyvsim.cli.parameters import INPUT, Effect, PathType, argument, origin_of
+from kyvsim.cli.options import (
+    crd_option,
+    exception_option,
+    strict_option,
+    walking_of,
+    walking_options,
+)
+from kyvsim.cli.parameters import PathType, argument, origin_of
 from kyvsim.cli.settings import read_values, use_settings
 from kyvsim.load.folders import USUAL
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -31,32 +37,12 @@ and functions, and links tests and exceptions to their policies. PATH adds files
 """
 
 
-_PATHS: Final = frozenset({"paths", "crd_path", "exception"})
-
-
 @click.command(
     "lsp", cls=Command, help=_HELP, epilog="Runs until the editor stops it.", reads_settings=False
 )
 @argument("paths", shared=True, nargs=-1, metavar="[PATH]...", type=PathType(), key="policies")
-@list_option(
-    "-e",
-    "--exception",
-    "--exceptions",
-    effect=Effect.NONE,
-    shared=True,
-    group=INPUT,
-    help="PolicyExceptions. Repeatable.",
-    paths=True,
-)
-@list_option(
-    "--crd-path",
-    "--crd-paths",
-    effect=Effect.NONE,
-    shared=True,
-    group=INPUT,
-    help="CustomResourceDefinitions. Repeatable.",
-    paths=True,
-)
+@exception_option(shared=True)
+@crd_option("--crd-path", "--crd-paths", shared=True)
 @strict_option
 @walking_options
 @click.pass_context
@@ -67,18 +53,18 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     walking_of(options, ctx)
     # What the line says counts wherever the editor's folder is, before what that folder sets.
     given = {
-        name: one
-        for name, one in options.items()
+        name: value
+        for name, value in options.items()
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
-    for name in _PATHS & given.keys():
-        given[name] = tuple(os.path.abspath(one) for one in given[name])
+    for name in {"paths", "crd_path", "exception"} & given.keys():
+        given[name] = tuple(os.path.abspath(value) for value in given[name])
     serve(lambda: editor_settings(ctx, given))
     return OK
 
 
 def editor_settings(ctx: click.Context, given: Mapping[str, Any]) -> "ProjectSettings":
-    """Return what counts in the working folder, which is the editor's, with all that is wrong."""
+    """Return the settings in the editor's folder, with diagnostics."""
     from kyvsim.lsp.session import ProjectSettings  # noqa: PLC0415 — likewise
 
     usual, now = (click.Context(ctx.command, ctx.parent, ctx.info_name, ctx.obj) for _ in range(2))

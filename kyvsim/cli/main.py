@@ -1,4 +1,4 @@
-"""Where `kyvsim` starts: runs a command and makes an exit status of every ending."""
+"""The entry point: runs a command and returns an exit status for every ending."""
 
 import gc
 import os
@@ -11,13 +11,13 @@ import click
 
 from kyvsim.cli.closing import INTERRUPTED, OK, TERMINATED, UNUSABLE, Interrupted
 from kyvsim.cli.commands import kyvsim
-from kyvsim.cli.parameters import origin_of, set_elsewhere
+from kyvsim.cli.parameters import origin_of, settings_outside_line
 from kyvsim.cli.streams import abandon_stdout, print_stderr
 from kyvsim.report.style import safe_line, safe_text
 
 _CALLS = 10_000
-"""How deep calls may nest: fifty for each level of what is read
-(`kyvsim/kubernetes/objects.py`). The stack of a thread has room for more than twice as many."""
+"""Maximum depth of calls: fifty for each level of input (`kyvsim/kubernetes/objects.py`). The stack
+of a thread has room for more than twice as many."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -28,9 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _take_signals() -> None:
-    """Let SIGINT and SIGTERM end the command by Interrupted; a second SIGTERM at once.
+    """Make SIGINT and SIGTERM raise Interrupted; a second SIGTERM kills.
 
-    An ignored SIGINT stays ignored, as in a process that a shell runs in the background.
+    An ignored SIGINT stays ignored, as in a background process of a shell.
     """
 
     def end(number: int, _: object) -> NoReturn:
@@ -44,25 +44,28 @@ def _take_signals() -> None:
 
 
 def run(arguments: Sequence[str], *, alone: bool = False) -> int:
-    """Run a command and return its exit status; no exception gets out.
+    """Run a command and return its exit status; never raises.
 
-    `alone` says that the process has nothing else to do: then signals that end it are its own.
+    `alone` means that the process runs nothing else, so that it may handle signals.
     """
     sys.setrecursionlimit(max(_CALLS, sys.getrecursionlimit()))
     try:
         if alone:
             _take_signals()
-        return _run(arguments)
+        status = kyvsim.main(list(arguments), prog_name="kyvsim", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status if isinstance(status, int) else OK
     except (Interrupted, KeyboardInterrupt) as interrupt:
-        status = interrupt.code if isinstance(interrupt, Interrupted) else INTERRUPTED
-        print_stderr("terminated" if status == TERMINATED else "interrupted")
-        return int(status or INTERRUPTED)
+        code = interrupt.code if isinstance(interrupt, Interrupted) else INTERRUPTED
+        print_stderr("terminated" if code == TERMINATED else "interrupted")
+        return int(code or INTERRUPTED)
     except Exception as error:  # noqa: BLE001 — the last resort: users never see a traceback
-        return ended_by(error)
+        return exit_status_of(error)
 
 
-def ended_by(error: Exception) -> int:
-    """Say what ended the program, and return the exit status."""
+def exit_status_of(error: Exception) -> int:
+    """Report an error, and return the exit status."""
     match error:
         case click.ClickException():
             _print_refused(error)
@@ -84,12 +87,12 @@ def ended_by(error: Exception) -> int:
 
 
 def _print_error(text: str) -> None:
-    """Say what is wrong; what others wrote in it (names of files, their programs) stays text."""
+    """Print an error; parts from users and programs are escaped."""
     print_stderr(f"error: {safe_text(text)}")
 
 
 def _print_refused(error: click.ClickException) -> None:
-    """Say why a command does not run, with the place of what is wrong outside of its line."""
+    """Report why a command does not run, with the position of a wrong setting."""
     ctx = error.ctx if isinstance(error, click.UsageError) else None
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         print_stderr(error.format_message())
@@ -99,21 +102,14 @@ def _print_refused(error: click.ClickException) -> None:
         print_stderr(f"Try '{ctx.command_path} --help' for help.")
         if isinstance(error, click.BadParameter):
             place = origin_of(ctx, error.param)
-        elif elsewhere := set_elsewhere(ctx):
+        elif elsewhere := settings_outside_line(ctx):
             print_stderr(f"Set outside of the command line: {elsewhere}")
     text = error.format_message()
     _print_error(f"{place}: {text}" if place else text)
 
 
-def _run(arguments: Sequence[str]) -> int:
-    status = kyvsim.main(list(arguments), prog_name="kyvsim", standalone_mode=False)
-    if sys.stdout is not None:
-        sys.stdout.flush()
-    return status if isinstance(status, int) else OK
-
-
 def _defect(error: Exception) -> int:
-    """Report a defect of kyvsim itself on one line; KYVSIM_TRACEBACK=1 asks for all of it."""
+    """Report a bug of kyvsim on one line; with KYVSIM_TRACEBACK=1, the traceback."""
     if os.environ.get("KYVSIM_TRACEBACK"):
         import traceback
 

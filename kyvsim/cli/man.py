@@ -1,4 +1,4 @@
-"""`kyvsim man`: the manual page, made of what the commands say of themselves."""
+"""`kyvsim man`: the manual page, generated from the commands."""
 
 import inspect
 import re
@@ -26,7 +26,7 @@ _FILES = (
 
 
 def manual_page() -> Iterator[str]:
-    """Yield the page; the same program gives the same bytes."""
+    """Yield the page."""
     yield f'.TH KYVSIM 1 "" "kyvsim {__version__}" "User Commands"\n'
     yield f".SH NAME\nkyvsim \\- {_text(PURPOSE)}\n"
     yield ".SH SYNOPSIS\n.B kyvsim\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGS\\fR]...\n"
@@ -67,7 +67,7 @@ def _item(name: str, text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a text in which roff sees nothing but text."""
+    """Return a text escaped for roff."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-")
     return re.sub(r"^(?=[.'])", r"\\&", escaped, flags=re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""`kyvsim migrate`: policies with rules become policies in CEL."""
+"""`kyvsim migrate`: converts policies with rules to CEL policies."""
 
 import os
 import sys
@@ -13,9 +13,10 @@ from kyvsim.cli.closing import print_diagnostics
 from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_place, write_files
 from kyvsim.cli.options import (
-    list_option,
+    force_option,
     print_ignored,
     refuse_urls,
+    resource_option,
     seconds_option,
     walking_of,
     walking_options,
@@ -39,7 +40,15 @@ from kyvsim.cli.parameters import (
     option,
     safe_option,
 )
-from kyvsim.cli.streams import OutputError, is_terminal, print_stderr, stdin_of, waiting, write_out
+from kyvsim.cli.streams import (
+    OutputError,
+    is_terminal,
+    print_stderr,
+    stdin_of,
+    waiting,
+    write_out,
+    writing_to,
+)
 from kyvsim.migrate import MADE_KINDS
 from kyvsim.model.comparison import Answer
 from kyvsim.model.migration import Migration
@@ -102,23 +111,9 @@ _AUTO = "auto"
     help="Compare each policy with its conversion as `kyvsim equal` does. Without it, only a"
     " few cases are tried.",
 )
-@list_option(
-    "-r",
-    "--resource",
-    "--resources",
-    effect=Effect.NONE,
-    group=INPUT,
-    help="Manifests for --check to derive cases from. Repeatable.",
-    paths=True,
-)
+@resource_option("Manifests for --check to derive cases from. Repeatable.")
 @seconds_option(_SECONDS, "Time limit of --check per policy, in seconds.")
-@option(
-    "--force",
-    effect=Effect.OVERWRITES,
-    is_flag=True,
-    group=OUTPUT,
-    help="Overwrite existing files.",
-)
+@force_option("Overwrite existing files.")
 @formats_option(FORMATS)
 @walking_options
 @click.pass_context
@@ -153,15 +148,15 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 def _show(
     migration: Migration, shown: str, options: dict[str, Any], reads: Callable[[str], bool]
 ) -> None:
-    """Show policies and what became of them; where they are written, only the second."""
+    """Show policies and conversions; with --output, write the policies."""
     texts = list(_texts(migration, partial=options["partial"]))
     folder = options["output"]
     if folder:
         files = [
             FileText(
-                os.path.join(folder, _place(one, options["paths"]), f"{name}.yaml"), text, folder
+                os.path.join(folder, _place(file, options["paths"]), f"{name}.yaml"), text, folder
             )
-            for one, name, text in texts
+            for file, name, text in texts
         ]
         _write(files, options, reads)
     if folder or not FORMATS[shown].for_people:
@@ -173,34 +168,38 @@ def _show(
 
 
 def _texts(migration: Migration, *, partial: bool) -> Iterable[tuple[str, str, str]]:
-    """Yield each policy that is converted as far as wanted: its file, its name, what is made."""
-    for (one, evidence), text in zip(migration.pairs, migration.texts, strict=True):
+    """Yield the file, name and text of each policy to output."""
+    for (conversion, evidence), text in zip(migration.pairs, migration.texts, strict=True):
         differs = evidence is not None and evidence.answer is Answer.COUNTEREXAMPLE
-        if partial or (one.is_whole and not differs):
-            if text or one.is_whole:
-                yield one.policy.document.file, file_name(one.policy.key.replace("/", "-")), text
+        if partial or (conversion.is_whole and not differs):
+            if text or conversion.is_whole:
+                yield (
+                    conversion.policy.document.file,
+                    file_name(conversion.policy.key.replace("/", "-")),
+                    text,
+                )
         elif text:
             why = (
                 "the new policy differs (see the counterexample; --partial writes it anyway)"
-                if one.is_whole
+                if conversion.is_whole
                 else "some of its rules cannot be converted (--partial writes the others)"
             )
-            print_stderr(safe_line(f"{one.policy.key}: not written: {why}"))
+            print_stderr(safe_line(f"{conversion.policy.key}: not written: {why}"))
 
 
 def _place(file: str, paths: Iterable[str]) -> str:
-    """Return the folder of a file below the one of the given folders that it was found in."""
+    """Return the folder of a file, relative to the given folder that contains it."""
     for path in paths:
         if file.startswith(os.path.join(path, "")):
-            found = os.path.relpath(os.path.dirname(file), path)
-            return "" if found == os.curdir else found
+            relative = os.path.relpath(os.path.dirname(file), path)
+            return "" if relative == os.curdir else relative
     return ""
 
 
 def _write(files: list[FileText], options: dict[str, Any], reads: Callable[[str], bool]) -> None:
-    """Write all files, or none where one of them cannot be written."""
+    """Write all files or none."""
     paths = [file.path for file in files]
-    twice = next((one for one in paths if paths.count(one) > 1), "")
+    twice = next((path for path in paths if paths.count(path) > 1), "")
     if twice:
         raise OutputError(f"two policies would both be written to {twice}: convert them separately")
     refuse_read(paths, reads)
@@ -209,10 +208,8 @@ def _write(files: list[FileText], options: dict[str, Any], reads: Callable[[str]
     for file in files:
         check_place(file)
     for folder in dict.fromkeys((options["output"], *map(os.path.dirname, paths))):
-        try:
+        with writing_to(folder):
             os.makedirs(folder, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"cannot write to {folder}: {error.strerror}") from None
     write_files(files)
     for file in files:
         print_stderr(safe_line(f"wrote {file.path}"))

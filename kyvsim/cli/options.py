@@ -1,7 +1,8 @@
-"""Options that commands share: lists split at commas, flags of the online half."""
+"""Options that several commands have."""
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -50,13 +51,13 @@ _ONLINE = (
     (("--username",), False, _GIT),
     (("--password",), False, _GIT),
 )
-"""Flags of the reference that need a server: whether they are bare, and what to do without."""
+"""Flags of Kyverno's command that need a server: whether they are flags, and what to do instead."""
 
 _NEEDLESS = (
     (("--continue-on-fail",), True, "kyvsim always continues after an error: remove this option"),
     (("--v", "-v"), False, "kyvsim writes no log: remove this option"),
 )
-"""Flags of the reference that would change nothing here."""
+"""Flags of Kyverno's command that have no effect here."""
 
 
 strict_option = safe_option(
@@ -123,12 +124,7 @@ jobs_option = safe_option(
 )
 extent_options = combined(
     safe_option(
-        "-q",
-        "--quiet",
-        shared=True,
-        is_flag=True,
-        group=OUTPUT,
-        help="Show only failures.",
+        "-q", "--quiet", shared=True, is_flag=True, group=OUTPUT, help="Show only failures."
     ),
     safe_option(
         "--verbose",
@@ -137,35 +133,25 @@ extent_options = combined(
         group=OUTPUT,
         help="Also show passed rules, input files and ignored files.",
     ),
-    safe_option(
-        "--statistics",
-        shared=True,
-        is_flag=True,
-        group=OUTPUT,
-        help="Print only counts.",
-    ),
+    safe_option("--statistics", shared=True, is_flag=True, group=OUTPUT, help="Print only counts."),
 )
-"""Options on how much is shown; `extent_of` reads them."""
 
 
 def extent_of(
     options: Mapping[str, Any], ctx: click.Context, wider: Iterable[str]
 ) -> dict[str, Any]:
-    """Return options in which --verbose asks for what `wider` names, too.
-
-    Raises UsageError where options on how much is shown contradict.
-    """
-    asked = [one for one in ("quiet", "verbose", "statistics") if options[one]]
-    if len(asked) > 1:
-        names = " and ".join(f"--{one}" for one in asked)
+    """Return options in which --verbose sets those of `wider`; raises UsageError."""
+    chosen = [name for name in ("quiet", "verbose", "statistics") if options[name]]
+    if len(chosen) > 1:
+        names = " and ".join(f"--{name}" for name in chosen)
         raise click.UsageError(f"{names} cannot be combined: choose one of them", ctx)
     return {**options, **dict.fromkeys(wider if options["verbose"] else (), True)}
 
 
 def at_commas(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
-    """Return the parts of all values: the callback of options that split theirs at commas.
+    """Return the parts of all values: the callback of options that split at commas.
 
-    A text in a configuration is one value, with its commas: a list has several there.
+    A string in a configuration is one value; several are a list.
     """
     if ctx.get_parameter_source(param.name or "") is ParameterSource.DEFAULT_MAP:
         return tuple(filter(None, values))
@@ -173,45 +159,71 @@ def at_commas(ctx: click.Context, param: click.Parameter, values: Sequence[str])
 
 
 def split_at_commas(value: str) -> list[str]:
-    """Return the parts of a value; quotes keep commas inside of one."""
+    """Return the parts of a value; quoted commas do not split."""
     return next(csv.reader([value])) if '"' in value else value.split(",")
 
 
-def list_option(*names: str, paths: bool = False, **settings: Any) -> Decorator:
+def list_option(
+    *names: str, effect: Effect = Effect.NONE, paths: bool = False, **settings: Any
+) -> Decorator:
     """Return an option that may repeat, as a tuple; it splits its values at commas."""
     if paths:
         settings["type"] = PathType()
-    return option(*names, multiple=True, callback=at_commas, **settings)
+    return option(*names, effect=effect, multiple=True, callback=at_commas, **settings)
+
+
+def resource_option(text: str, *, shared: bool = False) -> Decorator:
+    """Return --resource, with the text of its help."""
+    names = ("-r", "--resource", "--resources")
+    return list_option(*names, shared=shared, group=INPUT, help=text, paths=True)
+
+
+def exception_option(text: str = "PolicyExceptions.", *, shared: bool = False) -> Decorator:
+    """Return --exception, with the text of its help."""
+    names = ("-e", "--exception", "--exceptions")
+    text = f"{text} Repeatable."
+    return list_option(*names, shared=shared, group=INPUT, help=text, paths=True)
+
+
+def crd_option(*names: str, shared: bool = False) -> Decorator:
+    """Return the option for CustomResourceDefinitions, with its spellings."""
+    text = "CustomResourceDefinitions. Repeatable."
+    return list_option(*names, shared=shared, group=INPUT, help=text, paths=True)
+
+
+def file_option(*names: str, group: str = INPUT, **settings: Any) -> Decorator:
+    """Return an option for the path of one file that is read."""
+    return safe_option(*names, default="", type=PathType(), group=group, **settings)
+
+
+def force_option(text: str) -> Decorator:
+    """Return --force, with the text of its help."""
+    return option("--force", effect=Effect.OVERWRITES, is_flag=True, group=OUTPUT, help=text)
 
 
 budget_option = list_option(
     "--budget",
-    effect=Effect.NONE,
     shared=True,
     metavar="NAME=N",
     group=PERFORMANCE,
     help="Limit evaluation steps (rule=N, resource=N, run=N; 0: unlimited). Repeatable.",
 )
-"""For commands that evaluate policies; `budget_of` reads it."""
 
 
 def budget_of(given: tuple[str, ...], ctx: click.Context, usual: Budget = UNCHANGED) -> Budget:
-    """Return the budget that `NAME=N` change; raises UsageError for anything else."""
-    found: dict[str, int] = {}
-    for one in given:
-        name, _, number = one.partition("=")
+    """Return the budget changed by `NAME=N`; raises UsageError."""
+    limits: dict[str, int] = {}
+    for value in given:
+        name, _, number = value.partition("=")
         if name not in Budget._fields or not (number.isascii() and number.isdigit()):
             known = ", ".join(f"{field}=N" for field in Budget._fields)
-            raise bad_value(ctx, "--budget", f"{one}: not one of {known}")
-        found[name] = int(number[:18])
-    return usual._replace(**found)
+            raise bad_value(ctx, "--budget", f"{value}: not one of {known}")
+        limits[name] = int(number[:18])
+    return usual._replace(**limits)
 
 
 def seconds_option(usual: int, text: str) -> Decorator:
-    """Return --seconds, which ends what a command does after a time; `text` says what it is.
-
-    `--budget` bounds steps in other commands and nothing here: it is refused with a word.
-    """
+    """Return --seconds, with the text of its help; --budget is refused with a hint."""
     return combined(
         safe_option(
             "--seconds",
@@ -222,15 +234,16 @@ def seconds_option(usual: int, text: str) -> Decorator:
             group=PERFORMANCE,
             help=text,
         ),
-        _refused(("--budget",), False, _STEPS_ARE_NO_TIME),
+        _refused(
+            ("--budget",),
+            False,
+            "--budget limits evaluation steps; use --seconds N to limit time here",
+        ),
     )
 
 
-_STEPS_ARE_NO_TIME = "--budget limits evaluation steps; use --seconds N to limit time here"
-
-
 def time_option(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
-    """Return the time in UTC that an option gives, or None where it gives none."""
+    """Return the time of an option in UTC, or None."""
     if value is None:
         return None
     try:
@@ -244,7 +257,7 @@ def time_option(ctx: click.Context, param: click.Parameter, value: str | None) -
 
 
 def refused_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the flags that are known but can't be honoured, each with a word on why."""
+    """Add the flags that are known but cannot be supported; each reports the reason."""
     function = offline_options(*(names[-1] for names, _, _ in _ONLINE))(function)
     for names, bare, reason in _NEEDLESS:
         function = _refused(names, bare, f"{names[-1]}: {reason}")(function)
@@ -252,26 +265,24 @@ def refused_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def offline_options(*names: str) -> Decorator:
-    """Return what adds those flags of the reference that need a server, refused with a word."""
-    chosen = [one for one in _ONLINE if one[0][-1] in names]
-
-    def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        for spelled, bare, reason in chosen:
-            text = f"kyvsim works offline: {spelled[-1]}: {reason}"
-            function = _refused(spelled, bare, text)(function)
-        return function
-
-    return add
+    """Return what adds flags of Kyverno's command that need a server, and refuses them."""
+    return combined(
+        *(
+            _refused(spelled, bare, f"kyvsim works offline: {spelled[-1]}: {reason}")
+            for spelled, bare, reason in reversed(_ONLINE)
+            if spelled[-1] in names
+        )
+    )
 
 
 def refuse_urls(paths: Iterable[str], ctx: click.Context) -> None:
-    """Raise UsageError where a path is an address to fetch from."""
+    """Raise UsageError for a URL."""
     for path in paths:
         if path.startswith(("http://", "https://")):
             raise click.UsageError(f"kyvsim works offline: download {path} and pass the files", ctx)
 
 
-def _refused(names: tuple[str, ...], bare: bool, message: str) -> Decorator:
+def _refused(names: tuple[str, ...], is_flag: bool, message: str) -> Decorator:
     def refuse(ctx: click.Context, param: click.Parameter, value: Any) -> None:
         del param
         if value:
@@ -279,7 +290,7 @@ def _refused(names: tuple[str, ...], bare: bool, message: str) -> Decorator:
 
     return safe_option(
         *names,
-        is_flag=bare,
+        is_flag=is_flag,
         expose_value=False,
         hidden=True,
         callback=refuse,
@@ -288,14 +299,11 @@ def _refused(names: tuple[str, ...], bare: bool, message: str) -> Decorator:
     )
 
 
-_SIZE = r"(\d+) ?([kmg]?)(?:i?b)?"
-
-
 def _bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> int:
     if value is None:
         return 0
-    found = re.fullmatch(_SIZE, value.strip().lower())
-    size = int(found[1]) << 10 * " kmg".index(found[2] or " ") if found else 0
+    match = re.fullmatch(r"(\d+) ?([kmg]?)(?:i?b)?", value.strip().lower())
+    size = int(match[1]) << 10 * " kmg".index(match[2] or " ") if match else 0
     if not size:
         raise bad_value(ctx, param.opts[-1], f"{value}: not a size such as 8MB")
     return size
@@ -353,16 +361,12 @@ fleet_options = combined(
         help="Split large files into tasks of this size [default: 8MB].",
     ),
 )
-"""Adds the options that spread a run."""
 
 
-def is_spread(options: Mapping[str, Any]) -> bool:
-    """Return whether options spread a run, or mean to."""
+def is_distributed(options: Mapping[str, Any]) -> bool:
+    """Return whether an option for distributed runs is given."""
     names = ("engine", "scheduler", "partials", "partials_format", "resume", "cluster_per")
     return any(options[name] for name in (*names, "piece_size"))
-
-
-# Options on how folders are walked, and what is said of what was left out of them.
 
 
 walking_options = combined(
@@ -375,11 +379,7 @@ walking_options = combined(
         help="Skip files and folders that match, with .gitignore syntax. Repeatable.",
     ),
     safe_option(
-        "--no-ignore",
-        shared=True,
-        is_flag=True,
-        group=INPUT,
-        help="Ignore .kyvsimignore files.",
+        "--no-ignore", shared=True, is_flag=True, group=INPUT, help="Ignore .kyvsimignore files."
     ),
     safe_option(
         "--max-files",
@@ -399,11 +399,10 @@ walking_options = combined(
         help="List ignored files and documents with the reason.",
     ),
 )
-"""Adds the options on how folders are walked."""
 
 
 def walking_of(options: Mapping[str, Any], ctx: click.Context) -> Walking:
-    """Return how the options say that folders are walked."""
+    """Return how folders are walked; raises UsageError."""
     try:
         return walking_through(
             options["exclude"], ignore_files=not options["no_ignore"], most=options["max_files"]
@@ -413,17 +412,13 @@ def walking_of(options: Mapping[str, Any], ctx: click.Context) -> Walking:
 
 
 def print_evaluated_files(policies: Iterable[Policy]) -> None:
-    """Print the files that the policies of a run are from, with their number of policies."""
-    counts: dict[str, int] = {}
-    for one in policies:
-        counts[one.document.file] = counts.get(one.document.file, 0) + 1
+    """Print the files of the policies, with their number."""
+    counts = Counter(policy.document.file for policy in policies)
     for file, number in counts.items():
         print_stderr(safe_line(f"{file}: read: {counted(number, 'policy')}"))
 
 
 def print_ignored(left_out: Iterable[Diagnostic], options: Mapping[str, Any]) -> None:
     """Print the ignored files and documents if --show-ignored is given."""
-    found = tuple(dict.fromkeys(left_out))
-    if options["show_ignored"]:
-        for one in found:
-            print_stderr(safe_line(f"{one.location}: ignored: {one.message}"))
+    for folder in dict.fromkeys(left_out) if options["show_ignored"] else ():
+        print_stderr(safe_line(f"{folder.location}: ignored: {folder.message}"))

@@ -1,6 +1,5 @@
-"""Output files: reports and objects, written whole or not at all, and never over inputs."""
+"""Output files: reports and objects, written completely or not at all, never over inputs."""
 
-import contextlib
 import errno
 import os
 import re
@@ -15,7 +14,7 @@ import click
 
 from kyvsim.cli.parameters import OUTPUT, Decorator, Effect, PathType, bad_value, option
 from kyvsim.cli.settings import configuration_files
-from kyvsim.cli.streams import OutputError, print_stderr
+from kyvsim.cli.streams import OutputError, print_stderr, writing_to
 from kyvsim.kubernetes.objects import Json, metadata
 from kyvsim.load.files import may_find
 from kyvsim.load.folders import is_manifest_name
@@ -28,15 +27,15 @@ from kyvsim.report.object_text import to_yaml
 from kyvsim.report.results import generated, mutations, patched_targets
 from kyvsim.report.style import counted, safe_line
 
-# What is written goes to files of its own: none that the run reads, and no two things to one.
+# Outputs must be different files, and no inputs.
 
 BASELINE = "--write-baseline"
 _TESTS = frozenset({"tests", "scenarios"})
-"""Keys of paths to folders in which only files of one name are read by themselves."""
+"""Keys of folders in which only files of one name are read."""
 
 
 class ReadPath(NamedTuple):
-    """A path that a run reads; `folder` and `pattern` are "" where it is none."""
+    """A path that a run reads; `folder` and `pattern` are "" if it is none."""
 
     place: str
     folder: str
@@ -46,7 +45,7 @@ class ReadPath(NamedTuple):
 def refuse_overwriting(
     written: Iterable[tuple[str, str]], options: Mapping[str, Any], ctx: click.Context
 ) -> None:
-    """Raise UsageError where of outputs, by name and path, two are one file or one is read."""
+    """Raise UsageError if two of the outputs (name, path) are one file, or one is an input."""
     places: dict[str, str] = {}
     for name, path in written:
         if not path:
@@ -62,13 +61,13 @@ def refuse_overwriting(
 def refuse_named(
     written: Iterable[tuple[str, str]], files: Iterable[str], ctx: click.Context
 ) -> None:
-    """Raise UsageError where an output is one of the files that documents of the run name.
+    """Raise UsageError if an output is one of the files named in documents.
 
-    These are known when the documents were read, and nothing is written yet; a folder or a
-    pattern stands for what is found there.
+    These are known after the documents were read, before anything is written; folders and patterns
+    stand for their files.
     """
     outputs = [*written]
-    # Most runs write nothing: then no file is looked for.
+    # Most runs write no files: then the inputs are not needed.
     named = [read_path(path) for path in files] if outputs else []
     for name, path in outputs:
         place = os.path.realpath(path)
@@ -82,7 +81,7 @@ def _is_read(name: str, path: str, ctx: click.Context) -> click.UsageError:
 
 
 def reader_of(options: Mapping[str, Any], ctx: click.Context) -> Callable[[str], bool]:
-    """Return the function that returns whether a path is a file that the run reads."""
+    """Return a function that returns whether a path is a file that the run reads."""
     reads = _reader(options, ctx)
 
     def reads_file(path: str) -> bool:
@@ -93,15 +92,15 @@ def reader_of(options: Mapping[str, Any], ctx: click.Context) -> Callable[[str],
 
 
 def refuse_read(paths: Iterable[str], reads: Callable[[str], bool]) -> None:
-    """Raise OutputError where one of the files to be written is one that the run reads."""
-    found = next(filter(reads, paths), "")
-    if found:
-        text = f"not overwriting {os.path.normpath(found)}, which the run reads: use another folder"
+    """Raise OutputError if a file to be written is one that the run reads."""
+    path = next(filter(reads, paths), "")
+    if path:
+        text = f"not overwriting {os.path.normpath(path)}, which the run reads: use another folder"
         raise OutputError(safe_line(text))
 
 
 def refuse_existing(paths: Iterable[str]) -> None:
-    """Raise OutputError where files to be written are there, for a run without `--force`."""
+    """Raise OutputError for existing files, without `--force`."""
     there = [os.path.normpath(path) for path in paths if os.path.lexists(path)]
     if there:
         text = f"not overwriting {', '.join(there)}: use --force to overwrite"
@@ -111,12 +110,12 @@ def refuse_existing(paths: Iterable[str]) -> None:
 def _reader(
     options: Mapping[str, Any], ctx: click.Context, output: str = ""
 ) -> Callable[[str], bool]:
-    """Return what tells of a real path whether the run reads it, as one of an output's name."""
+    """Return a function that returns whether the run reads a real path, for an output's name."""
     settings = frozenset(map(os.path.realpath, configuration_files(ctx).paths))
     tests: list[ReadPath] = []
     others: list[ReadPath] = []
     for parameter, path in _read_paths(options, ctx):
-        # What is known of a folder may well stand in it, and take the place of what was known.
+        # A new baseline may be in a folder that is read, and may replace the old one.
         if output == BASELINE and parameter.name == "baseline":
             continue
         is_of_tests = getattr(parameter, "key", "") in _TESTS and not options.get("create")
@@ -136,24 +135,24 @@ def _reader(
 def _read_paths(
     options: Mapping[str, Any], ctx: click.Context
 ) -> Iterator[tuple[click.Parameter, str]]:
-    """Yield the paths that a call reads, with their parameters."""
-    for one in ctx.command.params:
-        kind = one.type
+    """Yield the paths that a command reads, with their parameters."""
+    for parameter in ctx.command.params:
+        kind = parameter.type
         if not isinstance(kind, PathType) or kind.separator or kind.is_written:
             continue
-        for path in paths_of(options, one.name or ""):
+        for path in paths_of(options, parameter.name or ""):
             if path not in {"", *kind.words}:
-                yield one, path
+                yield parameter, path
 
 
 def paths_of(options: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """Return the paths that a parameter has; none where a command has no such parameter."""
-    found = options.get(name) or ()
-    return (found,) if isinstance(found, str) else tuple(found)
+    """Return the paths of a parameter; none if there is no such parameter."""
+    value = options.get(name) or ()
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def read_path(path: str) -> ReadPath:
-    """Return a path that a run reads, with what stands there now."""
+    """Return a path that a run reads, as it is now."""
     place = os.path.realpath(path)
     folder = os.path.join(place, "") if os.path.isdir(place) else ""
     is_pattern = path != "-" and not os.path.exists(place)
@@ -161,39 +160,35 @@ def read_path(path: str) -> ReadPath:
 
 
 def is_among(place: str, named: Iterable[ReadPath], *, in_folders: bool = True) -> bool:
-    """Return whether a file, by its real path, is one that is named, there or not.
+    """Return whether the real path of a file, which may not exist, is one of `named`.
 
-    With `in_folders` also whether it lies in a folder of theirs or may be found by a glob, and is
-    named as manifests are.
+    With `in_folders`, also if it is a manifest in a folder or may match a glob.
     """
     may_be_found = in_folders and is_manifest_name(place)
-    return any(place == one.place or (may_be_found and _finds(one, place)) for one in named)
+    return any(place == path.place or (may_be_found and _finds(path, place)) for path in named)
 
 
 def _finds(named: ReadPath, place: str) -> bool:
     if named.folder and place.startswith(named.folder):
         return True
-    if not named.pattern:
-        return False
-
-    return may_find(named.pattern, place)
+    return bool(named.pattern) and may_find(named.pattern, place)
 
 
-# Reports in several formats at once: one on standard output, the others in files.
+# Reports in several formats: one on standard output, others in files.
 
 _PATIENCE = 5.0
-"""Seconds to wait for a reader of a pipe that is written to."""
+"""Seconds to wait for a reader of a pipe."""
 
 
 class Chosen(NamedTuple):
-    """The format for standard output, and those for files with their paths."""
+    """The format for standard output, and (format, path) for files."""
 
     shown: str
     files: tuple[tuple[str, str], ...]
 
 
 def formats_option(known: Iterable[str], *, short: bool = True) -> Decorator:
-    """Return the option that `chosen_formats` reads, for the formats that a command knows."""
+    """Return the option for the formats of a command."""
     other = " (In `apply`, -o is --output.)" if short else ""
     return option(
         *(("-o",) if short else ()),
@@ -211,10 +206,7 @@ def formats_option(known: Iterable[str], *, short: bool = True) -> Decorator:
 def chosen_formats(
     options: Mapping[str, Any], known: Mapping[str, OutputFormat], ctx: click.Context
 ) -> Chosen:
-    """Return what `FORMAT` and `FORMAT=FILE` options choose; the first known format by default.
-
-    Raises UsageError, also for a file that the call reads.
-    """
+    """Return the formats of the options, the first known one by default; raises UsageError."""
     shown, files = named_formats(options["output_format"], known, ctx)
     if files:
         refuse_overwriting(files, options, ctx)
@@ -224,7 +216,7 @@ def chosen_formats(
 def named_formats(
     values: Sequence[str], known: Mapping[str, OutputFormat], ctx: click.Context
 ) -> Chosen:
-    """Return the same, with "" where no format for standard output is named."""
+    """Return the formats of the options, "" if none is for standard output."""
     shown: list[str] = []
     files: list[tuple[str, str]] = []
     for value in values:
@@ -243,11 +235,11 @@ def named_formats(
 def chosen_files(
     values: Sequence[str], known: Mapping[str, OutputFormat], option: str, ctx: click.Context
 ) -> tuple[tuple[str, str], ...]:
-    """Return formats and paths that the `FORMAT=FILE` values of an option choose."""
+    """Return formats and paths of the `FORMAT=FILE` values of an option."""
     chosen = [_format_and_file(value, known, option, ctx) for value in values]
-    bare = next((name for name, path in chosen if not path), None)
-    if bare is not None:
-        raise bad_value(ctx, option, f"{bare}: add a file, as in {bare}=FILE")
+    without_file = next((name for name, path in chosen if not path), None)
+    if without_file is not None:
+        raise bad_value(ctx, option, f"{without_file}: add a file, as in {without_file}=FILE")
     _refuse_shared(chosen, option, ctx)
     return tuple(chosen)
 
@@ -255,13 +247,13 @@ def chosen_files(
 def _format_and_file(
     value: str, known: Mapping[str, OutputFormat], option: str, ctx: click.Context
 ) -> tuple[str, str]:
-    """Return a format and the path that it goes to, "" for none."""
+    """Return a format and its path, "" for none."""
     name, separator, path = value.partition("=")
     name = name.lower()
     if name not in known:
         text = f"{value}: choose from {', '.join(known)}{likely(name, known)}"
         fitting = _format_of(value, known)
-        has_folder = any("--output" in one.opts for one in ctx.command.params)
+        has_folder = any("--output" in parameter.opts for parameter in ctx.command.params)
         if has_folder and not os.path.splitext(value)[1]:
             text += f"; for a folder use --output {value}"
         elif fitting:
@@ -274,41 +266,40 @@ def _format_and_file(
 
 
 def _format_of(value: str, known: Mapping[str, OutputFormat]) -> str:
-    """Return the format that a path seems to be for, "" where it seems to be no path."""
+    """Return the likely format of a path, "" if it is not a path."""
     extension = os.path.splitext(value)[1]
-    fitting = [name for name, one in known.items() if extension and one.extension == extension]
+    fitting = [
+        name for name, digest in known.items() if extension and digest.extension == extension
+    ]
     return fitting[0] if fitting else next(iter(known)) if "/" in value else ""
 
 
 def _refuse_shared(files: Sequence[tuple[str, str]], option: str, ctx: click.Context) -> None:
-    """Raise UsageError where two formats go to one file."""
+    """Raise UsageError if two formats go to one file."""
     places: dict[str, str] = {}
     for name, path in files:
         other = places.setdefault(os.path.realpath(path), name)
-        if other != name or sum((name, path) == one for one in files) > 1:
+        if other != name or sum((name, path) == pair for pair in files) > 1:
             raise click.UsageError(f"{option}: {other} and {name} both go to {path}", ctx)
 
 
 class ReportFiles:
-    """Files for reports: all are opened at once, and take their place when all are whole.
+    """Files for reports, which take their place when all are complete.
 
-    A link stays a link, and what is not a file (`/dev/stderr`, a pipe) is written to directly.
+    Links are followed; what is not a file (`/dev/stderr`, a pipe) is written to directly.
     """
 
     def __init__(self, paths: Iterable[str], media: Iterable[str] = ()) -> None:
-        """Raise OutputError where one of them can't be written; none is changed then.
-
-        `media` are the media types of the reports; what has none is text.
-        """
+        """Open the files for reports of some media types; raises OutputError."""
         self._paths = tuple(paths)
         types = (*media, *(TEXT for _ in self._paths))
-        self._safe = [LogFilter(one) for one in types[: len(self._paths)]]
+        self._safe = [LogFilter(media_type) for media_type in types[: len(self._paths)]]
         self._streams: list[IO[str]] = []
         self._temporary: dict[str, str] = {}
         self._scratch = ScratchFiles()
         try:
             for path in self._paths:
-                with _Explained(path):
+                with writing_to(path):
                     self._streams.append(self._open(path))
         finally:
             if len(self._streams) < len(self._paths):
@@ -327,8 +318,8 @@ class ReportFiles:
         self.discard()
 
     def write(self, index: int, text: str) -> None:
-        """Write to one of the files, by its place among the paths; raises OutputError."""
-        with _Explained(self._paths[index]):
+        """Write to a file by the index of its path; raises OutputError."""
+        with writing_to(self._paths[index]):
             self._streams[index].write(self._safe[index].feed(text))
 
     def fill(self, reports: Iterable[Iterable[str]]) -> None:
@@ -336,18 +327,18 @@ class ReportFiles:
         for path, stream, safe, pieces in zip(
             self._paths, self._streams, self._safe, reports, strict=True
         ):
-            with _Explained(path):
+            with writing_to(path):
                 stream.writelines(map(safe.feed, pieces))
         self.commit()
 
     def commit(self) -> None:
         """Put all files in their place."""
         for path, stream, safe in zip(self._paths, self._streams, self._safe, strict=True):
-            with _Explained(path):
+            with writing_to(path):
                 stream.write(safe.rest())
                 stream.close()
         for place in tuple(self._temporary):
-            with _Explained(place):
+            with writing_to(place):
                 os.replace(self._temporary[place], place)
             del self._temporary[place]
         self._scratch.close()
@@ -373,14 +364,11 @@ class ReportFiles:
 
 
 def _stream(path: str) -> int:
-    """Open what is no file to be written to; raise OSError where nobody comes to read from a pipe.
-
-    Opened as files are, a pipe would keep the run waiting for ever.
-    """
+    """Open a pipe or device for writing; raises OSError if no process reads a pipe."""
     end = time.monotonic() + _PATIENCE
     while True:
         try:
-            found = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+            descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
         except OSError as error:
             if error.errno != errno.ENXIO:
                 raise
@@ -388,47 +376,29 @@ def _stream(path: str) -> int:
                 raise OSError(errno.ENXIO, "no process reads from this pipe") from None
             time.sleep(0.02)
         else:
-            os.set_blocking(found, True)
-            return found
+            os.set_blocking(descriptor, True)
+            return descriptor
 
 
 def report_files(chosen: Chosen, known: Mapping[str, OutputFormat]) -> ReportFiles:
-    """Return the files of the formats that are chosen; raise OutputError as ReportFiles does."""
+    """Return the files of the chosen formats; raises OutputError."""
     media = (known[name].media for name, _ in chosen.files)
     return ReportFiles((path for _, path in chosen.files), media)
 
 
 def write_reports(reports: Iterable[tuple[str, str, Iterable[str]]]) -> None:
-    """Write reports, each a path, a media type and pieces: all complete, or none.
-
-    Raises OutputError where that fails.
-    """
+    """Write reports, each a path, a media type and pieces: all or none; raises OutputError."""
     listed = list(reports)
     with ReportFiles((path for path, *_ in listed), (media for _, media, _ in listed)) as files:
         files.fill(pieces for *_, pieces in listed)
 
 
-class _Explained:
-    """A block in which an OSError becomes an OutputError that names a path."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        """Begin the block."""
-
-    def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OSError):
-            raise OutputError(f"cannot write to {self._path}: {error.strerror}") from None
-
-
-# Mutated and generated objects as files (`--output`), complete or not at all.
+# Mutated and generated objects as files (`--output`).
 
 _MODE = 0o666
-"""Of files, as the user's umask leaves it."""
 _UNSAFE = r"[^\w.:-]|^\.+"
 _LONGEST = 200
-"""Bytes of a name, with room for what is put behind it: file systems end at 255."""
+"""Maximum bytes of a name before its suffix: file systems allow 255."""
 
 
 class ObjectFiles:
@@ -440,10 +410,7 @@ class ObjectFiles:
     """
 
     def __init__(self, path: str, taken: Callable[[str], bool]) -> None:
-        """Raise OutputError where the path can't take files.
-
-        `taken` returns whether the run reads a file, or writes it for another option.
-        """
+        """Raise OutputError if the path can't take files; `taken` are those already in use."""
         self._taken = taken
         self._path = path
         self._single = path.rsplit(".", 1)[-1] in {"yml", "yaml"}
@@ -451,7 +418,7 @@ class ObjectFiles:
         self._temporary: dict[str, str] = {}
         self._scratch = ScratchFiles()
         self._count = 0
-        with _explained(self._folder):
+        with writing_to(self._folder):
             if os.path.exists(self._folder) and not os.path.isdir(self._folder):
                 raise NotADirectoryError(errno.ENOTDIR, "it is not a folder")
             os.makedirs(self._folder, exist_ok=True)
@@ -459,7 +426,7 @@ class ObjectFiles:
             self._open(self._path)
 
     def saving(self, responses: Iterable[EngineResponse]) -> Iterator[EngineResponse]:
-        """Yield `responses` as they come, their objects saved."""
+        """Yield `responses` after saving their objects."""
         for response in responses:
             for name, obj in _objects_of(response):
                 place = self._path if self._single else os.path.join(self._folder, name)
@@ -467,9 +434,9 @@ class ObjectFiles:
             yield response
 
     def commit(self) -> str:
-        """Put all files in their place, each at once; return how much that is, in words."""
+        """Put all files in their place; return the number of objects as text."""
         for place, temporary in tuple(self._temporary.items()):
-            with _explained(place):
+            with writing_to(place):
                 os.replace(temporary, place)
             del self._temporary[place]
         self._scratch.close()
@@ -484,7 +451,7 @@ class ObjectFiles:
         is_begun = place in self._temporary and os.path.getsize(self._temporary[place]) > 0
         lead = "---\n" if is_begun else ""
         temporary = self._temporary.get(place) or self._open(place)
-        with _explained(place), open(temporary, "a", encoding="utf-8") as stream:
+        with writing_to(place), open(temporary, "a", encoding="utf-8") as stream:
             stream.write(f"{lead}{to_yaml(obj)}")
         self._count += 1
 
@@ -496,7 +463,7 @@ class ObjectFiles:
             raise OutputError(f"cannot write to {place}: it is {kind}")
         if self._taken(place):
             raise OutputError(f"cannot write to {place}: the run also reads or writes it")
-        with _explained(place):
+        with writing_to(place):
             temporary = self._temporary[place] = self._scratch.file_for(place)
             os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE))
         return temporary
@@ -518,23 +485,14 @@ def _name(obj: Json) -> str:
 
 
 def file_name(name: str) -> str:
-    """Return a name from user data as one that can't leave its folder or hide in it.
-
-    A name that had to be changed is reported.
-    """
+    """Return a safe file name for a name from user data; a changed one is reported."""
     plain = re.sub(_UNSAFE, "_", name).encode("utf-8", "replace")
-    found = plain[:_LONGEST].decode("utf-8", "ignore")
+    safe_name = plain[:_LONGEST].decode("utf-8", "ignore")
     if len(plain) > _LONGEST:
         # What is alike so far stays apart.
-        found += f"-{zlib.crc32(plain):08x}"
-    if found != name:
-        print_stderr(safe_line(f"{name}: written as {found}, since it is not a valid file name"))
-    return found
-
-
-@contextlib.contextmanager
-def _explained(place: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(f"cannot write to {place}: {error.strerror}") from None
+        safe_name += f"-{zlib.crc32(plain):08x}"
+    if safe_name != name:
+        print_stderr(
+            safe_line(f"{name}: written as {safe_name}, since it is not a valid file name")
+        )
+    return safe_name

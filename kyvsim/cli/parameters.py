@@ -1,4 +1,4 @@
-"""Options and arguments of commands: click's, with what a configuration has to know of them."""
+"""Options and arguments of click, with what configurations need to know."""
 
 import os
 import re
@@ -18,15 +18,14 @@ from kyvsim.model.source import Location
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 TRUE = ("true", "t", "1", "yes", "on")
 FALSE = ("false", "f", "0", "no", "off", "")
-"""How a variable sets a flag or not."""
+"""Values of variables for flags."""
 
 
 class Effect(Enum):
-    """What an option decides.
+    """What an option affects.
 
-    A configuration that was discovered, not named by the user, belongs to whoever wrote the folder.
-    It may choose what is read and how results are shown; it may not choose where to write, what to
-    run or where to connect (`discovered.py`).
+    A discovered configuration belongs to whoever wrote the folder. It may choose what is read and
+    how results are shown; not where to write, what to run or where to connect (`settings.py`).
     """
 
     NONE = "none"
@@ -38,32 +37,28 @@ class Effect(Enum):
     WRITES_NEW = "writes new files"
     """A folder; the command refuses to replace files in it."""
     OVERWRITES = "overwrites files"
-    """Whether files are replaced, created or relied upon that the option does not name itself."""
+    """Whether existing files are replaced."""
     RUNS = "runs a program"
     CONNECTS = "connects"
 
 
 class LineSettings(NamedTuple):
-    """The object of a command's context."""
+    """The object of a context: settings from outside of the command line."""
 
     config: str | None = None
-    """The configuration that the command line names; "" for none, None if it names none."""
+    """The configuration of the command line; "" for none, None if it names none."""
     origins: Mapping[str, Location] = MappingProxyType({})
-    """Where the configuration sets parameters, by their names."""
+    """Positions in the configuration, by parameter."""
 
 
 class _Settable(click.Parameter):
-    """A parameter that a configuration and variables may set.
+    """A parameter that configurations and variables may set.
 
-    With `shared` a key of the configuration sets it for all commands that have it at once.
+    With `shared`, one key of the configuration sets it for all commands.
     """
 
     def __init__(
-        self,
-        *arguments: Any,
-        effect: Effect = Effect.RUNS,
-        shared: bool = False,
-        **settings: Any,
+        self, *arguments: Any, effect: Effect = Effect.RUNS, shared: bool = False, **settings: Any
     ) -> None:
         super().__init__(*arguments, **settings)
         self.effect = effect
@@ -75,10 +70,7 @@ class _Settable(click.Parameter):
         raise NotImplementedError
 
     def variables(self, ctx: click.Context) -> tuple[str, ...]:
-        """Return the variables that set it in the command of a context, the strongest first.
-
-        There are none in a context without a prefix.
-        """
+        """Return the variables that set it in a context, the strongest first."""
         own, general = ctx.auto_envvar_prefix, ctx.find_root().auto_envvar_prefix
         if not own:
             return ()
@@ -87,14 +79,14 @@ class _Settable(click.Parameter):
         return tuple(f"{prefix}_{name}" for prefix in prefixes for name in names)
 
     def variable(self, ctx: click.Context) -> str | None:
-        """Return the variable that sets it now."""
-        return next((one for one in self.variables(ctx) if one in os.environ), None)
+        """Return the variable that sets it."""
+        return next((name for name in self.variables(ctx) if name in os.environ), None)
 
     def value_from_envvar(self, ctx: click.Context) -> Any:
-        """Return the value of its variable, None if there is none.
+        """Return the value of its variable, or None.
 
-        Unlike click's own, an empty variable counts (it replaces the value of a
-        configuration), blanks do not separate values, and several variables may set one parameter.
+        Unlike in click, an empty variable counts, blanks do not separate values, and several
+        variables may set one parameter.
         """
         variable = self.variable(ctx)
         if variable is None:
@@ -114,14 +106,13 @@ PERFORMANCE = "Performance"
 DISTRIBUTED = "Distributed runs"
 COVERAGE = "Coverage and mutation testing"
 SECTIONS = (INPUT, REQUEST, EVALUATION, OUTPUT, STATUS, COVERAGE, PERFORMANCE, DISTRIBUTED)
-"""The sections of options in the help of a command, in this order; the rest comes last."""
+"""The sections of options in the help, in order."""
 
 
 class Option(_Settable, click.Option):
-    """An option; its keys in a configuration are its long spellings.
+    """An option; its long spellings are its keys in a configuration.
 
-    `group` is the section of the help that lists it; the help does not show `old_names`, spellings
-    that still work.
+    `group` is its section in the help, which does not show `old_names`.
     """
 
     def __init__(
@@ -139,7 +130,7 @@ class Option(_Settable, click.Option):
         return tuple(name[2:] for name in self.opts if name.startswith("--"))
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the spelling and the text for the help, without aliases of the long spelling."""
+        """Return the spelling and the help, without aliases."""
         record = super().get_help_record(ctx)
         if record is None:
             return None
@@ -152,7 +143,7 @@ class Option(_Settable, click.Option):
 
 
 class Argument(_Settable, click.Argument):
-    """An argument, which is read; `key` is what a configuration calls it."""
+    """An argument; `key` is its name in a configuration."""
 
     def __init__(self, *arguments: Any, key: str = "", **settings: Any) -> None:
         super().__init__(*arguments, effect=Effect.NONE, **settings)
@@ -165,11 +156,10 @@ class Argument(_Settable, click.Argument):
 
 
 class PathType(StringParamType):
-    """A path; a configuration gives it relative to its own folder.
+    """A path, relative to the folder of a configuration.
 
-    `separator` is between a word and the path where a value may have both, as in FORMAT=FILE;
-    `words` are values that are not paths; `offered` are the words that shells offer in its place;
-    `is_written` says that it is where something goes.
+    `separator` is between a word and the path, as in FORMAT=FILE; `words` are values that are not
+    paths; `offered` are words for completion; `is_written` is whether it is an output.
     """
 
     name = "path"
@@ -188,14 +178,14 @@ class PathType(StringParamType):
         self.is_written = is_written
 
     def split(self, value: str) -> tuple[str, str]:
-        """Return what precedes the path of a value, and the path; "" where there is none."""
+        """Return the word before the path of a value, and the path, or ""."""
         if not self.separator:
             return "", value
         word, separator, path = value.partition(self.separator)
         return f"{word}{separator}", path
 
     def below(self, folder: str, value: str) -> str:
-        """Return a value whose path is relative to a folder as seen from the working folder."""
+        """Return a value with its path below a folder."""
         word, path = self.split(value)
         if not folder or path in {"", *self.words} or "://" in path:
             return value
@@ -204,40 +194,39 @@ class PathType(StringParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Return the words that it may begin with, or that it goes on as a path does."""
+        """Return the words that it may begin with, or complete files."""
         del ctx, param
         if not self.offered:
             return [CompletionItem(incomplete, type="file")]
-        return [CompletionItem(one) for one in self.offered if one.startswith(incomplete)]
+        return [CompletionItem(word) for word in self.offered if word.startswith(incomplete)]
 
 
 class ValueUsageError(click.BadParameter):
-    """A value is wrong, in a message that begins with the option as in `--budget x: not N`."""
+    """A wrong value; the message begins with the option as in `--budget x: not N`."""
 
     def format_message(self) -> str:
-        """Return the message itself, without click's words before it."""
+        """Return the message without click's prefix."""
         return self.message
 
 
 def bad_value(ctx: click.Context, spelled: str, text: str) -> ValueUsageError:
-    """Return the error that an option has a wrong value; `text` is the value and the reason."""
-    found = next((one for one in ctx.command.params if spelled in one.opts), None)
-    return ValueUsageError(f"{spelled} {text}", ctx, found)
+    """Return the error about a value of an option; `text` is the value and the reason."""
+    parameter = next(
+        (parameter for parameter in ctx.command.params if spelled in parameter.opts), None
+    )
+    return ValueUsageError(f"{spelled} {text}", ctx, parameter)
 
 
 Settable = Option | Argument
 
 
 def option(*names: str, effect: Effect, **settings: Any) -> Decorator:
-    """Return click's decorator for an option, which has to say what it decides."""
+    """Return click's decorator for an option with an effect."""
     return click.option(*names, cls=Option, effect=effect, **settings)
 
 
 safe_option = partial(click.option, cls=Option, effect=Effect.NONE)
-"""The decorator for an option that decides only what is read and how results are shown.
-
-A discovered configuration may set it.
-"""
+"""The decorator for an option that discovered configurations may set."""
 
 
 def argument(*names: str, **settings: Any) -> Decorator:
@@ -246,19 +235,16 @@ def argument(*names: str, **settings: Any) -> Decorator:
 
 
 def offering(names: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[str]]:
-    """Return the `shell_complete` of a parameter whose values are among some names.
-
-    The names are a function, since it may take long to know them.
-    """
+    """Return the `shell_complete` of a parameter with some values, computed when needed."""
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-        return [one for one in names(ctx) if one.startswith(incomplete)]
+        return [name for name in names(ctx) if name.startswith(incomplete)]
 
     return complete
 
 
 def combined(*decorators: Decorator) -> Decorator:
-    """Return a decorator that adds what several add, in their order."""
+    """Return a decorator that applies several, in their order."""
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         for decorator in reversed(decorators):
@@ -269,22 +255,26 @@ def combined(*decorators: Decorator) -> Decorator:
 
 
 def is_flag(parameter: click.Parameter) -> bool:
-    """Return whether a parameter holds or not, without a value."""
+    """Return whether a parameter is a flag."""
     return isinstance(parameter, click.Option) and parameter.is_flag
 
 
 def takes_several(parameter: click.Parameter) -> bool:
-    """Return whether a parameter may have more values than one."""
+    """Return whether a parameter may have several values."""
     return parameter.multiple or parameter.nargs == -1
 
 
 def settable(command: click.Command) -> list[Settable]:
     """Return the parameters of a command that a configuration may set."""
-    return [one for one in command.params if isinstance(one, Settable) and one.keys]
+    return [
+        parameter
+        for parameter in command.params
+        if isinstance(parameter, Settable) and parameter.keys
+    ]
 
 
 def origin_of(ctx: click.Context, parameter: click.Parameter | None) -> Location | None:
-    """Return where a parameter is set outside of the line, None where it is not."""
+    """Return where a parameter is set outside of the command line, or None."""
     if not isinstance(parameter, Settable):
         return None
     source = ctx.get_parameter_source(parameter.name or "")
@@ -296,11 +286,11 @@ def origin_of(ctx: click.Context, parameter: click.Parameter | None) -> Location
     return None
 
 
-def set_elsewhere(ctx: click.Context) -> str:
-    """Return which options are set outside of the line, and where: "" for none."""
-    found = ((one, origin_of(ctx, one)) for one in settable(ctx.command))
+def settings_outside_line(ctx: click.Context) -> str:
+    """Return the options that are set outside of the command line, and where, or ""."""
+    parameters = ((parameter, origin_of(ctx, parameter)) for parameter in settable(ctx.command))
     return ", ".join(
-        f"{'--' if isinstance(one, Option) else ''}{one.keys[0]} ({place})"
-        for one, place in found
+        f"{'--' if isinstance(parameter, Option) else ''}{parameter.keys[0]} ({place})"
+        for parameter, place in parameters
         if place
     )

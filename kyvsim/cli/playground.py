@@ -1,4 +1,4 @@
-"""`kyvsim playground`: a page on which policies are tried while somebody types."""
+"""`kyvsim playground`: a local web page to try policies."""
 
 import contextlib
 import webbrowser
@@ -47,7 +47,8 @@ def command(**options: Any) -> int:
     def began(address: str) -> None:
         print_stderr(f"{address} is served until Ctrl-C is pressed")
         if not options["no_open"]:
-            _open(address)
+            with contextlib.suppress(webbrowser.Error, OSError):
+                webbrowser.open(address)
 
     try:
         serve(options["port"], began)
@@ -60,9 +61,3 @@ def command(**options: Any) -> int:
         if interrupt.code == TERMINATED:
             raise
     return OK
-
-
-def _open(address: str) -> None:
-    """Open the page in a browser, where there is one."""
-    with contextlib.suppress(webbrowser.Error, OSError):
-        webbrowser.open(address)

@@ -1,4 +1,4 @@
-"""`kyvsim report`: partial reports of runs that were spread, as a whole and as counts."""
+"""`kyvsim report`: merges and counts partial reports."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from kyvsim.cli.options import (
     strict_option,
     warn_status_option,
 )
-from kyvsim.cli.parameters import OUTPUT, Effect, argument, bad_value, safe_option
+from kyvsim.cli.parameters import OUTPUT, argument, bad_value, safe_option
 from kyvsim.fleet import FleetError
 from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.store import ReportStore
@@ -33,11 +33,10 @@ _folders = argument("partials", nargs=-1, required=True, metavar="PARTIALS...")
 _REST = MappingProxyType(
     {"warn_no_pass": False, "show_ignored": False, "detailed_results": False, "show": None}
 )
-"""What options of `apply` are where there is no such option here."""
+"""Values of options of `apply` that do not exist here."""
 
 
-@report.command(short_help="Merge partial reports and show the results.")
-@safe_option(
+_format = safe_option(
     "-o",
     "--output-format",
     "--format",
@@ -47,11 +46,12 @@ _REST = MappingProxyType(
     group=OUTPUT,
     help="Output format.",
 )
+
+
+@report.command(short_help="Merge partial reports and show the results.")
+@_format
 @safe_option(
-    "--detailed-results",
-    is_flag=True,
-    group=OUTPUT,
-    help="Also show passed and skipped rules.",
+    "--detailed-results", is_flag=True, group=OUTPUT, help="Also show passed and skipped rules."
 )
 @safe_option(
     "--show",
@@ -75,22 +75,8 @@ def merge(partials: tuple[str, ...], **options: Any) -> int:
 
 
 @report.command(short_help="Count the results in partial reports.")
-@list_option(
-    "--by",
-    effect=Effect.NONE,
-    group=OUTPUT,
-    help="Group by cluster, namespace, policy or rule. Repeatable.",
-)
-@safe_option(
-    "-o",
-    "--output-format",
-    "--format",
-    type=click.Choice(WHOLE, case_sensitive=False),
-    default=WHOLE[0],
-    show_default=True,
-    group=OUTPUT,
-    help="Output format.",
-)
+@list_option("--by", group=OUTPUT, help="Group by cluster, namespace, policy or rule. Repeatable.")
+@_format
 @strict_option
 @fail_on_option
 @warn_status_option
@@ -111,7 +97,7 @@ def _shown(
     show: Callable[[Reports, str, Mapping[str, Any]], int],
 ) -> int:
     try:
-        reports = reports_in(ReportStore(one) for one in dict.fromkeys(partials))
+        reports = reports_in(ReportStore(folder) for folder in dict.fromkeys(partials))
         return show(reports, options["output_format"], {**_REST, **options})
     except FleetError as error:
         raise click.ClickException(str(error)) from None

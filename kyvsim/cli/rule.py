@@ -51,22 +51,22 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     known = codes_by_name()
     chosen = [_chosen(name, known, ctx) for name in options["codes"]]
     if options["output_format"] == "json":
-        told = [_plain(one) for one in chosen or known.values()]
-        write_out([json.dumps(told, indent=2, ensure_ascii=False) + "\n"], JSON)
+        data = [_plain(code) for code in chosen or known.values()]
+        write_out([json.dumps(data, indent=2, ensure_ascii=False) + "\n"], JSON)
         return OK
-    look = RenderOptions(colours=shows_colours(), width=shown_width(sys.stdout))
-    sheet = layout_of(look)
+    render_options = RenderOptions(colours=shows_colours(), width=shown_width(sys.stdout))
+    layout = layout_of(render_options)
     if not chosen:
-        write_out(list_lines(known.values(), sheet))
+        write_out(list_lines(known.values(), layout))
         write_out([f"\n{counted(len(known), 'code')}: `kyvsim rule CODE` explains one\n"])
-    for number, one in enumerate(chosen):
+    for number, code in enumerate(chosen):
         write_out(["\n"] if number else [])
-        write_out(code_lines(one, sheet))
+        write_out(code_lines(code, layout))
     return OK
 
 
 def _chosen(name: str, known: Mapping[str, DiagnosticCode], ctx: click.Context) -> DiagnosticCode:
-    """Return the code of a name; raises UsageError with the likely one where there is none."""
+    """Return the code of a name; raises UsageError with a hint."""
     spelled = name.upper() if name[:1].isalpha() else f"KV{name}"
     if spelled in known:
         return known[spelled]
@@ -74,11 +74,11 @@ def _chosen(name: str, known: Mapping[str, DiagnosticCode], ctx: click.Context) 
     raise click.UsageError(f"unknown code `{spelled}`{hint}", ctx)
 
 
-def _plain(one: DiagnosticCode) -> dict[str, Any]:
-    """Return a code as JSON has it: files by name."""
-    told = {
+def _plain(code: DiagnosticCode) -> dict[str, Any]:
+    """Return the data of a code for JSON."""
+    examples = {
         name: {"command": f"kyvsim {example.command}", "files": dict(files_of(example.text))}
-        for name, example in (("bad", one.bad), ("good", one.good))
+        for name, example in (("bad", code.bad), ("good", code.good))
         if example
     }
-    return {**one._asdict(), **told, "beside": dict(files_of(one.beside)), "page": one.page}
+    return {**code._asdict(), **examples, "beside": dict(files_of(code.beside)), "page": code.page}

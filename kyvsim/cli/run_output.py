@@ -1,4 +1,4 @@
-"""A run as a command tells it: remarks, results, what is known only then, and how it ended."""
+"""The output of a run: diagnostics, results and the closing line."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,14 +21,12 @@ from kyvsim.report.style import RenderOptions, Show, safe_text
 
 
 class View(NamedTuple):
-    """What standard output holds."""
+    """The content of standard output."""
 
     for_people: bool
-    """Whether it is a view for people, which the closing line ends."""
+    """Whether it is a view for people, with the closing line."""
     closing: SummaryStyle | None = None
-    """How that looks; None for one that is a single line."""
     media: str = TEXT
-    """Its media type."""
 
 
 def show_run(
@@ -39,11 +37,9 @@ def show_run(
     *,
     finish: Callable[[Run], None] | None = None,
 ) -> int:
-    """Write a run to standard output and what is said of it to standard error.
+    """Write a run to standard output and diagnostics to standard error; return the exit status.
 
-    `pieces_of` gives the texts of its results, of the run on the terms of the `options`;
-    `finish` is called with that run when all are written, before the last remarks. Return the exit
-    status.
+    `pieces_of` returns the texts of its results; `finish` is called after they are written.
     """
     run = run._replace(
         terms=ExitTerms(
@@ -59,13 +55,21 @@ def show_run(
         """Print diagnostics; only errors with --quiet."""
         quiet = options.get("quiet")
         print_diagnostics(
-            tuple(one for one in diagnostics if not quiet or one.severity is Severity.ERROR)
+            tuple(
+                diagnostic
+                for diagnostic in diagnostics
+                if not quiet or diagnostic.severity is Severity.ERROR
+            )
         )
 
     # A long view moves what is above it off the screen, so errors are printed below it.
-    errors = tuple(one for one in run.diagnostics if one.severity is Severity.ERROR)
+    errors = tuple(
+        diagnostic for diagnostic in run.diagnostics if diagnostic.severity is Severity.ERROR
+    )
     report(
-        one for one in run.diagnostics if not view.for_people or one.severity is not Severity.ERROR
+        diagnostic
+        for diagnostic in run.diagnostics
+        if not view.for_people or diagnostic.severity is not Severity.ERROR
     )
     if options.get("verbose"):
         print_evaluated_files(run.policies)
@@ -81,7 +85,7 @@ def show_run(
     return ending.status
 
 
-# What `kyvsim apply` writes, and where: which options choose it, and which contradict.
+# The formats of `kyvsim apply`.
 
 
 _VIEWS = (
@@ -90,7 +94,7 @@ _VIEWS = (
     ("stdin", "--stdin", "manifests"),
     ("generate_exceptions", "--generate-exceptions", "exceptions"),
 )
-"""Options that choose a format for standard output, with their spelling."""
+"""Options that choose a format for standard output."""
 _REPORTS = ("open-report", "open-report-json", "policy-report", "policy-report-json")
 _AS_DATA: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -102,7 +106,7 @@ _AS_DATA: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "generate_exceptions": {"yaml": "exceptions", "json": "exceptions-json"},
     }
 )
-"""The formats that options for a view turn a data format into."""
+"""Formats of these options combined with a data format."""
 _VIEW = "text"
 _OF_THE_VIEW: Mapping[str, str] = MappingProxyType(
     {
@@ -114,7 +118,7 @@ _OF_THE_VIEW: Mapping[str, str] = MappingProxyType(
 
 
 def chosen_by(options: Mapping[str, Any], ctx: click.Context) -> Chosen:
-    """Return the formats that the options choose; raise UsageError where they contradict."""
+    """Return the formats of the options; raises UsageError if they contradict each other."""
     named = named_formats(options["output_format"], FORMATS, ctx)
     given: list[tuple[str, str]] = []
     shown = named.shown
@@ -143,7 +147,7 @@ def chosen_by(options: Mapping[str, Any], ctx: click.Context) -> Chosen:
 
 
 def is_for_people(chosen: Chosen) -> bool:
-    """Return whether standard output is the text view, not a machine-readable document."""
+    """Return whether standard output is a view for people."""
     return FORMATS[chosen.shown].for_people
 
 
@@ -160,10 +164,7 @@ def shown_pieces(
     *,
     view: StreamingDocument | None = None,
 ) -> Iterator[str]:
-    """Yield what goes to standard output; the other formats go to their files meanwhile.
-
-    Standard output has `view` in place of the format that is chosen for it, where that is given.
-    """
+    """Yield the text for standard output, `view` if given; write the other formats to files."""
     documents = _documents(run, chosen, options)
     if view:
         documents[0] = view
@@ -179,10 +180,7 @@ def shown_pieces(
 
 
 def document_set(chosen: Chosen, options: Mapping[str, Any]) -> DocumentSet | None:
-    """Return the documents of the formats that are chosen, for a run in parts.
-
-    None where one of them can't be rendered in parts, or responses are needed besides.
-    """
+    """Return the documents of the formats for a run in parts, None if one needs all responses."""
     names = (chosen.shown, *(name for name, _ in chosen.files))
     if options["output"] or not all(FORMATS[name].parted for name in names):
         return None
@@ -196,7 +194,7 @@ def _documents(run: Run, chosen: Chosen, options: Mapping[str, Any]) -> list[Str
 
 
 def render_options_of(chosen: Chosen, options: Mapping[str, Any]) -> RenderOptions:
-    """Return how what goes to standard output looks."""
+    """Return the options for standard output."""
     plain = _plain_render_options(options)
     if not is_for_people(chosen):
         return plain
@@ -205,9 +203,13 @@ def render_options_of(chosen: Chosen, options: Mapping[str, Any]) -> RenderOptio
 
 
 def summary_style(chosen: Chosen, options: Mapping[str, Any]) -> RenderOptions | None:
-    """Return how the closing line looks below it; None where it is one line, as it is elsewhere."""
-    look = render_options_of(chosen, options)
-    return look if chosen.shown == _VIEW and look.show is not Show.OBJECTS else None
+    """Return the style of the closing line; None for a single line."""
+    render_options = render_options_of(chosen, options)
+    return (
+        render_options
+        if chosen.shown == _VIEW and render_options.show is not Show.OBJECTS
+        else None
+    )
 
 
 def _plain_render_options(options: Mapping[str, Any]) -> RenderOptions:
@@ -219,9 +221,5 @@ def _plain_render_options(options: Mapping[str, Any]) -> RenderOptions:
         objects=not options["output"],
         lifetime=options["generated_exception_ttl"],
         show=Show(options["show"] or Show.CHANGES),
-        say=_print_all,
+        say=lambda lines: print_stderr(safe_text(lines.rstrip())),
     )
-
-
-def _print_all(lines: str) -> None:
-    print_stderr(safe_text(lines.rstrip()))

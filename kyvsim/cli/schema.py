@@ -1,4 +1,4 @@
-"""`kyvsim schema`: JSON Schemas by which editors complete and check files."""
+"""`kyvsim schema`: JSON Schemas for editors."""
 
 import json
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ Without KIND, all kinds are listed. For .kyvsim.yaml, use `kyvsim config --schem
 
 
 def _names() -> Iterator[str]:
-    """Yield what kinds are called, without their apiVersion and with it."""
+    """Yield the names of kinds, without and with their apiVersion."""
     known = sorted(known_schemas())
     yield from dict.fromkeys(name.rpartition("/")[2] for name in known)
     yield from known
@@ -43,8 +43,8 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if len(kinds) > 1:
         raise click.UsageError("one schema is printed at a time: name one kind", ctx)
     try:
-        found = schema_of(kinds[0])
+        schema = schema_of(kinds[0])
     except UnknownKindError as error:
         raise click.UsageError(str(error), ctx) from None
-    write_out([json.dumps(found, indent=2), "\n"], JSON)
+    write_out([json.dumps(schema, indent=2), "\n"], JSON)
     return OK

@@ -1,4 +1,4 @@
-"""`kyvsim simulate`: policies, and what is done to a cluster, over virtual time."""
+"""`kyvsim simulate`: policies on a simulated cluster, over virtual time."""
 
 import json
 import shutil
@@ -16,28 +16,23 @@ from kyvsim.cli.options import (
     budget_of,
     budget_option,
     colour_option,
+    exception_option,
     jobs_option,
     list_option,
     print_ignored,
     refuse_urls,
+    resource_option,
     time_option,
     walking_of,
     walking_options,
 )
-from kyvsim.cli.output_files import (
-    Chosen,
-    chosen_formats,
-    formats_option,
-    refuse_named,
-    write_reports,
-)
+from kyvsim.cli.output_files import chosen_formats, formats_option, refuse_named, write_reports
 from kyvsim.cli.parameters import (
     EVALUATION,
     INPUT,
     OUTPUT,
     REQUEST,
     STATUS,
-    Effect,
     PathType,
     argument,
     bad_value,
@@ -52,7 +47,7 @@ from kyvsim.cli.streams import (
 )
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.ports import SIMULATED
-from kyvsim.model.simulation import HazardLevel, ScenarioSettings, Simulation
+from kyvsim.model.simulation import HazardLevel, ScenarioSettings
 from kyvsim.report.formats import TIMELINE_FORMATS as FORMATS
 from kyvsim.report.log_commands import JSON
 from kyvsim.report.timeline_rows import (
@@ -63,7 +58,7 @@ from kyvsim.report.timeline_rows import (
 )
 
 _MODELS = ("kyverno-1.19", "background-gates-generate")
-_LEVELS = (*(one.value for one in HazardLevel), NO_LEVEL)
+_LEVELS = (*(level.value for level in HazardLevel), NO_LEVEL)
 _WIDEST = 160
 
 _HELP = """Run policies on a simulated cluster and show what happens over time.
@@ -104,32 +99,15 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
     "--fail-on level was found, 2 some input could not be used or a run was aborted.",
 )
 @argument("paths", nargs=-1, metavar="POLICY...", type=PathType(), key="policies")
-@list_option(
-    "-r",
-    "--resource",
-    "--resources",
-    effect=Effect.NONE,
-    group=INPUT,
-    help="Resources to create, in order; - for standard input. Repeatable.",
-    paths=True,
-)
+@resource_option("Resources to create, in order; - for standard input. Repeatable.")
 @list_option(
     "--object",
     "--objects",
-    effect=Effect.NONE,
     group=INPUT,
     help="Objects that exist before the policies, such as Roles. Repeatable.",
     paths=True,
 )
-@list_option(
-    "-e",
-    "--exception",
-    "--exceptions",
-    effect=Effect.NONE,
-    group=INPUT,
-    help="PolicyExceptions. Repeatable.",
-    paths=True,
-)
+@exception_option()
 @safe_option(
     "--as",
     "user",
@@ -147,10 +125,7 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
     help="Group of the --as user. Repeatable.",
 )
 @safe_option(
-    "--model",
-    type=click.Choice(_MODELS),
-    group=EVALUATION,
-    help="Kyverno behaviour to emulate.",
+    "--model", type=click.Choice(_MODELS), group=EVALUATION, help="Kyverno behaviour to emulate."
 )
 @safe_option(
     "--install",
@@ -201,7 +176,6 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
 @jobs_option
 @list_option(
     "--compare",
-    effect=Effect.NONE,
     group=EVALUATION,
     help="Policies or scenario to run instead of POLICY, to compare with it.",
     paths=True,
@@ -241,7 +215,11 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if options["compare"] and options["interleavings"] != 1:
         text = "--compare cannot be combined with --interleavings: it shows one run of each"
         raise click.UsageError(text, ctx)
-    _check_explain(options, ctx)
+    others = (options["compare"], "--compare"), (options["interleavings"] != 1, "--interleavings")
+    for is_given, name in others if options["explain"] else ():
+        if is_given:
+            text = f"--explain cannot be combined with {name}: it explains one run"
+            raise click.UsageError(text, ctx)
     given = ("paths", "compare", "resource", "exception", "object")
     refuse_urls([path for name in given for path in options[name]], ctx)
     chosen = chosen_formats(options, FORMATS, ctx)
@@ -256,7 +234,17 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     print_ignored(done.left_out, options)
     if done.simulation is not None:
         refuse_named(chosen.files, done.files, ctx)
-        _report(done.simulation, chosen, options)
+        width = min(shutil.get_terminal_size().columns, _WIDEST)
+        timeline_options = TimelineOptions(every=options["every"], width=width)
+        write_reports(
+            (path, FORMATS[name].media, FORMATS[name].write(done.simulation, timeline_options))
+            for name, path in chosen.files
+        )
+        shown = FORMATS[chosen.shown]
+        write_out(
+            shown.write(done.simulation, timeline_options._replace(colours=shows_colours())),
+            shown.media,
+        )
     least = options["fail_on"] or done.fail_on or HazardLevel.ERROR.value
     terms = SimulationTerms(done.diagnostics, len(set(done.left_out)), least)
     ending = simulation_ending(done.simulation, terms)
@@ -264,18 +252,8 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     return ending.status
 
 
-def _check_explain(options: Mapping[str, Any], ctx: click.Context) -> None:
-    """Raise UsageError where more than one run would have to be explained."""
-    others = (options["compare"], "--compare"), (options["interleavings"] != 1, "--interleavings")
-    for given, name in others if options["explain"] else ():
-        if given:
-            raise click.UsageError(
-                f"--explain cannot be combined with {name}: it explains one run", ctx
-            )
-
-
 def _watched(options: Mapping[str, Any]) -> Watched:
-    """Return what shows on a terminal how many orders of steps are tried, where there are more."""
+    """Return what shows the progress of several orders of steps on a terminal."""
     limit = options["interleavings"]
     if limit == 1 or not is_terminal(sys.stderr):
         return iter
@@ -305,15 +283,3 @@ def _inputs(options: Mapping[str, Any], ctx: click.Context) -> SimulateInputs:
         compared=options["compare"],
         explain=options["explain"],
     )
-
-
-def _report(simulation: Simulation, chosen: Chosen, options: Mapping[str, Any]) -> None:
-    """Write each format to its file, and one to standard output."""
-    width = min(shutil.get_terminal_size().columns, _WIDEST)
-    look = TimelineOptions(every=options["every"], width=width)
-    write_reports(
-        (path, FORMATS[name].media, FORMATS[name].write(simulation, look))
-        for name, path in chosen.files
-    )
-    coloured = look._replace(colours=shows_colours())
-    write_out(FORMATS[chosen.shown].write(simulation, coloured), FORMATS[chosen.shown].media)

@@ -1,4 +1,4 @@
-"""Reading standard input, writing to standard output and standard error, and progress there."""
+"""Standard input, output and error, with progress."""
 
 import contextlib
 import errno
@@ -17,35 +17,27 @@ from kyvsim.report.log_commands import TEXT, log_safe, log_safe_pieces
 
 
 def stdin_of(given: Mapping[str, str | Sequence[str]], ctx: click.Context) -> bytes | None:
-    """Return all of standard input where one of some parameters asks for it, else None.
-
-    Raises UsageError where more than one does: what is read once cannot serve two purposes.
-    """
-    asking = [
+    """Return standard input if a parameter reads it, else None; raises UsageError for several."""
+    names = {
         name
         for name, paths in given.items()
         if "-" in ((paths,) if isinstance(paths, str) else paths)
-    ]
-    if not asking:
-        return None
-    if len(asking) > 1:
-        shown = " and ".join(_spelled(name, ctx) for name in asking)
+    }
+    if len(names) > 1:
+        parameters = {parameter.name: parameter for parameter in ctx.command.params}
+        shown = " and ".join(
+            "the policies"
+            if isinstance(parameters[name], click.Argument)
+            else next(word for word in parameters[name].opts if word.startswith("--"))
+            for name in given
+            if name in names
+        )
         raise click.UsageError(f"standard input (-) can hold only one of {shown}", ctx)
-    return read_stdin()
-
-
-def _spelled(name: str, ctx: click.Context) -> str:
-    """Return a parameter as the user spells it."""
-    found = next(one for one in ctx.command.params if one.name == name)
-    if isinstance(found, click.Argument):
-        return "the policies"
-    return next(one for one in found.opts if one.startswith("--"))
+    return read_stdin() if names else None
 
 
 _BATCH = 1 << 16
-"""Characters gathered before they are written."""
 _PIECE = 1 << 20
-"""Bytes of standard input that are asked for at once."""
 
 _LEAST_WIDTH = 50
 _USUAL_WIDTH = 80
@@ -53,14 +45,20 @@ _MOST_WIDTH = 100
 
 
 class OutputError(click.ClickException):
-    """Output could not be written; the text says where to and why."""
+    """Output could not be written."""
+
+
+@contextlib.contextmanager
+def writing_to(path: str) -> Iterator[None]:
+    """Raise OutputError that names a path in place of an OSError inside the block."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"cannot write to {path}: {error.strerror}") from None
 
 
 def print_stderr(text: str) -> None:
-    """Write a line to standard error; when nobody can read it there is nothing more to do.
-
-    What CI systems take for commands in it is shown as text.
-    """
+    """Write a line to standard error if it is open; commands for CI systems are escaped."""
     with suppress(OSError, ValueError, AttributeError):
         colours = shows_colours(sys.stderr)
         sys.stderr.write(f"{log_safe(text, colours=colours)}\n")
@@ -68,7 +66,7 @@ def print_stderr(text: str) -> None:
 
 
 def read_stdin() -> bytes:
-    """Return all of standard input; raise CommandError where it is closed or too large."""
+    """Return standard input; raises ClickException if it is closed or too large."""
     read = bytearray()
     try:
         while True:
@@ -76,14 +74,14 @@ def read_stdin() -> bytes:
             read += piece
             if len(read) > files.LARGEST:
                 raise click.ClickException(f"standard input is {files.TOO_LARGE}")
-            if len(piece) < _PIECE:  # a terminal that is asked once more goes on
+            if len(piece) < _PIECE:  # another read of a terminal would continue
                 return bytes(read)
     except (AttributeError, ValueError):
         raise click.UsageError("cannot read standard input (-): it is closed") from None
 
 
 def is_terminal(stream: IO[str] | None) -> bool:
-    """Return whether a person reads `stream`."""
+    """Return whether `stream` is a terminal."""
     with suppress(ValueError, AttributeError):
         return stream is not None and stream.isatty()
     return False
@@ -92,8 +90,7 @@ def is_terminal(stream: IO[str] | None) -> bool:
 def shows_colours(stream: IO[str] | None = None) -> bool:
     """Return whether to use colours on a stream, standard output by default.
 
-    --color decides; without it, or with `auto`, a terminal has colours. NO_COLOR and FORCE_COLOR
-    switch them off and on elsewhere, as in a CI log that shows them; NO_COLOR wins.
+    --color decides, then NO_COLOR and FORCE_COLOR, then whether it is a terminal.
     """
     context = click.get_current_context(silent=True)
     if context is not None and context.color is not None:
@@ -106,7 +103,7 @@ def shows_colours(stream: IO[str] | None = None) -> bool:
 
 
 def shown_width(stream: IO[str] | None) -> int:
-    """Return the columns of what people read: those of the terminal within limits, else 80."""
+    """Return the width of a terminal within limits, else 80."""
     if stream is None or not is_terminal(stream):
         return _USUAL_WIDTH
     with suppress(OSError, ValueError, AttributeError):
@@ -116,20 +113,16 @@ def shown_width(stream: IO[str] | None) -> int:
 
 
 def write_out(pieces: Iterable[str], media: str = TEXT) -> bool:
-    """Write `pieces` to standard output as they come; return whether somebody still reads.
+    """Write `pieces` to standard output; return whether the reader still exists.
 
-    What CI systems take for commands in them is written as the media type allows.
-
-    A reader that has gone away is no error: the rest is still worked through, so that the exit
-    status says what all of it amounts to. Raises OutputError when writing fails otherwise.
+    Commands for CI systems are escaped for the media type. If the reader is gone, the rest is still
+    evaluated for the exit status. Raises OutputError.
     """
     stream = sys.stdout
     if stream is None:
         raise OutputError("cannot write to standard output: it is closed")
     batches = log_safe_pieces(
-        _batches(pieces, 1 if is_terminal(stream) else _BATCH),
-        media,
-        colours=shows_colours(stream),
+        _batches(pieces, 1 if is_terminal(stream) else _BATCH), media, colours=shows_colours(stream)
     )
     try:
         for batch in batches:
@@ -141,10 +134,9 @@ def write_out(pieces: Iterable[str], media: str = TEXT) -> bool:
             pass
         return False
     except OSError as error:
-        if error.errno == errno.EINVAL and os.name == "nt":  # a closed pipe, as Windows says it
-            abandon_stdout()
-            return False
         abandon_stdout()
+        if error.errno == errno.EINVAL and os.name == "nt":  # a closed pipe on Windows
+            return False
         raise OutputError(f"cannot write to standard output: {error.strerror}") from None
     except ValueError:
         raise OutputError("cannot write to standard output: it is closed") from None
@@ -152,7 +144,7 @@ def write_out(pieces: Iterable[str], media: str = TEXT) -> bool:
 
 
 def abandon_stdout() -> None:
-    """Point standard output to nowhere, so that the interpreter's last flush stays quiet."""
+    """Redirect standard output, so that the interpreter's last flush does not fail."""
     with suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -173,7 +165,7 @@ def _batches(pieces: Iterable[str], size: int) -> Iterator[str]:
 
 
 def _write(stream: IO[str], text: str) -> None:
-    """Write in UTF-8 whatever the locale; what has no UTF-8 form is written as an escape."""
+    """Write UTF-8 independent of the locale; other characters are escaped."""
     stream.flush()
     stream.buffer.write(text.encode("utf-8", "backslashreplace"))  # type: ignore[attr-defined]
     stream.buffer.flush()  # type: ignore[attr-defined]
@@ -182,11 +174,11 @@ def _write(stream: IO[str], text: str) -> None:
 Item = TypeVar("Item")
 
 _PATIENCE = 1.0
-"""Seconds of work before a bar appears."""
+"""Seconds before a progress bar appears."""
 
 
 def with_progress(items: Iterator[Item], total: int, what: str) -> Iterator[Item]:
-    """Yield `items`; when that takes long, show on standard error how many of `total` are done."""
+    """Yield `items`; after a while with a progress bar."""
     start = time.monotonic()
     done = 0
     for item in items:
@@ -196,12 +188,12 @@ def with_progress(items: Iterator[Item], total: int, what: str) -> Iterator[Item
             break
     else:
         return
-    yield from _with_bar(items, done, lambda _, __: total, what)
+    yield from with_growing_progress(items, lambda _, __: total, what, done)
 
 
 @contextlib.contextmanager
 def waiting(what: str, *, shown: bool) -> Iterator[None]:
-    """Show on standard error what is being done, where the work inside takes long."""
+    """Show the current work on standard error after a while."""
     if not shown:
         yield
         return
@@ -228,18 +220,9 @@ def waiting(what: str, *, shown: bool) -> Iterator[None]:
 
 
 def with_growing_progress(
-    items: Iterator[Item], total: Callable[[Item, int], int], what: str
+    items: Iterator[Item], total: Callable[[Item, int], int], what: str, done: int = 0
 ) -> Iterator[Item]:
-    """Yield `items` as `with_progress` does where the total is only known on the way.
-
-    `total` is asked with each item and its number.
-    """
-    return _with_bar(items, 0, total, what)
-
-
-def _with_bar(
-    items: Iterator[Item], done: int, total: Callable[[Item, int], int], what: str
-) -> Iterator[Item]:
+    """Yield `items` with a bar whose total depends on each item and its number."""
     from rich.console import Console
     from rich.progress import Progress
 

@@ -1,9 +1,9 @@
-"""`kyvsim test`: runs tests, creates them, reruns them when files change, and measures them."""
+"""`kyvsim test`: runs, creates, updates and watches tests."""
 
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
@@ -15,15 +15,16 @@ from kyvsim.api.suite import Outcomes, Reading, Round, SuiteRun, run_tests, watc
 from kyvsim.api.suite_files import Created, Creation, create_test, plan_updates
 from kyvsim.cli.closing import OK, UNUSABLE, Interrupted, close, print_diagnostics
 from kyvsim.cli.command import Command
-from kyvsim.cli.golden_files import check_place, write_file, write_updates
+from kyvsim.cli.golden_files import check_place, write_files, write_updates
 from kyvsim.cli.options import (
     colour_option,
     extent_of,
     extent_options,
+    force_option,
     jobs_option,
-    list_option,
     offline_options,
     print_ignored,
+    resource_option,
     seconds_option,
     strict_option,
     walking_of,
@@ -46,10 +47,8 @@ from kyvsim.cli.output_files import (
 from kyvsim.cli.parameters import (
     COVERAGE,
     EVALUATION,
-    INPUT,
     OUTPUT,
     STATUS,
-    Decorator,
     Effect,
     PathType,
     argument,
@@ -59,7 +58,6 @@ from kyvsim.cli.parameters import (
     safe_option,
 )
 from kyvsim.cli.streams import (
-    OutputError,
     is_terminal,
     print_stderr,
     shown_width,
@@ -67,8 +65,8 @@ from kyvsim.cli.streams import (
     waiting,
     with_progress,
     write_out,
+    writing_to,
 )
-from kyvsim.model.coverage import Coverage
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.suite import Demands, SuiteOutcome
 from kyvsim.report.coverage import percent_text
@@ -87,11 +85,9 @@ from kyvsim.report.suite_text import (
 )
 from kyvsim.suite.row_targets import RowSelector, RowSelectorError, parse_selector
 
-# Options that are a number of percent.
-
 
 def percent_option(_ctx: click.Context, _param: click.Parameter, value: str | None) -> Any:
-    """Return a number of percent, given with or without its sign; None for none."""
+    """Return a percentage, with or without its sign."""
     if value is None:
         return None
     try:
@@ -103,8 +99,6 @@ def percent_option(_ctx: click.Context, _param: click.Parameter, value: str | No
     return percent
 
 
-# Options of `kyvsim test` on coverage and mutants, where reports go, and what is enough.
-
 _SECONDS = 120
 
 
@@ -113,41 +107,39 @@ class CoverageOptions(NamedTuple):
 
     wanted: bool
     files: tuple[tuple[str, str], ...]
-    """Formats and the files that they go to."""
     threshold: Decimal
     """Percent; 0 if no minimum is given."""
 
 
-def coverage_options() -> Decorator:
-    """Return the options on coverage; each of them switches it on."""
-    return combined(
-        safe_option(
-            "--coverage",
-            is_flag=True,
-            group=COVERAGE,
-            help="Show rules, branches and outcomes that no row reached.",
-        ),
-        option(
-            "--coverage-report",
-            effect=Effect.WRITES_FILE,
-            multiple=True,
-            metavar="FORMAT=FILE",
-            type=PathType(separator="=", offered=tuple(COVERAGE_FORMATS)),
-            group=COVERAGE,
-            help=f"Write coverage to a file: {', '.join(COVERAGE_FORMATS)}. Repeatable.",
-        ),
-        safe_option(
-            "--coverage-threshold",
-            metavar="PERCENT",
-            callback=percent_option,
-            group=COVERAGE,
-            help="Fail if total coverage is lower.",
-        ),
-    )
+coverage_options = combined(
+    safe_option(
+        "--coverage",
+        is_flag=True,
+        group=COVERAGE,
+        help="Show rules, branches and outcomes that no row reached.",
+    ),
+    option(
+        "--coverage-report",
+        effect=Effect.WRITES_FILE,
+        multiple=True,
+        metavar="FORMAT=FILE",
+        type=PathType(separator="=", offered=tuple(COVERAGE_FORMATS)),
+        group=COVERAGE,
+        help=f"Write coverage to a file: {', '.join(COVERAGE_FORMATS)}. Repeatable.",
+    ),
+    safe_option(
+        "--coverage-threshold",
+        metavar="PERCENT",
+        callback=percent_option,
+        group=COVERAGE,
+        help="Fail if total coverage is lower.",
+    ),
+)
+"""Adds the options on coverage; each of them switches it on."""
 
 
 def chosen_coverage(options: Mapping[str, Any], ctx: click.Context) -> CoverageOptions:
-    """Return the chosen options; raises UsageError for a report without a format and file."""
+    """Return the coverage options; raises UsageError."""
     files = chosen_files(options["coverage_report"], COVERAGE_FORMATS, "--coverage-report", ctx)
     threshold = options["coverage_threshold"]
     wanted = options["coverage"] or bool(files) or threshold is not None
@@ -160,23 +152,6 @@ def wants_coverage(options: Mapping[str, Any]) -> bool:
     return any(options[name] not in {False, (), None} for name in names)
 
 
-def write_coverage(coverage: Coverage, wish: CoverageOptions) -> Iterator[str]:
-    """Write the coverage reports to their files; return the text to print."""
-    write_reports(
-        (path, COVERAGE_FORMATS[name].media, COVERAGE_FORMATS[name].write(coverage))
-        for name, path in wish.files
-    )
-    shown: Iterator[str] = COVERAGE_FORMATS["text"].write(coverage)
-    return shown
-
-
-def report_if_too_low(outcome: SuiteOutcome) -> None:
-    """Print an error if coverage is below the threshold."""
-    if outcome.coverage is not None and not reaches_enough(outcome):
-        told = percent_text(outcome.coverage.ratio).lstrip()
-        print_stderr(f"error: coverage is below {outcome.demands.coverage}%: {told}")
-
-
 class MutationOptions(NamedTuple):
     """The options that were given."""
 
@@ -186,30 +161,27 @@ class MutationOptions(NamedTuple):
     seconds: float
 
 
-def mutants_options() -> Decorator:
-    """Return the options on mutants; a minimum score switches them on, too."""
-    return combined(
-        safe_option(
-            "--mutants",
-            is_flag=True,
-            group=COVERAGE,
-            help="Mutation testing: show changes to the policies that no test detects.",
-        ),
-        safe_option(
-            "--min-score",
-            metavar="PERCENT",
-            callback=percent_option,
-            group=COVERAGE,
-            help="Fail if the tests detect fewer mutants.",
-        ),
-        seconds_option(
-            _SECONDS, "Time limit of --mutants in seconds; the mutants left are counted."
-        ),
-    )
+mutants_options = combined(
+    safe_option(
+        "--mutants",
+        is_flag=True,
+        group=COVERAGE,
+        help="Mutation testing: show changes to the policies that no test detects.",
+    ),
+    safe_option(
+        "--min-score",
+        metavar="PERCENT",
+        callback=percent_option,
+        group=COVERAGE,
+        help="Fail if the tests detect fewer mutants.",
+    ),
+    seconds_option(_SECONDS, "Time limit of --mutants in seconds; the mutants left are counted."),
+)
+"""Adds the options on mutants; a minimum score switches them on, too."""
 
 
 def chosen_mutants(options: Mapping[str, Any], ctx: click.Context) -> MutationOptions:
-    """Return the chosen options; raises UsageError for one that cannot be combined with them."""
+    """Return the mutation options; raises UsageError."""
     wanted = wants_mutants(options)
     if wanted and options["update"]:
         text = "--mutants cannot be combined with --update: the files would depend on the mutant"
@@ -222,15 +194,12 @@ def wants_mutants(options: Mapping[str, Any]) -> bool:
     return any(options[name] not in {False, None} for name in ("mutants", "min_score"))
 
 
-# `kyvsim test --create`: a manifest with its files of expected objects, for what happens now.
-
-
 def create(options: Mapping[str, Any], ctx: click.Context) -> int:
-    """Write a manifest for policies and resources; return the exit status."""
+    """Write a new test; return the exit status."""
     creation = _creation(options, ctx)
     created = create_test(creation)
-    for one in created.diagnostics:
-        print_stderr(safe_line(str(one)))
+    for diagnostic in created.diagnostics:
+        print_stderr(safe_line(str(diagnostic)))
     for text in created.remarks:
         print_stderr(safe_line(f"warning: {text}"))
     if not created.files:
@@ -274,17 +243,15 @@ def _creation(options: Mapping[str, Any], ctx: click.Context) -> Creation:
 
 
 def _write(created: Created, creation: Creation, *, force: bool) -> None:
-    """Write all files, or none where one of them is there and `force` is not given."""
+    """Write all files, or none if one exists and `force` is not given."""
     if not force:
         refuse_existing(file.path for file in created.files)
-    try:
+    with writing_to(creation.folder):
         os.makedirs(creation.folder or ".", exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot write to {creation.folder}: {error.strerror}") from None
     for file in created.files:
         check_place(file)
     for file in created.files:
-        write_file(file)
+        write_files([file])
         print_stderr(safe_line(f"wrote {os.path.normpath(file.path)}"))
     print_stderr(
         safe_line(
@@ -293,26 +260,18 @@ def _write(created: Created, creation: Creation, *, force: bool) -> None:
     )
 
 
-# `kyvsim test --watch`: rounds shown as they come, until an interrupt ends them.
-
-
-def _local_time() -> datetime:
-    return datetime.now().astimezone()
-
-
 class Clock(NamedTuple):
-    """How time passes."""
+    """A clock that waits."""
 
     sleep: Callable[[float], None] = time.sleep
-    now: Callable[[], datetime] = _local_time
+    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
 
 MACHINE = Clock()
-"""Time as it passes on this machine."""
 
 
 def check_watch(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:
-    """Raise UsageError where another option does not go with --watch."""
+    """Raise UsageError for options that contradict --watch."""
     if options["update"]:
         text = "--watch cannot be combined with --update: each run would write the files again"
         raise click.UsageError(text, ctx)
@@ -323,7 +282,7 @@ def check_watch(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) 
         text = "--watch cannot be combined with --mutants: they take too long for each change"
         raise click.UsageError(text, ctx)
     if not FORMATS[chosen.shown].for_people:
-        views = " or ".join(name for name, one in FORMATS.items() if one.for_people)
+        views = " or ".join(name for name, format_ in FORMATS.items() if format_.for_people)
         text = (
             f"--watch prints {views}, one report after the other: "
             f"write {chosen.shown} to a file with --output-format {chosen.shown}=FILE"
@@ -334,14 +293,13 @@ def check_watch(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) 
 def watch(run: SuiteRun, show: Callable[[Round], bool], clock: Clock) -> SuiteOutcome:
     """Show each round; return the last outcome after an interrupt or when the reader is gone.
 
-    `show` returns whether standard output still has a reader. The interrupt is raised again
-    if not even the first round was completed.
+    `show` returns whether the reader still exists. An interrupt in the first round is raised.
     """
     last: SuiteOutcome | None = None
     try:
-        for one in watch_tests(run, clock.sleep):
-            last = one.whole
-            if not (show(one) and _sum_up(one, clock.now())):
+        for round_ in watch_tests(run, clock.sleep):
+            last = round_.whole
+            if not (show(round_) and _print_summary(round_, clock.now())):
                 break
     except (KeyboardInterrupt, Interrupted):
         if last is None:
@@ -350,25 +308,22 @@ def watch(run: SuiteRun, show: Callable[[Round], bool], clock: Clock) -> SuiteOu
     return last or SuiteOutcome((), ())
 
 
-def _sum_up(one: Round, now: datetime) -> bool:
-    """Write a summary of all tests on one line; return whether there still is a reader."""
-    broken = unusable_manifests(one.whole)
+def _print_summary(round_: Round, now: datetime) -> bool:
+    """Write a summary of all tests; return whether the reader still exists."""
+    broken = unusable_manifests(round_.whole)
     unusable = f"; {counted(broken, 'manifest')} with unusable input" if broken else ""
-    gone = "".join(f"deleted  {safe_line(file)}\n" for file in one.gone)
-    line = f"{now:%H:%M:%S}  all: {summary_line(one.whole)}{unusable}; waiting for changes\n"
+    gone = "".join(f"deleted  {safe_line(file)}\n" for file in round_.gone)
+    line = f"{now:%H:%M:%S}  all: {summary_line(round_.whole)}{unusable}; waiting for changes\n"
     return write_out([gone, "\n", line, "\n"])
 
 
-# `kyvsim test`: manifests that say what policies are expected to do.
-
-
 class Outputs(NamedTuple):
-    """Where a run goes."""
+    """How a run is written."""
 
     chosen: Chosen
     files: ReportFiles
     refuse: Callable[[SuiteOutcome], None]
-    """Raises UsageError where a file to be written is one that a manifest names."""
+    """Raises UsageError if an output is an input of a manifest."""
 
 
 _HELP = """Run policy tests (kyverno-test.yaml).
@@ -420,10 +375,7 @@ or resource does not exist or if the rule never ran.
 @formats_option(FORMATS)
 @safe_option("--fail-only", is_flag=True, group=OUTPUT, help="Show only failed rows.")
 @safe_option(
-    "--detailed-results",
-    is_flag=True,
-    group=OUTPUT,
-    help="Also show passed rows and messages.",
+    "--detailed-results", is_flag=True, group=OUTPUT, help="Also show passed rows and messages."
 )
 @strict_option
 @extent_options
@@ -458,25 +410,11 @@ or resource does not exist or if the rule never ran.
     group=OUTPUT,
     help="Rerun affected tests when files change; Ctrl-C exits with the status of the last run.",
 )
-@list_option(
-    "-r",
-    "--resource",
-    "--resources",
-    effect=Effect.NONE,
-    group=INPUT,
-    help="Resources for --create: files or folders. Repeatable.",
-    paths=True,
-)
-@option(
-    "--force",
-    effect=Effect.OVERWRITES,
-    is_flag=True,
-    group=OUTPUT,
-    help="Let --create overwrite files.",
-)
+@resource_option("Resources for --create: files or folders. Repeatable.")
+@force_option("Let --create overwrite files.")
 @walking_options
-@coverage_options()
-@mutants_options()
+@coverage_options
+@mutants_options
 @jobs_option
 @offline_options("--registry", "--git-branch")
 @click.pass_context
@@ -489,8 +427,8 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if options["resource"] or options["force"] or options["output"]:
         raise click.UsageError("--resource, --output and --force require --create", ctx)
     chosen = chosen_formats(options, FORMATS, ctx)
-    wishes = chosen_coverage(options, ctx), chosen_mutants(options, ctx)
-    reports = [(f"--coverage-report {name}", path) for name, path in wishes[0].files]
+    measures = chosen_coverage(options, ctx), chosen_mutants(options, ctx)
+    reports = [(f"--coverage-report {name}", path) for name, path in measures[0].files]
     written = (*chosen.files, *reports)
     refuse_overwriting(written, options, ctx)
     run = SuiteRun(
@@ -500,7 +438,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
             _selector(options["test_case_selector"], ctx),
             options["lenient"],
             options["update"],
-            wishes[0].wanted,
+            measures[0].wanted,
             walking_of(options, ctx),
             stamped=bool(written),
         ),
@@ -508,34 +446,34 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     )
     if options["watch"]:
         check_watch(options, chosen, ctx)
-        last = watch(run, lambda one: _show_round(one, chosen, options), MACHINE)
-        ending = suite_ending(_judged(last, options))
+        last = watch(run, lambda round_: _show_round(round_, chosen, options), MACHINE)
+        ending = suite_ending(_with_demands(last, options))
         close(ending, on_stdout=True)
         return ending.status
     with report_files(chosen, FORMATS) as files:
 
         def refuse(outcome: SuiteOutcome) -> None:
-            stamps = (one for each in outcome.manifests for one in each.inputs)
-            read = (mark.path for one in stamps for mark in one.marks)
+            stamps = (stamp for manifest in outcome.manifests for stamp in manifest.inputs)
+            read = (mark.path for stamp in stamps for mark in stamp.marks)
             refuse_named(written, read, ctx)
 
-        return _run_once(run, options, wishes, Outputs(chosen, files, refuse))
+        return _run_once(run, options, measures, Outputs(chosen, files, refuse))
 
 
 def _run_once(
     run: SuiteRun,
     options: Mapping[str, Any],
-    wishes: tuple[CoverageOptions, MutationOptions],
+    measures: tuple[CoverageOptions, MutationOptions],
     outputs: Outputs,
 ) -> int:
     chosen, files = outputs.chosen, outputs.files
-    coverage, mutants = wishes
-    found = run_tests(run, _watched)
-    outputs.refuse(found)
+    coverage, mutants = measures
+    measured = run_tests(run, _watched)
+    outputs.refuse(measured)
     if mutants.wanted:
         with waiting("trying mutants", shown=is_terminal(sys.stderr)):
-            found = found._replace(mutants=try_mutants(run, mutants.seconds))
-    outcome = _judged(found, options, wishes)
+            measured = measured._replace(mutants=try_mutants(run, mutants.seconds))
+    outcome = _with_demands(measured, options, measures)
     print_diagnostics(every_diagnostic(outcome))
     for_people = FORMATS[chosen.shown].for_people
     if options["update"] and not for_people:
@@ -543,8 +481,8 @@ def _run_once(
     _show(outcome, chosen, options)
     if options["update"] and for_people:
         outcome = _updated(outcome, chosen)
-    files.fill(FORMATS[name].write(outcome, _sight(options)) for name, _ in chosen.files)
-    _cover(outcome, chosen, coverage)
+    files.fill(FORMATS[name].write(outcome, _suite_options(options)) for name, _ in chosen.files)
+    _report_coverage(outcome, chosen, coverage)
     print_ignored(everything_left_out(outcome), options)
     ending = suite_ending(outcome)
     close(ending, on_stdout=for_people)
@@ -552,49 +490,55 @@ def _run_once(
 
 
 def _watched(outcomes: Outcomes, total: int) -> Outcomes:
-    """Return what comes of manifests, with a progress bar on a terminal: rows are shown later."""
-    if not is_terminal(sys.stderr):
-        return outcomes
-    return with_progress(outcomes, total, "testing")
+    """Return outcomes with a progress bar on a terminal."""
+    return with_progress(outcomes, total, "testing") if is_terminal(sys.stderr) else outcomes
 
 
-def _judged(
+def _with_demands(
     outcome: SuiteOutcome,
     options: Mapping[str, Any],
-    wishes: tuple[CoverageOptions, MutationOptions] | None = None,
+    measures: tuple[CoverageOptions, MutationOptions] | None = None,
 ) -> SuiteOutcome:
-    """Return an outcome with what the options ask of it."""
+    """Return an outcome with the thresholds of the options."""
     demands = Demands(options["require_tests"])
-    if wishes is not None:
-        demands = demands._replace(coverage=wishes[0].threshold, score=wishes[1].score)
-    return (_strict(outcome) if options["strict"] else outcome)._replace(demands=demands)
+    if measures is not None:
+        demands = demands._replace(coverage=measures[0].threshold, score=measures[1].score)
+    if options["strict"]:
+        strict = (
+            manifest._replace(diagnostics=strictly(manifest.diagnostics))
+            for manifest in outcome.manifests
+        )
+        outcome = outcome._replace(
+            manifests=tuple(strict), diagnostics=strictly(outcome.diagnostics)
+        )
+    return outcome._replace(demands=demands)
 
 
-def _strict(outcome: SuiteOutcome) -> SuiteOutcome:
-    """Return an outcome in which every warning is an error."""
-    manifests = (one._replace(diagnostics=strictly(one.diagnostics)) for one in outcome.manifests)
-    return outcome._replace(manifests=tuple(manifests), diagnostics=strictly(outcome.diagnostics))
-
-
-def _cover(outcome: SuiteOutcome, chosen: Chosen, wish: CoverageOptions) -> None:
-    """Write what was reached, below the rows if they are text."""
+def _report_coverage(outcome: SuiteOutcome, chosen: Chosen, options: CoverageOptions) -> None:
+    """Write the coverage reports."""
     if outcome.coverage is None:
         return
-    lines = write_coverage(outcome.coverage, wish)
+    write_reports(
+        (path, COVERAGE_FORMATS[name].media, COVERAGE_FORMATS[name].write(outcome.coverage))
+        for name, path in options.files
+    )
+    lines = COVERAGE_FORMATS["text"].write(outcome.coverage)
     if chosen.shown == "text":
         write_out(("\n", *lines, "\n"))
     else:
         print_stderr("".join(lines).rstrip())
-    report_if_too_low(outcome)
+    if not reaches_enough(outcome):
+        actual = percent_text(outcome.coverage.ratio).lstrip()
+        print_stderr(f"error: coverage is below {outcome.demands.coverage}%: {actual}")
 
 
 def _updated(outcome: SuiteOutcome, chosen: Chosen) -> SuiteOutcome:
-    """Write what files should hold; return the outcome with how many could not be written.
+    """Update expected files; return the outcome with the number of failures.
 
-    A view for people shows the differences itself, so for those this is to come after it.
+    Views for people show differences themselves, so they come first.
     """
     updates = plan_updates(outcome)
-    rows = (row for one in outcome.manifests for row in one.rows if row.goldens)
+    rows = (row for manifest in outcome.manifests for row in manifest.rows if row.goldens)
     for row in rows if chosen.shown != "text" else ():
         if row.difference:
             print_stderr(diff_text(row.difference))
@@ -609,32 +553,29 @@ def _selector(text: str, ctx: click.Context) -> RowSelector:
 
 
 def _show(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -> bool:
-    """Write one format to standard output; return whether somebody reads it."""
-    colours = shows_colours()
-    return write_out(
-        FORMATS[chosen.shown].write(
-            outcome, _sight(options)._replace(colours=colours, width=shown_width(sys.stdout))
-        ),
-        FORMATS[chosen.shown].media,
+    """Write a format to standard output; return whether the reader still exists."""
+    shown = FORMATS[chosen.shown]
+    suite_options = _suite_options(options)._replace(
+        colours=shows_colours(), width=shown_width(sys.stdout)
     )
+    return write_out(shown.write(outcome, suite_options), shown.media)
 
 
-def _sight(options: Mapping[str, Any]) -> SuiteOptions:
-    fail_only = options["fail_only"] or options["quiet"]
+def _suite_options(options: Mapping[str, Any]) -> SuiteOptions:
     return SuiteOptions(
         detailed=options["detailed_results"],
-        fail_only=fail_only,
+        fail_only=options["fail_only"] or options["quiet"],
         statistics=options["statistics"],
     )
 
 
-def _show_round(one: Round, chosen: Chosen, options: Mapping[str, Any]) -> bool:
-    """Show what has just run; files get the report of everything. Return whether somebody reads."""
-    fresh, whole = (_judged(outcome, options) for outcome in (one.fresh, one.whole))
+def _show_round(round_: Round, chosen: Chosen, options: Mapping[str, Any]) -> bool:
+    """Show the tests that have just run, write reports of all; return whether a reader exists."""
+    fresh, whole = (_with_demands(outcome, options) for outcome in (round_.fresh, round_.whole))
     print_diagnostics(every_diagnostic(fresh))
-    sight = _sight(options)
+    suite_options = _suite_options(options)
     write_reports(
-        (path, FORMATS[name].media, FORMATS[name].write(whole, sight))
+        (path, FORMATS[name].media, FORMATS[name].write(whole, suite_options))
         for name, path in chosen.files
     )
     return not fresh.total or _show(fresh, chosen, options)

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from kyvsim import __version__
 from kyvsim.api.apply import Compiled, compiled_for, explaining, responses_of
-from kyvsim.api.apply_parts import SHARED, NeedsMoreObjects, alone
+from kyvsim.api.apply_parts import SHARED, NeedsMoreObjects, without_lookups
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs, shared_data_apart
 from kyvsim.api.refused_objects import RefusedObjects
 from kyvsim.engine.world import GivenObjects, view_of_part, view_of_whole
@@ -239,7 +239,7 @@ def evaluate(assignment: Assignment, item: WorkItem) -> ItemOutcome:
         explain = explaining(ready.inputs, read, view)
         try:
             partial = _report(
-                assignment, ready, head, found.resources, alone(responses, view), explain
+                assignment, ready, head, found.resources, without_lookups(responses, view), explain
             )
         except (NeedsMoreObjects, NotStreamable):
             return ItemOutcome((), asked=True)

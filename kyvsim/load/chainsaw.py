@@ -1,4 +1,4 @@
-"""Chainsaw tests, step templates and configurations: found in folders, read strictly."""
+"""Chainsaw tests, step templates and configurations: discovered, read strictly."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -24,14 +24,12 @@ from kyvsim.model.chainsaw import (
     ChainsawTest,
     UnreachableError,
 )
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.node import SchemaNode
 
-# What tests, step templates and configurations of chainsaw are made of: operations and bindings.
-#
-# The shapes are in `schemas/chainsaw.json`; what is read here has been checked against them.
-# Source of the shapes: chainsaw's reference, `chainsaw.kyverno.io` v1alpha1 and v1alpha2.
+# Operations and bindings. `schemas/chainsaw.json` has the schemas, from chainsaw's reference
+# (`chainsaw.kyverno.io` v1alpha1 and v1alpha2); documents are validated before they are read.
 
 GROUP = "chainsaw.kyverno.io/"
 TEST = f"{GROUP}v1alpha1/Test"
@@ -51,7 +49,7 @@ _USUAL_LANGUAGE = "jp"
 
 
 class UnusableError(Exception):
-    """A document that cannot be used, with what is wrong with it."""
+    """A document cannot be used; the diagnostics are the reason."""
 
     def __init__(self, *problems: Diagnostic) -> None:
         super().__init__("; ".join(map(str, problems)))
@@ -59,13 +57,13 @@ class UnusableError(Exception):
 
 
 class ChainsawReading(NamedTuple):
-    """A document whose shape is right, and its data without what is null."""
+    """A valid document, and its data without nulls."""
 
     document: Document
     data: Json
 
     def problem(self, code: str, message: str, path: Path) -> UnusableError:
-        """Return what is wrong at a place of the document."""
+        """Return an error at a path of the document."""
         place = self.document.locate(path)
         return UnusableError(Diagnostic(code, Severity.ERROR, message, place))
 
@@ -77,7 +75,7 @@ def chainsaw_schemas() -> Mapping[str, SchemaNode]:
 
 
 def reading_of(document: Document) -> ChainsawReading:
-    """Return a document of a known kind, ready to be read; raise UnusableError where it is not."""
+    """Return a valid document of a known kind; raises UnusableError for others."""
     data, problems = check(chainsaw_schemas()[sniff(document.data)], document.data)
     if problems:
         raise UnusableError(*diagnostics(document, problems))
@@ -87,13 +85,10 @@ def reading_of(document: Document) -> ChainsawReading:
 def operations_in(
     reading: ChainsawReading, data: Mapping[str, Json], path: Path, foreign: str = ""
 ) -> tuple[ChainsawOperation, ...]:
-    """Return the operations of the block that `path` ends with.
-
-    `foreign` says what is not simulated of all that stands here.
-    """
+    """Return the operations of the block at `path`; `foreign` is what cannot be simulated there."""
     entries = data.get(str(path[-1]), ())
     return tuple(
-        _operation(reading, one, (*path, place), foreign) for place, one in enumerate(entries)
+        _operation(reading, entry, (*path, place), foreign) for place, entry in enumerate(entries)
     )
 
 
@@ -115,41 +110,37 @@ def _operation(
 def bindings_in(data: Mapping[str, Json]) -> tuple[ChainsawBinding, ...]:
     """Return the bindings that a block sets."""
     return tuple(
-        ChainsawBinding(one["name"], one.get("value"), one.get("compiler", ""))
-        for one in data.get("bindings", ())
+        ChainsawBinding(binding["name"], binding.get("value"), binding.get("compiler", ""))
+        for binding in data.get("bindings", ())
     )
 
 
 def foreign_in(data: Mapping[str, Json]) -> str:
-    """Return what a block wants that no simulated cluster has, "" for nothing."""
+    """Return what a block needs that cannot be simulated, or ""."""
     if data.get("cluster"):
         return f"the cluster `{data['cluster']}`, which is not the test's own"
     return foreign_language(text_field(data, "compiler"))
 
 
 def foreign_language(name: str) -> str:
-    """Return that expressions of a language are not evaluated, "" where they are."""
+    """Return that expressions of a language are not supported, or ""."""
     if name in {"", _USUAL_LANGUAGE}:
         return ""
     return f"expressions of the language `{name}`"
 
 
 def timeouts_in(data: Mapping[str, Json]) -> dict[str, float]:
-    """Return the timeouts that a block sets, in seconds, by field of `Timeouts`."""
+    """Return the timeouts of a block, in seconds, by field of `Timeouts`."""
     given = data.get("timeouts", {})
     return {_TIMEOUTS[name]: seconds(text) for name, text in given.items()}
 
 
 def seconds(text: str) -> float:
-    """Return the seconds of a duration whose form has been checked."""
+    """Return the seconds of a valid duration."""
     return (parse_duration(text) or 0) / SECOND
 
 
-# Chainsaw's Configuration (`.chainsaw.yaml`): found, and read into the model.
-#
-# Codes: KV063 a configuration that cannot be used, KV064 a field of a configuration that is not
-# read. Source of the shapes: chainsaw's `chainsaw.kyverno.io` Configuration, v1alpha1 and
-# v1alpha2.
+# Codes: KV063 a configuration that cannot be used, KV064 an ignored field of a configuration.
 
 USUAL_NAME = ".chainsaw.yaml"
 _EARLIER = f"{GROUP}v1alpha1/Configuration"
@@ -158,9 +149,9 @@ _CHOOSING = ("includeTestRegex", "excludeTestRegex")
 
 
 def find_configuration(path: str) -> str:
-    """Return the configuration that counts for the tests of a path, "" where there is none.
+    """Return the configuration for the tests of a path, or "".
 
-    It is that of the working folder, as for chainsaw; else the nearest one in or above the path.
+    As in chainsaw, that of the working folder; otherwise the nearest in or above the path.
     """
     if os.path.isfile(USUAL_NAME):
         return USUAL_NAME
@@ -172,9 +163,9 @@ def find_configuration(path: str) -> str:
 
 
 def read_configuration(file: str) -> tuple[ChainsawConfiguration | None, tuple[Diagnostic, ...]]:
-    """Return a configuration, None where it cannot be used, and diagnostics."""
+    """Return a configuration, None if it cannot be used, and diagnostics."""
     documents, remarks = read_documents((file,), None, STRICT)
-    if any(one.severity is Severity.ERROR for one in remarks):
+    if has_errors(remarks):
         return None, remarks
     if len(documents) != 1:
         text = f"expected one Configuration, found {len(documents)} documents"
@@ -187,9 +178,9 @@ def read_configuration(file: str) -> tuple[ChainsawConfiguration | None, tuple[D
     try:
         reading = reading_of(documents[0])
         spec = reading.data["spec"]
-        found = _earlier(reading, spec) if kind == _EARLIER else _later(reading, spec)
+        configuration = _earlier(reading, spec) if kind == _EARLIER else _later(reading, spec)
         timeouts = WITHOUT_CONFIGURATION.timeouts._replace(**timeouts_in(spec))
-        return found._replace(timeouts=timeouts), tuple(_unread(reading))
+        return configuration._replace(timeouts=timeouts), tuple(_unread(reading))
     except UnusableError as error:
         return None, (*remarks, *error.problems)
 
@@ -234,7 +225,7 @@ def _grace(data: Mapping[str, Json]) -> float | None:
 
 
 def _unread(reading: ChainsawReading) -> Iterator[Diagnostic]:
-    """Yield a warning for each field that would choose other tests than those that run here."""
+    """Yield a warning for each field that selects tests, which is ignored."""
     spec = reading.data["spec"]
     for path, holder in ((("spec",), spec), (("spec", "discovery"), spec.get("discovery", {}))):
         for name in _CHOOSING:
@@ -244,11 +235,8 @@ def _unread(reading: ChainsawReading) -> Iterator[Diagnostic]:
                 yield Diagnostic("KV064", Severity.WARNING, text, place)
 
 
-# Chainsaw tests and step templates: found in folders, read strictly into the model.
-#
-# Codes: KV060 a path without chainsaw tests, KV061 a document that is no test that can be used,
-# KV062 a test that would pass without a look, KV066 a step template that is not read. Source of
-# the shapes: chainsaw's `chainsaw.kyverno.io/v1alpha1` Test and StepTemplate.
+# Codes: KV060 a path without chainsaw tests, KV061 an unusable test, KV062 a test without
+# operations, KV066 an unusable step template.
 
 _BLOCKS = ("try", "catch", "finally", "cleanup")
 
@@ -256,24 +244,24 @@ _BLOCKS = ("try", "catch", "finally", "cleanup")
 def find_tests(
     path: str, file_name: str, walking: Walking = USUAL, *, deep: bool
 ) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-    """Return the test files in a folder, and below it if `deep`, or why there are none."""
+    """Return the test files in a folder, and below it if `deep`, or diagnostics."""
     if not deep and os.path.isdir(path):
         file = os.path.normpath(os.path.join(path, file_name))
         if os.path.isfile(file):
             return (file,), ()
         text = f"there is no `{file_name}` in this folder"
         return (), (Diagnostic("KV060", Severity.ERROR, text, Location(path)),)
-    found, remarks = find_manifests(path, file_name, walking)
-    if not found and all(one.severity is not Severity.ERROR for one in remarks):
+    files, remarks = find_manifests(path, file_name, walking)
+    if not files and not has_errors(remarks):
         text = f"there is no `{file_name}` in or below this folder"
         return (), (*remarks, Diagnostic("KV060", Severity.ERROR, text, Location(path)))
-    return found, remarks
+    return files, remarks
 
 
 def read_tests(
     file: str, configuration: ChainsawConfiguration = WITHOUT_CONFIGURATION
 ) -> tuple[tuple[ChainsawTest, ...], tuple[Diagnostic, ...]]:
-    """Return the tests of a file, one for each scenario, and what cannot be read of it."""
+    """Return the tests of a file, one for each scenario, and diagnostics."""
     documents, remarks = read_documents((file,), None, STRICT)
     tests: list[ChainsawTest] = []
     problems = list(remarks)
@@ -288,11 +276,11 @@ def read_tests(
 def load_test(
     document: Document, configuration: ChainsawConfiguration = WITHOUT_CONFIGURATION
 ) -> tuple[ChainsawTest, ...]:
-    """Return the test that a document holds, or its scenarios; raise UnusableError for others."""
+    """Return the test of a document, or its scenarios; raises UnusableError for others."""
     if sniff(document.data) != TEST:
         kind, version = (text_field(document.data, name) for name in ("kind", "apiVersion"))
-        told = f"`{kind or 'nothing'}` of `{version}`"
-        text = f"a chainsaw Test of `{TEST.rpartition('/')[0]}` is wanted here, this is {told}"
+        actual = f"`{kind or 'nothing'}` of `{version}`"
+        text = f"a chainsaw Test of `{TEST.rpartition('/')[0]}` is wanted here, this is {actual}"
         place = document.locate(("kind",))
         raise UnusableError(Diagnostic("KV061", Severity.ERROR, text, place))
     reading = reading_of(document)
@@ -324,30 +312,30 @@ def load_test(
         grace_period=configuration.grace_period if grace is None else seconds(grace),
     )
     scenarios = reading.data["spec"].get("scenarios", ())
-    each = [
-        test._replace(scenario=number, bindings=(*bindings_in(one), *test.bindings))
-        for number, one in enumerate(scenarios, 1)
+    tests = [
+        test._replace(scenario=number, bindings=(*bindings_in(scenario), *test.bindings))
+        for number, scenario in enumerate(scenarios, 1)
     ]
-    return tuple(each) or (test,)
+    return tuple(tests) or (test,)
 
 
 def named_files(test: ChainsawTest) -> Iterator[str]:
-    """Yield the paths that a test names: of templates and of what operations send or assert."""
+    """Yield the files of step templates and of operations that a test names."""
     for step in test.steps:
         if step.used:
             yield step.used
-        for one in (*step.attempts, *step.catch, *step.final, *step.cleanup, *test.catch):
-            if file := text_field(one.spec, "file"):
+        for operation in (*step.attempts, *step.catch, *step.final, *step.cleanup, *test.catch):
+            if file := text_field(operation.spec, "file"):
                 yield place_of(test.folder, file)
 
 
 def _steps(reading: ChainsawReading, foreign: str) -> Iterator[ChainsawStep]:
-    for place, one in enumerate(reading.data["spec"]["steps"]):
+    for place, data in enumerate(reading.data["spec"]["steps"]):
         path: Path = ("spec", "steps", place)
-        if "use" not in one and not any(one.get(block) for block in _BLOCKS):
+        if "use" not in data and not any(data.get(block) for block in _BLOCKS):
             raise reading.problem("KV062", "a step without an operation tests nothing", path)
-        step = _step(reading, one, path, foreign or foreign_in(one))
-        yield _used(reading, step, path, foreign) if "use" in one else step
+        step = _step(reading, data, path, foreign or foreign_in(data))
+        yield _used(reading, step, path, foreign) if "use" in data else step
 
 
 def _step(
@@ -375,8 +363,8 @@ def _used(reading: ChainsawReading, step: ChainsawStep, path: Path, foreign: str
     spec = inner.data["spec"]
     added = _step(inner, spec, ("spec",), foreign or foreign_in(given))
     bound = bindings_in(given["use"].get("with", {}))
-    named = {one.name for one in bound}
-    defaults = (one for one in added.bindings if one.name not in named)
+    named = {binding.name for binding in bound}
+    defaults = (binding for binding in added.bindings if binding.name not in named)
     return step._replace(
         used=inner.document.file,
         attempts=(*step.attempts, *added.attempts),
@@ -388,10 +376,10 @@ def _used(reading: ChainsawReading, step: ChainsawStep, path: Path, foreign: str
 
 
 def _template(reading: ChainsawReading, name: str, path: Path) -> ChainsawReading:
-    """Return the step template of a name; raise UnusableError where it cannot be used.
+    """Return a step template; raises UnusableError if it cannot be used.
 
-    Kyverno's own tests share templates from many folders above, so any YAML file may be one. Of a
-    file outside of the project only that it is no template is reported, and nothing of its text.
+    Kyverno's own tests share templates from folders far above, so it may be any YAML file. Errors
+    about files outside of the project show none of their content.
     """
     folder = os.path.dirname(reading.document.file)
     place = place_of(folder, name)

@@ -1,7 +1,7 @@
-"""The files that a chainsaw test may read: every path of its operations and scripts comes here.
+"""The files that a chainsaw test may read, by operations and scripts.
 
-A path is made absolute, its links are followed, and only then it is compared with the folder that
-it must be in: `..`, a link inside the folder and an absolute path are all the same.
+A path is made absolute and its links are resolved before it is compared with the allowed folder, so
+`..`, links and absolute paths are treated alike.
 """
 
 import fnmatch
@@ -17,29 +17,26 @@ from kyvsim.model.chainsaw import UnreachableError
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document
 
-_NOT_FILES = ("/proc", "/sys", "/dev")
-"""What the system shows as files: never read, not even by who gives `/` as the folder."""
+_SYSTEM_FOLDERS = ("/proc", "/sys", "/dev")
+"""Never read, even if the allowed folder is `/`."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _WILD = re.compile(r"[*?\[]")
 _LARGEST = 8 << 20
-"""Bytes of a file that a script reads."""
+"""Maximum bytes of a file that a script reads."""
 _MOST_MATCHES = 1_000
 _MOST_ENTRIES = 10_000
 
 Objects = tuple[tuple[Json, ...], str]
-"""The objects of a file, and why there are none."""
+"""The objects of a file, or the reason why there are none."""
 
 
 def place_of(folder: str, name: str) -> str:
-    """Return the path of a file that an operation names; a slash at its beginning means nothing."""
+    """Return the path of a file that an operation names; a leading slash is ignored."""
     return os.path.normpath(os.path.join(folder, name.lstrip("/")))
 
 
 def project_of(folder: str, given: str) -> str:
-    """Return the folder that the files of a test's operations must be in.
-
-    It is the git work tree around the test, else the folder that the user gave.
-    """
+    """Return the folder that files of operations must be in: the git work tree, else `given`."""
     start = os.path.realpath(folder)
     above = start
     while not os.path.exists(os.path.join(above, ".git")):
@@ -52,14 +49,14 @@ def project_of(folder: str, given: str) -> str:
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Return whether a resolved path is a folder or in it, and no device nor state of processes."""
-    if any(path == one or path.startswith(f"{one}/") for one in _NOT_FILES):
+    """Return whether a resolved path is in a folder, and not a device or process state."""
+    if any(path == folder or path.startswith(f"{folder}/") for folder in _SYSTEM_FOLDERS):
         return False
     return path == folder or path.startswith(f"{folder.rstrip(os.sep)}{os.sep}")
 
 
 def resolved(path: str) -> str:
-    """Return a path with its links followed; raise UnreachableError for what is no path."""
+    """Return a path with resolved links; raises UnreachableError for an invalid path."""
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):
@@ -67,7 +64,7 @@ def resolved(path: str) -> str:
 
 
 class ReachableFiles:
-    """The files of one test: those of operations are in its project, of scripts in its folder."""
+    """The files of a test: operations read in its project, scripts in its folder."""
 
     def __init__(self, folder: str, project: str) -> None:
         self._folder = folder
@@ -75,10 +72,10 @@ class ReachableFiles:
         self._project = project
         self._listed: dict[str, tuple[str, ...]] = {}
         self.used: set[str] = set()
-        """The paths that the test asked for, also those that it must not read."""
+        """Requested paths, also those that are not allowed."""
 
     def of_operation(self, name: str) -> Objects:
-        """Return the objects of a `file`, which may be a pattern; raises UnreachableError."""
+        """Return the objects of a `file` field, which may be a pattern; raises UnreachableError."""
         if _SCHEME.match(name):
             raise UnreachableError("URLs are not downloaded")
         path = place_of(self._folder, name)
@@ -90,19 +87,21 @@ class ReachableFiles:
             return (), f"{path}: is a folder; use a pattern such as `{name}/*.yaml`"
         if os.path.exists(path) or not _WILD.search(name):
             return read_objects(path)
-        found = [*self._matches(path, self._project)]
-        return _together([read_objects(one) for one in found], path)
+        matches = [*self._matches(path, self._project)]
+        return _merged([read_objects(match) for match in matches], path)
 
     def of_script(self, name: str) -> Objects:
-        """Return the objects of a file or a folder that kubectl reads; raises UnreachableError."""
+        """Return the objects of a file or folder that kubectl reads; raises UnreachableError."""
         if _SCHEME.match(name):
             raise UnreachableError("URLs are not downloaded")
         path = self.key(name)
         if not os.path.isdir(path):
             return self._read_object_file(path)
-        names = (os.path.join(path, one) for one in self._entries(path) if is_manifest_name(one))
-        files = [one for one in names if not os.path.isdir(one)]
-        return _together([self._read_object_file(self.key(one)) for one in files], path)
+        names = (
+            os.path.join(path, entry) for entry in self._entries(path) if is_manifest_name(entry)
+        )
+        files = [file for file in names if not os.path.isdir(file)]
+        return _merged([self._read_object_file(self.key(file)) for file in files], path)
 
     def _read_object_file(self, path: str) -> Objects:
         if not os.path.isfile(path):
@@ -111,9 +110,9 @@ class ReachableFiles:
         return read_objects(os.path.relpath(path))
 
     def text(self, name: str) -> str | None:
-        """Return the text of a file that a script names, None where there is none.
+        """Return the text of a file that a script reads, None if there is none.
 
-        Raises UnreachableError for what is outside of the test's folder, or no text.
+        Raises UnreachableError outside of the test's folder, or if it is not UTF-8.
         """
         path = self.key(name)
         if not os.path.exists(path):
@@ -123,82 +122,78 @@ class ReachableFiles:
             data = read_bytes(path)
         except OSError:
             raise UnreachableError("not a regular file") from None
-        found = decode(path, data) if data is not None else None
-        if not isinstance(found, Source):
+        source = decode(path, data) if data is not None else None
+        if not isinstance(source, Source):
             raise UnreachableError("not UTF-8")
-        return found.text
+        return source.text
 
     def parsed(self, text: str) -> Objects:
-        """Return the documents of a text, and why there are none."""
-        found = tuple(parse_documents(Source("<script>", text)))
-        wrong = next((one for one in found if isinstance(one, Diagnostic)), None)
-        data = tuple(one.data for one in found if isinstance(one, Document))
+        """Return the documents of a text."""
+        documents = tuple(parse_documents(Source("<script>", text)))
+        wrong = next((document for document in documents if isinstance(document, Diagnostic)), None)
+        data = tuple(document.data for document in documents if isinstance(document, Document))
         return data, str(wrong) if wrong else ""
 
     def key(self, name: str) -> str:
-        """Return the resolved path of a file that a script names; raises UnreachableError."""
+        """Return the resolved path of a script's file; raises UnreachableError."""
         self.used.add(place_of(self._folder, name) if not name.startswith("/") else name)
         return self._check(os.path.join(self._home, name), self._home, "test's folder")
 
     def is_there(self, name: str) -> bool:
-        """Return whether a script would find a file or a folder; raises UnreachableError."""
+        """Return whether a path of a script exists; raises UnreachableError."""
         return os.path.exists(self.key(name))
 
     def is_folder(self, name: str) -> bool:
-        """Return whether a path of a script is that of a folder; raises UnreachableError."""
+        """Return whether a path of a script is a folder; raises UnreachableError."""
         return os.path.isdir(self.key(name))
 
     def matching(self, pattern: str) -> tuple[str, ...]:
-        """Return the names that a pattern of a script matches, in order; () for none.
-
-        Raises UnreachableError where the pattern looks outside of the test's folder.
-        """
+        """Return the names that a script's pattern matches, sorted; raises UnreachableError."""
         whole = os.path.join(self._home, pattern)
-        found = tuple(self._matches(whole, self._home, "test's folder"))
+        matches = tuple(self._matches(whole, self._home, "test's folder"))
         if pattern.startswith("/"):
-            return found
+            return matches
         dotted = "./" if pattern.startswith("./") else ""
-        return tuple(f"{dotted}{os.path.relpath(one, self._home)}" for one in found)
+        return tuple(f"{dotted}{os.path.relpath(match, self._home)}" for match in matches)
 
     def _check(self, path: str, folder: str, shown: str) -> str:
-        """Return a path with its links followed; raise UnreachableError where it leads out."""
-        found = resolved(path)
-        if not is_inside(found, folder):
+        """Return a path with resolved links; raises UnreachableError outside of the folder."""
+        real = resolved(path)
+        if not is_inside(real, folder):
             raise UnreachableError(f"outside of the {shown} `{os.path.relpath(folder)}`")
-        return found
+        return real
 
     def _matches(self, pattern: str, folder: str, shown: str = "folder") -> Iterator[str]:
-        """Yield the files that a pattern of Go's filepath.Glob matches, part by part.
+        """Yield the files that a pattern of Go's filepath.Glob matches.
 
         Every folder is resolved and checked before it is listed.
         """
         pattern = os.path.normpath(pattern)
-        found = ["/" if pattern.startswith("/") else ""]
+        paths = ["/" if pattern.startswith("/") else ""]
         for part in pattern.strip("/").split("/"):
             if _WILD.search(part):
                 entries = [
-                    (one, name) for one in found for name in self._checked(one, folder, shown)
+                    (parent, name)
+                    for parent in paths
+                    for name in self._entries(self._check(parent or os.curdir, folder, shown))
                 ]
                 hidden = part.startswith(".")
-                found = [
-                    os.path.join(one, name)
-                    for one, name in entries
+                paths = [
+                    os.path.join(parent, name)
+                    for parent, name in entries
                     if name.startswith(".") <= hidden and fnmatch.fnmatchcase(name, part)
                 ]
             else:
-                found = [os.path.join(one, part) for one in found]
-            if len(found) > _MOST_MATCHES:
+                paths = [os.path.join(parent, part) for parent in paths]
+            if len(paths) > _MOST_MATCHES:
                 raise UnreachableError(f"a pattern that matches over {_MOST_MATCHES:,} names")
-        for one in found:
-            if os.path.lexists(one):
-                self._check(one, folder, shown)
-                yield one
-
-    def _checked(self, path: str, folder: str, shown: str) -> tuple[str, ...]:
-        return self._entries(self._check(path or os.curdir, folder, shown))
+        for parent in paths:
+            if os.path.lexists(parent):
+                self._check(parent, folder, shown)
+                yield parent
 
     def _entries(self, path: str) -> tuple[str, ...]:
-        """Return the names in a folder, which has been checked; none where it cannot be listed."""
+        """Return the names in a checked folder; none if it cannot be listed."""
         if path not in self._listed:
             try:
                 names = sorted(os.listdir(path))
@@ -215,16 +210,18 @@ def _require_small(path: str) -> None:
         raise UnreachableError(f"larger than {_LARGEST >> 20} MiB, the limit for scripts")
 
 
-def _together(parts: list[Objects], path: str) -> Objects:
+def _merged(parts: list[Objects], path: str) -> Objects:
     if not parts:
         return (), f"{path}: no file matches"
     why = next((why for _, why in parts if why), "")
-    return tuple(one for found, _ in parts for one in found) if not why else (), why
+    return tuple(obj for found, _ in parts for obj in found) if not why else (), why
 
 
 def read_objects(path: str) -> Objects:
-    """Return the documents of a file, and why there are none."""
+    """Return the documents of a file."""
     # A file may be called `-`, which would be standard input.
     documents, remarks = read_documents((os.path.join(os.curdir, path) if path == "-" else path,))
-    wrong = next((one for one in remarks if one.severity is Severity.ERROR), None)
-    return tuple(one.data for one in documents), str(wrong) if wrong else ""
+    wrong = next(
+        (diagnostic for diagnostic in remarks if diagnostic.severity is Severity.ERROR), None
+    )
+    return tuple(document.data for document in documents), str(wrong) if wrong else ""

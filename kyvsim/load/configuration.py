@@ -1,7 +1,6 @@
 """A project's configuration: `.kyvsim.yaml`, or the table `tool.kyvsim` of pyproject.toml.
 
-Codes: KV058 a discovered configuration that may be somebody else's, KV094 a configuration that
-cannot be read.
+Codes: KV058 a discovered configuration of another user, KV094 a configuration that cannot be read.
 """
 
 import contextlib
@@ -13,76 +12,66 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import MAX_DEPTH, TOO_DEEP, Json, Path
 from kyvsim.load.documents import STRICT, read_documents
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors
 from kyvsim.model.source import Location
 
 _USUAL_NAME = ".kyvsim.yaml"
 _PROJECT = "pyproject.toml"
 _TABLE = ("tool", "kyvsim")
-"""The table of _PROJECT that is ours."""
 
 
 class ConfigurationFiles(NamedTuple):
-    """The configuration of a call."""
+    """The configuration files of a command."""
 
     paths: tuple[str, ...] = ()
-    """None, one, or two of one folder, which is an error."""
+    """Two in one folder are an error."""
     named: bool = True
     """Whether the user named it, rather than kyvsim discovering it."""
 
 
 def project_files() -> tuple[str, ...]:
-    """Return the configurations of the nearest folder that has one, relative to this folder.
-
-    That is the working folder or one above it; one that has two is an error.
-    """
+    """Return the configurations in the working folder or the nearest parent that has one."""
     folder = os.getcwd()
     while True:
         own, project = os.path.join(folder, _USUAL_NAME), os.path.join(folder, _PROJECT)
         # What is there and is not a file is reported when it is read.
-        found = [own] if os.path.lexists(own) else []
+        paths = [own] if os.path.lexists(own) else []
         if os.path.isfile(project):
             with contextlib.suppress(OSError), open(project, "rb") as file:
                 if ".".join(_TABLE).encode() in file.read():
-                    found.append(project)
-        if found:
-            return tuple(os.path.relpath(one) for one in found)
+                    paths.append(project)
+        if paths:
+            return tuple(os.path.relpath(path) for path in paths)
         folder, last = os.path.dirname(folder), folder
         if folder == last:
             return ()
 
 
 def _distrusted(file: str) -> str:
-    """Return why a discovered file may be somebody else's, "" where it is not.
+    """Return why a discovered file may be from another user, or "".
 
-    The rule is git's for `safe.directory`, and stricter: not only the owner counts but also who
-    may replace the file. The owners that count are the user, root, and for root the user that sudo
-    names. A sticky folder such as /tmp does not let others replace a file, but lets them link one.
-    Who may replace what a symbolic link leads to decides as well, so each link on the way counts.
-    Windows reports neither owners nor modes here, so nothing is refused there.
+    The rule is git's for `safe.directory`, and stricter: others must not be able to replace the
+    file or a link to it. Trusted owners are the user, root, and for root the user of sudo. A sticky
+    folder such as /tmp does not let others replace a file, but lets them link one. Windows reports
+    neither owners nor modes here.
     """
     if not hasattr(os, "geteuid"):
         return ""
     try:
-        whys = [_distrusted_entry(one) for one in _with_link_targets(file)]
+        os.stat(file)  # which fails for a loop of links
+        paths = [os.path.abspath(file)]
+        while os.path.islink(paths[-1]):
+            # `..` after a link is the parent of the link's target, so the folder is resolved first.
+            folder = os.path.realpath(os.path.dirname(paths[-1]))
+            paths.append(os.path.join(folder, os.readlink(paths[-1])))
+        reasons = [_distrusted_entry(path) for path in paths]
     except OSError:  # reported when it is read
         return ""
-    return next(filter(None, whys), "")
-
-
-def _with_link_targets(file: str) -> list[str]:
-    """Return a file and what it leads to where it is a symbolic link; raises OSError for a loop."""
-    os.stat(file)
-    paths = [os.path.abspath(file)]
-    while os.path.islink(paths[-1]):
-        # `..` after a link is the parent of where that link leads, so the folder is resolved first.
-        folder = os.path.realpath(os.path.dirname(paths[-1]))
-        paths.append(os.path.join(folder, os.readlink(paths[-1])))
-    return paths
+    return next(filter(None, reasons), "")
 
 
 def _distrusted_entry(path: str) -> str:
-    """Return why one file or link may be somebody else's, "" where it is not; raises OSError."""
+    """Return why one file or link may be from another user, or ""; raises OSError."""
     entry, content, parent = os.lstat(path), os.stat(path), os.stat(os.path.dirname(path))
     user, group = os.geteuid(), os.getegid()
     users, groups = {user, 0}, {group}
@@ -107,16 +96,16 @@ def _number_in(variable: str) -> set[int]:
 
 
 def _lets_others_write(facts: os.stat_result, groups: set[int]) -> bool:
-    """Return whether others than the owner may write; the user's primary group is no other.
+    """Return whether users other than the owner may write; the primary group is trusted.
 
-    Where each user has a group of their own, folders are made with mode 775.
+    If each user has a group of their own, folders have mode 775.
     """
     of_group = facts.st_mode & stat.S_IWGRP and facts.st_gid not in groups
     return bool(facts.st_mode & stat.S_IWOTH or of_group)
 
 
 class Configuration(NamedTuple):
-    """What a configuration says, as it is written."""
+    """The content of a configuration."""
 
     file: str
     data: Mapping[str, Json]
@@ -126,7 +115,7 @@ class Configuration(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The folder to which its paths are relative, as seen from the working folder."""
+        """The folder that its paths are relative to, as seen from the working folder."""
         return os.path.dirname(self.file)
 
 
@@ -134,9 +123,9 @@ Found = tuple[Configuration | None, tuple[Diagnostic, ...]]
 
 
 def read_configuration(files: ConfigurationFiles) -> Found:
-    """Return what a file says, None where it cannot be used, and what is wrong with it.
+    """Return the content of a configuration, None if it cannot be used, and diagnostics.
 
-    Two files of one folder are wrong: which of them counts would be a guess.
+    Two files in one folder are an error, since either could be meant.
     """
     file = files.paths[0]
     why = "" if files.named else _distrusted(file)
@@ -146,13 +135,13 @@ def read_configuration(files: ConfigurationFiles) -> Found:
     if len(files.paths) > 1:
         text = f"{files.paths[1]} has a table [{'.'.join(_TABLE)}] too: keep one of the two"
         return None, (_unusable(text, Location(file)),)
-    found, remarks = _from_toml(file) if file.endswith(".toml") else _from_yaml(file)
-    return found and found._replace(named=files.named), remarks
+    configuration, remarks = _from_toml(file) if file.endswith(".toml") else _from_yaml(file)
+    return configuration and configuration._replace(named=files.named), remarks
 
 
 def _from_yaml(file: str) -> Found:
     documents, remarks = read_documents((file,), None, STRICT)
-    if any(one.severity is Severity.ERROR for one in remarks):
+    if has_errors(remarks):
         return None, remarks
     if len(documents) != 1 or documents[0].data.__class__ is not dict:
         return None, (_unusable("a configuration must be one map", Location(file)),)
@@ -177,9 +166,9 @@ def _from_toml(file: str) -> Found:
     except tomllib.TOMLDecodeError as error:
         message = str(error)
         what, _, where = message.rpartition(" (at ")
-        found = re.fullmatch(r"line (\d+), column (\d+)\)", where)
-        if found is not None:
-            line, column = int(found[1]), int(found[2])
+        position = re.fullmatch(r"line (\d+), column (\d+)\)", where)
+        if position is not None:
+            line, column = int(position[1]), int(position[2])
         else:  # the end of the document
             line, column = text.count("\n") + 1, len(text) - text.rfind("\n")
         malformed = _unusable(f"cannot be read: {what or message}", Location(file, line, column))
@@ -198,25 +187,25 @@ def _from_toml(file: str) -> Found:
 
 def _deepest(text: str) -> tuple[int, int]:
     depth = 0
-    for place, one in enumerate(text):
-        depth += (one in "[{") - (one in "]}")
+    for place, character in enumerate(text):
+        depth += (character in "[{") - (character in "]}")
         if depth > MAX_DEPTH:
             return text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
     return 1, 1
 
 
 def _in_toml(file: str, text: str, path: Path) -> Location:
-    """Return the line of a key, or of its table: what is written on a line of its own."""
-    wanted = [*_TABLE, *(part for part in path if isinstance(part, str))]
+    """Return the position of a key, or of its table."""
+    expected = [*_TABLE, *(part for part in path if isinstance(part, str))]
     table: list[str] = []
-    found = Location(file)
+    position = Location(file)
     for number, line in enumerate(text.split("\n"), 1):
-        bare = line.strip()
-        column = line.find(bare) + 1
-        if bare.startswith("["):
-            table = [part.strip(" \"'") for part in bare.split("]")[0].strip("[ ").split(".")]
-            if table == wanted[: len(table)] and len(table) >= len(_TABLE):
-                found = Location(file, number, column)
-        elif [*table, bare.partition("=")[0].strip(" \"'")] == wanted:
+        stripped = line.strip()
+        column = line.find(stripped) + 1
+        if stripped.startswith("["):
+            table = [part.strip(" \"'") for part in stripped.split("]")[0].strip("[ ").split(".")]
+            if table == expected[: len(table)] and len(table) >= len(_TABLE):
+                position = Location(file, number, column)
+        elif [*table, stripped.partition("=")[0].strip(" \"'")] == expected:
             return Location(file, number, column)
-    return found
+    return position

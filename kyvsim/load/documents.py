@@ -15,7 +15,13 @@ from kyvsim.kubernetes.discovery import is_builtin, kind_of_plural, plural, spli
 from kyvsim.kubernetes.objects import Json, Path, metadata, text_field
 from kyvsim.load.files import STDIN_NAME, Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
-from kyvsim.load.recognise import helm_template, templated_path, without_comments, wrong_text
+from kyvsim.load.recognise import (
+    error_text,
+    helm_template,
+    is_mapping,
+    templated_path,
+    without_comments,
+)
 from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location
@@ -24,9 +30,7 @@ from kyvsim.yaml.document import Keys, YamlError, read_first
 from kyvsim.yaml.list_items import cut_list, read_text
 from kyvsim.yaml.text import DocumentText, TextRange, find_position, split_chunks
 
-# AdmissionReviews: what an API server sends to a webhook.
-#
-# Codes: KV097 an AdmissionReview that is of no use, KV098 one that contradicts its object.
+# Codes: KV097 an unusable AdmissionReview, KV098 one that contradicts its object.
 
 
 _NEEDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -37,7 +41,7 @@ _NEEDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "CONNECT": ("object",),
     }
 )
-"""What an API server sends with each operation: the object that the request is about first."""
+"""The objects of each operation; the first is the object of the request."""
 _OBJECTS = ("object", "oldObject")
 
 
@@ -49,9 +53,9 @@ def _schema() -> SchemaNode:
 def reviewed(
     document: Document, holds_others: Callable[[Json], bool]
 ) -> tuple[Document | None, tuple[Diagnostic, ...]]:
-    """Return the object that a review is about, with its request, or None and what is wrong.
+    """Return the object of a review, with its request, or None and errors.
 
-    `holds_others` is about what is not an object by itself, such as a list.
+    `holds_others` returns whether data is not a single object, such as a list.
     upstream: k8s.io/api admission/v1 `AdmissionRequest`
     """
     review, problems = check(_schema(), document.data)
@@ -81,10 +85,10 @@ def reviewed(
 
 
 def _contradictions(request: Json, name: str) -> Iterator[tuple[Path, str]]:
-    """Yield what a request says of an object that the object says differently, and where.
+    """Yield contradictions between a request and its object, with their paths.
 
-    An API server sends no such request: it takes kind and resource from the object that it decoded,
-    and refuses another name or namespace than that of the address.
+    An API server takes kind and resource from the decoded object, and refuses another name or
+    namespace.
     upstream: k8s.io/apiserver pkg/endpoints/handlers/rest.go `checkName`,
     pkg/registry/rest/create.go `EnsureObjectNamespaceMatchesRequestNamespace`
     """
@@ -105,13 +109,13 @@ def _contradictions(request: Json, name: str) -> Iterator[tuple[Path, str]]:
         differs = known != kind if known else is_builtin(group, kind)
         if differs or place != group or text_field(resource, "version") != version:
             shown = _named(*_texts(resource, "group", "version", "resource"))
-            wanted = _named(group, version, plural(group, kind))
+            served = _named(group, version, plural(group, kind))
             text = f"`request.resource` is `{shown}`, but {its_kind}"
-            yield ("resource",), f"{text}, which is served as `{wanted}`"
+            yield ("resource",), f"{text}, which is served as `{served}`"
     for field in ("name", "namespace"):
-        said, own = text_field(request, field), text_field(metadata(obj), field)
-        if said and own and said != own:
-            text = f"`request.{field}` is `{said}`, but `request.{name}` has the {field} `{own}`"
+        value, own = text_field(request, field), text_field(metadata(obj), field)
+        if value and own and value != own:
+            text = f"`request.{field}` is `{value}`, but `request.{name}` has the {field} `{own}`"
             yield (field,), f"{text}: an API server rejects such a request"
 
 
@@ -126,7 +130,7 @@ def _named(group: str, version: str, name: str) -> str:
 def _placed(request: Json, name: str) -> Json:
     """Return an object of a request in the request's namespace.
 
-    Options of a connection have no metadata, and a Pod of a controller no namespace yet.
+    Options of a connection have no metadata, and a Pod of a controller has no namespace yet.
     upstream: pkg/utils/admission/resource.go `ConvertResource`
     """
     obj, namespace = request[name], text_field(request, "namespace")
@@ -140,12 +144,12 @@ def _unusable(document: Document, path: tuple[str, ...], text: str) -> Diagnosti
 
 
 class Typing(NamedTuple):
-    """How documents are read."""
+    """How numbers and duplicate keys are read."""
 
     floats: bool = False
-    """Every number becomes a float, as in resources."""
+    """All numbers are floats, as in resources."""
     keys: Keys = Keys.ONCE
-    """What becomes of duplicate keys: policies and the command line's files are read strictly."""
+    """Duplicate keys are errors in policies and files of the command line."""
 
 
 AS_WRITTEN = Typing()
@@ -164,7 +168,7 @@ def read_documents(
     typing: Typing = AS_WRITTEN,
     walking: Walking = USUAL,
 ) -> Loaded:
-    """Return the documents that `paths` lead to, in order, and what is wrong with the others."""
+    """Return the documents of `paths`, in order, and diagnostics."""
     documents: list[Document] = []
     remarks: list[Diagnostic] = []
     empty: dict[tuple[str, bool], bool] = {}
@@ -172,24 +176,23 @@ def read_documents(
         if isinstance(source, Diagnostic):
             remarks.append(source)
             continue
-        found = tuple(parse_documents(source, typing))
-        documents += [one for one in found if isinstance(one, Document)]
-        remarks += [one for one in found if isinstance(one, Diagnostic)]
-        # In a folder an empty file is no mistake; one that was asked for by name is.
+        parsed = tuple(parse_documents(source, typing))
+        documents += [document for document in parsed if isinstance(document, Document)]
+        remarks += [document for document in parsed if isinstance(document, Diagnostic)]
+        # An empty file is an error if it was named, not in a folder.
         place = (source.folder or source.name, bool(source.folder))
-        empty[place] = empty.get(place, True) and not found
-    # Of files that others named nobody knows what else their folder holds.
-    told = (place for place, is_empty in empty.items() if is_empty)
-    remarks += [_empty(*place) for place in told if not (walking.as_found and place[1])]
+        empty[place] = empty.get(place, True) and not parsed
+    # With `as_found`, the other files of the folder are not known.
+    remarks += [
+        empty_file(place, is_folder=is_folder)
+        for (place, is_folder), is_empty in empty.items()
+        if is_empty and not (walking.as_found and is_folder)
+    ]
     return tuple(documents), tuple(remarks)
 
 
-def empty_file(place: str) -> Diagnostic:
-    """Return the remark on a file without documents, or on standard input."""
-    return _empty(place, is_folder=False)
-
-
-def _empty(place: str, is_folder: bool) -> Diagnostic:
+def empty_file(place: str, *, is_folder: bool = False) -> Diagnostic:
+    """Return the error about a file, a folder or standard input without documents."""
     text = "this file contains no document"
     if place == STDIN_NAME:
         text = "standard input is empty: it contains no document"
@@ -199,11 +202,11 @@ def _empty(place: str, is_folder: bool) -> Diagnostic:
 
 
 _MOST_KNOWN = 256
-"""So many places of a document are remembered."""
+"""Maximum number of cached positions."""
 
 
 class PlaceFinder:
-    """Finds positions in a part of a text: what `Document.locate` is, one for each document."""
+    """Finds positions of paths in one document: its `Document.locate`."""
 
     __slots__ = ("_known", "_name", "_of")
 
@@ -215,28 +218,25 @@ class PlaceFinder:
 
     def __call__(self, path: Path) -> Location:
         """Return the position of the node at a path."""
-        found = self._known.get(path)
-        if found is None:
+        location = self._known.get(path)
+        if location is None:
             line, column = find_position(self._of.text, path)
             shift = self._of.shift if line == 1 else 0
-            found = Location(self._name, line + self._of.line - 1, column + shift)
+            location = Location(self._name, line + self._of.line - 1, column + shift)
             if len(self._known) < _MOST_KNOWN:
-                self._known[path] = found
-        return found
+                self._known[path] = location
+        return location
 
     def line(self, number: int, first: int = 0, last: int | None = None) -> str:
-        """Return the line of the file with a number, "" for one that is not of this part.
-
-        That is the part between two columns, which count from 0.
-        """
+        """Return a line of the file between two columns from 0, "" outside of the document."""
         return self._of.line_of_whole(number, first, last).removesuffix("\r")
 
 
 def parse_documents(source: Source, typing: Typing = AS_WRITTEN) -> Iterator[Document | Diagnostic]:
-    """Yield the documents of one text, and diagnostics for what is lost of it.
+    """Yield the documents of a text, and diagnostics.
 
-    Documents without content are left out; of a `List` its items are given. What is plain is read
-    by lines, which needs no PyYAML and is quick where much is alike; the rest is read by libyaml.
+    Empty documents are omitted; a `List` is replaced by its items. Simple documents are read by
+    lines, which is fast and needs no PyYAML, others by libyaml.
     upstream: ext/yaml `SplitDocuments`
     """
     index = 0
@@ -261,25 +261,25 @@ def parse_documents(source: Source, typing: Typing = AS_WRITTEN) -> Iterator[Doc
 
 
 def _plain(chunk: DocumentText, typing: Typing) -> list[tuple[Json, TextRange, bool]] | None:
-    """Return the objects of a chunk where they are plain to see.
+    """Return the objects of a simple chunk, None for others.
 
-    Each has its text, and whether it is known to have no null maps.
+    Each has its text range, and whether it is known to have no null maps.
     """
     text = chunk.text
     if not text or helm_template(text):
         return None
     # Items that are not plain are read with merges, which are refused where keys are strict.
     cut = cut_list(text, floats=typing.floats) if typing.keys is Keys.ONCE else None
-    if cut is not None and is_list({**cut.envelope, "items": [one.data for one in cut.items]}):
-        found = [
+    if cut is not None and is_list({**cut.envelope, "items": [item.data for item in cut.items]}):
+        objects = [
             (
-                typed(one.data, cut.envelope),
-                one.place._replace(line=one.place.line + chunk.line - 1),
-                one.is_plain,
+                typed(item.data, cut.envelope),
+                item.place._replace(line=item.place.line + chunk.line - 1),
+                item.is_plain,
             )
-            for one in cut.items
+            for item in cut.items
         ]
-        return None if any(holds_others(data) for data, _, _ in found) else found
+        return None if any(holds_others(data) for data, _, _ in objects) else objects
     data = read_text(text, floats=typing.floats)
     return None if data is None or holds_others(data) else [(data, chunk.excerpt(), True)]
 
@@ -287,9 +287,15 @@ def _plain(chunk: DocumentText, typing: Typing) -> list[tuple[Json, TextRange, b
 def _parse_chunk(
     source: Source, chunk: DocumentText, typing: Typing
 ) -> Iterator[Document | Diagnostic]:
-    lost = _lost(source.name, chunk)
-    if lost:
-        yield lost
+    start = Location(source.name, chunk.line, 1)
+    if chunk.bad_separator:
+        shown = chunk.bad_separator.strip()
+        text = f"bad document separator `{shown}`: everything after it is ignored"
+        yield Diagnostic("KV007", Severity.ERROR, text, start)
+        return
+    if chunk.hidden:
+        text = "a comment hides the document: its lines end with CR or NEL, use LF"
+        yield Diagnostic("KV044", Severity.ERROR, text, start)
         return
     first = None
     try:
@@ -319,30 +325,17 @@ def _parse_chunk(
         yield Document(first.data, source.name, 0, locate, source.folder, line=locate.line)
 
 
-def _lost(name: str, chunk: DocumentText) -> Diagnostic | None:
-    place = Location(name, chunk.line, 1)
-    if chunk.bad_separator:
-        shown = chunk.bad_separator.strip()
-        text = f"bad document separator `{shown}`: everything after it is ignored"
-        return Diagnostic("KV007", Severity.ERROR, text, place)
-    if chunk.hidden:
-        text = "a comment hides the document: its lines end with CR or NEL, use LF"
-        return Diagnostic("KV044", Severity.ERROR, text, place)
-    return None
-
-
 def _malformed(name: str, chunk: DocumentText, error: YamlError) -> Diagnostic:
     line = error.line + chunk.line - 1 if error.line else 0
     place = Location(name, line, error.column)
     if helm_template(without_comments(chunk.text)):
         text = "a Helm template is not YAML: pass the output of `helm template`"
         return Diagnostic("KV024", Severity.ERROR, text, place)
-    text = wrong_text(chunk.text, error)
-    return Diagnostic("KV006", Severity.ERROR, text, place)
+    return Diagnostic("KV006", Severity.ERROR, error_text(chunk.text, error), place)
 
 
 def is_list(data: Json) -> bool:
-    """Return whether an object means to be a list of objects: `List`, or a typed one (PodList).
+    """Return whether an object is a `List`, or a typed one (PodList).
 
     A custom resource may be called `AllowList` and have `items` that are no objects.
     """
@@ -353,12 +346,12 @@ def is_list(data: Json) -> bool:
         return kind == "List"
     items = data["items"]
     group, _ = split_api_version(text_field(data, "apiVersion"))
-    holds_objects = items.__class__ is list and any(map(_is_map, items))
+    holds_objects = items.__class__ is list and any(map(is_mapping, items))
     return holds_objects or is_builtin(group, kind.removesuffix("List"))
 
 
 def holds_others(data: Json) -> bool:
-    """Return whether what a map stands for is in it: the items of a list, a reviewed object."""
+    """Return whether a map is a list or a review, which contain objects."""
     kind = text_field(data, "kind")
     if not kind.endswith("List"):  # as of nearly all
         return kind == _REVIEW and _is_review(data)
@@ -366,17 +359,9 @@ def holds_others(data: Json) -> bool:
 
 
 def _is_review(data: Json) -> bool:
-    """Return whether a map is what an API server sends to a webhook, or a webhook's test has."""
+    """Return whether a map is an AdmissionReview."""
     group, _ = split_api_version(text_field(data, "apiVersion"))
     return text_field(data, "kind") == _REVIEW and group == "admission.k8s.io"
-
-
-def _reviewed(document: Document) -> Iterator[Document | Diagnostic]:
-    """Yield the object of an AdmissionReview, with the request that is made about it."""
-    found, problems = reviewed(document, holds_others)
-    yield from problems
-    if found is not None:
-        yield found
 
 
 def _expand(document: Document) -> Iterator[Document | Diagnostic]:
@@ -385,8 +370,14 @@ def _expand(document: Document) -> Iterator[Document | Diagnostic]:
     while pending:
         data, prefix = pending.pop()
         if not is_list(data):
-            found = document.within(prefix, data) if prefix else document
-            yield from _reviewed(found) if _is_review(data) else (found,)
+            item = document.within(prefix, data) if prefix else document
+            if not _is_review(data):
+                yield item
+                continue
+            obj, problems = reviewed(item, holds_others)
+            yield from problems
+            if obj is not None:
+                yield obj
             continue
         items, place = data.get("items"), (*prefix, "items")
         if items.__class__ is not list or not items:
@@ -397,20 +388,18 @@ def _expand(document: Document) -> Iterator[Document | Diagnostic]:
                 text = f"the {data['kind']} is empty"
             yield Diagnostic("KV027", severity, text, document.locate(place))
             continue
-        listed = [(item, (*place, n)) for n, item in enumerate(items)]
-        for index, (item, where) in enumerate(listed):
-            if not _is_map(item):
+        listed = [(child, (*place, n)) for n, child in enumerate(items)]
+        for index, (child, where) in enumerate(listed):
+            if not is_mapping(child):
                 text = f"item {index} of the list is not an object: it is ignored"
                 yield Diagnostic("KV027", Severity.ERROR, text, document.locate(where))
-        pending.extend((typed(item, data), where) for item, where in listed[::-1] if _is_map(item))
-
-
-def _is_map(item: Json) -> bool:
-    return item.__class__ is dict
+        pending.extend(
+            (typed(child, data), where) for child, where in listed[::-1] if is_mapping(child)
+        )
 
 
 def typed(item: Json, parent: Json) -> Json:
-    """Return the item of a list with the type that it inherits where it has none."""
+    """Return the item of a list with its inherited type."""
     kind = parent["kind"].removesuffix("List")
     if not kind or item.get("kind"):
         return item

@@ -1,8 +1,7 @@
-"""Changes of documents as edits of the text that they were read from.
+"""Changes of documents as edits of their text.
 
-All that is not changed stays as it is written: comments, quotes, order, empty lines. Where a text
-does not say plainly what a change would do to it, there is no edit: with anchors, aliases and tags,
-in maps in brackets, where several things stand in one line.
+Comments, quotes, order and empty lines are preserved. There is no edit if its effect is not
+certain: with anchors, aliases and tags, in flow maps, and for several entries on one line.
 """
 
 import re
@@ -20,15 +19,14 @@ from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNo
 from kyvsim.model.diagnostic import ChangeKind, Edit, TextChange
 
 _STEP = 2
-"""By how much lines move to the right that go a level down."""
 
 
 class NoEditError(Exception):
-    """A change that cannot be made by changing a few places of a text."""
+    """A change cannot be made by a few edits."""
 
 
 class _MapEntry(NamedTuple):
-    """An entry of a map, as it is written."""
+    """An entry of a map."""
 
     key: ScalarNode
     value: Node
@@ -42,15 +40,13 @@ class _Text(NamedTuple):
     entries: Mapping[tuple[int, int, str], _MapEntry]
     roots: Mapping[tuple[int, int], MappingNode]
     shared: tuple[int, ...]
-    """Where anchors, aliases and tags stand, in their order."""
+    """Offsets of anchors, aliases and tags, sorted."""
     lines: tuple[int, ...]
-    """Where lines begin."""
     new_line: str
-    """How they end."""
 
 
 class _Piece(NamedTuple):
-    """A part of a text by its offsets, and what takes its place."""
+    """A replacement of a part of a text."""
 
     start: int
     end: int
@@ -58,36 +54,33 @@ class _Piece(NamedTuple):
 
 
 def edits_of(text: str, changes: Iterable[TextChange]) -> tuple[Edit, ...]:
-    """Return the edits of a text that make some changes, in its order; they never overlap.
-
-    Raises NoEditError where a change cannot be made so.
-    """
+    """Return the edits that make some changes, sorted and without overlaps; raises NoEditError."""
     read = _read(text)
-    pieces = sorted({one for each in changes for one in _WAYS[each.way](read, each)})
-    for one, other in pairwise(pieces):
-        if one.end > other.start or one.start == other.start:
+    pieces = sorted({piece for change in changes for piece in _EDITORS[change.way](read, change)})
+    for piece, other in pairwise(pieces):
+        if piece.end > other.start or piece.start == other.start:
             raise NoEditError("two changes overlap")
     return tuple(
         Edit(
-            *_position(read, one.start),
-            *_position(read, one.end),
-            one.new.replace("\n", read.new_line),
+            *_position(read, piece.start),
+            *_position(read, piece.end),
+            piece.new.replace("\n", read.new_line),
         )
-        for one in pieces
+        for piece in pieces
     )
 
 
 def with_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Return a text with edits that are in its order."""
+    """Return a text with sorted edits."""
     lines = text.split("\n")
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
     parts: list[str] = []
     done = 0
-    for one in edits:
-        parts += (text[done : starts[one.line - 1] + one.column - 1], one.text)
-        done = starts[one.end_line - 1] + one.end_column - 1
+    for edit in edits:
+        parts += (text[done : starts[edit.line - 1] + edit.column - 1], edit.text)
+        done = starts[edit.end_line - 1] + edit.end_column - 1
     return "".join((*parts, text[done:]))
 
 
@@ -101,24 +94,26 @@ def _read(text: str) -> _Text:
     try:
         documents = tuple(yaml.compose_all(text, Loader=yaml.CSafeLoader))
         shared = tuple(
-            one.start_mark.index
-            for one in yaml.parse(text, Loader=yaml.CSafeLoader)
-            if isinstance(one, NodeEvent) and one.start_mark and _is_shared(one)
+            event.start_mark.index
+            for event in yaml.parse(text, Loader=yaml.CSafeLoader)
+            if isinstance(event, NodeEvent)
+            and event.start_mark
+            and (isinstance(event, AliasEvent) or event.anchor or getattr(event, "tag", None))
         )
     except (yaml.YAMLError, RecursionError, UnicodeEncodeError) as error:
         raise NoEditError("the file cannot be read") from error
     nodes = tuple(_nodes(documents))
-    maps = [one for one in nodes if isinstance(one, MappingNode)]
+    maps = [node for node in nodes if isinstance(node, MappingNode)]
     entries = {
-        (*_mark(key), str(key.value)): _MapEntry(key, value, one)
-        for one in maps
-        for key, value in one.value
+        (*_mark(key), str(key.value)): _MapEntry(key, value, node)
+        for node in maps
+        for key, value in node.value
         if isinstance(key, ScalarNode)
     }
     return _Text(
         text,
         entries,
-        roots={_mark(one): one for one in maps},
+        roots={_mark(node): node for node in maps},
         shared=shared,
         lines=(0, *(found.end() for found in re.finditer("\n", text))),
         new_line="\r\n" if "\r\n" in text else "\n",
@@ -126,8 +121,8 @@ def _read(text: str) -> _Text:
 
 
 def _nodes(documents: Iterable[Node | None]) -> Iterator[Node]:
-    """Yield all nodes; goes down without recursion."""
-    pending = [one for one in documents if one is not None]
+    """Yield all nodes, without recursion."""
+    pending = [document for document in documents if document is not None]
     while pending:
         node = pending.pop()
         yield node
@@ -137,36 +132,31 @@ def _nodes(documents: Iterable[Node | None]) -> Iterator[Node]:
             pending += (value for _, value in node.value)
 
 
-def _is_shared(event: NodeEvent) -> bool:
-    named = isinstance(event, AliasEvent) or event.anchor is not None
-    return named or getattr(event, "tag", None) is not None
-
-
 def _mark(node: Node) -> tuple[int, int]:
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 
-def _entry(read: _Text, one: TextChange) -> _MapEntry:
-    found = read.entries.get((one.place.line, one.place.column, one.key))
-    if found is None:
+def _entry(read: _Text, change: TextChange) -> _MapEntry:
+    entry = read.entries.get((change.place.line, change.place.column, change.key))
+    if entry is None:
         raise NoEditError("the entry is not written at this position")
-    start, end = found.key.start_mark.index, _end(found.value)
+    start, end = entry.key.start_mark.index, _end(entry.value)
     if end < start or bisect_left(read.shared, start) < bisect_left(read.shared, end):
         raise NoEditError("it may be shared with other fields")
-    return found
+    return entry
 
 
-def _block(read: _Text, one: TextChange) -> MappingNode:
-    """Return the map to which something is added: the value of an entry, or a root."""
-    place = one.place.line, one.place.column
-    node = _entry(read, one).value if one.key else read.roots.get(place)
+def _block(read: _Text, change: TextChange) -> MappingNode:
+    """Return the block map of a change: the value of an entry, or a root."""
+    place = change.place.line, change.place.column
+    node = _entry(read, change).value if change.key else read.roots.get(place)
     if not isinstance(node, MappingNode) or node.flow_style or not node.value:
         raise NoEditError("it is not a block map")
     return node
 
 
 def _end(node: Node) -> int:
-    """Return the offset after the last character of a node, without what follows it."""
+    """Return the offset after the last character of a node."""
     while isinstance(node, CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         node = last[1] if isinstance(node, MappingNode) else last
@@ -178,85 +168,74 @@ def _line_start(text: str, offset: int) -> int:
 
 
 def _line_end(text: str, offset: int) -> int:
-    """Return the offset of the line after the one in which something ends."""
+    """Return the offset of the line after a node."""
     if offset and text[offset - 1] == "\n":
         return offset  # a text in several lines ends with its last line
-    found = text.find("\n", offset)
-    return len(text) if found < 0 else found + 1
+    end = text.find("\n", offset)
+    return len(text) if end < 0 else end + 1
 
 
-# ---------------------------------------------------------------------------- ways
-
-
-def _scalar(node: Node, text: str, new: str) -> _Piece:
-    if not isinstance(node, ScalarNode) or node.style in {"|", ">"} or "\n" in new:
+def _scalar(read: _Text, node: Node, change: TextChange) -> Iterator[_Piece]:
+    if not isinstance(node, ScalarNode) or node.style in {"|", ">"} or "\n" in change.text:
         raise NoEditError("the value is not a plain word")
     start, end = node.start_mark.index, node.end_mark.index
-    if text[start : start + 1] in {'"', "'"}:
+    if read.text[start : start + 1] in {'"', "'"}:
         start, end = start + 1, end - 1
-    if text[start:end] != node.value:
+    if read.text[start:end] != node.value:
         raise NoEditError("the value differs from its source text")
-    return _Piece(start, end, new)
+    yield _Piece(start, end, change.text)
 
 
-def _new_value(read: _Text, one: TextChange) -> Iterator[_Piece]:
-    yield _scalar(_entry(read, one).value, read.text, one.text)
-
-
-def _new_key(read: _Text, one: TextChange) -> Iterator[_Piece]:
-    yield _scalar(_entry(read, one).key, read.text, one.text)
-
-
-def _new_entry(read: _Text, one: TextChange) -> Iterator[_Piece]:
-    found = _entry(read, one)
-    if found.holder.flow_style:
+def _new_entry(read: _Text, change: TextChange) -> Iterator[_Piece]:
+    entry = _entry(read, change)
+    if entry.holder.flow_style:
         raise NoEditError("the map is in flow style")
-    if isinstance(found.value, ScalarNode) and found.value.style in {"|", ">"}:
+    if isinstance(entry.value, ScalarNode) and entry.value.style in {"|", ">"}:
         raise NoEditError("the value is a multi-line string")
-    column = found.key.start_mark.column
-    new = one.text.replace("\n", f"\n{' ' * column}")
-    yield _Piece(found.key.start_mark.index, _end(found.value), new)
+    column = entry.key.start_mark.column
+    new = change.text.replace("\n", f"\n{' ' * column}")
+    yield _Piece(entry.key.start_mark.index, _end(entry.value), new)
 
 
-def _without(read: _Text, one: TextChange) -> Iterator[_Piece]:
-    found = _entry(read, one)
-    if found.holder.flow_style:
+def _removal(read: _Text, change: TextChange) -> Iterator[_Piece]:
+    entry = _entry(read, change)
+    if entry.holder.flow_style:
         raise NoEditError("the map is in flow style")
-    keys = [key for key, _ in found.holder.value]
+    keys = [key for key, _ in entry.holder.value]
     if len(keys) == 1:
         raise NoEditError("the map would be empty")
-    start, end = found.key.start_mark.index, _line_end(read.text, _end(found.value))
+    start, end = entry.key.start_mark.index, _line_end(read.text, _end(entry.value))
     line = _line_start(read.text, start)
     if not read.text[line:start].strip():
-        comment = read.text[_end(found.value) : end].strip()
+        comment = read.text[_end(entry.value) : end].strip()
         yield _Piece(line, end, read.text[line:start] + comment + "\n" if comment else "")
         return
-    # It stands behind a `-`: what follows takes its place there.
+    # It is behind a `-`: the next entry takes its place.
     after = keys[1].start_mark.index
-    if keys[0] is not found.key or read.text[_end(found.value) : after].strip():
+    if keys[0] is not entry.key or read.text[_end(entry.value) : after].strip():
         raise NoEditError("comments are in its place")
     yield _Piece(start, after, "")
 
 
-def _added(read: _Text, one: TextChange) -> Iterator[_Piece]:
-    first = _block(read, one).value[0][0].start_mark
+def _addition(read: _Text, change: TextChange) -> Iterator[_Piece]:
+    first = _block(read, change).value[0][0].start_mark
     indent = " " * first.column
-    text = one.text.replace("\n", f"\n{indent}")
-    if one.key and one.place.line <= first.line:
+    text = change.text.replace("\n", f"\n{indent}")
+    if change.key and change.place.line <= first.line:
         # In a line of its own, before the comments that are about the first entry.
-        at = _line_end(read.text, _entry(read, one).key.start_mark.index)
+        at = _line_end(read.text, _entry(read, change).key.start_mark.index)
         yield _Piece(at, at, f"{indent}{text}\n")
     else:
         yield _Piece(first.index, first.index, f"{text}\n{indent}")
 
 
-def _item(read: _Text, one: TextChange) -> Iterator[_Piece]:
-    node = _block(read, one)
+def _item(read: _Text, change: TextChange) -> Iterator[_Piece]:
+    node = _block(read, change)
     first = node.value[0][0].start_mark
     if read.text[_line_start(read.text, first.index) : first.index].strip():
         raise NoEditError("the map does not begin on its own line")
     indent = " " * first.column
-    yield _Piece(first.index, first.index, f"{one.text}:\n{indent}- ")
+    yield _Piece(first.index, first.index, f"{change.text}:\n{indent}- ")
     at = _line_end(read.text, first.index)
     for line in read.text[at : _line_end(read.text, _end(node))].split("\n"):
         if line.strip():
@@ -264,13 +243,13 @@ def _item(read: _Text, one: TextChange) -> Iterator[_Piece]:
         at += len(line) + 1
 
 
-_WAYS: Mapping[ChangeKind, Callable[[_Text, TextChange], Iterator[_Piece]]] = MappingProxyType(
+_EDITORS: Mapping[ChangeKind, Callable[[_Text, TextChange], Iterator[_Piece]]] = MappingProxyType(
     {
-        ChangeKind.VALUE: _new_value,
-        ChangeKind.KEY: _new_key,
+        ChangeKind.VALUE: lambda read, change: _scalar(read, _entry(read, change).value, change),
+        ChangeKind.KEY: lambda read, change: _scalar(read, _entry(read, change).key, change),
         ChangeKind.ENTRY: _new_entry,
-        ChangeKind.REMOVE: _without,
-        ChangeKind.ADD: _added,
+        ChangeKind.REMOVE: _removal,
+        ChangeKind.ADD: _addition,
         ChangeKind.ITEM: _item,
     }
 )

@@ -1,4 +1,8 @@
-"""Paths, folders, globs and standard input to texts, in a stable order; their fingerprints."""
+"""Paths, folders, globs and standard input to texts, in a stable order.
+
+Codes: KV001 path missing, KV002 no YAML file there, KV004 no regular file, KV005 not UTF-8, KV065
+more than is read.
+"""
 
 import codecs
 import errno
@@ -13,9 +17,9 @@ from kyvsim.load.folders import (
     TOO_MUCH,
     USUAL,
     Walking,
+    ignored_because,
     is_folder,
     is_manifest_name,
-    left_aside,
     too_much,
     unreadable,
     walk,
@@ -23,41 +27,37 @@ from kyvsim.load.folders import (
 from kyvsim.model.diagnostic import Diagnostic, Severity, nearest
 from kyvsim.model.source import Location
 
-# Paths that are no file: patterns, and words on what is missing.
-#
-# Apart from files.py because what it needs is slow to import and seldom wanted.
-
-
 _OnError: TypeAlias = Callable[[str, OSError], None]
 
 
 def find(pattern: str, on_error: _OnError) -> list[str]:
-    """Return the paths that a glob pattern finds, sorted; none where the text is no pattern.
+    """Return the paths that a glob pattern matches, sorted; none if it is not a pattern.
 
-    Below a folder that is found nothing is found again. A folder in which the pattern would have
-    to look and cannot goes to `on_error`: Python's own globs leave it out without a word.
+    Nothing below a matching folder is returned. `on_error` receives folders that cannot be read,
+    which Python's globs ignore silently.
     """
     if not glob.has_magic(pattern):
         return []
     root = os.path.join(os.path.sep, "") if os.path.isabs(pattern) else ""
     parts = [part for part in pattern.split(os.path.sep) if part]
-    found = sorted(dict.fromkeys(_expand(root, parts, on_error)))
-    folders = tuple(os.path.join(one, "") for one in found if os.path.isdir(one))
+    paths = sorted(dict.fromkeys(_expand(root, parts, on_error)))
+    folders = tuple(os.path.join(path, "") for path in paths if os.path.isdir(path))
     return [
-        one
-        for one in found
-        if not any(one.startswith(above) and one != above.rstrip(os.path.sep) for above in folders)
+        path
+        for path in paths
+        if not any(
+            path.startswith(above) and path != above.rstrip(os.path.sep) for above in folders
+        )
     ]
 
 
 def may_find(pattern: str, place: str) -> bool:
-    """Return whether a pattern finds a file, by its real path, or would if that were there.
-
-    That is also where it finds a folder in which the file lies; a `*` counts for several folders.
-    """
+    """Return whether a pattern matches a real path or a folder above it, existing or not."""
     wide = os.path.realpath(pattern).replace(f"**{os.path.sep}", "*")
-    found = (wide, os.path.join(wide, "*"))
-    return glob.has_magic(pattern) and any(fnmatch.fnmatchcase(place, one) for one in found)
+    wildcards = (wide, os.path.join(wide, "*"))
+    return glob.has_magic(pattern) and any(
+        fnmatch.fnmatchcase(place, wildcard) for wildcard in wildcards
+    )
 
 
 def _expand(base: str, parts: list[str], on_error: _OnError) -> Iterator[str]:
@@ -77,7 +77,7 @@ def _expand(base: str, parts: list[str], on_error: _OnError) -> Iterator[str]:
 
 
 def _expand_deep(base: str, parts: list[str], on_error: _OnError) -> Iterator[str]:
-    """Yield the paths at any depth below a folder that fit the parts after `**`."""
+    """Yield the paths at any depth below a folder that match the parts after `**`."""
     rest = parts[1:]
     if rest or base:
         yield from _expand(base, rest, on_error)
@@ -102,7 +102,7 @@ def _entries(folder: str, on_error: _OnError) -> list[os.DirEntry[str]]:
 
 
 def explain_missing(path: str) -> str:
-    """Return the message for a path that leads nowhere, with the likely spelling."""
+    """Return the message for a missing path, with the likely spelling."""
     if "://" in path:
         return "no such file: URLs are not supported"
     if glob.has_magic(path):
@@ -122,48 +122,39 @@ def explain_missing(path: str) -> str:
     # without them.
     stem, suffix = os.path.splitext(name.lower())
     stems: dict[str, list[str]] = {}
-    for one in names:
-        stems.setdefault(os.path.splitext(one.lower())[0], []).append(one)
+    for name in names:
+        stems.setdefault(os.path.splitext(name.lower())[0], []).append(name)
     same = stems.get(nearest(stem, stems), [])
-    close = next((one for one in same if one.lower().endswith(suffix)), same[0] if same else "")
+    close = next((name for name in same if name.lower().endswith(suffix)), same[0] if same else "")
     hint = f": did you mean `{os.path.join(folder, close)}`?" if close else ""
     return f"no such file or folder{hint}"
 
 
-# What is read as a whole: so much and no more, and at once.
-
-
 LARGEST = 512 << 20
-"""Bytes of a text that is read as a whole: its objects take some twenty times as much."""
+"""Maximum bytes of a text; its objects take about twenty times as much memory."""
 TOO_LARGE = f"larger than {LARGEST >> 20} MiB: split it"
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def read_bytes(path: str) -> bytes | None:
-    """Return all of a file, None where it is larger than what is read; raises OSError."""
-    opened = without_waiting(path, _READ)
+    """Return the bytes of a file, None if it is too large; raises OSError."""
+    opened = open_without_blocking(path, _READ)
     try:
-        found = os.fstat(opened)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(opened)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a file", path)
-        if found.st_size > LARGEST:
+        if status.st_size > LARGEST:
             return None
-        # A byte more than it has: what was asked for is all, unless it grows just now.
-        return b"".join(iter(lambda: os.read(opened, found.st_size + 1), b""))
+        # A byte more than its size: one read is enough, unless the file grows.
+        return b"".join(iter(lambda: os.read(opened, status.st_size + 1), b""))
     finally:
         os.close(opened)
 
 
-def without_waiting(path: str, flags: int) -> int:
-    """Open a path; where a pipe has come in its place, nobody waits for who writes to it."""
+def open_without_blocking(path: str, flags: int) -> int:
+    """Open a path without waiting for the writer of a pipe."""
     return os.open(path, flags | _AT_ONCE)
-
-
-# Paths, folders, globs and standard input to texts, in a stable order.
-#
-# Codes: KV001 path missing, KV002 no YAML file there, KV004 no regular file, KV005 not UTF-8,
-# KV065 more than is read.
 
 
 STDIN = "-"
@@ -174,14 +165,14 @@ _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class Source(NamedTuple):
-    """The text of one input, and the name to show for it."""
+    """The text of an input."""
 
     name: str
     text: str
     folder: str = ""
-    """The folder, as it was given, in which the file was found; "" where the file was named."""
+    """The given folder that contains the file; "" if the file was named."""
     line: int = 1
-    """The line of the file at which the text begins."""
+    """First line of the text in its file."""
 
 
 def read_sources(
@@ -189,11 +180,10 @@ def read_sources(
     stdin: bytes | None = None,
     walking: Walking = USUAL,
 ) -> Iterator[Source | Diagnostic]:
-    """Yield the texts that `paths` lead to, and a diagnostic for each that cannot be read.
+    """Yield the texts of `paths`, and a diagnostic for each that cannot be read.
 
-    A folder stands for the YAML and JSON files in and below it, sorted, without what is hidden or
-    ignored; a glob for what it finds, as if it had been named; `-` for `stdin`, the bytes of
-    standard input; a Source for itself.
+    A folder stands for its YAML and JSON files, sorted, without hidden or ignored ones; a glob for
+    its matches; `-` for `stdin`; a Source for itself.
     """
     for path in paths:
         if isinstance(path, Source):
@@ -226,16 +216,16 @@ def _read_path(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:
 def _read_existing(
     path: str, mode: int, walking: Walking, given: str = ""
 ) -> Iterator[Source | Diagnostic]:
-    """Yield what is at a path; `given` is the pattern that found it."""
+    """Yield the sources at a path; `given` is the pattern that matched it."""
     if stat.S_ISDIR(mode):
         yield from _read_folder(path, walking, given or path)
     elif stat.S_ISREG(mode) and walking.as_found and not given:
-        aside = tuple(left_aside(path, walking))
+        aside = tuple(ignored_because(path, walking))
         yield from aside
         if not aside:
-            one = _read_file(path)
+            source = _read_file(path)
             folder = os.path.dirname(path) or os.curdir
-            yield one._replace(folder=folder) if isinstance(one, Source) else one
+            yield source._replace(folder=folder) if isinstance(source, Source) else source
     elif stat.S_ISREG(mode):
         yield _read_file(path)
     else:
@@ -245,52 +235,47 @@ def _read_existing(
 
 def _read_glob(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:
     problems: list[Diagnostic] = []
-    found = find(path, lambda folder, error: problems.append(unreadable(folder, error)))
+    matches = find(path, lambda folder, error: problems.append(unreadable(folder, error)))
     yield from dict.fromkeys(problems)
-    if walking.most and len(found) > walking.most:
+    if walking.most and len(matches) > walking.most:
         yield too_much(path, walking)
         return
-    wanted = [one for one in found if os.path.isdir(one) or is_manifest_name(one)]
-    for one in wanted:
+    manifests = [match for match in matches if os.path.isdir(match) or is_manifest_name(match)]
+    for match in manifests:
         try:
-            mode = os.stat(one).st_mode
+            mode = os.stat(match).st_mode
         except OSError as error:
-            yield unreadable(one, error)
+            yield unreadable(match, error)
         else:
-            yield from _read_existing(one, mode, walking, path)
-    if found and not wanted:
+            yield from _read_existing(match, mode, walking, path)
+    if matches and not manifests:
         yield _error("KV002", "no YAML or JSON file matches the pattern", Location(path))
-    elif not found and not problems:
+    elif not matches and not problems:
         yield _error("KV001", explain_missing(path), Location(path))
 
 
 def _read_folder(path: str, walking: Walking, given: str) -> Iterator[Source | Diagnostic]:
     count = 0
     aside = False
-    for found in walk(path, walking):
-        if isinstance(found, Diagnostic):
-            yield found
-            if found.code == TOO_MUCH:
+    for entry in walk(path, walking):
+        if isinstance(entry, Diagnostic):
+            yield entry
+            if entry.code == TOO_MUCH:
                 return
             aside = True
             continue
         count += 1
-        for one in _read_found(found):
-            yield one._replace(folder=given) if isinstance(one, Source) else one
+        try:
+            mode = os.stat(entry).st_mode
+        except (OSError, ValueError) as error:  # such as a link to nowhere
+            yield unreadable(entry, error)
+            continue
+        for source in _read_existing(entry, mode, USUAL):
+            yield source._replace(folder=given) if isinstance(source, Source) else source
     if not count:
         hidden = "no YAML or JSON file in this folder that is neither hidden nor ignored"
         message = hidden if aside else "no YAML or JSON file in this folder"
         yield _error("KV002", message, Location(path))
-
-
-def _read_found(path: str) -> Iterator[Source | Diagnostic]:
-    """Yield the text of a file in a folder; a link to nowhere is reported as such."""
-    try:
-        mode = os.stat(path).st_mode
-    except (OSError, ValueError) as error:
-        yield unreadable(path, error)
-    else:
-        yield from _read_existing(path, mode, USUAL)
 
 
 def _read_file(path: str) -> Source | Diagnostic:
@@ -304,7 +289,7 @@ def _read_file(path: str) -> Source | Diagnostic:
 
 
 def decode(name: str, data: bytes) -> Source | Diagnostic:
-    """Return bytes as the text of an input, or what is wrong with them."""
+    """Return the text of an input, or an error."""
     if data.startswith((_GZIP, _ZIP)):
         advice = "the input is compressed with gzip: unpack it (`gunzip`) first"
         if name.endswith(".tgz"):

@@ -1,4 +1,4 @@
-"""What is at a path before it is read, to see later whether it has changed."""
+"""Fingerprints of paths, to detect changes."""
 
 import os
 import stat
@@ -10,10 +10,9 @@ from kyvsim.model.suite import FileState, Fingerprint
 
 
 def fingerprint(path: str, walking: Walking = USUAL) -> Fingerprint:
-    """Return what is found at a path now: the files that reading it would open.
+    """Return the state of the files that reading a path would open.
 
-    A folder and a pattern stand for their files, as in files.py, and for the ignore files that
-    decide which they are. What is missing, or can't be looked at, has no marks.
+    For folders and patterns that includes the ignore files. Missing or unreadable files have none.
     """
     return Fingerprint(path, tuple(_marks(path, walking)))
 
@@ -22,7 +21,7 @@ def _marks(path: str, walking: Walking) -> Iterator[FileState]:
     try:
         state = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
-        # Reading the files reports what cannot be looked at.
+        # Reading the files reports errors.
         for found in find(path, lambda _folder, _error: None):
             yield from _marks(found, walking)
         return
@@ -41,5 +40,5 @@ def _marks(path: str, walking: Walking) -> Iterator[FileState]:
 def _ignore_files(folder: str, walking: Walking) -> Iterator[str]:
     if walking.ignore_files:
         yield from (os.path.join(above, IGNORE_FILE) for above in folders_above(folder))
-        found = walk(folder, walking, IGNORE_FILE)
-        yield from (file for file in found if isinstance(file, str))
+        walked = walk(folder, walking, IGNORE_FILE)
+        yield from (file for file in walked if isinstance(file, str))

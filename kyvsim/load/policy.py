@@ -1,4 +1,8 @@
-"""Policies from documents: recognised, checked, with defaults filled in."""
+"""Policies from documents: recognised, checked, with defaults filled in.
+
+Codes: KV010 a document that cannot be a policy, KV011 a kind that no policy and no exception has,
+KV019 an exception among policies, KV227 a namespace of a kind that has none.
+"""
 
 from collections.abc import Iterable
 
@@ -22,19 +26,13 @@ from kyvsim.schema.kinds import (
 )
 from kyvsim.schema.node import SchemaNode
 
-# Policies from documents: recognised, checked for shape, with defaults filled in.
-#
-# Codes: KV010 a document that cannot be a policy, KV011 a kind that no policy and no exception
-# has, KV019 an exception among policies, KV227 a namespace of a kind that has none.
-
 
 def load_policies(
     documents: Iterable[Document], readers: PolicyReaders
 ) -> tuple[tuple[Policy, ...], tuple[Diagnostic, ...]]:
-    """Return the policies among `documents`, and what was wrong with the others.
+    """Return the policies among `documents`, and diagnostics.
 
-    A `List` (v1) is taken apart. A document with any error gives no policy; the rest go on.
-    `readers` are of what is taken for a policy; what else is one is reported.
+    A `List` (v1) is replaced by its items. Kinds without a reader are reported.
     """
     policies: list[Policy] = []
     remarks: list[Diagnostic] = []
@@ -60,14 +58,11 @@ def load_policies(
 def load_bindings(
     documents: Iterable[Document],
 ) -> tuple[tuple[Binding, ...], tuple[Diagnostic, ...]]:
-    """Return the bindings of admission policies among `documents`, and what was wrong with others.
-
-    They stand among policies, and are none.
-    """
-    found: list[Binding] = []
+    """Return the bindings of admission policies among `documents`, and diagnostics."""
+    bindings: list[Binding] = []
     remarks: list[Diagnostic] = []
     for document in documents:
-        for item in filter(lambda one: is_binding(one.data), _expand(document)):
+        for item in filter(lambda item: is_binding(item.data), _expand(document)):
             placed, ignored = _placed(item)
             data, problems = check(native_schemas()[sniff(placed.data)], placed.data)
             remarks += [*ignored, *diagnostics(placed, problems)]
@@ -81,20 +76,20 @@ def load_bindings(
                     parameters=spec.get("paramRef"),
                     document=placed,
                 )
-                found.append(binding)
-    return tuple(found), tuple(remarks)
+                bindings.append(binding)
+    return tuple(bindings), tuple(remarks)
 
 
 def is_binding(data: Json) -> bool:
-    """Return whether data is a binding of a kind of policies that is evaluated."""
+    """Return whether data is a binding of a supported kind of policies."""
     name = sniff(data)
     return name.endswith("AdmissionPolicyBinding") and name in native_schemas()
 
 
 def _placed(document: Document) -> tuple[Document, tuple[Diagnostic, ...]]:
-    """Return a document without the namespace of a kind that has none, and a warning about it.
+    """Return a document without the namespace of a cluster-scoped kind, and a warning about it.
 
-    An API server clears the field before it calls any webhook, so Kyverno never sees it.
+    An API server clears the field before it calls a webhook.
     upstream: k8s.io/apiserver pkg/registry/rest/meta.go, create and update handlers
     """
     data = document.data
@@ -115,23 +110,23 @@ def _placed(document: Document) -> tuple[Document, tuple[Diagnostic, ...]]:
 
 
 def is_shared_data(data: Json) -> bool:
-    """Return whether data is a GlobalContextEntry: objects for rules to look at, not a policy."""
+    """Return whether data is a GlobalContextEntry."""
     group = split_api_version(text_field(data, "apiVersion"))[0]
     return (group, text_field(data, "kind")) == (RULES_GROUP, "GlobalContextEntry")
 
 
 def sniff(data: Json) -> str:
-    """Return `apiVersion/kind` of a document, with empty parts where they are missing."""
+    """Return `apiVersion/kind` of a document; missing parts are empty."""
     return f"{text_field(data, 'apiVersion')}/{text_field(data, 'kind')}"
 
 
 def is_exception(data: Json) -> bool:
-    """Return whether a document is a PolicyException that kyvsim evaluates."""
+    """Return whether a document is a supported PolicyException."""
     return text_field(data, "kind") == "PolicyException" and is_written(sniff(data))
 
 
 def _expand(document: Document) -> Iterable[Document]:
-    """Yield the items of a v1 `List` as documents, other documents as they are."""
+    """Return the items of a v1 `List` as documents, or the document itself."""
     if sniff(document.data) != "v1/List":
         return (document,)
     items = document.data.get("items")
@@ -164,7 +159,7 @@ def _key_of(name: str) -> tuple[str, str]:
 
 
 def _schema_of(name: str) -> SchemaNode | None:
-    """Return the schema of an apiVersion/kind as users write it, None where it is not served."""
+    """Return the schema of an apiVersion/kind, None if it is not served."""
     if _key_of(name)[0] == NATIVE_GROUP:
         return native_schemas().get(name)
     return written_schema(name) if is_written(name) else None
@@ -186,13 +181,13 @@ def _unsupported(document: Document, readers: PolicyReaders) -> Diagnostic:
         return _wrong_kind(document)
     if group and not may_mean_policy_group(group):
         return _wrong_kind(document)
-    known = (one for one in native_schemas() if _key_of(one) in readers)
+    known = (name for name in native_schemas() if _key_of(name) in readers)
     hint = likely(f"{api_version}/{kind}", (*served_names(readers), *known))
     return _wrong_kind(document, hint)
 
 
 def _wrong_kind(document: Document, hint: str = "") -> Diagnostic:
-    """Return that a document is of no kind of policies, and what it is or was meant to be."""
+    """Return the error about a document of another kind, with a hint."""
     shown = f"{text_field(document.data, 'kind')} ({text_field(document.data, 'apiVersion')})"
     text = f"policy type not supported: {shown}{hint or advice_for(document)}"
     return _error("KV011", text, document)

@@ -1,4 +1,4 @@
-"""What a document is that is not what was wanted, and texts that are no YAML yet."""
+"""What unexpected documents are, and texts that are not YAML."""
 
 import os
 import re
@@ -20,15 +20,15 @@ _OF_HELM = (
 _COMMENT = r"(?m)(?:^|(?<=\s))#.*$"
 _HOLDERS = frozenset({"ConfigMap", "Secret"})
 _HELD = frozenset({"data", "stringData", "binaryData"})
-_IN_HELM = (*(f".{one}" for one in _HELM_OBJECTS), *_HELM_CALLS)
-"""One of these is in each such expression, and in few other texts."""
+_IN_HELM = (*(f".{name}" for name in _HELM_OBJECTS), *_HELM_CALLS)
+"""Each expression of Helm has one of these; few other texts do."""
 _RELATED_GROUPS = frozenset(
     {
         *("cli.kyverno.io", "chainsaw.kyverno.io", "json.kyverno.io"),
         *("reports.kyverno.io", "wgpolicyk8s.io", "openreports.io"),
     }
 )
-"""The groups of Kyverno's command line, of related programs and of reports: none has policies."""
+"""The groups of Kyverno's command line, of related programs and of reports: without policies."""
 _WRITTEN_BY_KYVERNO = frozenset(
     {
         *("UpdateRequest", "GenerateRequest"),
@@ -36,34 +36,33 @@ _WRITTEN_BY_KYVERNO = frozenset(
         *("ClusterAdmissionReport", "ClusterBackgroundScanReport", "ClusterReportChangeRequest"),
     }
 )
-"""Kinds of `kyverno.io`, some of former versions, of which Kyverno writes the objects itself."""
+"""Kinds of `kyverno.io`, some of earlier versions, that Kyverno itself writes."""
 RULE_BODIES = frozenset({"validate", "mutate", "generate", "verifyImages"})
 OLD_TEST_GROUP = "kyverno.io"
-"""The group that manifests of tests were of once."""
+"""The former group of test manifests."""
 _SELECTIONS = frozenset({"any", "all", "resources"})
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml")
-"""How the file of a kustomization may be called, in small letters."""
+"""Names of kustomization files, in lower case."""
 _CLOSE = 0.8
 
 
 def helm_template(text: str) -> int:
-    """Return the line of a text's first expression of a Helm template, 0 where it has none."""
-    if "{{" not in text or not any(one in text for one in _IN_HELM):
+    """Return the line of the first Helm expression in a text, 0 if there is none."""
+    if "{{" not in text or not any(word in text for word in _IN_HELM):
         return 0
-    found = re.search(_OF_HELM, text)
-    return text.count("\n", 0, found.start()) + 1 if found else 0
+    match = re.search(_OF_HELM, text)
+    return text.count("\n", 0, match.start()) + 1 if match else 0
 
 
 def without_comments(text: str) -> str:
-    """Return a YAML text without what is plainly a comment: from `#` after white space on."""
+    """Return a YAML text without comments."""
     return re.sub(_COMMENT, "", text) if "#" in text else text
 
 
 def templated_path(data: Json) -> Path | None:
-    """Return the way to the first text with an expression of a Helm template, None without one.
+    """Return the path of the first string with a Helm expression, None without one.
 
-    Templates of other programs are ordinary in what a ConfigMap or Secret holds, and in texts of
-    several lines.
+    Other templates are common in ConfigMaps, Secrets and multi-line strings.
     """
     pending: list[tuple[Path, Json]] = [((), data)]
     while pending:
@@ -78,12 +77,12 @@ def templated_path(data: Json) -> Path | None:
             children = [(key, child) for key, child in value.items() if key not in held]
             pending += [((*path, key), child) for key, child in reversed(children)]
         elif value.__class__ is list:
-            pending += [((*path, index), one) for index, one in reversed([*enumerate(value)])]
+            pending += [((*path, index), item) for index, item in reversed([*enumerate(value)])]
     return None
 
 
-def wrong_text(text: str, error: YamlError) -> str:
-    """Return what is wrong with a text that is no YAML; a tab is named as what it is."""
+def error_text(text: str, error: YamlError) -> str:
+    """Return the error about a text that is not YAML, with a hint about tabs."""
     lines = text.split("\n")
     line = lines[error.line - 1] if 0 < error.line <= len(lines) else ""
     indent = line[: len(line) - len(line.lstrip())]
@@ -98,14 +97,14 @@ def is_mapping(data: Json) -> bool:
 
 
 def looks_like_policy(data: Json) -> bool:
-    """Return whether a document is, or means to be, a policy of any kind or an exception.
+    """Return whether a document is, or is meant as, a policy or an exception.
 
-    That is so for what is of a group of Kyverno's, and for what has rules as policies have them.
+    That is so for Kyverno's groups, and for rules like those of policies.
     """
     if is_related(data):
         return False
     if _means_a_mapping(data):
-        return any(one in data for one in ("kyverno.io/", *policy_names(), *native_kinds()))
+        return any(name in data for name in ("kyverno.io/", *policy_names(), *native_kinds()))
     group, kind = _group(data), text_field(data, "kind")
     if group == "kyverno.io" or group.endswith(".kyverno.io"):
         return True
@@ -117,25 +116,25 @@ def looks_like_policy(data: Json) -> bool:
 
 
 def is_related(data: Json) -> bool:
-    """Return whether a document is of a program around Kyverno, or written by Kyverno: no policy.
+    """Return whether a document belongs to a related program, or is written by Kyverno.
 
-    Others have kinds that are called like Kyverno's, such as the ValidatingPolicy of kyverno-json.
+    Some have kinds with the names of Kyverno's, such as kyverno-json's ValidatingPolicy.
     """
     group, kind = _group(data), text_field(data, "kind")
     return group in _RELATED_GROUPS or (group == RULES_GROUP and kind in _WRITTEN_BY_KYVERNO)
 
 
 def looks_like_exception(data: Json) -> bool:
-    """Return whether a document is, or means to be, a policy exception."""
+    """Return whether a document is, or is meant as, a policy exception."""
     is_one = text_field(data, "kind") == "PolicyException"
     is_one |= _means_a_mapping(data) and "PolicyException" in data
     return is_one or _in_spec(data, "exceptions").__class__ is list
 
 
 def looks_like_object(data: Json) -> bool:
-    """Return whether a document is, or means to be, a Kubernetes object, or is a list of such."""
+    """Return whether a document is, or is meant as, a Kubernetes object or a list of objects."""
     if data.__class__ is list:
-        return any(looks_like_object(one) for one in data)
+        return any(looks_like_object(item) for item in data)
     if not is_mapping(data):
         return _means_a_mapping(data)
     typed = text_field(data, "apiVersion") and not is_chart(data)
@@ -143,16 +142,15 @@ def looks_like_object(data: Json) -> bool:
 
 
 def _means_a_mapping(data: Json) -> bool:
-    """Return whether a text was meant to be an object.
+    """Return whether a string was meant as an object.
 
-    YAML reads `kind:Pod` without a blank, and JSON behind a comment, as a text. Left out of a
-    folder, the object would be missing without an error; Kyverno's command line refuses it too.
+    YAML reads `kind:Pod` without a blank, and JSON after a comment, as a string.
     """
     return data.__class__ is str and "apiVersion" in data and "kind" in data
 
 
 def is_test_manifest(data: Json) -> bool:
-    """Return whether data is a manifest of `kyverno test`, in the form of today or an older one."""
+    """Return whether data is a manifest of `kyverno test`, in its current or an older form."""
     group, kind = text_field(data, "apiVersion").partition("/")[0], text_field(data, "kind")
     if kind:
         return kind == "Test" and group in {"", "cli.kyverno.io", OLD_TEST_GROUP}
@@ -161,12 +159,12 @@ def is_test_manifest(data: Json) -> bool:
 
 
 def is_definition(data: Json) -> bool:
-    """Return whether a document is, or means to be, the definition of a custom resource."""
+    """Return whether a document is a CustomResourceDefinition."""
     return text_field(data, "kind") == "CustomResourceDefinition"
 
 
 def is_chart(data: Json) -> bool:
-    """Return whether a document is a chart's own description."""
+    """Return whether a document is a Chart.yaml."""
     if not is_mapping(data) or "kind" in data:
         return False
     return text_field(data, "apiVersion") in {"v1", "v2"} and {"name", "version"} <= data.keys()
@@ -180,19 +178,19 @@ def is_kustomization(document: Document) -> bool:
 
 
 def is_beside_kustomization(file: str) -> bool:
-    """Return whether a file may be a patch: its folder or the one above has a kustomization."""
+    """Return whether the folder of a file, or its parent, has a kustomization."""
     if not os.path.isfile(file):
         return False
     folder = os.path.dirname(os.path.abspath(file))
     return any(
-        os.path.isfile(os.path.join(one, name))
-        for one in (folder, os.path.dirname(folder))
+        os.path.isfile(os.path.join(parent, name))
+        for parent in (folder, os.path.dirname(folder))
         for name in KUSTOMIZATIONS
     )
 
 
-def what_it_is(document: Document) -> str:
-    """Return a word on a document for people: its kind, or else its form."""
+def description_of(document: Document) -> str:
+    """Return a short description of a document: its kind, or else its form."""
     data = document.data
     kind, version = text_field(data, "kind"), text_field(data, "apiVersion")
     if is_kustomization(document):
@@ -212,17 +210,16 @@ def _group(data: Json) -> str:
 
 
 def may_mean_policy_group(group: str) -> bool:
-    """Return whether a group is one that policies have, or is probably meant for one.
+    """Return whether a group is, or is probably meant as, one of policies.
 
-    Kinds of other programs, such as the ClusterAdmissionPolicy of kubewarden.io, are called like
-    Kyverno's: only the group shows that they are no misspelt policies.
+    Other programs have similar kinds, such as kubewarden.io's ClusterAdmissionPolicy.
     """
     every = (*POLICY_GROUPS, NATIVE_GROUP)
-    return any(SequenceMatcher(None, group.lower(), one).ratio() >= _CLOSE for one in every)
+    return any(SequenceMatcher(None, group.lower(), known).ratio() >= _CLOSE for known in every)
 
 
 def _has_rules(data: Json) -> bool:
-    """Return whether there are rules as Kyverno's policies have them: others have rules, too."""
+    """Return whether there are rules like those of Kyverno's policies."""
     rules = _in_spec(data, "rules")
     for rule in rules if rules.__class__ is list else ():
         match: Json = rule.get("match") if is_mapping(rule) else None
@@ -254,12 +251,11 @@ _READERS = (
     *(("kyverno.io/", kind, _WRITTEN) for kind in sorted(_WRITTEN_BY_KYVERNO)),
     ("kyvsim/", "Scenario", "`kyvsim simulate` runs it"),
 )
-"""Documents of tools: the beginning of their apiVersion, their kind ("" for all others), and what
-reads them."""
+"""Documents of tools: prefix of the apiVersion, kind ("" for all others), and what reads them."""
 
 
 def advice_for(document: Document) -> str:
-    """Return `: what to do` with a document that was given in a wrong place, or ""."""
+    """Return `: what to do` with a document in the wrong place, or ""."""
     data = document.data
     folder = os.path.dirname(document.file) or os.curdir
     if is_kustomization(document):
@@ -278,15 +274,15 @@ def advice_for(document: Document) -> str:
 
 
 def reading_command(data: Json) -> str:
-    """Return which command takes a document of a tool, or why none does; "" for others."""
+    """Return which command reads a document of a tool, or why none does; "" for others."""
     version, kind = text_field(data, "apiVersion"), text_field(data, "kind")
-    found = (does for start, of, does in _READERS if of in {"", kind} and version.startswith(start))
-    return next(found, "")
+    commands = (
+        does for start, of, does in _READERS if of in {"", kind} and version.startswith(start)
+    )
+    return next(commands, "")
 
 
-# Files that were given in the place of others, recognised by what they hold.
-#
-# Codes: KV026 no policy among what is given, KV029 inputs that look exchanged.
+# Codes: KV026 no policy among what is given, KV029 inputs that seem to be swapped.
 
 
 _EXCHANGED = (
@@ -297,14 +293,23 @@ _EXCHANGED = (
 def misplaced_inputs(
     policies: Iterable[Document], resources: Iterable[Document], empty_folders: Sequence[str] = ()
 ) -> tuple[Diagnostic, ...]:
-    """Return what was probably meant, where resources are among the policies that were named.
+    """Return a warning if resources are among the policies that were named.
 
-    `empty_folders` are those that were given for policies and have none.
+    `empty_folders` were given for policies and have none.
     """
     named = tuple(policies)
-    stray = next((one.locate(()) for one in named if _is_resource(one)), None)
-    exchanged = not any(looks_like_policy(one.data) for one in named) and any(
-        looks_like_policy(one.data) for one in resources
+    stray = next(
+        (
+            document.locate(())
+            for document in named
+            if looks_like_object(document.data)
+            and not looks_like_policy(document.data)
+            and not is_related(document.data)
+        ),
+        None,
+    )
+    exchanged = not any(looks_like_policy(document.data) for document in named) and any(
+        looks_like_policy(document.data) for document in resources
     )
     if stray is None and exchanged and empty_folders:
         stray = Location(empty_folders[0])
@@ -314,19 +319,14 @@ def misplaced_inputs(
     return (Diagnostic("KV029", Severity.WARNING, _EXCHANGED if exchanged else text, stray),)
 
 
-def _is_resource(document: Document) -> bool:
-    data = document.data
-    return looks_like_object(data) and not looks_like_policy(data) and not is_related(data)
-
-
 def only_policies(resources: Sequence[Json], path: str) -> Diagnostic | None:
-    """Return that all resources are policies, or documents of programs around Kyverno.
+    """Return an error if all resources are policies, or documents of related programs.
 
-    To be asked where no rule matched any of them. `path` is the first that was given for resources.
+    For runs in which no rule matched; `path` is the first that was given for resources.
     """
-    if not resources or not all(looks_like_policy(one) or is_related(one) for one in resources):
+    if not resources or not all(looks_like_policy(obj) or is_related(obj) for obj in resources):
         return None
-    kinds = listed({text_field(one, "kind") for one in resources})
+    kinds = listed({text_field(obj, "kind") for obj in resources})
     advice = "pass policies as arguments and resources with --resource"
     if not any(map(looks_like_policy, resources)):
         advice = next(filter(None, map(reading_command, resources)), advice)
@@ -335,9 +335,9 @@ def only_policies(resources: Sequence[Json], path: str) -> Diagnostic | None:
 
 
 def without_policies(documents: Sequence[Document]) -> Diagnostic | None:
-    """Return that there is no policy among documents that were given for policies."""
+    """Return an error that no document is a policy."""
     if not documents:
         return None
-    kinds = listed({text_field(one.data, "kind") for one in documents})
+    kinds = listed({text_field(document.data, "kind") for document in documents})
     text = f"no policy found, only {kinds}"
     return Diagnostic("KV026", Severity.ERROR, text, documents[0].locate(()))

@@ -1,4 +1,4 @@
-"""Scenario files and installations of Kyverno, with everything that they name."""
+"""Scenario files and installations of Kyverno, with the files that they name."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from kyvsim.load.policy import sniff
 from kyvsim.load.resources import objects_among
 from kyvsim.load.structure import check, diagnostics, load_schemas, not_one_of
 from kyvsim.load.values import named_user
-from kyvsim.model.diagnostic import Diagnostic, Severity, likely
+from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, likely
 from kyvsim.model.simulation import (
     BY_NAME,
     OF_REQUESTS,
@@ -30,10 +30,7 @@ from kyvsim.model.simulation import (
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.node import SchemaNode
 
-# How Kyverno is installed: by name, or by a file of values for its Helm chart.
-#
-# Codes: KV053 a name or file that says nothing of an installation, KV054 a value that is not
-# simulated.
+# Codes: KV053 an unknown installation or unusable values file, KV054 a value that is not simulated.
 
 _CONTROLLERS = tuple(
     f"{name}Controller" for name in ("admission", "background", "cleanup", "reports")
@@ -43,13 +40,12 @@ _SWITCHES = (
     *("generateValidatingAdmissionPolicy", "generateMutatingAdmissionPolicy"),
     "forceFailurePolicyIgnore",
 )
-"""Features that are on or off."""
 _FEATURES = frozenset(
     {"policyExceptions", "omitEvents", "logging", "controllerRuntimeMetrics", *_SWITCHES}
 )
-"""Features that count, and those that change nothing of what is simulated."""
+"""Features that are simulated, or make no difference."""
 _REPORTING = "reporting"
-"""Of this feature it counts which results are reported; all parts of it are switched on."""
+"""Its `allowedResults` is simulated; all other parts are on."""
 _CONFIG = frozenset(
     {
         *("create", "preserve", "annotations", "webhookAnnotations", "webhookLabels"),
@@ -63,16 +59,16 @@ _CONFIG = frozenset(
 _RIGHTS = frozenset({"coreClusterRole", "clusterRole", "serviceAccount", "deployment"})
 _NAMES = ("nameOverride", "fullnameOverride", "namespaceOverride")
 _ARGUMENTS = frozenset({"v"})
-"""Arguments of controllers that change nothing of what is simulated."""
+"""Arguments of controllers that make no difference."""
 
 
 def load_installation(given: str) -> tuple[Installation | None, tuple[Diagnostic, ...]]:
-    """Return the installation of a name or of a file of values, or None and what is wrong."""
+    """Return the installation of a name or a values file, or None and errors."""
     if given in BY_NAME:
         return BY_NAME[given], ()
     documents, remarks = read_documents((given,), None, STRICT)
-    if any(one.severity is Severity.ERROR for one in remarks):
-        if all(one.code == "KV001" for one in remarks):
+    if has_errors(remarks):
+        if all(remark.code == "KV001" for remark in remarks):
             hint = likely(given, list(BY_NAME))
             text = f"`--install {given}`: must be helm, ci or a values file{hint}"
             return None, (Diagnostic("KV053", Severity.ERROR, text, Location(given)),)
@@ -84,26 +80,26 @@ def load_installation(given: str) -> tuple[Installation | None, tuple[Diagnostic
     if "apiVersion" in document.data and "kind" in document.data:
         text = "this is an object, not a values file of Kyverno's Helm chart"
         return None, (Diagnostic("KV053", Severity.ERROR, text, document.locate(())),)
-    problems = tuple(dict.fromkeys(_misshapen(document)))
+    problems = tuple(dict.fromkeys(_wrong_shapes(document)))
     if problems:
         return None, problems
     return Installation(given, document.data), tuple(_unsimulated(document))
 
 
-def _misshapen(document: Document) -> Iterator[Diagnostic]:
-    """Yield the values whose shape would mean nothing to the chart."""
-    for path, wanted in _SHAPES:
+def _wrong_shapes(document: Document) -> Iterator[Diagnostic]:
+    """Yield errors about values of the wrong type."""
+    for path, expected in _SHAPES:
         at: Json = document.data
         for depth, name in enumerate(path):
             if not isinstance(at, Mapping):
-                yield _misfit(document, path[:depth], "a map")
+                yield _wrong_shape(document, path[:depth], "a map")
                 break
             at = at.get(name)
             if at is None:
                 break
         else:
-            if at.__class__ is not wanted:
-                yield _misfit(document, path, _WORDS[wanted])
+            if at.__class__ is not expected:
+                yield _wrong_shape(document, path, _WORDS[expected])
 
 
 _WORDS: Mapping[type, str] = MappingProxyType(
@@ -128,21 +124,21 @@ _SHAPES: tuple[tuple[tuple[str, ...], type], ...] = (
 )
 
 
-def _misfit(document: Document, path: Path, wanted: str) -> Diagnostic:
-    text = f"`{'.'.join(map(str, path))}` must be {wanted}"
+def _wrong_shape(document: Document, path: Path, expected: str) -> Diagnostic:
+    text = f"`{'.'.join(map(str, path))}` must be {expected}"
     return Diagnostic("KV053", Severity.ERROR, text, document.locate(path))
 
 
 def _unsimulated(document: Document) -> Iterator[Diagnostic]:
-    """Yield the values that would make Kyverno work otherwise than it is simulated."""
+    """Yield warnings about values that are not simulated."""
     values = document.data
     for name in _NAMES:
         if values.get(name):
             yield _left_out(document, (name,))
     for name, feature in (values.get("features") or {}).items():
         if name == _REPORTING:
-            switched = (one for one, value in (feature or {}).items() if value is False)
-            yield from (_left_out(document, ("features", name, one)) for one in switched)
+            switched = (part for part, value in (feature or {}).items() if value is False)
+            yield from (_left_out(document, ("features", name, part)) for part in switched)
         elif name not in _FEATURES and feature:
             yield _left_out(document, ("features", name))
     for name in values.get("config") or {}:
@@ -173,16 +169,14 @@ def _left_out(document: Document, path: Path) -> Diagnostic:
     return Diagnostic("KV054", Severity.WARNING, text, document.locate(path))
 
 
-# Scenario files: recognised, checked for shape, and everything read that they name.
-#
-# Codes: KV050 an entry that cannot mean what it says, KV051 a scenario among other inputs.
+# Codes: KV050 an entry without a meaning, KV051 a scenario among other inputs.
 
 SCENARIO = "kyvsim/v1/Scenario"
 _WITH_OBJECTS = (Verb.CREATE, Verb.APPLY, Verb.UPDATE, Verb.DELETE)
 
 
 class _ScenarioReading(NamedTuple):
-    """A scenario that is being read, and what is wrong with it so far."""
+    """A scenario that is being read, with diagnostics."""
 
     document: Document
     problems: list[Diagnostic]
@@ -195,15 +189,12 @@ def scenario_schemas() -> Mapping[str, SchemaNode]:
 
 
 def is_scenario(data: Json) -> bool:
-    """Return whether a document means to be a scenario, whatever is wrong with it."""
+    """Return whether a document is meant as a scenario."""
     return text_field(data, "apiVersion").startswith("kyvsim/") or sniff(data) == SCENARIO
 
 
 def load_scenario(document: Document) -> tuple[Scenario | None, tuple[Diagnostic, ...]]:
-    """Return the scenario of a document with what it names, or None and what is wrong with it.
-
-    Paths in it are those of files beside it.
-    """
+    """Return the scenario of a document, or None and errors; paths are relative to its folder."""
     name = sniff(document.data)
     if name != SCENARIO:
         hint = likely(name, [SCENARIO])
@@ -213,8 +204,7 @@ def load_scenario(document: Document) -> tuple[Scenario | None, tuple[Diagnostic
     if problems:
         return None, diagnostics(document, problems)
     reading = _ScenarioReading(document, [])
-    file = reading.document.file
-    stem = os.path.splitext(os.path.basename(file))[0]
+    stem = os.path.splitext(os.path.basename(document.file))[0]
     expected = (
         _expected(reading, entry, ("expect", index))
         for index, entry in enumerate(data.get("expect", ()))
@@ -233,12 +223,11 @@ def load_scenario(document: Document) -> tuple[Scenario | None, tuple[Diagnostic
         expected=tuple(expected),
         fail_on=data.get("hazards", {}).get("failOn", ""),
     )
-    failed = any(one.severity is Severity.ERROR for one in reading.problems)
-    return (None if failed else scenario), tuple(reading.problems)
+    return (None if has_errors(reading.problems) else scenario), tuple(reading.problems)
 
 
 def seconds_of(text: str) -> float:
-    """Return the seconds of a duration such as `1m30s`, 0 where it is none."""
+    """Return the seconds of a duration such as `1m30s`, 0 if it is invalid."""
     return (parse_duration(text) or 0) / SECOND
 
 
@@ -305,36 +294,36 @@ def _outcomes(
         expected = _expected(reading, entry, place)
         if expected.demand in OF_REQUESTS and verb in {None, Verb.WAIT, Verb.RESTART}:
             text = f"`{expected.demand}` expects a request, but this step sends none"
-            _complain(reading, text, (*place, expected.demand.value))
+            _add_error(reading, text, (*place, expected.demand.value))
         yield expected
 
 
 def _expected(reading: _ScenarioReading, entry: Mapping[str, Json], path: Path) -> Expected:
-    demand = next(one for one in Demand if one in entry)
+    demand = next(demand for demand in Demand if demand in entry)
     within = seconds_of(entry["within"]) if "within" in entry else None
     if within is not None and (demand in OF_REQUESTS or demand is Demand.FINALLY):
         text = f"`within` has no meaning for `{demand}`"
-        _complain(reading, text, (*path, "within"))
+        _add_error(reading, text, (*path, "within"))
     return Expected(demand, entry[demand], within, reading.document.locate(path))
 
 
 def _objects(
     reading: _ScenarioReading, data: Json, path: Path, typing: Typing = AS_WRITTEN
 ) -> tuple[Document, ...]:
-    """Return the objects that paths lead to and those that stand there, in order."""
+    """Return the objects of paths and inline objects, in order."""
     several = data.__class__ is list
-    found: list[Document] = []
+    collected: list[Document] = []
     for index, entry in enumerate(data if several else [data]):
         place = (*path, index) if several else path
         if entry.__class__ is str:
             folder = os.path.dirname(reading.document.file)
             path_there = os.path.normpath(os.path.join(folder, entry))
             documents, remarks = read_documents((path_there,), None, typing)
-            missing = [one for one in remarks if one.code == "KV001"]
+            missing = [remark for remark in remarks if remark.code == "KV001"]
             if missing:
-                _complain(reading, f"`{entry}`: {missing[0].message}", place)
-            reading.problems.extend([one for one in remarks if one not in missing])
-            found += documents
+                _add_error(reading, f"`{entry}`: {missing[0].message}", place)
+            reading.problems.extend([remark for remark in remarks if remark not in missing])
+            collected += documents
         elif entry is not None:
             obj = entry
             if "metadata" not in entry and "name" in entry:
@@ -342,12 +331,12 @@ def _objects(
                 names = {name: entry[name] for name in ("namespace", "name") if name in entry}
                 kind = {name: entry[name] for name in ("apiVersion", "kind")}
                 obj = {**kind, "metadata": names}
-            found.append(reading.document.within(place, obj))
-    objects, problems = objects_among(found)
+            collected.append(reading.document.within(place, obj))
+    objects, problems = objects_among(collected)
     reading.problems.extend(problems)
     return objects
 
 
-def _complain(reading: _ScenarioReading, text: str, path: Path) -> None:
+def _add_error(reading: _ScenarioReading, text: str, path: Path) -> None:
     place = reading.document.locate(path)
     reading.problems.append(Diagnostic("KV050", Severity.ERROR, text, place))

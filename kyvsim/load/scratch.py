@@ -1,8 +1,8 @@
-"""Folders for files that are not whole yet: one hidden folder for each run and place.
+"""Hidden folders for incomplete files, one for each run and place.
 
-Files take their place by a rename, so they have to be on its file system: the folder is beside it.
-A run that is killed leaves its folder behind, and the next one that writes there removes it. A run
-holds a lock in its folder for as long as it lives, which the system releases whatever ends it.
+Files are renamed to their place, so the folder must be on its file system: beside it. A killed run
+leaves its folder behind, and the next one that writes there removes it. A run locks its folder
+while it lives.
 """
 
 import contextlib
@@ -12,27 +12,40 @@ import time
 from collections.abc import Iterator
 
 HAS_LOCKS = sys.platform != "win32"
-"""Whether files can be locked, as everywhere but on Windows."""
+"""Whether files can be locked."""
 
 PREFIX = ".kyvsim-tmp-"
 _LOCK = "lock"
 _ATTEMPTS = 10
 _FORGOTTEN = 24 * 60 * 60.0
-"""Seconds after which a folder counts as abandoned if nothing shows whether its run lives."""
+"""Seconds after which a folder counts as abandoned if it cannot be locked."""
 _LONGEST = 50
-"""How much of a name is in that of its temporary file: names end at 255 bytes."""
+"""Maximum part of a name, since names end at 255 bytes."""
 
 
 class ScratchFolder:
-    """A hidden folder in another one, of this run alone; `close` removes it with what is in it."""
+    """A hidden folder of this run; `close` removes it with its content."""
 
     def __init__(self, parent: str) -> None:
-        """Remove what killed runs left in `parent`; raise OSError where nothing can be made."""
+        """Remove folders of killed runs in `parent`; raise OSError if none can be created."""
         _remove_stale(parent)
-        self.path, self._lock = _made(parent)
+        self._lock: int | None = None
+        # Another run may take the folder for left behind before it is locked.
+        for _ in range(_ATTEMPTS):
+            self.path = os.path.join(parent, f"{PREFIX}{os.urandom(4).hex()}")
+            os.mkdir(self.path, 0o700)
+            with contextlib.suppress(OSError):
+                flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
+                lock = os.open(os.path.join(self.path, _LOCK), flags, 0o600)
+                if _is_locked_here(lock) and os.path.isdir(self.path):
+                    self._lock = lock
+                    return
+                os.close(lock)
+                _remove(self.path)
+        raise OSError(f"{parent}: cannot create a temporary folder")
 
     def file_for(self, place: str) -> str:
-        """Return the path of a file that does not exist yet, for one that goes to a place."""
+        """Return the path of a new file for a place."""
         name = os.path.basename(place)[:_LONGEST]
         return os.path.join(self.path, f"{name}.{os.urandom(4).hex()}.tmp")
 
@@ -45,20 +58,20 @@ class ScratchFolder:
 
 
 class ScratchFiles:
-    """Temporary files of one writer, in a scratch folder beside each of their places."""
+    """Temporary files in scratch folders beside their places."""
 
     def __init__(self) -> None:
         self._folders: dict[str, ScratchFolder] = {}
 
     def file_for(self, place: str) -> str:
-        """Return the path of a file that does not exist yet; raise OSError where it can't be."""
+        """Return the path of a new file for a place; raises OSError."""
         parent = os.path.dirname(place) or os.curdir
         if parent not in self._folders:
             self._folders[parent] = ScratchFolder(parent)
         return self._folders[parent].file_for(place)
 
     def close(self) -> None:
-        """Remove all folders with what is left in them."""
+        """Remove all folders with their content."""
         while self._folders:
             _, folder = self._folders.popitem()
             folder.close()
@@ -76,20 +89,6 @@ def scratch_folder(parent: str) -> Iterator[str]:
         folder.close()
 
 
-def _made(parent: str) -> tuple[str, int | None]:
-    """Make a folder and lock it; another run may take it for left behind before it is locked."""
-    for _ in range(_ATTEMPTS):
-        path = os.path.join(parent, f"{PREFIX}{os.urandom(4).hex()}")
-        os.mkdir(path, 0o700)
-        with contextlib.suppress(OSError):
-            lock = os.open(os.path.join(path, _LOCK), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-            if _is_locked_here(lock) and os.path.isdir(path):
-                return path, lock
-            os.close(lock)
-            _remove(path)
-    raise OSError(f"{parent}: cannot create a temporary folder")
-
-
 def _remove(path: str) -> None:
     import shutil
 
@@ -104,38 +103,37 @@ def _lock(file: int) -> None:
 
 
 def _is_locked_here(lock: int) -> bool:
-    """Lock a file; return whether nobody else has. Where there are no locks, nobody has."""
+    """Lock a file; return whether no other process has locked it."""
     if not HAS_LOCKS:
         return True
-    try:
-        _lock(lock)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
+    with contextlib.suppress(OSError):  # of a file system without locks
+        try:
+            _lock(lock)
+        except BlockingIOError:
+            return False
     return True
 
 
 def _remove_stale(parent: str) -> None:
-    """Remove folders that runs left behind; those of others cannot be, and are left alone."""
+    """Remove abandoned folders, except those of other users."""
     try:
         with os.scandir(parent) as listed:
-            found = [
-                one.path
-                for one in listed
-                if one.name.startswith(PREFIX) and one.is_dir(follow_symlinks=False)
+            paths = [
+                entry.path
+                for entry in listed
+                if entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False)
             ]
     except OSError:
         return
-    for path in found:
+    for path in paths:
         if _is_stale(path):
             _remove(path)
 
 
 def _is_stale(path: str) -> bool:
-    """Return whether no run uses a folder any more.
+    """Return whether a folder is abandoned.
 
-    One without a lock may just be made; and where locks are not known, only its age tells.
+    Without a lock it may be new, and if locks are not supported, only its age counts.
     """
     try:
         facts = os.lstat(path)

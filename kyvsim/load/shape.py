@@ -1,18 +1,15 @@
-"""The whole shape of a document: all that Kyverno's definitions say of its kind.
+"""Complete validation of documents by Kyverno's definitions.
 
-Only `lint` and the language server check it: it needs CEL, which the other commands start without.
+Used by `lint` and the language server only, since it needs CEL.
 """
 
 import re
-from collections.abc import Iterator
 
-from kyvsim.kubernetes.objects import Json
 from kyvsim.load.policy import sniff
 from kyvsim.load.structure import Problem, check, diagnostics, not_one_of, show_path
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Document
 from kyvsim.schema.kinds import is_written, written_schema
-from kyvsim.schema.node import SchemaNode
 from kyvsim.schema.rules import BrokenRule, broken_rules
 
 _EITHER = re.compile(
@@ -28,16 +25,11 @@ def has_known_shape(document: Document) -> bool:
 
 
 def shape_diagnostics(document: Document) -> tuple[Diagnostic, ...]:
-    """Return where a document of a known kind does not fit; each place once."""
-    problems = _problems(document.data, written_schema(sniff(document.data)))
-    return diagnostics(document, dict.fromkeys(problems))
-
-
-def _problems(data: Json, schema: SchemaNode) -> Iterator[Problem]:
-    filled, problems = check(schema, data)
-    yield from problems
-    for broken in broken_rules(filled, None, schema):
-        yield _worded_rule(broken)
+    """Return the errors of a document of a known kind; each place once."""
+    schema = written_schema(sniff(document.data))
+    filled, problems = check(schema, document.data)
+    broken = map(_worded_rule, broken_rules(filled, None, schema))
+    return diagnostics(document, dict.fromkeys((*problems, *broken)))
 
 
 def _worded_rule(broken: BrokenRule) -> Problem:

@@ -1,8 +1,7 @@
-"""What does not fit the schema of a document, in our words, and the schemas of our own files.
+"""Schema errors of documents, in our words, and the schemas of our own files.
 
-Codes: KV012 a field that does not exist, KV013 a value of another type, KV014 a text that is none
-of the choices, KV015 a field that is missing, KV016 a value out of its bounds, KV017 fields that do
-not go together or fit no form.
+Codes: KV012 an unknown field, KV013 a wrong type, KV014 not one of the choices, KV015 a missing
+field, KV016 a value out of bounds, KV017 fields that exclude each other or match no form.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,7 +25,7 @@ from kyvsim.schema.node import (
 
 
 class Problem(NamedTuple):
-    """Where data does not fit, and how."""
+    """A schema error."""
 
     code: str
     path: Path
@@ -52,15 +51,17 @@ def load_schemas(file_name: str) -> Mapping[str, SchemaNode]:
 
 
 def check(schema: SchemaNode, data: Json) -> tuple[Json, tuple[Problem, ...]]:
-    """Return `data` with defaults filled in (sharing what has none), and what does not fit.
+    """Return `data` with defaults, and schema errors.
 
-    A null where none is allowed counts as a missing field, as it does for the API server.
+    A null where none is allowed counts as missing, as for the API server.
     """
     filled = completed(data, schema)
-    found = findings_as_written(filled, schema)
-    of_wrong_type = {one.path for one in found if one.word == "type"}
-    found += (one for one in duplicates(filled, schema) if one.path not in of_wrong_type)
-    return filled, tuple(map(worded, found))
+    findings = findings_as_written(filled, schema)
+    of_wrong_type = {finding.path for finding in findings if finding.word == "type"}
+    findings += (
+        finding for finding in duplicates(filled, schema) if finding.path not in of_wrong_type
+    )
+    return filled, tuple(map(worded, findings))
 
 
 def diagnostics(document: Document, problems: Iterable[Problem]) -> tuple[Diagnostic, ...]:
@@ -72,18 +73,18 @@ def diagnostics(document: Document, problems: Iterable[Problem]) -> tuple[Diagno
 
 
 def show_path(path: Path) -> str:
-    """Return a path as it is written in messages, such as `spec.rules[0].name`."""
+    """Return a path for messages, such as `spec.rules[0].name`."""
     return path_text(path) or "the document"
 
 
 def worded(finding: SchemaFinding) -> Problem:
-    """Return in our words what does not fit."""
+    """Return the error of a finding."""
     code, text = _WORDS.get(finding.word, _OTHER)
     return Problem(code, finding.path, text(finding, show_path(finding.path)))
 
 
 def not_one_of(path: Path, names: Iterable[str]) -> Problem:
-    """Return that the mapping at `path` has none or too many of some fields."""
+    """Return the error that the mapping at `path` has none or too many of some fields."""
     return Problem("KV017", path, _exactly_one(show_path(path), names))
 
 
@@ -92,7 +93,7 @@ def _exactly_one(shown: str, names: Iterable[str]) -> str:
 
 
 def _type(finding: SchemaFinding, shown: str) -> str:
-    expected = " or ".join(_TYPES[one] for one in finding.limit)
+    expected = " or ".join(_TYPES[type_name] for type_name in finding.limit)
     actual = _TYPES[TYPE_NAMES[finding.value.__class__]]
     return f"`{shown}` must be {expected}, not {actual}"
 
@@ -100,11 +101,6 @@ def _type(finding: SchemaFinding, shown: str) -> str:
 def _choice(finding: SchemaFinding, shown: str) -> str:
     listed = ", ".join(f"`{value}`" for value in finding.limit)
     return f"`{shown}` must be one of {listed}, not `{finding.value}`"
-
-
-def _key(finding: SchemaFinding, _: str) -> str:
-    *above, key = finding.path
-    return f"`{key}` is not a valid key in `{show_path(tuple(above))}`"
 
 
 def _too_few(finding: SchemaFinding, shown: str) -> str:
@@ -135,31 +131,42 @@ def _not(finding: SchemaFinding, shown: str) -> str:
 
 _OTHER: tuple[str, Callable[[SchemaFinding, str], str]] = (
     "KV017",
-    lambda one, shown: f"`{shown}` does not fit `{one.word}`",
+    lambda finding, shown: f"`{shown}` does not fit `{finding.word}`",
 )
 _WORDS: Mapping[str, tuple[str, Callable[[SchemaFinding, str], str]]] = MappingProxyType(
     {
         "unknown": (
             "KV012",
-            lambda one, shown: f"unknown field `{shown}`{likely(str(one.path[-1]), one.limit)}",
+            lambda finding, shown: (
+                f"unknown field `{shown}`{likely(str(finding.path[-1]), finding.limit)}"
+            ),
         ),
         "type": ("KV013", _type),
         "enum": ("KV014", _choice),
-        "required": ("KV015", lambda one, _: f"`{show_path((*one.path, one.limit))}` is required"),
-        "propertyNames": ("KV016", _key),
+        "required": (
+            "KV015",
+            lambda finding, _: f"`{show_path((*finding.path, finding.limit))}` is required",
+        ),
+        "propertyNames": (
+            "KV016",
+            lambda finding, _: (
+                f"`{finding.path[-1]}` is not a valid key in `{show_path(finding.path[:-1])}`"
+            ),
+        ),
         "pattern": (
             "KV016",
-            lambda one, shown: f"`{shown}`: `{one.value}` does not match `{one.limit}`",
+            lambda finding, shown: f"`{shown}`: `{finding.value}` does not match `{finding.limit}`",
         ),
         "format": (
             "KV016",
-            lambda one, shown: f"`{shown}`: `{one.value}` is not a valid {one.limit}",
+            lambda finding, shown: f"`{shown}`: `{finding.value}` is not a valid {finding.limit}",
         ),
-        "minimum": ("KV016", lambda one, shown: f"`{shown}` must be at least {one.limit}"),
+        "minimum": ("KV016", lambda finding, shown: f"`{shown}` must be at least {finding.limit}"),
         "maxLength": (
             "KV016",
-            lambda one, shown: (
-                f"`{shown}` has {len(one.value)} characters, more than the {one.limit} allowed"
+            lambda finding, shown: (
+                f"`{shown}` has {len(finding.value)} characters, "
+                f"more than the {finding.limit} allowed"
             ),
         ),
         "minLength": ("KV016", lambda _, shown: f"`{shown}` must not be empty"),
@@ -173,21 +180,21 @@ _WORDS: Mapping[str, tuple[str, Callable[[SchemaFinding, str], str]]] = MappingP
 """The code of a finding and its text, by the word of the schema."""
 
 
-# Our structural schemas as JSON Schema, which editors complete and check by.
+# Our schemas as JSON Schema, for editors.
 
 DIALECT: Final = "http://json-schema.org/draft-07/schema#"
-"""What all our schemas are written in: editors know it best."""
+"""The dialect that editors support best."""
 _KEPT = (
     *("type", "description", "default", "enum", "pattern", "required"),
     *("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"),
 )
 _COMBINED = ("anyOf", "oneOf", "allOf", "not")
-"""These hold no names of schemas, in ours."""
+"""These contain no names of schemas in our files."""
 _REFERENCE = "#/definitions/"
 
 
 def json_schema(schema: SchemaNode, title: str) -> Json:
-    """Return a schema as JSON Schema (draft 07), with the named ones that it leads to."""
+    """Return a schema as JSON Schema (draft 07), with the named schemas that it refers to."""
     known = schema.named.table
     root = _converted(schema.words, known)
     definitions: dict[str, Json] = {}
@@ -206,38 +213,40 @@ def _references(converted: Json) -> Iterator[str]:
         reference = converted.get("$ref")
         if isinstance(reference, str):
             yield reference.removeprefix(_REFERENCE)
-        for one in converted.values():
-            yield from _references(one)
+        for value in converted.values():
+            yield from _references(value)
     elif isinstance(converted, list):
-        for one in converted:
-            yield from _references(one)
+        for value in converted:
+            yield from _references(value)
 
 
 def _converted(ref: SchemaRef, known: Mapping[str, Json]) -> Json:
     if isinstance(ref, str):
         return {"$ref": f"{_REFERENCE}{ref}"} if ref in known else {"type": ref}
-    found = {name: ref[name] for name in _KEPT if name in ref}
-    if ref.get("nullable") and "type" in found:
-        found["type"] = [found["type"], "null"]
+    result = {name: ref[name] for name in _KEPT if name in ref}
+    if ref.get("nullable") and "type" in result:
+        result["type"] = [result["type"], "null"]
     if "form" in ref:
-        found["pattern"] = f"^({ref['form']})$"
+        result["pattern"] = f"^({ref['form']})$"
     if "either" in ref:
-        found["anyOf"] = [_converted(one, known) for one in ref["either"]]
+        result["anyOf"] = [_converted(schema, known) for schema in ref["either"]]
     if "items" in ref:
-        found["items"] = _converted(ref["items"], known)
+        result["items"] = _converted(ref["items"], known)
     if ref.get("type") == "object":
-        found |= _members(ref, known)
-    return {**found, **{name: ref[name] for name in _COMBINED if name in ref}}
+        result |= _members(ref, known)
+    return {**result, **{name: ref[name] for name in _COMBINED if name in ref}}
 
 
 def _members(ref: Mapping[str, Json], known: Mapping[str, Json]) -> Json:
     properties = ref.get("properties") or {}
     further = ref.get("additionalProperties")
-    found: dict[str, Json] = {}
+    members: dict[str, Json] = {}
     if properties:
-        found["properties"] = {name: _converted(one, known) for name, one in properties.items()}
+        members["properties"] = {
+            name: _converted(schema, known) for name, schema in properties.items()
+        }
     if isinstance(further, str | Mapping):
-        found["additionalProperties"] = _converted(further, known)
+        members["additionalProperties"] = _converted(further, known)
     elif further is not True and "x-kubernetes-preserve-unknown-fields" not in ref:
-        found["additionalProperties"] = False
-    return found
+        members["additionalProperties"] = False
+    return members

@@ -1,4 +1,4 @@
-"""Test manifests (`kyverno-test.yaml`): found, loaded strictly, also in their old form."""
+"""Test manifests (`kyverno-test.yaml`): discovered, loaded strictly, also in their old form."""
 
 import json
 import os
@@ -20,25 +20,22 @@ from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document, Location
 from kyvsim.model.suite import ExpectedRow, Manifest, ResourceSpec
 
-# Test manifests as they were written before they had a kind, and the same as they are now.
-#
-# Source of the rules: upstream cmd/cli/kubectl-kyverno/fix/test.go, and the fields of rows until
-# 1.11
+# Old forms of manifests. upstream: cmd/cli/kubectl-kyverno/fix/test.go, and rows until 1.11
 
 API_VERSION = "cli.kyverno.io/v1alpha1"
 _ROW = (("status", "result"), ("resource", "resources"), ("patchedResource", "patchedResources"))
-"""Fields of a row, and those that have replaced them."""
+"""Deprecated fields of a row, and their replacements."""
 
 
 def old_fields(document: Document) -> tuple[Diagnostic, ...]:
-    """KV040: a deprecated shape, field by field; the fix of each puts the whole manifest right."""
+    """KV040: deprecated fields; the fix of each converts the whole manifest."""
     data = document.data
-    found: list[tuple[Path, str]] = []
+    fields: list[tuple[Path, str]] = []
     if text_field(data, "name"):
-        found.append((("name",), "metadata.name"))
+        fields.append((("name",), "metadata.name"))
     for index, row in _rows(data):
-        found += [(("results", index, old), new) for old, new in _ROW if old in row]
-    fix = todays_form(document) if found else None
+        fields += [(("results", index, old), new) for old, new in _ROW if old in row]
+    fix = current_format(document) if fields else None
     return tuple(
         Diagnostic(
             "KV040",
@@ -47,12 +44,12 @@ def old_fields(document: Document) -> tuple[Diagnostic, ...]:
             document.locate(path),
             fix=fix,
         )
-        for path, new in found
+        for path, new in fields
     )
 
 
-def in_todays_names(document: Document) -> Document:
-    """Return a manifest whose rows have today's fields, so that the rest of it can be checked."""
+def with_current_names(document: Document) -> Document:
+    """Return a manifest whose rows have the current fields, to validate the rest."""
     data = document.data
     renamed: dict[int, Json] = {}
     for index, row in _rows(data):
@@ -68,9 +65,9 @@ def in_todays_names(document: Document) -> Document:
     return document._replace(data={**data, "results": rows})
 
 
-def todays_form(document: Document) -> Fix | None:
-    """Return what gives a manifest today's form; None where it has that, or nothing surely does."""
-    changes = (*_head(document), *_todays_rows(document))
+def current_format(document: Document) -> Fix | None:
+    """Return the fix for an old manifest; None for a current one, or without a safe fix."""
+    changes = (*_current_head(document), *_current_rows(document))
     return Fix("use the current format", changes) if changes else None
 
 
@@ -81,7 +78,7 @@ def _rows(data: Json) -> Iterator[tuple[int, Json]]:
             yield index, row
 
 
-def _head(document: Document) -> Iterator[TextChange]:
+def _current_head(document: Document) -> Iterator[TextChange]:
     data = document.data
     kind = "" if text_field(data, "kind") else "kind: Test"
     version = "" if text_field(data, "apiVersion") else f"apiVersion: {API_VERSION}"
@@ -89,7 +86,7 @@ def _head(document: Document) -> Iterator[TextChange]:
         yield change(document, ChangeKind.VALUE, ("apiVersion",), API_VERSION)
     name = text_field(data, "name")
     named = "metadata" in data
-    head = [one for one in (version, kind) if one]
+    head = [text for text in (version, kind) if text]
     if name and not named:
         head.append(f"metadata:\n  name: {json.dumps(name) if _is_malformed(name) else name}")
         yield change(document, ChangeKind.ENTRY, ("name",), "\n".join(head))
@@ -104,7 +101,7 @@ def _is_malformed(text: str) -> bool:
     return not (text[0].isalpha() and text.replace("-", "").replace("_", "").isalnum())
 
 
-def _todays_rows(document: Document) -> Iterator[TextChange]:
+def _current_rows(document: Document) -> Iterator[TextChange]:
     for index, row in _rows(document.data):
         path: Path = ("results", index)
         for old, new in _ROW:
@@ -118,11 +115,9 @@ def _todays_rows(document: Document) -> Iterator[TextChange]:
                 yield change(document, ChangeKind.ENTRY, (*path, old), text)
 
 
-# Test manifests (`kyverno-test.yaml`): found in folders, loaded strictly.
-#
-# Codes: KV041 a path that leads to no manifest, KV042 an entry that cannot mean what it says,
-# KV048 a policy in place of a manifest, KV049 a folder without manifests. Source of the rules:
-# upstream cmd/cli/kubectl-kyverno/test/load.go, apis/v1alpha1/test.go
+# Codes: KV041 a path of no manifest, KV042 an entry without a meaning, KV048 a policy instead of a
+# manifest, KV049 a folder without manifests.
+# upstream: cmd/cli/kubectl-kyverno/test/load.go, apis/v1alpha1/test.go
 
 _PAYLOADS = (
     (PayloadMode.JSON, "jsonPayloads"),
@@ -135,57 +130,54 @@ _FLAG = "is"
 def find_manifests(
     path: str, file_name: str, walking: Walking = USUAL
 ) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-    """Return the manifests in and below a folder, in order, and diagnostics of the path.
-
-    Hidden folders count. A file stands for itself.
-    """
+    """Return the manifests in and below a folder, also in hidden ones, and diagnostics."""
     if "://" in path:
         text = "kyvsim works offline: fetch the repository yourself and pass its folder"
         return (), (Diagnostic("KV041", Severity.ERROR, text, Location(path)),)
     if os.path.isfile(path):
         return (path,), ()
-    found = tuple(walk(path, walking, file_name))
-    files = [os.path.normpath(one) for one in found if isinstance(one, str)]
+    walked = tuple(walk(path, walking, file_name))
+    files = [os.path.normpath(file) for file in walked if isinstance(file, str)]
     files.sort(key=lambda file: file.split(os.sep))
-    remarks = (one for one in found if not isinstance(one, str))
+    remarks = (file for file in walked if not isinstance(file, str))
     return tuple(files), tuple(
-        one._replace(code="KV041") if one.code == "KV003" else one for one in remarks
+        remark._replace(code="KV041") if remark.code == "KV003" else remark for remark in remarks
     )
 
 
-def what_is_there(folder: str, walking: Walking = USUAL) -> str:
-    """Return `, but …` with what a folder without manifests of tests has, "" for nothing known."""
+def hint_for_folder(folder: str, walking: Walking = USUAL) -> str:
+    """Return `, but …` with what a folder without test manifests contains, or ""."""
     for source in read_sources((folder,), None, walking):
-        for one in parse_documents(source) if isinstance(source, Source) else ():
-            if not isinstance(one, Document):
+        for document in parse_documents(source) if isinstance(source, Source) else ():
+            if not isinstance(document, Document):
                 continue
-            if is_test_manifest(one.data):
-                name = os.path.basename(one.file)
+            if is_test_manifest(document.data):
+                name = os.path.basename(document.file)
                 return f", but there is `{name}`: select it with --file-name {name}"
-            if looks_like_policy(one.data):
+            if looks_like_policy(document.data):
                 return ", but policies: `kyvsim lint` checks them, `kyvsim apply` runs them"
-            if looks_like_object(one.data):
+            if looks_like_object(document.data):
                 return ", but resources: `kyvsim apply POLICY --resource PATH` evaluates them"
     return ""
 
 
 def read_manifests(file: str) -> tuple[tuple[Manifest, ...], tuple[Diagnostic, ...]]:
-    """Return the manifests in a file, and what is wrong with the other documents in it."""
+    """Return the manifests in a file, and diagnostics."""
     documents, remarks = read_documents((file,), None, STRICT_FLOATS)
     manifests: list[Manifest] = []
     problems = list(remarks)
     for document in documents:
-        manifest, found = load_test_manifest(document)
-        problems += found
+        manifest, errors = load_test_manifest(document)
+        problems += errors
         if manifest:
             manifests.append(manifest)
     return tuple(manifests), tuple(problems)
 
 
 def load_test_manifest(document: Document) -> tuple[Manifest | None, tuple[Diagnostic, ...]]:
-    """Return what a document of kind Test says, or None and what is wrong with it.
+    """Return the manifest of a document of kind Test, or None and errors.
 
-    Names of fields count in any spelling of their letters' case, as in Go's reader; it is reported.
+    Field names are case-insensitive, as in Go; that is reported.
     """
     if text_field(document.data, "kind") != "Test" and looks_like_policy(document.data):
         text = (
@@ -193,14 +185,14 @@ def load_test_manifest(document: Document) -> tuple[Manifest | None, tuple[Diagn
             "`kyvsim test --create` writes a test for it"
         )
         return None, (Diagnostic("KV048", Severity.ERROR, text, document.locate(())),)
-    spelled, told = _in_known_spelling(document)
-    data, remarks = check_cli_document(in_todays_names(spelled), "Test")
+    spelled, respelled = _in_known_spelling(document)
+    data, remarks = check_cli_document(with_current_names(spelled), "Test")
     if remarks and remarks[0].code == "KV031":
-        remarks = (remarks[0]._replace(fix=todays_form(document)),)
+        remarks = (remarks[0]._replace(fix=current_format(document)),)
     else:
         remarks = (*old_fields(document), *remarks)
     if remarks:
-        return None, (*told, *remarks)
+        return None, (*respelled, *remarks)
 
     def paths(name: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(data.get(name, ())))
@@ -223,10 +215,10 @@ def load_test_manifest(document: Document) -> tuple[Manifest | None, tuple[Diagn
         payloads=tuple((mode, path) for mode, name in _PAYLOADS for path in payloads(name)),
         rows=tuple(_row(entry, index) for index, entry in enumerate(data.get("results", ()))),
     )
-    problems = list(told)
+    problems = list(respelled)
     if (data["apiVersion"], data["kind"]) != (API_VERSION, "Test"):
         text = f"{data['kind']} ({data['apiVersion']}) is read as Test ({API_VERSION})"
-        place, fix = spelled.locate(("apiVersion",)), todays_form(spelled)
+        place, fix = spelled.locate(("apiVersion",)), current_format(spelled)
         problems.append(Diagnostic("KV042", Severity.WARNING, text, place, fix=fix))
     for index, entry in enumerate(data.get("results", ())):
         if entry.get("operation") and entry.get("isDeletingPolicy"):
@@ -244,7 +236,13 @@ def _row(entry: Mapping[str, Json], index: int) -> ExpectedRow:
         rule=entry.get("rule", ""),
         result=entry["result"],
         resources=None if resources is None else tuple(resources),
-        specs=tuple(_spec(spec) for spec in entry.get("resourceSpecs", ())),
+        specs=tuple(
+            ResourceSpec(
+                "/".join(filter(None, (spec.get("group", ""), spec.get("version", "")))),
+                *(spec.get(field, "") for field in ("kind", "namespace", "name")),
+            )
+            for spec in entry.get("resourceSpecs", ())
+        ),
         kind=entry.get("kind", ""),
         operation=entry.get("operation", ""),
         patched=entry.get("patchedResources", ""),
@@ -256,33 +254,27 @@ def _row(entry: Mapping[str, Json], index: int) -> ExpectedRow:
     )
 
 
-def _spec(spec: Mapping[str, Json]) -> ResourceSpec:
-    api_version = "/".join(filter(None, (spec.get("group", ""), spec.get("version", ""))))
-    kind, namespace, name = (spec.get(field, "") for field in ("kind", "namespace", "name"))
-    return ResourceSpec(api_version, kind, namespace, name)
-
-
 def _in_known_spelling(document: Document) -> tuple[Document, tuple[Diagnostic, ...]]:
-    """Return the document with the fields of it and of its rows spelled as they are known."""
+    """Return the document with the known spelling of its fields."""
     known = cli_schemas()["Test"]
     data = document.data
     if data.__class__ is not dict:
         return document, ()
-    told: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
 
     def respelled(fields: Json, names: Mapping[str, Json], path: Path) -> Json:
         if fields.__class__ is not dict or fields.keys() <= names.keys():
             return fields
         by_lower = {name.lower(): name for name in names}
-        found = {}
+        renamed = {}
         for key, value in fields.items():
             name = key if key in names else by_lower.get(key.lower(), key)
             if name != key:
                 text = f"`{key}` is read as `{name}`"
                 place = document.locate((*path, key))
-                told.append(Diagnostic("KV042", Severity.WARNING, text, place))
-            found[name] = value
-        return found
+                diagnostics.append(Diagnostic("KV042", Severity.WARNING, text, place))
+            renamed[name] = value
+        return renamed
 
     data = respelled(data, known.properties, ())
     rows = data.get("results")
@@ -290,4 +282,4 @@ def _in_known_spelling(document: Document) -> tuple[Document, tuple[Diagnostic, 
         names = known.properties["results"]["items"]["properties"]
         new = [respelled(row, names, ("results", index)) for index, row in enumerate(rows)]
         data = {**data, "results": new}
-    return document._replace(data=data), tuple(told)
+    return document._replace(data=data), tuple(diagnostics)

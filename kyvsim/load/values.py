@@ -1,4 +1,4 @@
-"""Values files, `--set` options, and the other files that stand for a cluster: users, contexts."""
+"""Values files, `--set` options, users and contexts."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from types import MappingProxyType
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT_FLOATS, read_documents
 from kyvsim.load.files import Source
-from kyvsim.load.recognise import advice_for, what_it_is
+from kyvsim.load.recognise import advice_for, description_of
 from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.mocks import Attestation, CallAnswer, GlobalData, ImageData, Signature
@@ -18,14 +18,9 @@ from kyvsim.model.source import Document
 from kyvsim.model.values import KindKey, Subresource, Values, ValuesEntry
 from kyvsim.schema.node import SchemaNode
 
-# Recorded data of images: the section `images` of values files.
-
 
 def load_image_data(section: Json) -> Mapping[str, ImageData]:
-    """Return the images of a section whose shape was checked, by their references.
-
-    One with a tag stands under its digest as well, for the rules after the one that put it there.
-    """
+    """Return the images of a validated section, by reference; those with a tag also by digest."""
     images = {name: _image(entry) for name, entry in (section or {}).items()}
     pinned = {}
     for name, image in images.items():
@@ -39,8 +34,12 @@ def _image(entry: Json) -> ImageData:
     signatures, attestations = entry.get("signatures"), entry.get("attestations")
     if attestations is not None:
         attestations = tuple(
-            Attestation(one["type"], one.get("predicate"), _signatures(one.get("signatures") or ()))
-            for one in attestations
+            Attestation(
+                attestation["type"],
+                attestation.get("predicate"),
+                _signatures(attestation.get("signatures") or ()),
+            )
+            for attestation in attestations
         )
     return ImageData(
         digest=entry.get("digest") or "",
@@ -56,9 +55,7 @@ def _signatures(entries: Json) -> tuple[Signature, ...]:
     return tuple(Signature(**entry) for entry in entries)
 
 
-# Answers to calls and global data, as values files and test manifests give them.
-#
-# Codes: KV033 an entry that cannot be used, KV034 a second entry for the same call or name.
+# Codes: KV033 an unusable entry, KV034 a second entry for the same call or name.
 # upstream: cmd/cli/kubectl-kyverno/apis/v1alpha1/test.go and store/gctx_load.go, gctx_resolve.go
 
 
@@ -68,10 +65,7 @@ _DEFAULT_STATUS = 200
 
 
 def load_mocks(document: Document) -> tuple[Mocks, tuple[Diagnostic, ...]]:
-    """Return the answers in a document whose shape was checked, and what is wrong with others.
-
-    Files with resources are looked for beside the document.
-    """
+    """Return the mocks of a validated document, and diagnostics; files are beside it."""
     remarks: list[Diagnostic] = []
     calls: dict[tuple[str, str], CallAnswer] = {}
     for index, entry in enumerate(document.data.get("apiCallResponses") or ()):
@@ -92,14 +86,17 @@ def load_mocks(document: Document) -> tuple[Mocks, tuple[Diagnostic, ...]]:
             remarks.append(Diagnostic("KV034", Severity.ERROR, text, place))
         content, problems = _content(entry, document)
         remarks += problems
-        projections = tuple((one["name"], one["path"]) for one in entry.get("projections") or ())
+        projections = tuple(
+            (projection["name"], projection["path"])
+            for projection in entry.get("projections") or ()
+        )
         data.setdefault(name, GlobalData(content, entry.get("fieldPath") or "", projections))
     images = load_image_data(document.data.get("images"))
     return Mocks(calls, data, images), tuple(remarks)
 
 
 def _call(entry: Json) -> tuple[tuple[str, str], CallAnswer, str]:
-    """Return what an answer is found by, the answer, and what is wrong with it or ""."""
+    """Return the key of a response, the response, and an error or ""."""
     url = (entry.get("url") or entry.get("urlPath") or "").strip()
     method = (entry.get("method") or "").strip().upper()
     response = entry["response"]
@@ -117,33 +114,31 @@ def _content(entry: Json, document: Document) -> tuple[Json, tuple[Diagnostic, .
         return entry["data"], ()
     if "resources" in entry:
         return entry["resources"], ()
-    found, remarks = read_documents(files_of(entry, document), None, AS_RESOURCES)
-    return [one.data for one in found if one.data], remarks
+    documents, remarks = read_documents(files_of(entry, document), None, AS_RESOURCES)
+    return [document.data for document in documents if document.data], remarks
 
 
 def files_of(entry: Json, document: Document) -> Iterator[str]:
-    """Yield the files with resources that an entry of global data names, beside its document."""
+    """Yield the resource files of a global context entry."""
     folder = os.path.dirname(document.file)
     for name in entry.get("resourceFiles") or ():
         yield os.path.join(folder, name)
 
 
-# Values files, and `--set` options.
-#
 # Codes: KV031 a file without apiVersion and kind, KV032 a subresource with a bad name, KV036 a
-# `--set` option that counts for nothing, KV079 a file of another kind.
+# `--set` option without effect, KV079 a file of another kind.
 
 
 @cache
 def cli_schemas() -> Mapping[str, SchemaNode]:
-    """Return the schemas of the files that the command line reads, by kind; read on first use."""
+    """Return the schemas of files of the command line, by kind; read on first use."""
     return load_schemas("cli.json")
 
 
 def load_values(document: Document) -> tuple[Values | None, tuple[Diagnostic, ...]]:
-    """Return what a values file says, or None and what is wrong with it.
+    """Return the values of a file, or None and errors.
 
-    Upstream reads every number here as float64, so the document should be read that way too.
+    Upstream reads all numbers as float64.
     upstream: cmd/cli/kubectl-kyverno/values
     """
     data, remarks = check_cli_document(document, "Values")
@@ -153,13 +148,13 @@ def load_values(document: Document) -> tuple[Values | None, tuple[Diagnostic, ..
     mocks, problems = load_mocks(document._replace(data=data))
     if remarks or problems:
         return None, (*remarks, *problems)
-    found: dict[tuple[str, str], Mapping[str, Json]] = {}
+    resource_values: dict[tuple[str, str], Mapping[str, Json]] = {}
     for policy, entry in _entries(data, "resources"):
         key = (policy, entry["name"])
-        found[key] = {**found.get(key, {}), **entry.get("values", {})}
+        resource_values[key] = {**resource_values.get(key, {}), **entry.get("values", {})}
     values = Values(
         global_values=data.get("globalValues", {}),
-        resource_values=MappingProxyType(found),
+        resource_values=MappingProxyType(resource_values),
         rule_values=_rule_values(data),
         namespaces=_namespaces(data),
         subresources=subresources,
@@ -171,7 +166,7 @@ def load_values(document: Document) -> tuple[Values | None, tuple[Diagnostic, ..
 
 
 def files_of_values(path: str) -> Iterator[str]:
-    """Yield the files that a values file names; none of one that cannot be used."""
+    """Yield the files that a valid values file names."""
     for document in read_documents((path,), None, STRICT_FLOATS)[0]:
         data, remarks = check_cli_document(document, "Values")
         for entry in () if remarks else data.get("globalContextEntries") or ():
@@ -179,7 +174,7 @@ def files_of_values(path: str) -> Iterator[str]:
 
 
 def check_cli_document(document: Document, kind: str) -> tuple[Json, tuple[Diagnostic, ...]]:
-    """Return the data of a Values or UserInfo document, and what is wrong with it."""
+    """Return the data of a Values or UserInfo document, and errors."""
     data = document.data
     if data.__class__ is dict and not (text_field(data, "apiVersion") and text_field(data, "kind")):
         text = (
@@ -189,20 +184,19 @@ def check_cli_document(document: Document, kind: str) -> tuple[Json, tuple[Diagn
         return data, (Diagnostic("KV031", Severity.ERROR, text, document.locate(())),)
     filled, problems = check(cli_schemas()[kind], data)
     if problems and text_field(data, "kind") != kind:
-        text = f"expected a file of kind {kind}, found {what_it_is(document)}"
+        text = f"expected a file of kind {kind}, found {description_of(document)}"
         text += advice_for(document)
         return data, (Diagnostic("KV079", Severity.ERROR, text, document.locate(())),)
     return filled, diagnostics(document, problems)
 
 
 def parse_settings(settings: Iterable[str]) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
-    """Return the values of `name=value` options, each perhaps several with commas between them.
+    """Return the values of `name=value` options, which may be separated by commas.
 
-    The first of two values for a name wins. What upstream ignores without a word is ignored with
-    a warning here: options of another form, and names with `request.object.` in them.
+    The first value of a name wins. What upstream ignores silently is reported.
     upstream: cmd/cli/kubectl-kyverno/variables/parse.go
     """
-    found: dict[str, str] = {}
+    overrides: dict[str, str] = {}
     remarks = []
     for setting in (part for text in settings for part in text.split(",")):
         name, separator, value = (part.strip() for part in setting.partition("="))
@@ -210,11 +204,11 @@ def parse_settings(settings: Iterable[str]) -> tuple[Mapping[str, str], tuple[Di
             remarks.append(_ignored(setting, "it is not of the form `name=value`"))
         elif "request.object." in name:
             remarks.append(_ignored(setting, "the resource itself cannot be set"))
-        elif name in found:
+        elif name in overrides:
             remarks.append(_ignored(setting, f"`{name}` is already set"))
         else:
-            found[name] = value
-    return MappingProxyType(found), tuple(remarks)
+            overrides[name] = value
+    return MappingProxyType(overrides), tuple(remarks)
 
 
 def _ignored(setting: str, reason: str) -> Diagnostic:
@@ -222,7 +216,7 @@ def _ignored(setting: str, reason: str) -> Diagnostic:
 
 
 def _named(data: Json) -> Iterator[ValuesEntry]:
-    """Yield every name of a policy, and of a rule or resource below it."""
+    """Yield the names of policies, rules and resources."""
     for index, policy in enumerate(data.get("policies", ())):
         path = ("policies", index)
         yield ValuesEntry("policy", policy["name"], policy["name"], (*path, "name"))
@@ -239,23 +233,25 @@ def _entries(data: Json, member: str) -> Iterator[tuple[str, Json]]:
 
 
 def _rule_values(data: Json) -> Mapping[tuple[str, str], Mapping[str, Json]]:
-    """Return the values of rules and of those derived from them; the first entry for a name wins.
+    """Return the values of rules and their autogen rules; the first entry for a name wins.
 
-    Of a list under `foreachValues` the first element counts.
+    Of a list under `foreachValues`, the first element counts.
     upstream: cmd/cli/kubectl-kyverno/store
     """
-    found: dict[tuple[str, str], Mapping[str, Json]] = {}
+    rule_values: dict[tuple[str, str], Mapping[str, Json]] = {}
     for policy, entry in _entries(data, "rules"):
         lists = entry.get("foreachValues", {})
         first = {name: items[0] for name, items in lists.items() if items}
         for prefix in ("", "autogen-", "autogen-cronjob-"):
-            found.setdefault((policy, prefix + entry["name"]), {**entry.get("values", {}), **first})
-    return MappingProxyType(found)
+            rule_values.setdefault(
+                (policy, prefix + entry["name"]), {**entry.get("values", {}), **first}
+            )
+    return MappingProxyType(rule_values)
 
 
 def _namespaces(data: Json) -> Mapping[str, Mapping[str, Json]]:
-    """Return Namespace objects by name; those under `namespaces` win over mere labels."""
-    found = {
+    """Return Namespaces by name; those under `namespaces` override labels."""
+    namespaces = {
         entry["name"]: {
             "apiVersion": "v1",
             "kind": "Namespace",
@@ -264,14 +260,14 @@ def _namespaces(data: Json) -> Mapping[str, Mapping[str, Json]]:
         for entry in data.get("namespaceSelector", ())
     }
     for namespace in data.get("namespaces", ()):
-        found[namespace["metadata"]["name"]] = namespace
-    return MappingProxyType(found)
+        namespaces[namespace["metadata"]["name"]] = namespace
+    return MappingProxyType(namespaces)
 
 
 def _subresources(
     data: Json, document: Document
 ) -> tuple[tuple[Subresource, ...], tuple[Diagnostic, ...]]:
-    found = []
+    subresources = []
     remarks = []
     for index, entry in enumerate(data.get("subresources", ())):
         name = text_field(entry["subresource"], "name")
@@ -285,18 +281,15 @@ def _subresources(
             KindKey(*(text_field(entry[holder], field) for field in ("group", "version", "kind")))
             for holder in ("subresource", "parentResource")
         )
-        found.append(Subresource(parts[1], own, parent))
-    return tuple(found), tuple(remarks)
-
-
-# Who sends the requests: user info files, and users that are named.
+        subresources.append(Subresource(parts[1], own, parent))
+    return tuple(subresources), tuple(remarks)
 
 
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 
 
 def load_userinfo(document: Document) -> tuple[UserInfo | None, tuple[Diagnostic, ...]]:
-    """Return the user that a UserInfo file describes, or None and what is wrong with it.
+    """Return the user of a UserInfo file, or None and errors.
 
     upstream: cmd/cli/kubectl-kyverno/userinfo
     """
@@ -304,7 +297,7 @@ def load_userinfo(document: Document) -> tuple[UserInfo | None, tuple[Diagnostic
     if remarks:
         return None, remarks
     user = data.get("userInfo", {})
-    found = UserInfo(
+    userinfo = UserInfo(
         username=text_field(user, "username"),
         uid=text_field(user, "uid"),
         groups=tuple(user.get("groups", ())),
@@ -312,11 +305,11 @@ def load_userinfo(document: Document) -> tuple[UserInfo | None, tuple[Diagnostic
         roles=tuple(data.get("roles", ())),
         cluster_roles=tuple(data.get("clusterRoles", ())),
     )
-    return found, ()
+    return userinfo, ()
 
 
 def named_user(name: str, groups: Sequence[str] = ()) -> UserInfo:
-    """Return the user of a name, a service account with the groups that it always has."""
+    """Return a user of a name; service accounts have their usual groups."""
     own: tuple[str, ...] = ()
     if name.startswith(_SERVICE_ACCOUNT):
         namespace = name.removeprefix(_SERVICE_ACCOUNT).partition(":")[0]
@@ -324,29 +317,27 @@ def named_user(name: str, groups: Sequence[str] = ()) -> UserInfo:
     return UserInfo(name, groups=(*groups, *own, "system:authenticated"))
 
 
-# Context files of Kyverno's command line: objects of a cluster, and data of images.
-#
 # Codes: KV090 a document of another kind.
 
 
 def read_context_file(
     path: str | Source, stdin: bytes | None = None
 ) -> tuple[ContextData, tuple[Diagnostic, ...]]:
-    """Return the data of a file of kind Context; none where no file is named."""
+    """Return the data of a Context file; none if no file is named."""
     if not path:
         return ContextData(), ()
     documents, remarks = read_documents((path,), stdin, AS_WRITTEN)
-    said = list(remarks)
+    reported = list(remarks)
     resources: list[Json] = []
     images: dict[str, Json] = {}
     for document in documents:
         if text_field(document.data, "kind") != "Context":
             message = "a context file must have a document of kind `Context`"
-            said.append(Diagnostic("KV090", Severity.ERROR, message, document.locate(())))
+            reported.append(Diagnostic("KV090", Severity.ERROR, message, document.locate(())))
             continue
         data, problems = check(cli_schemas()["Context"], document.data)
-        said += diagnostics(document, problems)
+        reported += diagnostics(document, problems)
         spec = {} if problems else data.get("spec") or {}
         resources += spec.get("resources") or ()
-        images |= {text_field(one, "image"): one for one in spec.get("images") or ()}
-    return ContextData(tuple(resources), images), tuple(said)
+        images |= {text_field(image, "image"): image for image in spec.get("images") or ()}
+    return ContextData(tuple(resources), images), tuple(reported)

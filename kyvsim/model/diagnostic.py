@@ -102,6 +102,11 @@ class Diagnostic(NamedTuple):
         return f"{place}{self.severity.value} {self.code}: {self.message}"
 
 
+def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Return whether one of some diagnostics is an error."""
+    return any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
+
+
 def strictly(remarks: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return remarks with every warning made an error, as `--strict` asks."""
     return tuple(

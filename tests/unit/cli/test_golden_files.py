@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api.suite_files import FileText
-from kyvsim.cli.golden_files import write_file
+from kyvsim.cli.golden_files import write_files
 from kyvsim.cli.main import run
 from kyvsim.cli.streams import OutputError
 
@@ -23,7 +23,7 @@ def inside(tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", ["suite/../x.yaml", "../x.yaml", "/x.yaml", "suitex/x.yaml"])
 def test_a_path_that_leaves_its_folder_is_refused(inside, path):
     with pytest.raises(OutputError, match="is outside suite"):
-        write_file(FileText(path, "a", "suite"))
+        write_files([FileText(path, "a", "suite")])
     assert list(inside.parent.iterdir()) == [inside]
 
 
@@ -36,7 +36,7 @@ def test_links_are_not_followed(inside, tmp_path):
     (inside / "folder").symlink_to(outside)
     for path in ("suite/file.yaml", "suite/folder/x.yaml"):
         with pytest.raises(OutputError):
-            write_file(FileText(path, "lost", "suite"))
+            write_files([FileText(path, "lost", "suite")])
     assert (outside / "x.yaml").read_text() == "safe"
     assert (inside / "file.yaml").is_symlink()
 
@@ -45,7 +45,7 @@ def test_a_file_is_replaced_as_a_whole_and_keeps_its_mode(inside):
     place = inside / "x.yaml"
     place.write_text("old")
     place.chmod(0o640)
-    write_file(FileText("suite/x.yaml", "new\r\n", "suite"))
+    write_files([FileText("suite/x.yaml", "new\r\n", "suite")])
     assert place.read_bytes() == b"new\r\n"
     assert stat.S_IMODE(place.stat().st_mode) == 0o640
     assert list(inside.iterdir()) == [place]
@@ -53,7 +53,7 @@ def test_a_file_is_replaced_as_a_whole_and_keeps_its_mode(inside):
 
 def test_a_folder_that_is_not_there_is_told(inside):
     with pytest.raises(OutputError, match="cannot write to"):
-        write_file(FileText("suite/no/x.yaml", "a", "suite"))
+        write_files([FileText("suite/no/x.yaml", "a", "suite")])
     assert list(inside.iterdir()) == []
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from kyvsim.cli.main import ended_by
+from kyvsim.cli.main import exit_status_of
 
 SLOW = {"yaml", "rich", "jsonschema", "jmespath", "re2"}
 PROGRAM = (sys.executable, "-m", "kyvsim")
@@ -136,7 +136,7 @@ def test_what_others_wrote_stays_text_in_an_error(kyvsim):
 
 
 def test_a_lack_of_memory_is_no_defect(capsys):
-    assert ended_by(MemoryError()) == 2
+    assert exit_status_of(MemoryError()) == 2
     assert capsys.readouterr().err.startswith("error: out of memory: ")
 
 
@@ -145,7 +145,7 @@ def test_a_signal_that_comes_while_a_text_is_evaluated_has_its_status(tmp_path):
     (tmp_path / "probe.py").write_text(
         "import os, signal, sys\n"
         "from kyvsim.cli import main\n"
-        "main._run = lambda words: eval('os.kill(os.getpid(), signal.SIGTERM)')\n"
+        "main.kyvsim.main = lambda *_, **__: eval('os.kill(os.getpid(), signal.SIGTERM)')\n"
         "sys.exit(main.run([], alone=True))\n"
     )
     done = subprocess.run(

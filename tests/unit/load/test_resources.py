@@ -13,7 +13,7 @@ from kyvsim.load.resources import (
     EXCEPTIONS,
     OBJECTS,
     POLICIES,
-    complete,
+    completed,
     load_definitions,
     load_resources,
     partition_by_kind,
@@ -21,12 +21,17 @@ from kyvsim.load.resources import (
 )
 from kyvsim.model.diagnostic import without_left_out
 from kyvsim.model.request import PayloadMode
+from kyvsim.model.source import Document, Location
 
 POD = "apiVersion: v1\nkind: Pod\n"
 WIDGET = {
     "kind": "CustomResourceDefinition",
     "spec": {"group": "e.io", "scope": "Cluster", "names": {"kind": "Widget", "plural": "widgets"}},
 }
+
+
+def complete(data, kinds):
+    return completed(Document(data, "", 0, lambda _: Location("")), kinds).data
 
 
 def load(text, **options):
