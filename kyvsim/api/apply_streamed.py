@@ -178,7 +178,8 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions)
         totals.add(text.partial())
     if {block.origin.name for block in blocks} - totals.files.keys():
         return None  # a file without documents is reported
-    if totals.result_counts.met and not totals.result_counts.met.is_certain(work.read.baseline):
+    matches = totals.result_counts.matches
+    if matches and not matches.is_certain(work.read.baseline):
         raise NotStreamable("baseline entries can only be matched with all results")
     numbers = range(how.documents.formats)
     pieces = [chain.from_iterable(map(PartText.pieces, texts, repeat(n))) for n in numbers]

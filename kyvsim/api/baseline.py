@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from kyvsim.api.inputs import ApplyInputs, ReadInputs
 from kyvsim.model.baseline import KnownFailure
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.report.baseline import BaselineMatches, FailureMarker, stale_remarks
+from kyvsim.report.baseline import BaselineMatches, FailureMarker, stale_diagnostics
 from kyvsim.report.run import ResultCounts, Run
 
 
@@ -15,8 +15,8 @@ def failure_marker(
     """Return what marks failures as known or new, None for a run without a baseline."""
     if not inputs.has_baseline:
         return None
-    counts.met = BaselineMatches()
-    return FailureMarker(read.baseline, counts.met, audit_warn=inputs.audit_warn)
+    counts.matches = BaselineMatches()
+    return FailureMarker(read.baseline, counts.matches, audit_warn=inputs.audit_warn)
 
 
 def with_baseline(run: Run, inputs: ApplyInputs, read: ReadInputs) -> Run:
@@ -31,7 +31,7 @@ def with_baseline(run: Run, inputs: ApplyInputs, read: ReadInputs) -> Run:
         rest = run.rest()
         if rest is None or inputs.records_failures:
             return earlier(matched)
-        return (*earlier(matched), *stale_remarks(baseline, rest))
+        return (*earlier(matched), *stale_diagnostics(baseline, rest))
 
     return run._replace(final_checks=final_checks)
 
@@ -41,12 +41,12 @@ def known_by_now(run: Run) -> Mapping[KnownFailure, int]:
 
     With a baseline: what is left of it, with the entries for files that were not evaluated.
     """
-    if run.result_counts.met is None:
+    if run.result_counts.matches is None:
         return {}
     rest = run.rest()
     if rest is None:
-        return run.result_counts.met.failures
-    numbers = dict(rest.found)
-    for failure, number in rest.aside.items():
+        return run.result_counts.matches.failures
+    numbers = dict(rest.matched)
+    for failure, number in rest.not_evaluated.items():
         numbers[failure] = numbers.get(failure, 0) + number
     return numbers

@@ -42,7 +42,7 @@ def open_comparison(
         old=before,
         new=after,
         resources=_compared(before, after, seen, words=words),
-        seen=seen,
+        counts=seen,
     )
 
 

@@ -31,7 +31,7 @@ from kyvsim.report.explanations import failure_reasons
 from kyvsim.report.results import Row
 from kyvsim.suite.check import check_rows
 from kyvsim.suite.compare import FindReasons, RowContext
-from kyvsim.suite.coverage import CoverageRecorder, together
+from kyvsim.suite.coverage import CoverageRecorder, merged_coverage
 from kyvsim.suite.row_targets import RowSelector
 from kyvsim.suite.run import OnRun, ResourceAnswers, observe
 
@@ -111,7 +111,7 @@ def run_tests(
     coming = run_files(files, run)
     outcomes = tuple(chain.from_iterable(watching(coming, len(files)) if watching else coming))
     points = (point for outcome in outcomes for point in outcome.points)
-    coverage = together(points, os.path.realpath) if run.options.coverage else None
+    coverage = merged_coverage(points, os.path.realpath) if run.options.coverage else None
     passed_over = [name for outcome in outcomes for name in outcome.passed_over]
     if passed_over and not any(outcome.rows for outcome in outcomes):
         text = f"--test-case-selector matches no row: there are rows for {listed(passed_over)}"

@@ -212,7 +212,7 @@ def create_test(creation: Creation) -> Created:
         return result
     scaffolded = scaffold(inputs.suite, observe(inputs.suite, ()), _reread)
     if not scaffolded.rows:
-        return result._replace(remarks=scaffolded.remarks)
+        return result._replace(remarks=scaffolded.notes)
     texts = {name: _stream(objects) for name, objects in scaffolded.files.items()}
     policies = (policy.policy.document.file for policy in inputs.suite.policies.policies)
     resources = (document.file for document in inputs.suite.resources)
@@ -231,7 +231,7 @@ def create_test(creation: Creation) -> Created:
         FileText(os.path.join(creation.folder, name), text, creation.folder)
         for name, text in texts.items()
     )
-    return result._replace(files=files, row_count=scaffolded.row_count, remarks=scaffolded.remarks)
+    return result._replace(files=files, row_count=scaffolded.row_count, remarks=scaffolded.notes)
 
 
 def _relative(paths: Iterable[str], folder: str) -> tuple[str, ...]:

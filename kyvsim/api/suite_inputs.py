@@ -45,7 +45,7 @@ from kyvsim.model.suite import ExpectedRow, Fingerprint, Manifest
 from kyvsim.model.tracing import CoverageSink
 from kyvsim.model.values import Values
 from kyvsim.suite.compare import Files
-from kyvsim.suite.run import SuiteInputs, lost_namespaces, without_duplicates
+from kyvsim.suite.run import SuiteInputs, missing_namespaces, without_duplicates
 
 _Read = TypeVar("_Read")
 
@@ -169,7 +169,7 @@ def read_test(
     )
     reader.diagnostics += (*run_warnings(given), *_wrong_flags(manifest, policies))
     reader.diagnostics += refused_objects(resources, is_final=not compiled.mutates)
-    lost = lost_namespaces(suite)
+    lost = missing_namespaces(suite)
     for document in lost:
         namespace = object_key(document.data).namespace
         text = f"the cluster resources do not contain this resource's Namespace `{namespace}`"

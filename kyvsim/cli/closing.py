@@ -9,14 +9,14 @@ from typing import NamedTuple
 from kyvsim.cli.streams import is_terminal, print_stderr, shown_width, shows_colours, write_out
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import RunEnding
-from kyvsim.report.diagnostics import remark_text, source_lines
+from kyvsim.report.diagnostics import diagnostic_text, source_lines
 from kyvsim.report.ending import closing_lines, ending_line
 from kyvsim.report.style import RenderOptions, layout_of
 
 
 def print_diagnostics(remarks: Iterable[Diagnostic]) -> None:
     """Print diagnostics about inputs."""
-    lines = _remark_lines(remarks) if is_terminal(sys.stderr) else map(remark_text, remarks)
+    lines = _remark_lines(remarks) if is_terminal(sys.stderr) else map(diagnostic_text, remarks)
     for line in lines:
         print_stderr(line)
 
@@ -56,7 +56,7 @@ def _remark_lines(remarks: Iterable[Diagnostic]) -> Iterator[str]:
         for remark in group:
             number = remark.location.line if remark.location else 0
             own = lines[number - 1] if 0 < number <= len(lines) else ""
-            yield remark_text(remark, width)
+            yield diagnostic_text(remark, width)
             yield from source_lines(remark, own, layout)
 
 

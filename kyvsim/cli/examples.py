@@ -23,7 +23,7 @@ from kyvsim.cli.output_files import reader_of
 from kyvsim.cli.parameters import OUTPUT, Effect, PathType, argument, option
 from kyvsim.cli.streams import is_terminal, print_stderr, stdin_of, waiting, write_out
 from kyvsim.model.comparison import Examples
-from kyvsim.report.equal import examples_ending, missing_text, stream, targets_stream
+from kyvsim.report.equal import examples_ending, missing_example_text, stream, targets_stream
 from kyvsim.report.log_commands import YAML
 from kyvsim.report.style import safe_line
 
@@ -88,7 +88,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         examples = make_examples(inputs, options["seconds"], stdin)
     print_diagnostics(examples.diagnostics)
     for example in examples.missing:
-        print_stderr(safe_line(f"warning: {missing_text(example)}"))
+        print_stderr(safe_line(f"warning: {missing_example_text(example)}"))
     if not folder:
         write_out(stream(examples), YAML)
         if examples.found and examples.targets:

@@ -221,5 +221,5 @@ def _plain_render_options(options: Mapping[str, Any]) -> RenderOptions:
         objects=not options["output"],
         lifetime=options["generated_exception_ttl"],
         show=Show(options["show"] or Show.CHANGES),
-        say=lambda lines: print_stderr(safe_text(lines.rstrip())),
+        print_aside=lambda lines: print_stderr(safe_text(lines.rstrip())),
     )

@@ -60,7 +60,7 @@ def playground(editors: Sequence[tuple[str, str]], examples: Iterable[Playground
             "playground.html",
             style=("timeline.css", "playground.css"),
             script=("playground.js",),
-            asks=True,
+            connects=True,
             editors=editors,
             examples=tuple(examples),
         )
@@ -81,19 +81,19 @@ def reasons(run: Run, objects: Iterable[ObjectExplanation]) -> PageUpdate:
     """Return each step of each rule, on each object."""
     found = tuple(object_part(one) for one in objects)
     return PageUpdate(
-        fragment("playground_reasons.html", objects=found, remarks=run.all_diagnostics())
+        fragment("playground_reasons.html", objects=found, diagnostics=run.all_diagnostics())
     )
 
 
-def timeline(simulation: Simulation | None, remarks: Sequence[Diagnostic]) -> PageUpdate:
+def timeline(simulation: Simulation | None, diagnostics: Sequence[Diagnostic]) -> PageUpdate:
     """Return what happens on a simulated cluster; None where nothing could be played."""
-    ending = ending_of(simulation_ending(simulation, SimulationTerms(tuple(remarks))))
+    ending = ending_of(simulation_ending(simulation, SimulationTerms(tuple(diagnostics))))
     values: dict[str, Any] = {"simulation": None}
     style = ""
     if simulation is not None:
         values = timeline_values(simulation, TimelineOptions())
         style = columns(len(values["lanes"].names))
-    html = fragment("playground_timeline.html", remarks=remarks, ending=ending, **values)
+    html = fragment("playground_timeline.html", diagnostics=diagnostics, ending=ending, **values)
     return PageUpdate(html, style)
 
 

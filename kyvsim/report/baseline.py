@@ -46,11 +46,13 @@ class BaselineMatches:
         """Return whether parts marked failures as the whole run would have.
 
         Where there are more than are known, the first of them are known ones; what parts before it
-        have met, a part does not know.
+        have matched, a part does not know.
         """
         if baseline is None:
             return True
-        return all(self.failures[one] <= baseline.entries[one].number for one in self.spread)
+        return all(
+            self.failures[failure] <= baseline.entries[failure].number for failure in self.spread
+        )
 
 
 class FailureMarker:
@@ -60,12 +62,14 @@ class FailureMarker:
     """
 
     def __init__(
-        self, baseline: Baseline | None, met: BaselineMatches, *, audit_warn: bool
+        self, baseline: Baseline | None, matches: BaselineMatches, *, audit_warn: bool
     ) -> None:
         self._baseline = baseline
-        self._met = met
+        self._met = matches
         self._audit_warn = audit_warn
-        self._objects = frozenset(one.object for one in baseline.entries) if baseline else ()
+        self._objects = (
+            frozenset(failure.object for failure in baseline.entries) if baseline else ()
+        )
 
     def mark(self, response: EngineResponse) -> EngineResponse:
         """Return a response with its failures marked; itself where there are none."""
@@ -73,8 +77,8 @@ class FailureMarker:
         if key in self._objects:
             self._met.objects.add(key)
         marked = tuple(
-            self._marked(one, response, key) if isinstance(one, PolicyResponse) else one
-            for one in response.answers
+            self._marked(answer, response, key) if isinstance(answer, PolicyResponse) else answer
+            for answer in response.answers
         )
         if all(new is old for new, old in zip(marked, response.answers, strict=True)):
             return response
@@ -84,30 +88,30 @@ class FailureMarker:
         self, answer: PolicyResponse, response: EngineResponse, key: ObjectKey
     ) -> PolicyResponse:
         """Return what a policy said with its failures marked; itself where there are none."""
-        if not any(one.status in _FAULTS for one in answer.results):
+        if not any(result.status in _FAULTS for result in answer.results):
             return answer
         labels = response.namespace_labels or {}
         warns = only_warns(answer, labels, audit_warn=self._audit_warn)
         results = list(answer.results)
-        for index, one in enumerate(results):
-            if one.status not in _FAULTS:
+        for index, result in enumerate(results):
+            if result.status not in _FAULTS:
                 continue
-            is_warning = warns and one.status is RuleStatus.FAIL
-            status = (RuleStatus.WARN if is_warning else one.status).value
-            message = report_message(one, status) if one.properties else one.message
+            is_warning = warns and result.status is RuleStatus.FAIL
+            status = (RuleStatus.WARN if is_warning else result.status).value
+            message = report_message(result, status) if result.properties else result.message
             failure = KnownFailure(
                 policy=answer.policy.key,
-                rule=one.rule.name,
+                rule=result.rule.name,
                 object=key,
                 result=status,
-                path=one.path,
-                message="" if one.path else message,
+                path=result.path,
+                message="" if result.path else message,
             )
             if self._is_known(failure):
-                note = "; ".join(filter(None, (one.note, _NOTE)))
-                results[index] = one._replace(baseline=BaselineState.UNCHANGED, note=note)
+                note = "; ".join(filter(None, (result.note, _NOTE)))
+                results[index] = result._replace(baseline=BaselineState.UNCHANGED, note=note)
             else:
-                results[index] = one._replace(baseline=BaselineState.NEW)
+                results[index] = result._replace(baseline=BaselineState.NEW)
         return answer._replace(results=tuple(results))
 
     def _is_known(self, failure: KnownFailure) -> bool:
@@ -134,19 +138,19 @@ def baseline_text(failures: Mapping[KnownFailure, int]) -> Iterator[str]:
     """Yield the file of failures with their numbers, an entry at a time, sorted."""
     yield _HEAD
     yield "failures:\n" if failures else "failures: []\n"
-    for one in sorted(failures):
+    for failure in sorted(failures):
         # In the order in which people read them.
-        resource = {name: text for name, text in identity_of(one.object).items() if text}
+        resource = {name: text for name, text in identity_of(failure.object).items() if text}
         fields: dict[str, Json] = {
-            "policy": one.policy,
-            **({"rule": one.rule} if one.rule else {}),
+            "policy": failure.policy,
+            **({"rule": failure.rule} if failure.rule else {}),
             "resource": resource,
-            "result": one.result,
+            "result": failure.result,
         }
-        if one.path or one.message:
-            fields |= {"path": one.path} if one.path else {"message": one.message}
-        if failures[one] > 1:
-            fields["count"] = failures[one]
+        if failure.path or failure.message:
+            fields |= {"path": failure.path} if failure.path else {"message": failure.message}
+        if failures[failure] > 1:
+            fields["count"] = failures[failure]
         lead = "- "
         for name, value in fields.items():
             yield "\n".join([*yaml_lines({name: value}, lead, 2), ""])
@@ -161,34 +165,34 @@ def baseline_text(failures: Mapping[KnownFailure, int]) -> Iterator[str]:
 class BaselineRemainder(NamedTuple):
     """A baseline after a run, each failure with how many of it there are."""
 
-    found: Mapping[KnownFailure, int]
+    matched: Mapping[KnownFailure, int]
     """What the run has met, as far as it is known."""
     stale: Mapping[KnownFailure, int]
     """What occurs no more, though the run looked at the object by the policy."""
-    aside: Mapping[KnownFailure, int]
+    not_evaluated: Mapping[KnownFailure, int]
     """What the run did not look at: of this it says nothing."""
 
 
 def remainder_of(
-    baseline: Baseline, met: BaselineMatches, policies: Iterable[Policy]
+    baseline: Baseline, matches: BaselineMatches, policies: Iterable[Policy]
 ) -> BaselineRemainder:
     """Return what a run that looked at some objects by some policies leaves of a baseline."""
-    keys = {one.key for one in policies}
-    found: dict[KnownFailure, int] = {}
+    keys = {policy.key for policy in policies}
+    matched: dict[KnownFailure, int] = {}
     stale: dict[KnownFailure, int] = {}
-    aside: dict[KnownFailure, int] = {}
+    not_evaluated: dict[KnownFailure, int] = {}
     for failure, entry in baseline.entries.items():
-        there = min(met.failures.get(failure, 0), entry.number)
-        looked_at = failure.object in met.objects and failure.policy in keys
-        missing = stale if looked_at else aside
-        if there:
-            found[failure] = there
-        if there < entry.number:
-            missing[failure] = entry.number - there
-    return BaselineRemainder(found, stale, aside)
+        present = min(matches.failures.get(failure, 0), entry.number)
+        evaluated = failure.object in matches.objects and failure.policy in keys
+        missing = stale if evaluated else not_evaluated
+        if present:
+            matched[failure] = present
+        if present < entry.number:
+            missing[failure] = entry.number - present
+    return BaselineRemainder(matched, stale, not_evaluated)
 
 
-def stale_remarks(baseline: Baseline, rest: BaselineRemainder) -> Iterator[Diagnostic]:
+def stale_diagnostics(baseline: Baseline, rest: BaselineRemainder) -> Iterator[Diagnostic]:
     """Yield a warning for each failure of a baseline that occurs no more, in the file's order."""
     for failure, number in rest.stale.items():
         rule = "/".join(filter(None, (failure.policy, failure.rule)))

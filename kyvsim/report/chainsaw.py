@@ -13,10 +13,10 @@ from kyvsim.report.ending import (
     ending_json,
     ending_line,
     error_fact,
-    informing,
+    info_fact,
     left_out_fact,
+    verdict_fact,
     warning_fact,
-    weighing,
 )
 from kyvsim.report.finding_formats import attributes, escaped
 from kyvsim.report.object_text import json_entries, to_json
@@ -37,8 +37,8 @@ class ChainsawTally(NamedTuple):
 
 def chainsaw_tally(report: ChainsawReport) -> ChainsawTally:
     """Return the counts of a report."""
-    results = [one.result for one in report.outcomes]
-    counts = (results.count(one) for one in ("pass", "fail", "unsupported"))
+    results = [outcome.result for outcome in report.outcomes]
+    counts = (results.count(result) for result in ("pass", "fail", "unsupported"))
     return ChainsawTally(len(results), *counts)
 
 
@@ -46,7 +46,7 @@ def chainsaw_ending(report: ChainsawReport) -> RunEnding:
     """Return how a run of tests ended."""
     tally = chainsaw_tally(report)
     tests = counted(tally.total, "test")
-    skipped = sum(one.skipped for one in report.outcomes)
+    skipped = sum(outcome.skipped for outcome in report.outcomes)
     unknown = tally.unsupported - skipped
     if tally.passed or tally.failed:
         text = "" if tally.failed else f"{tally.passed} of {tests} passed"
@@ -61,10 +61,10 @@ def chainsaw_ending(report: ChainsawReport) -> RunEnding:
     return RunEnding(
         (
             error_fact(report.diagnostics),
-            weighing("failed", tally.failed, f"{tally.failed} of {tests} failed"),
+            verdict_fact("failed", tally.failed, f"{tally.failed} of {tests} failed"),
             checked,
-            informing("unsupported", unknown, f"{counted(unknown, 'test')} could not be simulated"),
-            informing("skipped", skipped, f"{skipped} skipped" if tally.total > skipped else ""),
+            info_fact("unsupported", unknown, f"{counted(unknown, 'test')} could not be simulated"),
+            info_fact("skipped", skipped, f"{skipped} skipped" if tally.total > skipped else ""),
             left_out_fact(len(set(report.left_out))),
             warning_fact(report.diagnostics),
         )
@@ -73,9 +73,9 @@ def chainsaw_ending(report: ChainsawReport) -> RunEnding:
 
 def shown(report: ChainsawReport, options: SuiteOptions) -> Iterator[ChainsawOutcome]:
     """Yield the tests that are to be shown, in order."""
-    for one in report.outcomes:
-        if one.result == "fail" or not options.fail_only:
-            yield one
+    for outcome in report.outcomes:
+        if outcome.result == "fail" or not options.fail_only:
+            yield outcome
 
 
 def summary_line(report: ChainsawReport) -> str:
@@ -89,7 +89,7 @@ def summary_line(report: ChainsawReport) -> str:
 # The view of chainsaw tests for people: each on a line, why it did not pass below it.
 
 _INDENT = " " * 6
-_LOOKS: Mapping[str, tuple[str, str]] = MappingProxyType(
+_STYLES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {"pass": ("pass", "pass"), "fail": ("FAIL", "fail"), "unsupported": ("n/a ", "skip")}
 )
 
@@ -99,7 +99,7 @@ def render_text(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
     paint = painter(colours=options.colours)
     between = ""
     for outcome in shown(report, options):
-        word, style = _LOOKS[outcome.result]
+        word, style = _STYLES[outcome.result]
         spent = paint("dim", f"({outcome.seconds:.1f} s of virtual time)")
         yield f"{paint(style, word)}  {safe_line(outcome.test)}  {spent}\n"
         if outcome.reason:
@@ -125,7 +125,7 @@ def render_json(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
     """Yield the document, a test on each line."""
     results = []
     for outcome in shown(report, options):
-        found: dict[str, Json] = {
+        entry: dict[str, Json] = {
             "test": outcome.test,
             "file": outcome.file,
             "result": outcome.result,
@@ -134,13 +134,13 @@ def render_json(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
             "virtual_seconds": round(outcome.seconds, 3),
         }
         if outcome.location:
-            found["location"] = place_json(outcome.location)
+            entry["location"] = place_json(outcome.location)
         if outcome.notes:
-            found["notes"] = list(outcome.notes)
-        results.append(found)
-    remarks = [diagnostic_json(one) for one in report.diagnostics]
+            entry["notes"] = list(outcome.notes)
+        results.append(entry)
+    diagnostics = [diagnostic_json(diagnostic) for diagnostic in report.diagnostics]
     yield f'{{"results": [{"".join(json_entries(map(to_json, results)))}]'
-    yield f',\n"diagnostics": [{"".join(json_entries(map(to_json, remarks)))}]'
+    yield f',\n"diagnostics": [{"".join(json_entries(map(to_json, diagnostics)))}]'
     yield f',\n"summary": {to_json(chainsaw_tally(report)._asdict())}'
     yield f',\n"ending": {to_json(ending_json(chainsaw_ending(report)))}}}\n'
 
@@ -151,7 +151,11 @@ def render_json(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
 def render_junit(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
     """Yield the document a test at a time; unsupported tests are skipped ones there."""
     del options  # every format for programs holds all tests
-    errors = [str(one) for one in report.diagnostics if one.severity is Severity.ERROR]
+    errors = [
+        str(diagnostic)
+        for diagnostic in report.diagnostics
+        if diagnostic.severity is Severity.ERROR
+    ]
     tally = chainsaw_tally(report)
     ending = chainsaw_ending(report)
     if not errors and ending.verdict is RunVerdict.INCOMPLETE:

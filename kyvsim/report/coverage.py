@@ -15,7 +15,7 @@ def render_text(coverage: Coverage) -> Iterator[str]:
     for file in coverage.files:
         yield safe_line(f"{percent_text(file.ratio)}  {file.file}") + "\n"
         for point in file.points:
-            missing = [one.name for one in point.outcomes if not one.times]
+            missing = [outcome.name for outcome in point.outcomes if not outcome.times]
             if missing:
                 place = f"{point.location.file}:{point.location.line}"
                 yield f"  {safe_line(f'{place}: {_unreached(point, missing)}')}\n"
@@ -66,8 +66,8 @@ _WORDS: Mapping[PointKind, str] = MappingProxyType(
 def render_json(coverage: Coverage) -> Iterator[str]:
     """Yield the document a file at a time."""
     files = (
-        {"file": one.file, **ratio_json(one.ratio), "points": [*map(point_json, one.points)]}
-        for one in coverage.files
+        {"file": file.file, **ratio_json(file.ratio), "points": [*map(point_json, file.points)]}
+        for file in coverage.files
     )
     yield '{"files": ['
     yield from json_entries(map(to_json, files))
@@ -102,7 +102,7 @@ def render_lcov(coverage: Coverage) -> Iterator[str]:
     """Yield the records of each file."""
     for file in coverage.files:
         yield f"TN:\nSF:{file.file}\n"
-        rules = [one for one in file.points if one.kind is PointKind.RULE]
+        rules = [point for point in file.points if point.kind is PointKind.RULE]
         named: dict[str, Point] = {}
         for rule in rules:
             name = safe_line(f"{rule.policy}/{rule.rule}" if rule.rule else rule.policy)

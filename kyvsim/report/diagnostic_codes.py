@@ -90,7 +90,7 @@ class DiagnosticCode(NamedTuple):
 
 def every_code() -> tuple[DiagnosticCode, ...]:
     """Return all codes, by group and number; they are read at each call."""
-    found = []
+    codes = []
     for name in _GROUPS:
         head, *parts = _HEADING.split(read_text(__file__, "codes", f"{name}.md"))
         fields = zip(parts[::4], parts[1::4], parts[2::4], parts[3::4], strict=True)
@@ -101,25 +101,26 @@ def every_code() -> tuple[DiagnosticCode, ...]:
             }
             bad, good = blocks.get("bad"), blocks.get("good")
             bad = bad and bad._replace(command=bad.command or LINTED)
-            one = DiagnosticCode(
+            entry = DiagnosticCode(
                 code=code,
                 title=title,
                 group=head.removeprefix("# ").strip(),
-                severities=tuple(one for one in Severity if one in traits) or (Severity.ERROR,),
+                severities=tuple(severity for severity in Severity if severity in traits)
+                or (Severity.ERROR,),
                 why=_BLOCK.sub("", body).strip(),
                 bad=bad,
                 good=bad and good and good._replace(command=good.command or bad.command),
                 beside=blocks["beside"].text if "beside" in blocks else "",
                 deprecated="deprecated" in traits,
             )
-            found.append(one)
-    return tuple(found)
+            codes.append(entry)
+    return tuple(codes)
 
 
 @cache
 def codes_by_name() -> Mapping[str, DiagnosticCode]:
     """Return all codes by their names; they are read once."""
-    return MappingProxyType({one.code: one for one in every_code()})
+    return MappingProxyType({entry.code: entry for entry in every_code()})
 
 
 def files_of(text: str) -> Iterator[tuple[str, str]]:
@@ -139,36 +140,36 @@ _INDENT = "    "
 def list_lines(codes: Iterable[DiagnosticCode], layout: TextLayout) -> Iterator[str]:
     """Yield code and title of each, below the names of their groups."""
     group = ""
-    for one in codes:
-        if one.group != group:
+    for code in codes:
+        if code.group != group:
             yield "\n" if group else ""
-            yield f"{layout.paint('title', one.group)}\n"
-            group = one.group
-        for line in wrapped(f"{one.code}  {one.title}", layout.width, " " * 9, "  "):
+            yield f"{layout.paint('title', code.group)}\n"
+            group = code.group
+        for line in wrapped(f"{code.code}  {code.title}", layout.width, " " * 9, "  "):
             yield f"{line}\n"
 
 
-def code_lines(one: DiagnosticCode, layout: TextLayout) -> Iterator[str]:
+def code_lines(code: DiagnosticCode, layout: TextLayout) -> Iterator[str]:
     """Yield title, severity, page, description and examples of a code."""
-    yield from _paragraph(f"{one.code}: {one.title}", layout, "title")
-    yield f"Severity: {one.shown_severity}\n"
-    yield f"Page: {one.page}\n"
-    for text in filter(None, re.split(r"\n{2,}", one.why)):
+    yield from _paragraph(f"{code.code}: {code.title}", layout, "title")
+    yield f"Severity: {code.shown_severity}\n"
+    yield f"Page: {code.page}\n"
+    for text in filter(None, re.split(r"\n{2,}", code.why)):
         yield "\n"
         yield from _paragraph(" ".join(text.split()), layout)
-    for style, title, text in blocks_of(one):
+    for style, title, text in blocks_of(code):
         yield f"\n{layout.paint(style, title)}\n\n"
         yield from (f"{_INDENT}{line}\n" if line else "\n" for line in text.splitlines())
 
 
-def blocks_of(one: DiagnosticCode) -> Iterator[tuple[str, str, str]]:
+def blocks_of(code: DiagnosticCode) -> Iterator[tuple[str, str, str]]:
     """Yield the blocks of a code's examples: a style, a line that says what it is, a text."""
-    for style, name, example in (("fail", "Bad", one.bad), ("pass", "Good", one.good)):
+    for style, name, example in (("fail", "Bad", code.bad), ("pass", "Good", code.good)):
         if example:
             typed = "" if example.command == LINTED else f", with `kyvsim {example.command}`"
             yield style, f"{name}{typed}:", example.text
-    if one.beside:
-        yield "title", "Files for both:", one.beside
+    if code.beside:
+        yield "title", "Files for both:", code.beside
 
 
 def _paragraph(text: str, layout: TextLayout, style: str = "") -> Iterator[str]:
@@ -179,18 +180,18 @@ def _paragraph(text: str, layout: TextLayout, style: str = "") -> Iterator[str]:
 # The code of a diagnostic as Markdown: for pages and editors.
 
 
-def code_markdown(one: DiagnosticCode, heading: str) -> str:
+def code_markdown(code: DiagnosticCode, heading: str) -> str:
     """Return a heading, why a code is reported, and its examples."""
-    return "\n".join((f"{heading}\n", *why_lines(one), *example_blocks(one)))
+    return "\n".join((f"{heading}\n", *why_lines(code), *example_blocks(code)))
 
 
-def why_lines(one: DiagnosticCode) -> Iterator[str]:
+def why_lines(code: DiagnosticCode) -> Iterator[str]:
     """Yield why a code is reported, where that is written."""
-    if one.why:
-        yield f"{one.why}\n"
+    if code.why:
+        yield f"{code.why}\n"
 
 
-def example_blocks(one: DiagnosticCode) -> Iterator[str]:
+def example_blocks(code: DiagnosticCode) -> Iterator[str]:
     """Yield the files of the examples of a code, each below what it is."""
-    for _, title, text in blocks_of(one):
+    for _, title, text in blocks_of(code):
         yield f"{title}\n\n```yaml\n{text}```\n"

@@ -69,8 +69,8 @@ def _meant(source: str, start: int) -> str:
     if source[start] in _CLOSING:
         # A map or list in braces as far as it is on the line.
         depth = 0
-        for place, one in enumerate(source[start:], start):
-            depth += (one in _CLOSING) - (one in _CLOSING.values())
+        for place, character in enumerate(source[start:], start):
+            depth += (character in _CLOSING) - (character in _CLOSING.values())
             if depth == 0:
                 return source[start : place + 1]
         return source[start:].rstrip()
@@ -94,8 +94,8 @@ def _meant(source: str, start: int) -> str:
 
 def _quoted(text: str, start: int) -> int:
     """Return how long the text in quotes is that begins at a place, 0 where none does."""
-    found = _QUOTED.match(text, start) if text[start : start + 1] in _QUOTES else None
-    return len(found[0]) if found else 0
+    match = _QUOTED.match(text, start) if text[start : start + 1] in _QUOTES else None
+    return len(match[0]) if match else 0
 
 
 def _cut(texts: list[str], room: int) -> list[str]:
@@ -190,27 +190,27 @@ def _member(node: Json, step: str | int) -> Json:
 
 def diagnostic_json(entry: Diagnostic) -> Json:
     """Return a diagnostic as a mapping; line and column are 0 where they are unknown."""
-    found: dict[str, Json] = {
+    data: dict[str, Json] = {
         "code": entry.code,
         "severity": entry.severity.value,
         "message": entry.message,
         **location_json(entry.location),
     }
     if entry.excerpt:
-        found["excerpt"] = list(entry.excerpt)
+        data["excerpt"] = list(entry.excerpt)
     if entry.fix and entry.fix.edits:
         edits = [
             {
-                "line": one.line,
-                "column": one.column,
-                "endLine": one.end_line,
-                "endColumn": one.end_column,
-                "text": one.text,
+                "line": edit.line,
+                "column": edit.column,
+                "endLine": edit.end_line,
+                "endColumn": edit.end_column,
+                "text": edit.text,
             }
-            for one in entry.fix.edits
+            for edit in entry.fix.edits
         ]
-        found["fix"] = {"title": entry.fix.title, "edits": edits}
-    return found
+        data["fix"] = {"title": entry.fix.title, "edits": edits}
+    return data
 
 
 _INDENT: Final = "    "
@@ -231,7 +231,7 @@ def source_lines(entry: Diagnostic, line: str, layout: TextLayout) -> Iterator[s
     yield f"{_INDENT}{layout.paint('dim', mark[0])}{layout.paint(style, mark[1])}"
 
 
-def remark_text(entry: Diagnostic, width: int = 0) -> str:
+def diagnostic_text(entry: Diagnostic, width: int = 0) -> str:
     """Return a diagnostic on one line, safe to show, and below it the lines that show its place.
 
     For a terminal of some `width` it is wrapped; 0 leaves it on one line, as programs read it.
@@ -239,4 +239,4 @@ def remark_text(entry: Diagnostic, width: int = 0) -> str:
     lines = [safe_line(str(entry))]
     if 0 < width < len(lines[0]):
         lines = [*wrapped(str(entry), width, "    ", "")]
-    return "\n".join((*lines, *(f"    {safe_line(one)}" for one in entry.excerpt)))
+    return "\n".join((*lines, *(f"    {safe_line(line)}" for line in entry.excerpt)))

@@ -34,10 +34,10 @@ from kyvsim.report.ending import (
     ending_json,
     ending_line,
     error_fact,
-    informing,
+    info_fact,
     left_out_fact,
+    verdict_fact,
     warning_fact,
-    weighing,
 )
 from kyvsim.report.explanations import Explain
 from kyvsim.report.finding import finding_of
@@ -91,12 +91,12 @@ class DifferenceCounts:
     __slots__ = (
         "by_exception",
         "by_rule",
-        "looked_at",
         "objects",
         "reworded",
         "same",
         "unmatched",
         "verdicts",
+        "with_results",
     )
 
     def __init__(self) -> None:
@@ -113,37 +113,38 @@ class DifferenceCounts:
         and new status."""
         self.objects: dict[ObjectEffect, int] = dict.fromkeys(ObjectEffect, 0)
         """Objects that differ."""
-        self.looked_at: tuple[set[_Rule], set[_Rule]] = (set(), set())
+        self.with_results: tuple[set[_Rule], set[_Rule]] = (set(), set())
         """Rules of the old and the new set that had something to say."""
         self.unmatched: list[ObjectKey] = []
         """Resources of which neither set said anything."""
 
     def add(
-        self, found: VerdictDifference, pair: tuple[Row | None, Row | None], *, words: bool
+        self, verdicts: VerdictDifference, pair: tuple[Row | None, Row | None], *, words: bool
     ) -> bool:
         """Count two verdicts, and return whether they differ."""
         old, new = (frozenset(row.result.exceptions if row else ()) for row in pair)
         for exception in sorted(old - new):
-            exempted = exception, *found.results
+            exempted = exception, *verdicts.results
             self.by_exception[exempted] = self.by_exception.get(exempted, 0) + 1
-        if found.results[0] == found.results[1]:
+        if verdicts.results[0] == verdicts.results[1]:
             texts = [
-                (one.message, one.note, one.path) if one else () for one in (found.old, found.new)
+                (side.message, side.note, side.path) if side else ()
+                for side in (verdicts.old, verdicts.new)
             ]
             reworded = texts[0] != texts[1]
             if not (words and reworded):
                 self.same += 1
                 self.reworded += reworded
                 return False
-        self.verdicts[found.direction] = self.verdicts.get(found.direction, 0) + 1
-        place = found.policy, found.rule, *found.results
+        self.verdicts[verdicts.direction] = self.verdicts.get(verdicts.direction, 0) + 1
+        place = verdicts.policy, verdicts.rule, *verdicts.results
         self.by_rule[place] = self.by_rule.get(place, 0) + 1
         return True
 
 
 def compile_differences(
     policies: tuple[Iterable[Policy], Iterable[Policy]],
-    seen: DifferenceCounts,
+    counts: DifferenceCounts,
     explain: tuple[Explain, Explain],
     *,
     words: bool,
@@ -154,40 +155,40 @@ def compile_differences(
     explains failures of each set that differ.
     """
     rows_of = compile_rows(audit_warn=False)
-    by_key = tuple({one.key: one for one in some} for some in policies)
+    by_key = tuple({policy.key: policy for policy in policy_set} for policy_set in policies)
 
-    def rows(response: EngineResponse, looked_at: set[_Rule]) -> dict[_RowKey, list[Row]]:
-        found: dict[_RowKey, list[Row]] = {}
+    def rows(response: EngineResponse, with_results: set[_Rule]) -> dict[_RowKey, list[Row]]:
+        by_key_of_row: dict[_RowKey, list[Row]] = {}
         for row in rows_of(response):
-            looked_at.add((row.policy.key, row.result.rule.path))
+            with_results.add((row.policy.key, row.result.rule.path))
             key = row.policy.key, row.result.rule.name, row.result.phase.value
-            found.setdefault(key, []).append(row)
-        return found
+            by_key_of_row.setdefault(key, []).append(row)
+        return by_key_of_row
 
     def difference(old: EngineResponse, new: EngineResponse) -> ResourceDifference:
-        before, after = rows(old, seen.looked_at[0]), rows(new, seen.looked_at[1])
+        before, after = rows(old, counts.with_results[0]), rows(new, counts.with_results[1])
         if not (before or after):
-            seen.unmatched.append(object_key(new.trigger))
+            counts.unmatched.append(object_key(new.trigger))
         verdicts = []
         for key in dict.fromkeys((*before, *after)):
             for pair in zip_longest(before.get(key, ()), after.get(key, ())):
-                found = VerdictDifference(*key, _result(pair[0]), _result(pair[1]))
+                verdict = VerdictDifference(*key, _result(pair[0]), _result(pair[1]))
                 if pair[0] is None or pair[1] is None:
-                    found = found._replace(missing=_missing(pair, by_key))
-                if seen.add(found, pair, words=words):
+                    verdict = verdict._replace(missing=_missing(pair, by_key))
+                if counts.add(verdict, pair, words=words):
                     # A difference with the places in the manifest to which `apply` points, too.
                     sides = [
-                        said._replace(failed_place=finding_of(row, response, ask).location)
-                        if said and row and row.status not in QUIET
-                        else said
-                        for said, row, response, ask in zip(
-                            (found.old, found.new), pair, (old, new), explain, strict=True
+                        side._replace(failed_place=finding_of(row, response, explain_side).location)
+                        if side and row and row.status not in QUIET
+                        else side
+                        for side, row, response, explain_side in zip(
+                            (verdict.old, verdict.new), pair, (old, new), explain, strict=True
                         )
                     ]
-                    verdicts.append(found._replace(old=sides[0], new=sides[1]))
+                    verdicts.append(verdict._replace(old=sides[0], new=sides[1]))
         objects = tuple(_object_differences(old, new))
-        for one in objects:
-            seen.objects[one.effect] += 1
+        for changed in objects:
+            counts.objects[changed.effect] += 1
         return ResourceDifference(new.trigger, resource_place(new), tuple(verdicts), objects)
 
     return difference
@@ -196,12 +197,12 @@ def compile_differences(
 def _result(row: Row | None) -> ComparedResult | None:
     if row is None:
         return None
-    found = row.result
+    result = row.result
     return ComparedResult(
         result=row.status,
-        message=found.message,
-        note=found.note,
-        path=found.path,
+        message=result.message,
+        note=result.note,
+        path=result.path,
         rule_place=rule_place(row),
         failed_place=None,
     )
@@ -215,8 +216,8 @@ def _missing(
     other = others.get(row.policy.key) if row else None
     if row is None or other is None:
         return NoResultReason.POLICY
-    own = next((one.name for one in row.policy.rules if one.path == row.result.rule.path), None)
-    known = any(one.name == own for one in other.rules)
+    own = next((rule.name for rule in row.policy.rules if rule.path == row.result.rule.path), None)
+    known = any(rule.name == own for rule in other.rules)
     return NoResultReason.MATCH if known else NoResultReason.RULE
 
 
@@ -232,47 +233,47 @@ def _object_differences(old: EngineResponse, new: EngineResponse) -> Iterator[Ob
     ):
         olds, news = _by_key(made(old)), _by_key(made(new))
         for key in dict.fromkeys((*olds, *news)):
-            for one, other in zip_longest(olds.get(key, ()), news.get(key, ())):
+            for old_change, other in zip_longest(olds.get(key, ()), news.get(key, ())):
                 if not (
-                    one
+                    old_change
                     and other
-                    and _is_same(one.object, other.object)
-                    and dict(one.settings) == dict(other.settings)
+                    and _is_same(old_change.object, other.object)
+                    and dict(old_change.settings) == dict(other.settings)
                 ):
-                    yield ObjectDifference(effect, key, _outcome(one), _outcome(other))
+                    yield ObjectDifference(effect, key, _outcome(old_change), _outcome(other))
 
 
 def _mutated(response: EngineResponse, answers: Iterable[PolicyResponse]) -> ComparedObject:
     """Return a resource with the rules that passed of policies that changed it."""
     authors = (
-        Author(answer.policy.key, one.rule.name, answer.policy.document.locate(one.rule.path))
+        Author(answer.policy.key, result.rule.name, answer.policy.document.locate(result.rule.path))
         for answer in answers
-        for one in answer.results
-        if one.status is RuleStatus.PASS
+        for result in answer.results
+        if result.status is RuleStatus.PASS
     )
     return ComparedObject(response.object, tuple(authors), {})
 
 
 def _by_key(changes: Iterable[ChangedObject]) -> dict[ObjectKey, list[ChangedObject]]:
-    found: dict[ObjectKey, list[ChangedObject]] = {}
-    for one in changes:
-        found.setdefault(object_key(one.object), []).append(one)
-    return found
+    by_key: dict[ObjectKey, list[ChangedObject]] = {}
+    for change in changes:
+        by_key.setdefault(object_key(change.object), []).append(change)
+    return by_key
 
 
 def _outcome(change: ChangedObject | None) -> ComparedObject | None:
     if change is None:
         return None
-    rules = (one for one in change.policy.rules if one.name == change.rule)
+    rules = (written for written in change.policy.rules if written.name == change.rule)
     rule = next(rules, None)
     place = change.policy.document.locate(rule.path if rule else ())
     author = Author(change.policy.key, change.rule, place)
     return ComparedObject(change.object, (author,), change.settings)
 
 
-def _is_same(one: Json, other: Json) -> bool:
+def _is_same(left: Json, other: Json) -> bool:
     """Return whether two objects are the same as Kubernetes has them: 1 is 1.0, and not true."""
-    return one is other or deep_equal(whole_numbers(one), whole_numbers(other))
+    return left is other or deep_equal(whole_numbers(left), whole_numbers(other))
 
 
 # Two runs over the same resources, one beside the other, and how that ends.
@@ -287,7 +288,7 @@ class RunComparison(NamedTuple):
     new: Run
     resources: Iterable[ResourceDifference]
     """One for each resource, in input order, those without a difference too; often read once."""
-    seen: DifferenceCounts
+    counts: DifferenceCounts
     """What is counted while they are read."""
 
     @property
@@ -318,90 +319,96 @@ class RunComparison(NamedTuple):
                     exception,
                     {
                         (old, new): number
-                        for (key, old, new), number in self.seen.by_exception.items()
+                        for (key, old, new), number in self.counts.by_exception.items()
                         if key == exception
                     },
                 )
 
     def uncompared(self) -> Iterator[UncomparedRule]:
         """Yield the rules by which neither set said anything of any resource, when all is read."""
-        found: dict[tuple[str, str], list[UncomparedRule]] = {}
+        rules: dict[tuple[str, str], list[UncomparedRule]] = {}
         for index, run in enumerate((self.old, self.new)):
             for policy in run.policies:
                 for rule in policy.rules:
-                    looked_at = (policy.key, rule.path) in self.seen.looked_at[index]
-                    place = None if looked_at else policy.document.locate(rule.path)
-                    one = UncomparedRule(policy.key, rule.name, None, None)
-                    own = one._replace(old=place) if index == 0 else one._replace(new=place)
-                    found.setdefault((policy.key, rule.name), []).append(own)
-        for some in found.values():
-            if all(one.old or one.new for one in some):
-                old = next((one.old for one in some if one.old), None)
-                new = next((one.new for one in some if one.new), None)
-                yield some[0]._replace(old=old, new=new)
+                    has_result = (policy.key, rule.path) in self.counts.with_results[index]
+                    place = None if has_result else policy.document.locate(rule.path)
+                    both = UncomparedRule(policy.key, rule.name, None, None)
+                    own = both._replace(old=place) if index == 0 else both._replace(new=place)
+                    rules.setdefault((policy.key, rule.name), []).append(own)
+        for sides_of_rule in rules.values():
+            if all(sides.old or sides.new for sides in sides_of_rule):
+                old = next((sides.old for sides in sides_of_rule if sides.old), None)
+                new = next((sides.new for sides in sides_of_rule if sides.new), None)
+                yield sides_of_rule[0]._replace(old=old, new=new)
 
 
-def figures(one: RunComparison) -> dict[str, int]:
+def figures(comparison: RunComparison) -> dict[str, int]:
     """Return how many differences there are, by name."""
-    objects = {effect.value: number for effect, number in one.seen.objects.items()}
-    return {"verdicts": sum(one.seen.verdicts.values()), **objects}
+    objects = {effect.value: number for effect, number in comparison.counts.objects.items()}
+    return {"verdicts": sum(comparison.counts.verdicts.values()), **objects}
 
 
-def comparison_ending(one: RunComparison) -> RunEnding:
+def comparison_ending(comparison: RunComparison) -> RunEnding:
     """Return how a comparison ended; to be asked when all resources have been read."""
-    seen = one.seen
-    remarks = (*one.all_diagnostics(), *one.final_diagnostics())
+    counts = comparison.counts
+    diagnostics = (*comparison.all_diagnostics(), *comparison.final_diagnostics())
     directions = (
         (Direction.STRICTER, "stricter"),
         (Direction.LAXER, "less strict"),
         (Direction.NEITHER, "equally strict"),
     )
-    verdicts = sum(seen.verdicts.values())
+    verdicts = sum(counts.verdicts.values())
     listed = ", ".join(
-        f"{seen.verdicts[way]} {text}" for way, text in directions if seen.verdicts.get(way)
+        f"{counts.verdicts[direction]} {text}"
+        for direction, text in directions
+        if counts.verdicts.get(direction)
     )
-    shown = "" if one.applied else "nothing was compared"
+    shown = "" if comparison.applied else "nothing was compared"
     text = f"{counted(verdicts, 'result')} changed ({listed})"
     facts = [
-        error_fact(remarks),
-        Fact("notApplied", int(not one.applied), shown),
-        weighing("verdicts", verdicts, text, RunVerdict.DIFFERENT),
+        error_fact(diagnostics),
+        Fact("notApplied", int(not comparison.applied), shown),
+        verdict_fact("verdicts", verdicts, text, RunVerdict.DIFFERENT),
     ]
     for effect, noun, words in (
         (ObjectEffect.MUTATED, "resource", "mutated differently"),
         (ObjectEffect.GENERATED, "object", "generated differently"),
         (ObjectEffect.PATCHED, "existing object", "patched differently"),
     ):
-        text = f"{counted(seen.objects[effect], noun)} {words}"
-        facts.append(weighing(effect.value, seen.objects[effect], text, RunVerdict.DIFFERENT))
-    differs = bool(verdicts or any(seen.objects.values()))
-    if one.applied and (seen.same or differs):
-        text = f"{counted(seen.same, 'result')} unchanged" if seen.same else ""
-        same = Fact("same", seen.same, text, RunVerdict.PASSED if differs else RunVerdict.SAME)
-        text = f"{seen.reworded} of them with a different message (--messages)"
-        facts += [same, informing("reworded", seen.reworded, text)]
-    elif one.applied:
+        text = f"{counted(counts.objects[effect], noun)} {words}"
+        facts.append(verdict_fact(effect.value, counts.objects[effect], text, RunVerdict.DIFFERENT))
+    differs = bool(verdicts or any(counts.objects.values()))
+    if comparison.applied and (counts.same or differs):
+        text = f"{counted(counts.same, 'result')} unchanged" if counts.same else ""
+        same = Fact("same", counts.same, text, RunVerdict.PASSED if differs else RunVerdict.SAME)
+        text = f"{counts.reworded} of them with a different message (--messages)"
+        facts += [same, info_fact("reworded", counts.reworded, text)]
+    elif comparison.applied:
         text = "no rule of either set matched"
         facts.append(Fact("nothingCompared", 1, text, RunVerdict.NOTHING))
-    uncompared = sum(1 for _ in one.uncompared()) if one.applied else 0
+    uncompared = sum(1 for _ in comparison.uncompared()) if comparison.applied else 0
     text = f"{counted(uncompared, 'rule')} not compared"
-    facts.append(informing("uncomparedRules", uncompared, text))
-    unmatched = f" ({len(seen.unmatched)} unmatched)" if seen.unmatched else ""
-    text = f"{counted(one.new.resource_count, 'resource')}{unmatched}" if one.applied else ""
+    facts.append(info_fact("uncomparedRules", uncompared, text))
+    unmatched = f" ({len(counts.unmatched)} unmatched)" if counts.unmatched else ""
+    text = (
+        f"{counted(comparison.new.resource_count, 'resource')}{unmatched}"
+        if comparison.applied
+        else ""
+    )
     return RunEnding(
         (
             *facts,
-            Fact("resources", one.new.resource_count, text),
-            Fact("unmatched", len(seen.unmatched), ""),
-            left_out_fact(len(frozenset((*one.old.left_out, *one.new.left_out)))),
-            warning_fact(remarks),
+            Fact("resources", comparison.new.resource_count, text),
+            Fact("unmatched", len(counts.unmatched), ""),
+            left_out_fact(len(frozenset((*comparison.old.left_out, *comparison.new.left_out)))),
+            warning_fact(diagnostics),
         )
     )
 
 
-def counts_line(one: RunComparison) -> str:
+def counts_line(comparison: RunComparison) -> str:
     """Return the counts as one line."""
-    return ", ".join(f"{name}: {number}" for name, number in figures(one).items())
+    return ", ".join(f"{name}: {number}" for name, number in figures(comparison).items())
 
 
 # Wording of differences between policy sets, shared by all text formats.
@@ -427,14 +434,16 @@ _WORDS = MappingProxyType(
 )
 
 
-def heading(one: RunComparison) -> str:
+def heading(comparison: RunComparison) -> str:
     """Return the line that says what is compared."""
-    if not one.applied:
+    if not comparison.applied:
         return "Nothing was compared: a file that all results depend on was rejected"
-    old, new = (counted(run.rule_count, "rule") for run in (one.old, one.new))
-    over = counted(one.new.resource_count, "resource")
-    shown = f"Comparing {old} of {one.names[0]} with {new} of {one.names[1]} over {over}"
-    if any(entry.severity is Severity.ERROR for entry in one.all_diagnostics()):
+    old, new = (counted(run.rule_count, "rule") for run in (comparison.old, comparison.new))
+    over = counted(comparison.new.resource_count, "resource")
+    shown = (
+        f"Comparing {old} of {comparison.names[0]} with {new} of {comparison.names[1]} over {over}"
+    )
+    if any(entry.severity is Severity.ERROR for entry in comparison.all_diagnostics()):
         shown += "; some input could not be used, so policies or rules may be missing"
     return safe_line(shown)
 
@@ -449,95 +458,105 @@ def rule_name(policy: str, rule: str) -> str:
     return safe_line(rule_title(policy, rule))
 
 
-def is_listed(one: VerdictDifference, *, detailed: bool) -> bool:
+def is_listed(verdict: VerdictDifference, *, detailed: bool) -> bool:
     """Return whether a difference is listed by itself; the others are counted by rule."""
-    return detailed or not FAULTS.isdisjoint(one.results)
+    return detailed or not FAULTS.isdisjoint(verdict.results)
 
 
-def verdict_lines(one: VerdictDifference) -> Iterator[str]:
+def verdict_lines(verdict: VerdictDifference) -> Iterator[str]:
     """Yield the lines of a difference: messages, places of its rule and in the manifest."""
     old, new = (
         "\n".join(filter(None, (side.message, side.note))) if side and side.result in FAULTS else ""
-        for side in (one.old, one.new)
+        for side in (verdict.old, verdict.new)
     )
     if new and old and new != old:
         yield f"old: {old}"
         yield f"new: {new}"
     elif new or old:
         yield new or old
-    for word, side in (("old", one.old), ("new", one.new)):
-        yield f"{word} {side.rule_place if side else _MISSING[one.missing]}"
-    found = {side.failed_place for side in (one.old, one.new) if side and side.failed_place}
-    yield from (f"at  {place}" for place in sorted(found))
+    for word, side in (("old", verdict.old), ("new", verdict.new)):
+        yield f"{word} {side.rule_place if side else _MISSING[verdict.missing]}"
+    places = {
+        side.failed_place for side in (verdict.old, verdict.new) if side and side.failed_place
+    }
+    yield from (f"at  {place}" for place in sorted(places))
 
 
-def object_title(one: ObjectDifference) -> str:
+def object_title(difference: ObjectDifference) -> str:
     """Return what became of an object, such as `generated ConfigMap shop/web only by old`."""
-    path = "/".join(filter(None, (one.key.namespace, one.key.name)))
-    named = "" if one.effect is ObjectEffect.MUTATED else f" {one.key.kind} {path}"
-    sides = [name for name, side in (("old", one.old), ("new", one.new)) if side and side.authors]
+    path = "/".join(filter(None, (difference.key.namespace, difference.key.name)))
+    named = "" if difference.effect is ObjectEffect.MUTATED else f" {difference.key.kind} {path}"
+    sides = [
+        name
+        for name, side in (("old", difference.old), ("new", difference.new))
+        if side and side.authors
+    ]
     how = f"only by {sides[0]}" if len(sides) == 1 else "differently"
-    return safe_line(f"{_WORDS[one.effect]}{named} {how}")
+    return safe_line(f"{_WORDS[difference.effect]}{named} {how}")
 
 
-def author_lines(one: ObjectDifference) -> Iterator[str]:
+def author_lines(difference: ObjectDifference) -> Iterator[str]:
     """Yield who made an object so in each set, with the place of the rule, and settings."""
-    for word, side in (("old", one.old), ("new", one.new)):
+    for word, side in (("old", difference.old), ("new", difference.new)):
         for author in side.authors if side else ():
             rule = f", rule {author.rule}" if author.rule else ""
             yield safe_line(f"{word} by policy {author.policy}{rule} ({author.place})")
-    old, new = (dict(side.settings) if side else None for side in (one.old, one.new))
+    old, new = (dict(side.settings) if side else None for side in (difference.old, difference.new))
     if old is not None and new is not None and old != new:
         for name in dict.fromkeys((*old, *new)):
             if old.get(name) != new.get(name):
-                before, after = (to_json(one.get(name)) for one in (old, new))
+                before, after = (to_json(settings.get(name)) for settings in (old, new))
                 yield safe_line(f"{name}: {before} → {after}")
 
 
-def exception_lines(one: RunComparison) -> Iterator[str]:
+def exception_lines(comparison: RunComparison) -> Iterator[str]:
     """Yield a line for each exception that only the old set has."""
-    for exception, changes in one.without() if one.applied else ():
-        shown = ", ".join(f"{number} {arrow(way)}" for way, number in changes.items())
+    for exception, changes in comparison.without() if comparison.applied else ():
+        shown = ", ".join(f"{number} {arrow(statuses)}" for statuses, number in changes.items())
         yield safe_line(f"{exception}: {shown or 'no result changed'}")
 
 
-def uncompared_lines(one: RunComparison) -> Iterator[str]:
+def uncompared_lines(comparison: RunComparison) -> Iterator[str]:
     """Yield what neither set evaluated, a line for each rule and one for all resources."""
-    if not one.applied:
+    if not comparison.applied:
         return
-    for rule in one.uncompared():
+    for rule in comparison.uncompared():
         places = (("old", rule.old), ("new", rule.new))
         shown = ", ".join(f"{word} {place}" for word, place in places if place)
         yield f"{rule_name(rule.policy, rule.rule)} ({safe_line(shown)})"
-    if one.seen.unmatched:
-        yield safe_line(f"resources: {listed(map(key_title, one.seen.unmatched))}")
+    if comparison.counts.unmatched:
+        yield safe_line(f"resources: {listed(map(key_title, comparison.counts.unmatched))}")
 
 
 # The results that differ between two policy sets, as text: by resource, then by rule.
 
 
-_LOOKS = MappingProxyType(
+_STYLES = MappingProxyType(
     {Direction.STRICTER: "fail", Direction.LAXER: "pass", Direction.NEITHER: "dim"}
 )
 _INDENT = " " * 9
 
 
-def render_text(one: RunComparison, options: RenderOptions) -> Iterator[str]:
+def render_text(comparison: RunComparison, options: RenderOptions) -> Iterator[str]:
     """Yield the view a resource at a time; the last line counts."""
     paint = painter(colours=options.colours)
-    yield f"{paint('title', heading(one))}\n\n"
-    for found in one.resources:
-        verdicts = [each for each in found.verdicts if is_listed(each, detailed=options.detailed)]
-        if not (verdicts or found.objects):
+    yield f"{paint('title', heading(comparison))}\n\n"
+    for resource in comparison.resources:
+        verdicts = [
+            verdict
+            for verdict in resource.verdicts
+            if is_listed(verdict, detailed=options.detailed)
+        ]
+        if not (verdicts or resource.objects):
             continue
-        place = str(found.place) if found.place else ""
-        yield resource_heading(title(found.resource), place, paint)
+        place = str(resource.place) if resource.place else ""
+        yield resource_heading(title(resource.resource), place, paint)
         for verdict in verdicts:
-            change = paint(_LOOKS[verdict.direction], arrow(verdict.results))
+            change = paint(_STYLES[verdict.direction], arrow(verdict.results))
             yield f"  {change}  {rule_name(verdict.policy, verdict.rule)}\n"
             for text in verdict_lines(verdict):
                 yield f"{_INDENT}{indented(text, _INDENT)}\n"
-        for obj in found.objects:
+        for obj in resource.objects:
             yield f"  {paint('title', object_title(obj))}\n"
             for text in author_lines(obj):
                 yield f"{_INDENT}{indented(text, _INDENT)}\n"
@@ -549,20 +568,20 @@ def render_text(one: RunComparison, options: RenderOptions) -> Iterator[str]:
                 lines += [("+", line) for line in (yaml_lines(new.object) if new else ())]
             yield from guttered(lines, paint)
         yield "\n"
-    yield from _by_rule(one, paint)
-    yield from _list(WITHOUT, exception_lines(one), paint)
-    yield from _list(NOT_COMPARED, uncompared_lines(one), paint)
-    yield f"{counts_line(one)}\n"
+    yield from _by_rule(comparison, paint)
+    yield from _list(WITHOUT, exception_lines(comparison), paint)
+    yield from _list(NOT_COMPARED, uncompared_lines(comparison), paint)
+    yield f"{counts_line(comparison)}\n"
 
 
-def _by_rule(one: RunComparison, paint: Paint) -> Iterator[str]:
+def _by_rule(comparison: RunComparison, paint: Paint) -> Iterator[str]:
     """Yield how often each rule says something else."""
-    found = one.seen.by_rule
-    if not found:
+    by_rule = comparison.counts.by_rule
+    if not by_rule:
         return
     yield f"{paint('title', 'By rule')}\n"
-    width = max(len(arrow((old, new))) for _, _, old, new in found)
-    for (policy, rule, old, new), number in found.items():
+    width = max(len(arrow((old, new))) for _, _, old, new in by_rule)
+    for (policy, rule, old, new), number in by_rule.items():
         yield f"  {number:>5}  {arrow((old, new)):<{width}}  {rule_name(policy, rule)}\n"
     yield "\n"
 
@@ -578,12 +597,15 @@ def _list(head: str, items: Iterable[str], paint: Paint) -> Iterator[str]:
 # the document holds, says docs/diff.schema.json.
 
 
-def render_json(one: RunComparison, options: RenderOptions) -> Iterator[str]:
+def render_json(comparison: RunComparison, options: RenderOptions) -> Iterator[str]:
     """Yield the document a resource at a time."""
     del options  # a document for programs has no such options
-    yield f'{{"old": {to_json(one.names[0])}, "new": {to_json(one.names[1])}, "resources": ['
-    differing = (found for found in one.resources if found.verdicts or found.objects)
-    yield from json_entries(to_json(_resource_json(found)) for found in differing)
+    old, new = map(to_json, comparison.names)
+    yield f'{{"old": {old}, "new": {new}, "resources": ['
+    differing = (
+        resource for resource in comparison.resources if resource.verdicts or resource.objects
+    )
+    yield from json_entries(to_json(_resource_json(resource)) for resource in differing)
     rest = {
         "exceptions": [
             {
@@ -593,7 +615,7 @@ def render_json(one: RunComparison, options: RenderOptions) -> Iterator[str]:
                     for (old, new), number in changes.items()
                 ],
             }
-            for exception, changes in (one.without() if one.applied else ())
+            for exception, changes in (comparison.without() if comparison.applied else ())
         ],
         "notCompared": {
             "rules": [
@@ -603,47 +625,48 @@ def render_json(one: RunComparison, options: RenderOptions) -> Iterator[str]:
                     "old": place_json(rule.old),
                     "new": place_json(rule.new),
                 }
-                for rule in (one.uncompared() if one.applied else ())
+                for rule in (comparison.uncompared() if comparison.applied else ())
             ],
-            "resources": [identity_of(key) for key in one.seen.unmatched],
+            "resources": [identity_of(key) for key in comparison.counts.unmatched],
         },
         "diagnostics": [
-            diagnostic_json(entry) for entry in (*one.all_diagnostics(), *one.final_diagnostics())
+            diagnostic_json(entry)
+            for entry in (*comparison.all_diagnostics(), *comparison.final_diagnostics())
         ],
-        "ending": ending_json(comparison_ending(one)),
-        "summary": figures(one),
+        "ending": ending_json(comparison_ending(comparison)),
+        "summary": figures(comparison),
     }
     yield "]"
     yield from (f',\n"{name}": {to_json(value)}' for name, value in rest.items())
     yield "}\n"
 
 
-def _resource_json(found: ResourceDifference) -> Json:
+def _resource_json(resource: ResourceDifference) -> Json:
     shown: dict[str, Json] = {
-        "resource": identity(found.resource),
-        "location": place_json(found.place),
+        "resource": identity(resource.resource),
+        "location": place_json(resource.place),
         "verdicts": [
             {
-                "policy": one.policy,
-                "rule": one.rule,
-                "type": one.type,
-                "direction": one.direction.value,
-                "old": _result_json(one.old),
-                "new": _result_json(one.new),
-                "missing": one.missing.value if one.missing else None,
+                "policy": verdict.policy,
+                "rule": verdict.rule,
+                "type": verdict.type,
+                "direction": verdict.direction.value,
+                "old": _result_json(verdict.old),
+                "new": _result_json(verdict.new),
+                "missing": verdict.missing.value if verdict.missing else None,
             }
-            for one in found.verdicts
+            for verdict in resource.verdicts
         ],
     }
     for effect in ObjectEffect:
         shown[effect.value] = [
             {
-                "resource": identity_of(one.key),
-                "old": _outcome_json(one.old),
-                "new": _outcome_json(one.new),
+                "resource": identity_of(difference.key),
+                "old": _outcome_json(difference.old),
+                "new": _outcome_json(difference.new),
             }
-            for one in found.objects
-            if one.effect is effect
+            for difference in resource.objects
+            if difference.effect is effect
         ]
     return shown
 
@@ -666,8 +689,8 @@ def _outcome_json(side: ComparedObject | None) -> Json:
         return None
     return {
         "by": [
-            {"policy": one.policy, "rule": one.rule, "ruleLocation": place_json(one.place)}
-            for one in side.authors
+            {"policy": author.policy, "rule": author.rule, "ruleLocation": place_json(author.place)}
+            for author in side.authors
         ],
         **side.settings,
         "object": side.object,
@@ -679,10 +702,10 @@ def _outcome_json(side: ComparedObject | None) -> Json:
 _COLUMNS = ("change", "object", "rule", "details")
 
 
-def render_markdown(one: RunComparison, options: RenderOptions) -> Iterator[str]:
+def render_markdown(comparison: RunComparison, options: RenderOptions) -> Iterator[str]:
     """Yield a table of what differs, then numbers by rule, and what was not compared."""
-    yield f"**{markdown_text(heading(one))}**\n\n"
-    rows = _markdown_rows(one, detailed=options.detailed)
+    yield f"**{markdown_text(heading(comparison))}**\n\n"
+    rows = _markdown_rows(comparison, detailed=options.detailed)
     first = next(rows, "")
     if first:
         yield table_line(_COLUMNS) + table_line(("---",) * len(_COLUMNS))
@@ -691,25 +714,28 @@ def render_markdown(one: RunComparison, options: RenderOptions) -> Iterator[str]
         yield "\n"
     by_rule = (
         f"{number}: {arrow((old, new))} {rule_name(policy, rule)}"
-        for (policy, rule, old, new), number in one.seen.by_rule.items()
+        for (policy, rule, old, new), number in comparison.counts.by_rule.items()
     )
     yield from _markdown_list("By rule", by_rule)
-    yield from _markdown_list(WITHOUT, exception_lines(one))
-    yield from _markdown_list(NOT_COMPARED, uncompared_lines(one))
-    yield from _markdown_list("Input", map(str, (*one.all_diagnostics(), *one.final_diagnostics())))
-    yield f"{counts_line(one)}\n\n{markdown_text(ending_line(comparison_ending(one)))}\n"
+    yield from _markdown_list(WITHOUT, exception_lines(comparison))
+    yield from _markdown_list(NOT_COMPARED, uncompared_lines(comparison))
+    yield from _markdown_list(
+        "Input", map(str, (*comparison.all_diagnostics(), *comparison.final_diagnostics()))
+    )
+    ending = ending_line(comparison_ending(comparison))
+    yield f"{counts_line(comparison)}\n\n{markdown_text(ending)}\n"
 
 
 def _markdown_rows(comparison: RunComparison, *, detailed: bool) -> Iterator[str]:
-    for found in comparison.resources:
-        place = markdown_text(str(found.place)) if found.place else ""
-        name = "<br>".join(filter(None, (markdown_text(title(found.resource)), place)))
-        for one in found.verdicts:
-            if is_listed(one, detailed=detailed):
-                said = "<br>".join(map(markdown_lines, verdict_lines(one)))
-                rule = markdown_text(rule_name(one.policy, one.rule))
-                yield table_line((markdown_text(arrow(one.results)), name, rule, said))
-        for obj in found.objects:
+    for resource in comparison.resources:
+        place = markdown_text(str(resource.place)) if resource.place else ""
+        name = "<br>".join(filter(None, (markdown_text(title(resource.resource)), place)))
+        for verdict in resource.verdicts:
+            if is_listed(verdict, detailed=detailed):
+                details = "<br>".join(map(markdown_lines, verdict_lines(verdict)))
+                rule = markdown_text(rule_name(verdict.policy, verdict.rule))
+                yield table_line((markdown_text(arrow(verdict.results)), name, rule, details))
+        for obj in resource.objects:
             authors = "<br>".join(map(markdown_text, author_lines(obj)))
             yield table_line((markdown_text(object_title(obj)), name, "", authors))
 

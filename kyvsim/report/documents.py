@@ -66,7 +66,7 @@ def begin_json(run: Run, options: RenderOptions) -> StreamingDocument:
                 book.add(response)
             needs.extend(own)
         rows = list(rows_of(response))
-        texts = [row_text(one, response) for one in rows]
+        texts = [row_text(result_row, response) for result_row in rows]
         lists["unchecked"].extend(map(to_json, _unchecked((*rows, *silent_rows(response)))))
         lists["notIdempotent"].extend(map(to_json, repeat_entries(response)))
         for key, entry in _objects(response):
@@ -84,12 +84,14 @@ def begin_json(run: Run, options: RenderOptions) -> StreamingDocument:
 
 def _tail(run: Run, every: Lists, related: Iterable[tuple[str, list[Json]]]) -> Iterator[str]:
     objects: dict[str, Iterable[str]] = {name: every.get(name, ()) for name in _OBJECTS}
-    for name, some in related:
-        objects[name] = map(to_json, some)
+    for name, entries in related:
+        objects[name] = map(to_json, entries)
     for name in _ASIDES:
         if every.get(name) or (name == "notIdempotent" and run.checks_idempotence):
             objects[name] = every.get(name, ())
-    objects["diagnostics"] = [to_json(diagnostic_json(one)) for one in run.all_diagnostics()]
+    objects["diagnostics"] = [
+        to_json(diagnostic_json(diagnostic)) for diagnostic in run.all_diagnostics()
+    ]
     yield "]"
     for key, texts in objects.items():
         yield from (f',\n"{key}": [', *json_entries(texts), "]")
@@ -109,13 +111,16 @@ def _related(
     deletions: PlannedDeletions,
 ) -> Iterator[tuple[str, list[Json]]]:
     """Yield what was found across objects; all but references only where there is something."""
-    yield "references", [_need(one, references) for one in needs]
+    yield "references", [_need(need, references) for need in needs]
     if run.schedules:
         yield "deleted", list(deletions.entries(run.schedules))
-        yield "schedules", [schedule_entry(one, dated=run.now is not None) for one in run.schedules]
-    found = list(collisions.entries())
-    if found:
-        yield "collisions", found
+        yield (
+            "schedules",
+            [schedule_entry(schedule, dated=run.now is not None) for schedule in run.schedules],
+        )
+    entries = list(collisions.entries())
+    if entries:
+        yield "collisions", entries
 
 
 def _need(need: PendingReference, references: ReferenceIndex) -> Json:
@@ -164,7 +169,7 @@ def _compile_row_text(explain: Explain) -> Callable[[Row, EngineResponse], str]:
             }
             head = heads[key] = json.dumps(about)[:-1] + ', "resource": '
         note = f', "note": {quote(result.note)}' if result.note else ""
-        said = f'"result": "{row.status}", "message": {quote(result.message)}{note}'
+        outcome = f'"result": "{row.status}", "message": {quote(result.message)}{note}'
         state = f', "baseline": "{result.baseline}"' if result.baseline else ""
         if last[0] is not row.resource or last[1] is not response:
             where = json.dumps(location_json(resource_place(response)))
@@ -172,9 +177,8 @@ def _compile_row_text(explain: Explain) -> Callable[[Row, EngineResponse], str]:
         where = last[3]
         if row.status not in QUIET:
             where = json.dumps(location_json(finding_of(row, response, explain).location))
-        return (
-            f'{head}{last[2]}, "location": {where}, {said}, "path": {quote(result.path)}{state}}}'
-        )
+        path = f'"path": {quote(result.path)}'
+        return f'{head}{last[2]}, "location": {where}, {outcome}, {path}{state}}}'
 
     return text
 
@@ -186,8 +190,8 @@ def _objects(response: EngineResponse) -> Iterator[tuple[str, Json]]:
         about = {"policy": answer.policy.key, "rules": passed_rules(answer), "resource": trigger}
         yield "mutated", {**about, "object": answer.object}
     changes = (("generated", generated(response)), ("targets", patched_targets(response)))
-    for key, found in changes:
-        for change in found:
+    for key, changed in changes:
+        for change in changed:
             about = {"policy": change.policy.key, "rule": change.rule, "trigger": trigger}
             yield key, {**about, **change.settings, "object": change.object}
 
@@ -228,13 +232,13 @@ def begin_manifests(run: Run, options: RenderOptions) -> StreamingDocument:
     def row(response: EngineResponse) -> str:
         shown = "" if options.in_file else block(response, rows_of(response))
         if shown:
-            options.say(f"{resource_block(response, paint)}{shown}")
+            options.print_aside(f"{resource_block(response, paint)}{shown}")
         has_object = options.objects and response.object is not None
         return f"{_BETWEEN}{to_yaml(response.object)}" if has_object else ""
 
     def tail(_: Lists) -> Iterator[str]:
         if not options.in_file:
-            options.say(counts_line(run))
+            options.print_aside(counts_line(run))
         yield from ()
 
     return StreamingDocument(head=lambda: (), row=row, tail=tail, skipped=len(_BETWEEN))

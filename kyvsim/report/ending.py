@@ -34,29 +34,29 @@ def ending_json(ending: RunEnding) -> Json:
 
 def error_fact(diagnostics: Iterable[Diagnostic]) -> Fact:
     """Return how many errors there are about inputs; each is reported beside the results."""
-    errors = [one for one in diagnostics if one.severity is Severity.ERROR]
-    files = {one.location.file if one.location else "" for one in errors}
+    errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
+    files = {error.location.file if error.location else "" for error in errors}
     text = f"{counted(len(errors), 'error')} in {counted(len(files), 'input')}"
-    return weighing("inputErrors", len(errors), text, RunVerdict.INCOMPLETE)
+    return verdict_fact("inputErrors", len(errors), text, RunVerdict.INCOMPLETE)
 
 
 def warning_fact(diagnostics: Iterable[Diagnostic]) -> Fact:
     """Return how many warnings there are about inputs."""
-    warnings = sum(one.severity is Severity.WARNING for one in diagnostics)
-    return informing("warnings", warnings, counted(warnings, "warning"))
+    warnings = sum(diagnostic.severity is Severity.WARNING for diagnostic in diagnostics)
+    return info_fact("warnings", warnings, counted(warnings, "warning"))
 
 
-def informing(key: str, number: int, text: str) -> Fact:
+def info_fact(key: str, number: int, text: str) -> Fact:
     """Return a fact that changes no exit status; it has a text unless the number is 0."""
     return Fact(key, number, text if number else "")
 
 
 def left_out_fact(number: int) -> Fact:
     """Return how much was left out of folders, being neither policies nor manifests."""
-    return informing("leftOut", number, f"{counted(number, 'document')} ignored (--show-ignored)")
+    return info_fact("leftOut", number, f"{counted(number, 'document')} ignored (--show-ignored)")
 
 
-def weighing(key: str, number: int, text: str, verdict: RunVerdict = RunVerdict.FAILED) -> Fact:
+def verdict_fact(key: str, number: int, text: str, verdict: RunVerdict = RunVerdict.FAILED) -> Fact:
     """Return a fact that makes a run end with a verdict, unless its number is 0."""
     return Fact(key, number, text, verdict) if number else Fact(key, number, "")
 
@@ -64,7 +64,7 @@ def weighing(key: str, number: int, text: str, verdict: RunVerdict = RunVerdict.
 # The end of a view for people: how the run ended.
 
 
-_LOOKS: Mapping[RunVerdict, str] = MappingProxyType(
+_STYLES: Mapping[RunVerdict, str] = MappingProxyType(
     {
         RunVerdict.INCOMPLETE: "error",
         RunVerdict.FAILED: "fail",
@@ -88,7 +88,7 @@ def closing_lines(
         shown.append(f"{seconds:.1f} s")
     shown.append(f"exit status {ending.status}")
     name = ending.verdict.value
-    start, line = f"{layout.paint(_LOOKS[ending.verdict], name)}: ", ""
+    start, line = f"{layout.paint(_STYLES[ending.verdict], name)}: ", ""
     for fact in shown:
         longer = f"{line} · {fact}" if line else fact
         if line and len(longer) > layout.width - len(name) - len(": "):
@@ -110,12 +110,12 @@ def run_ending(run: Run) -> RunEnding:
     """
     counts, terms = run.result_counts, run.terms
     summary = counts.summary().less(counts.known)
-    remarks = run.all_diagnostics()
+    diagnostics = run.all_diagnostics()
     results = counted(sum(counts.summary()), "result")
     lenient = _lenient(run)
     failed = summary.failed - lenient
     text = f"{counted(counts.unstable, 'mutation')} not idempotent"
-    idempotence = weighing("notIdempotent", counts.unstable, text)
+    idempotence = verdict_fact("notIdempotent", counts.unstable, text)
     if run.checks_idempotence and not counts.unstable:
         idempotence = Fact("notIdempotent", 0, "all mutations are idempotent")
     text = f"{counted(summary.warned, 'result')} with status warn" if summary.warned else ""
@@ -125,20 +125,20 @@ def run_ending(run: Run) -> RunEnding:
     resources = f"{counted(run.resource_count, 'resource')}{unmatched}" if run.applied else ""
     unchecked = f"{counted(counts.unchecked, 'check')} incomplete"
     facts = (
-        error_fact(remarks),
+        error_fact(diagnostics),
         Fact("notApplied", int(not run.applied), "" if run.applied else "nothing was evaluated"),
-        weighing("failed", failed, f"{failed} of {results} failed"),
-        *((informing("belowFailOn", lenient, below),) if terms.fail_on else ()),
-        weighing("errors", summary.errors, f"{summary.errors} of {results} ended in error"),
+        verdict_fact("failed", failed, f"{failed} of {results} failed"),
+        *((info_fact("belowFailOn", lenient, below),) if terms.fail_on else ()),
+        verdict_fact("errors", summary.errors, f"{summary.errors} of {results} ended in error"),
         idempotence,
         Fact("warned", summary.warned, text, heavy),
         *_baseline_facts(run),
         *(_checked(run, summary) if run.applied else ()),
         Fact("resources", run.resource_count, resources),
         Fact("unmatched", counts.unmatched, ""),
-        informing("unchecked", counts.unchecked, unchecked),
+        info_fact("unchecked", counts.unchecked, unchecked),
         left_out_fact(len(frozenset(run.left_out))),
-        warning_fact(remarks),
+        warning_fact(diagnostics),
     )
     return RunEnding(facts, terms.warn_exit_code)
 
@@ -152,23 +152,27 @@ def _lenient(run: Run) -> int:
         return 0
     counts = run.result_counts
     lesser = SEVERITIES[SEVERITIES.index(run.terms.fail_on) + 1 :]
-    policies = {(one.kind, one.key) for one in run.policies if severity_of(one) in lesser}
-    failed = sum(one.failed for rule, one in counts.by_rule().items() if rule[:2] in policies)
-    shown = sum(counts.severities.get(one, 0) for one in lesser)
-    return shown + failed - sum(counts.known_failures.get(one, 0) for one in policies)
+    policies = {
+        (policy.kind, policy.key) for policy in run.policies if severity_of(policy) in lesser
+    }
+    failed = sum(
+        summary.failed for rule, summary in counts.by_rule().items() if rule[:2] in policies
+    )
+    shown = sum(counts.severities.get(severity, 0) for severity in lesser)
+    return shown + failed - sum(counts.known_failures.get(policy, 0) for policy in policies)
 
 
 def _baseline_facts(run: Run) -> Iterator[Fact]:
     """Yield what the baseline covers, and what of it the run did not look at."""
-    if run.result_counts.met is None:
+    if run.result_counts.matches is None:
         return
     covered = run.result_counts.covered
-    yield informing("inBaseline", covered, f"{counted(covered, 'failure')} in the baseline")
+    yield info_fact("inBaseline", covered, f"{counted(covered, 'failure')} in the baseline")
     rest = run.rest()
     if rest is not None:
-        aside = sum(rest.aside.values())
+        aside = sum(rest.not_evaluated.values())
         text = f"{counted(aside, 'failure')} of the baseline not evaluated"
-        yield informing("baselineNotLookedAt", aside, text)
+        yield info_fact("baselineNotLookedAt", aside, text)
 
 
 def _checked(run: Run, summary: Summary) -> Iterator[Fact]:
@@ -188,12 +192,12 @@ def _checked(run: Run, summary: Summary) -> Iterator[Fact]:
 def figures(run: Run) -> dict[str, int]:
     """Return the counts by name, with that of unstable mutations where they were looked for."""
     unstable = {"notIdempotent": run.result_counts.unstable} if run.checks_idempotence else {}
-    known = {"inBaseline": run.result_counts.covered} if run.result_counts.met else {}
+    known = {"inBaseline": run.result_counts.covered} if run.result_counts.matches else {}
     return {**run.result_counts.summary().as_dict(), **unstable, **known}
 
 
 def counts_line(run: Run) -> str:
     """Return the counts as one line."""
     unstable = f", not idempotent: {run.result_counts.unstable}" if run.checks_idempotence else ""
-    known = f", in the baseline: {run.result_counts.covered}" if run.result_counts.met else ""
+    known = f", in the baseline: {run.result_counts.covered}" if run.result_counts.matches else ""
     return f"{run.result_counts.summary()}{unstable}{known}"

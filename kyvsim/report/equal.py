@@ -26,7 +26,7 @@ from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.model.source import Location
 from kyvsim.report.coverage import point_json, ratio_json
 from kyvsim.report.diagnostics import diagnostic_json, place_json
-from kyvsim.report.ending import ending_json, error_fact, informing, warning_fact, weighing
+from kyvsim.report.ending import ending_json, error_fact, info_fact, verdict_fact, warning_fact
 from kyvsim.report.object_text import Marked, compact_lines, hunks, marked_yaml, to_json, to_yaml
 from kyvsim.report.page import ending_of, page
 from kyvsim.report.results import rule_title
@@ -44,21 +44,25 @@ _CHANGES = frozenset({DifferenceKind.OBJECT, DifferenceKind.ORDER})
 def headline(evidence: Evidence) -> str:
     """Return the answer, with how many cases it is on."""
     answer = evidence.answer.value
-    if evidence.answer is Answer.EQUAL and any(one.limit in _UNSEEN for one in evidence.limited):
+    if evidence.answer is Answer.EQUAL and any(
+        example.limit in _UNSEEN for example in evidence.limited
+    ):
         answer = "equal for objects that an API server accepts"
-    if evidence.answer is Answer.EQUAL and any(one.limit in _NAMED for one in evidence.limited):
+    if evidence.answer is Answer.EQUAL and any(
+        example.limit in _NAMED for example in evidence.limited
+    ):
         answer += ", if the conditions of the conversion hold"
     if evidence.identical:
         return f"{answer}: old and new are identical"
-    given = f", {evidence.given} of them from manifests" if evidence.given else ""
-    return f"{answer}: {counted(evidence.cases, 'case')}{given}, {evidence.denied} denied"
+    from_manifests = f", {evidence.given} of them from manifests" if evidence.given else ""
+    return f"{answer}: {counted(evidence.cases, 'case')}{from_manifests}, {evidence.denied} denied"
 
 
 def reported_limits(evidence: Evidence) -> Iterator[Counterexample]:
     """Yield what does not count: objects that no cluster sees only where all else is the same."""
-    for one in evidence.limited:
-        if one.limit not in _UNSEEN or evidence.answer is not Answer.COUNTEREXAMPLE:
-            yield one
+    for example in evidence.limited:
+        if example.limit not in _UNSEEN or evidence.answer is not Answer.COUNTEREXAMPLE:
+            yield example
 
 
 def reached(side: SideReached) -> str:
@@ -69,50 +73,50 @@ def reached(side: SideReached) -> str:
 
 def unreached(point: Point) -> str:
     """Return which outcomes of a point never came up."""
-    missing = ", ".join(one.name for one in point.outcomes if not one.times)
+    missing = ", ".join(outcome.name for outcome in point.outcomes if not outcome.times)
     return f"{missing}: {point.kind.value} at {point.location}"
 
 
-def example_title(one: Counterexample) -> str:
+def example_title(example: Counterexample) -> str:
     """Return what differs, and at what."""
-    given = " (in a given manifest)" if one.given else ""
-    return f"{one.difference.value} on {one.operation}{given}"
+    source = " (in a given manifest)" if example.given else ""
+    return f"{example.difference.value} on {example.operation}{source}"
 
 
-def example_objects(one: Counterexample) -> Iterator[tuple[str, list[str]]]:
+def example_objects(example: Counterexample) -> Iterator[tuple[str, list[str]]]:
     """Yield the object of a case, called "", and what else belongs to it: names, lines of YAML."""
-    yield "", compact_lines(one.object)
+    yield "", compact_lines(example.object)
     for name, value in (
-        ("old object", one.old_object),
-        ("user", one.user),
-        ("namespace labels", one.namespace_labels),
+        ("old object", example.old_object),
+        ("user", example.user),
+        ("namespace labels", example.namespace_labels),
     ):
         if value:
             yield name, compact_lines(value)
-    for obj in one.there:
+    for obj in example.there:
         yield "looked up", compact_lines(obj)
 
 
 def deciding_results(account: Account) -> tuple[CaseResult, ...]:
     """Return the verdicts of one side that are reported: those that deny, or else the first."""
-    refused = tuple(said for said in account.said if said.status not in {"pass", "skip"})
+    refused = tuple(result for result in account.said if result.status not in {"pass", "skip"})
     return refused or account.said[:1]
 
 
-def effects(account: Account, one: Counterexample) -> tuple[Marked, ...]:
+def effects(account: Account, example: Counterexample) -> tuple[Marked, ...]:
     """Return what one side did to objects, where that is what differs, as lines with marks."""
-    if one.difference in _CHANGES and account.object is not None:
-        return tuple(hunks(marked_yaml(one.object, account.object)))
-    if one.difference is DifferenceKind.GENERATED:
+    if example.difference in _CHANGES and account.object is not None:
+        return tuple(hunks(marked_yaml(example.object, account.object)))
+    if example.difference is DifferenceKind.GENERATED:
         return tuple(("+", line) for obj in account.generated for line in compact_lines(obj))
     return ()
 
 
-def without_effect(account: Account, one: Counterexample) -> str:
+def without_effect(account: Account, example: Counterexample) -> str:
     """Return what one side leaves undone, where that is what differs, "" if it does something."""
-    if one.difference in _CHANGES and account.object is None:
+    if example.difference in _CHANGES and account.object is None:
         return "does not change the object"
-    if one.difference is DifferenceKind.GENERATED and not account.generated:
+    if example.difference is DifferenceKind.GENERATED and not account.generated:
         return "generates nothing"
     return ""
 
@@ -124,7 +128,7 @@ class ShownAccount(NamedTuple):
     """What one side did in a case."""
 
     side: str
-    said: tuple[CaseResult, ...]
+    results: tuple[CaseResult, ...]
     deleted: bool
     undone: str
     lines: tuple[Marked, ...]
@@ -137,7 +141,7 @@ class ShownExample(NamedTuple):
     """A case in which both differ."""
 
     title: str
-    looks: str
+    style: str
     """`bad`, or `warn` where it does not count."""
     why: str
     """Why it does not count."""
@@ -150,7 +154,7 @@ class ShownEvidence(NamedTuple):
     """What comparing two sets of policies showed."""
 
     headline: str
-    looks: str
+    style: str
     sides: tuple[tuple[str, str, tuple[str, ...]], ...]
     """Names, what was reached, and what never came up."""
     reasons: tuple[str, ...]
@@ -164,7 +168,7 @@ def shown_evidence(evidence: Evidence) -> ShownEvidence:
     sides = (("old", evidence.old), ("new", evidence.new))
     return ShownEvidence(
         headline=headline(evidence),
-        looks={Answer.EQUAL: "good", Answer.COUNTEREXAMPLE: "bad"}.get(evidence.answer, "warn"),
+        style={Answer.EQUAL: "good", Answer.COUNTEREXAMPLE: "bad"}.get(evidence.answer, "warn"),
         sides=tuple(
             (name, reached(side), tuple(map(unreached, side.unreached))) for name, side in sides
         ),
@@ -174,23 +178,23 @@ def shown_evidence(evidence: Evidence) -> ShownEvidence:
     )
 
 
-def _example(one: Counterexample) -> ShownExample:
+def _example(example: Counterexample) -> ShownExample:
     return ShownExample(
-        title=example_title(one),
-        looks="bad" if one.limit is None else "warn",
-        why=one.limit.value if one.limit else "",
-        objects=tuple((name, "\n".join(lines)) for name, lines in example_objects(one)),
-        accounts=(_account("old", one.old, one), _account("new", one.new, one)),
+        title=example_title(example),
+        style="bad" if example.limit is None else "warn",
+        why=example.limit.value if example.limit else "",
+        objects=tuple((name, "\n".join(lines)) for name, lines in example_objects(example)),
+        accounts=(_account("old", example.old, example), _account("new", example.new, example)),
     )
 
 
-def _account(side: str, account: Account, one: Counterexample) -> ShownAccount:
+def _account(side: str, account: Account, example: Counterexample) -> ShownAccount:
     return ShownAccount(
         side=side,
-        said=deciding_results(account),
+        results=deciding_results(account),
         deleted=account.deleted,
-        undone=without_effect(account, one),
-        lines=effects(account, one),
+        undone=without_effect(account, example),
+        lines=effects(account, example),
         later=account.later,
         decided=account.decided,
         place=account.place,
@@ -217,11 +221,11 @@ class Equality(NamedTuple):
             text = "equal" if equal else ""
             text = "equal (identical policies)" if evidence.identical else text
             facts += [
-                weighing("counterexamples", shown, counted(shown, "counterexample")),
-                weighing("notCovered", int(uncovered), "not covered"),
+                verdict_fact("counterexamples", shown, counted(shown, "counterexample")),
+                verdict_fact("notCovered", int(uncovered), "not covered"),
                 Fact("equal", int(equal), text),
-                informing("cases", evidence.cases, counted(evidence.cases, "case")),
-                informing("denied", evidence.denied, f"{evidence.denied} denied"),
+                info_fact("cases", evidence.cases, counted(evidence.cases, "case")),
+                info_fact("denied", evidence.denied, f"{evidence.denied} denied"),
             ]
         return RunEnding(tuple(facts))
 
@@ -232,9 +236,9 @@ _MOST_POINTS = 8
 _LONGEST = 240
 
 
-def render_text(found: Equality) -> Iterator[str]:
+def render_text(equality: Equality) -> Iterator[str]:
     """Yield the evidence a part at a time; nothing where there is none."""
-    evidence = found.evidence
+    evidence = equality.evidence
     if evidence is None:
         return
     yield f"{headline(evidence)}\n"
@@ -249,37 +253,38 @@ def render_text(found: Equality) -> Iterator[str]:
     yield from (f"  not covered: {safe_line(reason)}\n" for reason in evidence.reasons)
     yield from (f"  not tried: {safe_line(what)}\n" for what in evidence.untried)
     total = len(evidence.counterexamples)
-    for number, one in enumerate(evidence.counterexamples, 1):
-        yield f"\ncounterexample {number} of {total}: {example_title(one)}\n"
-        yield from (f"{line}\n" for line in _example_lines(one))
-    for one in reported_limits(evidence):
-        yield f"\nnot counted: {example_title(one)}\n"
-        yield f"  {one.limit.value if one.limit else ''}\n"
-        yield from (f"{line}\n" for line in _example_lines(one))
+    for number, example in enumerate(evidence.counterexamples, 1):
+        yield f"\ncounterexample {number} of {total}: {example_title(example)}\n"
+        yield from (f"{line}\n" for line in _example_lines(example))
+    for example in reported_limits(evidence):
+        yield f"\nnot counted: {example_title(example)}\n"
+        yield f"  {example.limit.value if example.limit else ''}\n"
+        yield from (f"{line}\n" for line in _example_lines(example))
 
 
-def _example_lines(one: Counterexample) -> Iterator[str]:
-    for name, lines in example_objects(one):
+def _example_lines(example: Counterexample) -> Iterator[str]:
+    for name, lines in example_objects(example):
         if name:
             yield f"  {name}:"
         yield from (f"    {safe_line(line)}" for line in lines)
-    yield from _account_lines("old", one.old, one)
-    yield from _account_lines("new", one.new, one)
+    yield from _account_lines("old", example.old, example)
+    yield from _account_lines("new", example.new, example)
 
 
-def _account_lines(name: str, account: Account, one: Counterexample) -> Iterator[str]:
+def _account_lines(name: str, account: Account, example: Counterexample) -> Iterator[str]:
     """Yield what one side did: its verdicts, and what decided."""
     shown = deciding_results(account)
-    for said in shown:
-        rule = rule_title(said.policy, said.rule)
-        yield f"  {name}  {said.status.upper():<5}  {safe_line(rule)}: {safe_line(said.message)}"
+    for result in shown:
+        rule = rule_title(result.policy, result.rule)
+        text = safe_line(f"{rule}: {result.message}")
+        yield f"  {name}  {result.status.upper():<5}  {text}"
     if not shown:
         yield f"  {name}  no rule matches"
     if account.deleted:
         yield f"  {name}  would delete it"
-    for mark, line in effects(account, one):
+    for mark, line in effects(account, example):
         yield f"       {mark} {safe_line(line)}" if mark != "@" else "         ..."
-    if undone := without_effect(account, one):
+    if undone := without_effect(account, example):
         yield f"       {undone}"
     yield from (f"       later: {safe_line(rendered)}" for rendered in account.later)
     if account.decided:
@@ -294,12 +299,12 @@ def _account_lines(name: str, account: Account, one: Counterexample) -> Iterator
 # Evidence as one JSON document, for programs.
 
 
-def render_json(found: Equality) -> Iterator[str]:
+def render_json(equality: Equality) -> Iterator[str]:
     """Yield the document: `diagnostics`, `ending`, and `evidence`, null where there is none."""
     shown = {
-        "diagnostics": [diagnostic_json(one) for one in found.diagnostics],
-        "ending": ending_json(found.ending),
-        "evidence": None if found.evidence is None else evidence_json(found.evidence),
+        "diagnostics": [diagnostic_json(diagnostic) for diagnostic in equality.diagnostics],
+        "ending": ending_json(equality.ending),
+        "evidence": None if equality.evidence is None else evidence_json(equality.evidence),
     }
     yield f"{to_json(shown)}\n"
 
@@ -312,8 +317,8 @@ def evidence_json(evidence: Evidence) -> Json:
         "cases": evidence.cases,
         "given": evidence.given,
         "denied": evidence.denied,
-        "counterexamples": [example_json(one) for one in evidence.counterexamples],
-        "notCounted": [example_json(one) for one in evidence.limited],
+        "counterexamples": [example_json(example) for example in evidence.counterexamples],
+        "notCounted": [example_json(example) for example in evidence.limited],
         "notCovered": list(evidence.reasons),
         "notTried": list(evidence.untried),
         **{
@@ -321,33 +326,33 @@ def evidence_json(evidence: Evidence) -> Json:
                 "policies": list(side.policies),
                 "acted": side.acted,
                 **ratio_json(side.ratio),
-                "unreached": [point_json(one) for one in side.unreached],
+                "unreached": [point_json(point) for point in side.unreached],
             }
             for name, side in (("old", evidence.old), ("new", evidence.new))
         },
     }
 
 
-def example_json(one: Counterexample) -> Json:
+def example_json(example: Counterexample) -> Json:
     """Return a case in which two sets of policies differ, with both accounts of it."""
     return {
-        "difference": one.difference.value,
-        "operation": one.operation,
-        "object": one.object,
-        "oldObject": one.old_object,
-        "userInfo": one.user,
-        "namespaceLabels": one.namespace_labels,
-        "lookedUp": list(one.there),
-        "given": one.given,
-        "reason": None if one.limit is None else one.limit.value,
-        "old": _account_json(one.old),
-        "new": _account_json(one.new),
+        "difference": example.difference.value,
+        "operation": example.operation,
+        "object": example.object,
+        "oldObject": example.old_object,
+        "userInfo": example.user,
+        "namespaceLabels": example.namespace_labels,
+        "lookedUp": list(example.there),
+        "given": example.given,
+        "reason": None if example.limit is None else example.limit.value,
+        "old": _account_json(example.old),
+        "new": _account_json(example.new),
     }
 
 
 def _account_json(account: Account) -> Json:
     return {
-        "results": [one._asdict() for one in account.said],
+        "results": [result._asdict() for result in account.said],
         "object": account.object,
         "generated": list(account.generated),
         "deletes": account.deleted,
@@ -356,14 +361,14 @@ def _account_json(account: Account) -> Json:
     }
 
 
-def render_html(found: Equality) -> Iterator[str]:
+def render_html(equality: Equality) -> Iterator[str]:
     """Yield the page in pieces."""
     return page(
         "equal.html",
         style=("evidence.css",),
-        ending=ending_of(found.ending),
-        remarks=found.diagnostics,
-        found=None if found.evidence is None else shown_evidence(found.evidence),
+        ending=ending_of(equality.ending),
+        diagnostics=equality.diagnostics,
+        found=None if equality.evidence is None else shown_evidence(equality.evidence),
     )
 
 
@@ -375,40 +380,40 @@ def stream(examples: Examples) -> Iterator[str]:
 
     Comments at the end name the outcomes without an example, and why there is none.
     """
-    for number, one in enumerate(examples.found):
+    for number, example in enumerate(examples.found):
         yield "---\n" if number else ""
-        yield from (f"# {safe_line(doing_text(shown))}\n" for shown in one.shows)
-        yield to_yaml(one.object)
-    yield from (f"# {safe_line(missing_text(one))}\n" for one in examples.missing)
+        yield from (f"# {safe_line(action_text(shown))}\n" for shown in example.shows)
+        yield to_yaml(example.object)
+    yield from (f"# {safe_line(missing_example_text(example))}\n" for example in examples.missing)
 
 
 def targets_stream(examples: Examples) -> Iterator[str]:
     """Yield a document for each object that has to be there for the examples."""
-    for number, one in enumerate(examples.targets):
+    for number, obj in enumerate(examples.targets):
         yield "---\n" if number else ""
-        yield f"# existing object for rules that mutate existing objects\n{to_yaml(one)}"
+        yield f"# existing object for rules that mutate existing objects\n{to_yaml(obj)}"
 
 
-def doing_text(one: RuleAction) -> str:
+def action_text(action: RuleAction) -> str:
     """Return what a rule does, in words, and where it is."""
-    name = rule_title(one.policy, one.rule)
-    return f"{one.outcome}: {name} ({one.location})"
+    name = rule_title(action.policy, action.rule)
+    return f"{action.outcome}: {name} ({action.location})"
 
 
-def missing_text(one: MissingExample) -> str:
+def missing_example_text(example: MissingExample) -> str:
     """Return an outcome without an example, in words, where its rule is, and the reason."""
-    return f"no example found: {doing_text(one.doing)}: {one.reason}"
+    return f"no example found: {action_text(example.doing)}: {example.reason}"
 
 
 def examples_ending(examples: Examples) -> RunEnding:
     """Return how it ended: what there is no example of makes it fail."""
-    missing, found = len(examples.missing), len(examples.found)
-    verdict = RunVerdict.PASSED if found or missing else RunVerdict.NOTHING
+    missing, number = len(examples.missing), len(examples.found)
+    verdict = RunVerdict.PASSED if number or missing else RunVerdict.NOTHING
     return RunEnding(
         (
             error_fact(examples.diagnostics),
-            weighing("missing", missing, f"{counted(missing, 'outcome')} without an example"),
-            Fact("examples", found, counted(found, "example"), verdict),
+            verdict_fact("missing", missing, f"{counted(missing, 'outcome')} without an example"),
+            Fact("examples", number, counted(number, "example"), verdict),
             warning_fact(examples.diagnostics),
         )
     )

@@ -34,7 +34,7 @@ _PLACE = 8
 """The width of the columns with line and column in policy and manifest."""
 _WORD = 6
 _NARROWEST = 24
-LOOKS: Mapping[str, str] = MappingProxyType(
+STYLES: Mapping[str, str] = MappingProxyType(
     {
         "yes": "pass",
         "no": "fail",
@@ -60,18 +60,19 @@ def render_text(objects: Iterable[ObjectExplanation], page: StepPage) -> Iterato
     """Yield the explanations of objects a piece at a time."""
     paint = painter(colours=page.colours)
     width = max(page.width, _LEAST)
-    for found in objects:
-        document = found.response.document
+    for explanation in objects:
+        document = explanation.response.document
         place = f"  {document.locate(())}" if document else ""
-        yield f"{paint('title', safe_line(title(found.response.trigger)))}{paint('dim', place)}\n"
-        others = [rule for rule in found.rules if not rule.applied]
-        for rule in found.rules:
+        name = safe_line(title(explanation.response.trigger))
+        yield f"{paint('title', name)}{paint('dim', place)}\n"
+        others = [rule for rule in explanation.rules if not rule.applied]
+        for rule in explanation.rules:
             if rule.applied:
-                yield from _rule(rule, found, paint, width)
+                yield from _rule(rule, explanation, paint, width)
         if others:
             yield f"\n  {paint('title', 'Rules that do not match')}\n"
         for rule in others:
-            decided = decision(rule, found)
+            decided = decision(rule, explanation)
             yield from wrapped(rule_name(rule), " " * 4, width)
             yield from wrapped(decided.text, " " * 6, width)
             yield f"      {paint('dim', safe_line(str(decided.place or rule.place)))}\n"
@@ -79,14 +80,14 @@ def render_text(objects: Iterable[ObjectExplanation], page: StepPage) -> Iterato
 
 
 def _rule(
-    rule: RuleExplanation, found: ObjectExplanation, paint: Paint, width: int
+    rule: RuleExplanation, explanation: ObjectExplanation, paint: Paint, width: int
 ) -> Iterator[str]:
     """Yield a rule: its verdict, what decided it, and the tree of its steps."""
     word = verdict_word(rule)
     word = SHOWN_WORDS.get(word, word)
     upper, place = word.upper(), safe_line(str(rule.place))
     line = f"  {upper:<5}  {safe_line(rule_name(rule))}"
-    shown = line.replace(upper, paint(LOOKS.get(word, word), upper), 1)
+    shown = line.replace(upper, paint(STYLES.get(word, word), upper), 1)
     gap = "  " if len(line) + 2 + len(str(rule.place)) <= width else "\n         "
     yield f"\n{shown}{gap}{paint('dim', place)}\n"
     for result in rule.results:
@@ -94,9 +95,9 @@ def _rule(
             yield from wrapped(result.message or result.own, " " * 9, width)
         if result.note:
             yield from wrapped(result.note, " " * 9, width)
-    document = found.response.document
+    document = explanation.response.document
     options = _TreeStyle(paint, width, rule.place.file, document.file if document else "")
-    decided = decision(rule, found)
+    decided = decision(rule, explanation)
     yield from wrapped(decided.text, " " * 9, width, "because  ")
     for label, at in (("policy   ", decided.place), ("manifest ", decided.seen_at)):
         if at is not None:
@@ -111,14 +112,14 @@ def _rule(
 def _step(step: Step, depth: int, options: _TreeStyle) -> Iterator[str]:
     paint, width, policy, manifest = options
     columns = (_position(step.place, policy), _position(step.seen_at, manifest))
-    gutter = "".join(one.ljust(_PLACE) for one in columns)
+    gutter = "".join(column.ljust(_PLACE) for column in columns)
     word = answer_word(step.answer)
     text = sentence(step)
     if step.place is not None and step.place.file != policy:
         text = f"{text} [{step.place}]"
     start = f"    {gutter}{word:<{_WORD}}{'  ' * depth}"
     lines = _lines(text, width - len(start), rest="  ") or [""]
-    colored = f"    {paint('dim', gutter)}{paint(LOOKS.get(word, word), word) if word else ''}"
+    colored = f"    {paint('dim', gutter)}{paint(STYLES.get(word, word), word) if word else ''}"
     padding = " " * (_WORD - len(word)) + "  " * depth
     yield f"{colored}{padding}{lines[0]}\n"
     for line in lines[1:]:
@@ -126,8 +127,8 @@ def _step(step: Step, depth: int, options: _TreeStyle) -> Iterator[str]:
     for mark, line in effect_lines(step):
         shown, look_of = f"{mark} {safe_line(line)}", MARK_STYLES.get(mark)
         yield f"{' ' * len(start)}  {paint(look_of, shown) if look_of else shown}\n"
-    for one in step.steps:
-        yield from _step(one, depth + 1, options)
+    for inner in step.steps:
+        yield from _step(inner, depth + 1, options)
 
 
 def _position(place: Location | None, file: str) -> str:
@@ -168,20 +169,20 @@ def render_json(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[s
     """Yield the document an object at a time."""
     shown = (
         {
-            **identity(found.response.trigger),
-            "place": place_json(resource_place(found.response)),
-            "rules": [rule_json(one, found) for one in found.rules],
+            **identity(explanation.response.trigger),
+            "place": place_json(resource_place(explanation.response)),
+            "rules": [rule_json(rule, explanation) for rule in explanation.rules],
         }
-        for found in objects
+        for explanation in objects
     )
     yield '{"objects": ['
-    yield from json_entries(json.dumps(one, default=str) for one in shown)
+    yield from json_entries(json.dumps(entry, default=str) for entry in shown)
     yield "]}\n"
 
 
-def rule_json(rule: RuleExplanation, found: ObjectExplanation) -> Json:
+def rule_json(rule: RuleExplanation, explanation: ObjectExplanation) -> Json:
     """Return how a rule came to its verdict: its results, what decided, and the tree of steps."""
-    decided = decision(rule, found)
+    decided = decision(rule, explanation)
     return {
         "policy": rule.policy.key,
         "policyKind": rule.policy.kind,
@@ -192,20 +193,20 @@ def rule_json(rule: RuleExplanation, found: ObjectExplanation) -> Json:
         "place": place_json(rule.place),
         "results": [
             {
-                "rule": one.rule.name,
-                "status": one.status.value,
-                "message": one.message,
-                "note": one.note,
+                "rule": result.rule.name,
+                "status": result.status.value,
+                "message": result.message,
+                "note": result.note,
             }
-            for one in rule.results
+            for result in rule.results
         ],
         "decided": {
             "text": decided.text,
             "policy": place_json(decided.place),
             "manifest": place_json(decided.seen_at),
         },
-        "steps": [_step_json(one) for one in rule.steps],
-        "before": [_step_json(one) for one in rule.before],
+        "steps": [_step_json(step) for step in rule.steps],
+        "before": [_step_json(step) for step in rule.before],
     }
 
 
@@ -220,13 +221,13 @@ def _step_json(step: Step) -> Json:
         "path": None if step.path is None else list(step.path),
         "policy": place_json(step.place),
         "manifest": place_json(step.seen_at),
-        "steps": [_step_json(one) for one in step.steps],
+        "steps": [_step_json(inner) for inner in step.steps],
     }
     names = ("after", "before") if step.kind is StepKind.CHANGE else ("wanted", "found")
     values = dict(zip(names, (step.wanted, step.found), strict=True))
     return {
         **{name: value for name, value in shown.items() if value not in ("", None, [])},
-        **{name: whole_numbers(one.data) for name, one in values.items() if one is not None},
+        **{name: whole_numbers(value.data) for name, value in values.items() if value is not None},
     }
 
 
@@ -248,12 +249,12 @@ def render_html(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[s
     return page("explain.html", objects=map(object_part, objects))
 
 
-def object_part(found: ObjectExplanation) -> ObjectPart:
+def object_part(explanation: ObjectExplanation) -> ObjectPart:
     """Return the part of a page about an object."""
-    rules = [explained_rule(one, found) for one in found.rules]
+    rules = [explained_rule(rule, explanation) for rule in explanation.rules]
     return ObjectPart(
-        title=title(found.response.trigger),
-        place=resource_place(found.response),
-        applied=tuple(one for one in rules if one.rule.applied),
-        others=tuple(one for one in rules if not one.rule.applied),
+        title=title(explanation.response.trigger),
+        place=resource_place(explanation.response),
+        applied=tuple(rule for rule in rules if rule.rule.applied),
+        others=tuple(rule for rule in rules if not rule.rule.applied),
     )

@@ -56,8 +56,8 @@ def answer_word(answer: Answer | None) -> str:
 def verdict_word(rule: RuleExplanation) -> str:
     """Return how a rule ended: the worst of its results, or why there is none."""
     order = (RuleStatus.ERROR, RuleStatus.FAIL, RuleStatus.WARN, RuleStatus.PASS, RuleStatus.SKIP)
-    said = {one.status for one in rule.results}
-    worst = next((status for status in order if status in said), None)
+    statuses = {result.status for result in rule.results}
+    worst = next((status for status in order if status in statuses), None)
     if worst is not None:
         return worst.value
     return "silent" if rule.applied else "unconcerned"
@@ -68,18 +68,22 @@ def rule_name(rule: RuleExplanation) -> str:
     return " / ".join(filter(None, (rule.policy.key, rule.rule.name, rule.rule.variant)))
 
 
-def decision(rule: RuleExplanation, found: ObjectExplanation) -> DecisionText:
+def decision(rule: RuleExplanation, explanation: ObjectExplanation) -> DecisionText:
     """Return what decided how a rule ended, with the nearest places that are known."""
-    way = deciding(rule.steps)
-    if not way:
-        return DecisionText("no step was evaluated", rule.place, resource_place(found.response))
-    last = way[-1]
-    names = [one.name for one in way if one.name and one.kind is not StepKind.BODY]
+    path = deciding(rule.steps)
+    if not path:
+        return DecisionText(
+            "no step was evaluated", rule.place, resource_place(explanation.response)
+        )
+    last = path[-1]
+    names = [step.name for step in path if step.name and step.kind is not StepKind.BODY]
     named = last._replace(name=" / ".join(names)) if names else last
-    place, seen = places(way)
-    sides = [sentence(one) for one in last.steps if one.kind in _COMPARED and one.answer is None]
+    place, seen_at = places(path)
+    sides = [
+        sentence(step) for step in last.steps if step.kind in _COMPARED and step.answer is None
+    ]
     text = "; ".join((sentence(named), *sides))
-    return DecisionText(text, place or rule.place, seen or resource_place(found.response))
+    return DecisionText(text, place or rule.place, seen_at or resource_place(explanation.response))
 
 
 def effect_lines(step: Step) -> Iterator[Marked]:
@@ -91,7 +95,7 @@ def effect_lines(step: Step) -> Iterator[Marked]:
         yield from (("+", line) for line in yaml_lines(step.found.data))
 
 
-_LOOKS: Mapping[str, str] = MappingProxyType(
+_STYLES: Mapping[str, str] = MappingProxyType(
     {"fail": "bad", "error": "bad", "warn": "warn", "pass": "good"}
 )
 
@@ -116,33 +120,38 @@ class ExplainedRule(NamedTuple):
     rule: RuleExplanation
     name: str
     word: str
-    looks: str
+    style: str
     messages: tuple[str, ...]
     decided: DecisionText
     steps: tuple[StepNode, ...]
     before: tuple[StepNode, ...]
 
 
-def explained_rule(rule: RuleExplanation, found: ObjectExplanation) -> ExplainedRule:
+def explained_rule(rule: RuleExplanation, explanation: ObjectExplanation) -> ExplainedRule:
     """Return a rule of an object as pages show it."""
     word = verdict_word(rule)
-    way = deciding(rule.steps)
-    texts = (text for one in rule.results for text in (one.message or one.own, one.note) if text)
+    path = deciding(rule.steps)
+    texts = (
+        text
+        for result in rule.results
+        for text in (result.message or result.own, result.note)
+        if text
+    )
     return ExplainedRule(
         rule=rule,
         name=rule_name(rule),
         word=SHOWN_WORDS.get(word, word),
-        looks=_LOOKS.get(word, ""),
+        style=_STYLES.get(word, ""),
         messages=tuple(texts),
-        decided=decision(rule, found),
-        steps=tuple(_node(one, way) for one in rule.steps),
-        before=tuple(_node(one, ()) for one in rule.before),
+        decided=decision(rule, explanation),
+        steps=tuple(_node(step, path) for step in rule.steps),
+        before=tuple(_node(step, ()) for step in rule.before),
     )
 
 
-def _node(step: Step, way: tuple[Step, ...]) -> StepNode:
-    leads = bool(way) and way[0] is step
-    rest = way[1:] if leads else ()
+def _node(step: Step, path: tuple[Step, ...]) -> StepNode:
+    leads = bool(path) and path[0] is step
+    rest = path[1:] if leads else ()
     return StepNode(
         word=answer_word(step.answer),
         text=sentence(step),
@@ -151,5 +160,5 @@ def _node(step: Step, way: tuple[Step, ...]) -> StepNode:
         effect=tuple(effect_lines(step)),
         leads=leads,
         decides=leads and not rest,
-        steps=tuple(_node(one, rest) for one in step.steps),
+        steps=tuple(_node(inner, rest) for inner in step.steps),
     )

@@ -98,7 +98,7 @@ _LOOKED_AT = frozenset({StepKind.SIDE, StepKind.EXPRESSION, StepKind.VARIABLE})
 class FailureExplanation(NamedTuple):
     """One thing that made a rule fail."""
 
-    way: tuple[Step, ...]
+    path: tuple[Step, ...]
     """The steps from the section of the rule to the one that decided; () where none is known."""
     start: str
     """What comes before the words about the last of them."""
@@ -110,18 +110,18 @@ class FailureExplanation(NamedTuple):
     @property
     def text(self) -> str:
         """What was wanted and found; worked out when it is read, as most formats need no text."""
-        if not self.way:
+        if not self.path:
             return ""
         # The elements of loops that it is about come before it.
         elements = []
-        for step in self.way:
+        for step in self.path:
             if step.kind is StepKind.ELEMENT:
                 value: Json = step.found.data if step.found else None
                 name = text_field(value, "name") if value.__class__ is dict else ""
                 called = f" `{name}`" if name else ""
                 called = f" {value_text(value)}" if value.__class__ is str else called
                 elements.append(f"element {step.name}{called}: ")
-        return f"{''.join(elements)}{self.start}{_words(self.way[-1])}"
+        return f"{''.join(elements)}{self.start}{_words(self.path[-1])}"
 
 
 Explain: TypeAlias = Callable[[EngineResponse, Row], tuple[FailureExplanation, ...]]
@@ -143,24 +143,26 @@ def reasons_of(
     one: its budget is smaller.
     """
     errs = result.status is RuleStatus.ERROR
-    if errs and all(one.message != result.message for one in rule.results):
+    if errs and all(other.message != result.message for other in rule.results):
         return ()
-    way = _way_to_image(rule.steps, result.message)
-    if not way and len(rule.results) == 1:
-        way = deciding(rule.steps)
-    for number, step in enumerate(way):
-        some = [*_causes(step, way[:number])]
-        if some:
-            return tuple(_reason(placed((*way[:number], *one)), start) for one, start in some)
-    return (_reason(placed(way), ""),) if way else ()
+    path = _path_to_image(rule.steps, result.message)
+    if not path and len(rule.results) == 1:
+        path = deciding(rule.steps)
+    for number, step in enumerate(path):
+        causes = [*_causes(step, path[:number])]
+        if causes:
+            return tuple(
+                _reason(placed((*path[:number], *below)), start) for below, start in causes
+            )
+    return (_reason(placed(path), ""),) if path else ()
 
 
-def _way_to_image(steps: Iterable[Step], message: str) -> tuple[Step, ...]:
+def _path_to_image(steps: Iterable[Step], message: str) -> tuple[Step, ...]:
     """Return the way to the image that a message is about; a rule has a result for each of them."""
     for step in steps:
         if step.kind is StepKind.IMAGE and step.note == message:
             return (step,)
-        below = _way_to_image(step.steps, message)
+        below = _path_to_image(step.steps, message)
         if below:
             return (step, *below)
     return ()
@@ -171,13 +173,17 @@ def _causes(step: Step, around: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, 
 
     Each comes with the text that precedes it.
     """
-    evaluated = [one for one in step.steps if one.answer is not None]
+    evaluated = [inner for inner in step.steps if inner.answer is not None]
     if step.kind is StepKind.CONTROL:
-        yield from (((step, one), "") for one in evaluated if one.answer is False)
+        yield from (((step, inner), "") for inner in evaluated if inner.answer is False)
     elif step.kind is StepKind.CONDITIONS and step.answer is True:
-        held = [one for one in evaluated if one.kind is StepKind.CONDITION and one.answer is True]
-        if any(one.kind is StepKind.BODY for one in around):  # which denies
-            yield from (((step, one), "") for one in held)
+        held = [
+            inner
+            for inner in evaluated
+            if inner.kind is StepKind.CONDITION and inner.answer is True
+        ]
+        if any(outer.kind is StepKind.BODY for outer in around):  # which denies
+            yield from (((step, condition), "") for condition in held)
     elif step.kind is StepKind.BODY or step.kind is StepKind.ELEMENT:
         every = alternatives(evaluated)
         chosen = nearest(every)
@@ -186,12 +192,12 @@ def _causes(step: Step, around: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, 
             yield (step, *deciding((chosen,))), start
 
 
-def _reason(way: tuple[Step, ...], start: str) -> FailureExplanation:
-    place, seen_at = places(way)
-    last = way[-1]
+def _reason(path: tuple[Step, ...], start: str) -> FailureExplanation:
+    place, seen_at = places(path)
+    last = path[-1]
     if last.kind is StepKind.CONTROL:
-        seen_at = next((one.seen_at for one in last.steps if one.seen_at), seen_at)
-    return FailureExplanation(way, start, place, seen_at)
+        seen_at = next((field.seen_at for field in last.steps if field.seen_at), seen_at)
+    return FailureExplanation(path, start, place, seen_at)
 
 
 def _words(step: Step) -> str:
@@ -206,13 +212,13 @@ def _words(step: Step) -> str:
     if step.kind is StepKind.CONDITION:
         return _condition_words(step)
     if step.kind is StepKind.CONTROL:
-        found = ", ".join(
-            f"{one.name} is {value_text(one.found.data)}"
-            if one.found
-            else f"{one.name} ({one.note})"
-            for one in step.steps
+        fields = ", ".join(
+            f"{field.name} is {value_text(field.found.data)}"
+            if field.found
+            else f"{field.name} ({field.note})"
+            for field in step.steps
         )
-        return f"{step.note or step.name}: {found}" if found else step.note or step.name
+        return f"{step.note or step.name}: {fields}" if fields else step.note or step.name
     if step.kind is StepKind.EXPRESSION:
         answer = "true" if step.answer else "false"
         return "; ".join((f"`{step.text.strip()}` is {answer}", *_operands(step)))
@@ -223,15 +229,15 @@ def _words(step: Step) -> str:
 
 def _condition_words(step: Step) -> str:
     key, value = (
-        next((_side(one) for one in step.steps if one.name == name), "?")
+        next((_side(side) for side in step.steps if side.name == name), "?")
         for name in ("key", "value")
     )
     compared = f"{step.name}: {key} {step.text} {value}"
     part = deciding_part(step)
     if not part or part.path is not None:
         return compared  # what only leads to a field is shown by its place
-    found = value_text(part.found.data) if part.found else part.note
-    return "; ".join((compared, f"`{part.text}` is {found}", *_operands(part)))
+    actual = value_text(part.found.data) if part.found else part.note
+    return "; ".join((compared, f"`{part.text}` is {actual}", *_operands(part)))
 
 
 def _side(step: Step) -> str:
@@ -240,9 +246,9 @@ def _side(step: Step) -> str:
 
 def _operands(step: Step) -> Iterator[str]:
     """Yield what the operands of an expression came to."""
-    for one in step.steps:
-        if one.kind in _LOOKED_AT and one.answer is None and one.found is not None:
-            yield f"`{(one.text or one.name).strip()}` is {value_text(one.found.data)}"
+    for operand in step.steps:
+        if operand.kind in _LOOKED_AT and operand.answer is None and operand.found is not None:
+            yield f"`{(operand.text or operand.name).strip()}` is {value_text(operand.found.data)}"
 
 
 # Why a result failed, with the line of the manifest that it is about: made once, shown anywhere.
@@ -260,7 +266,7 @@ def failure_reasons(
     elif at is not None and len(reasons) == 1:
         # The result names the field, and formats that explain nothing point there.
         reasons = (reasons[0]._replace(seen_at=at),)
-    found = []
+    reported_reasons = []
     for reason in reasons:
         text, seen_at = reason.text, reason.seen_at
         text = "" if text in row.result.message else text
@@ -272,8 +278,8 @@ def failure_reasons(
                 line = document.line(seen_at.line, first, last)
                 excerpt = excerpt_of(line, seen_at.column - first)
             reported = reported._replace(seen_at=seen_at, excerpt=excerpt)
-        found.append(reported)
-    return tuple(found)
+        reported_reasons.append(reported)
+    return tuple(reported_reasons)
 
 
 def explained_place(row: Row, response: EngineResponse, explain: Explain) -> Location | None:
@@ -282,16 +288,20 @@ def explained_place(row: Row, response: EngineResponse, explain: Explain) -> Loc
     if document is None:
         return None
     whole = document.locate(())
-    places = (one.seen_at for one in explain(response, row))
-    return next((one for one in places if one is not None and one != whole), None)
+    places = (reason.seen_at for reason in explain(response, row))
+    return next((place for place in places if place is not None and place != whole), None)
 
 
 def reason_lines(reasons: Iterable[ReportedReason], layout: TextLayout) -> Iterator[str]:
     """Yield the lines on places in the manifest, each with what was seen there; then the rules."""
     shown = tuple(reasons)
-    for (seen_at, excerpt), some in groupby(shown, lambda one: (one.seen_at, one.excerpt)):
-        yield from _seen(seen_at, excerpt, [one.text for one in some if one.text], layout)
-    for place in dict.fromkeys(one.place for one in shown):
+    for (seen_at, excerpt), reasons_there in groupby(
+        shown, lambda reason: (reason.seen_at, reason.excerpt)
+    ):
+        yield from _seen(
+            seen_at, excerpt, [reason.text for reason in reasons_there if reason.text], layout
+        )
+    for place in dict.fromkeys(reason.place for reason in shown):
         yield f"{INDENT}{layout.paint('dim', 'rule: ' + safe_line(str(place)))}\n"
 
 

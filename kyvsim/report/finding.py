@@ -132,10 +132,10 @@ class Finding(NamedTuple):
     @property
     def weight(self) -> Severity:
         """How much it weighs: what is no failure, or a known one, is information."""
-        return Severity.INFO if self.is_known else self.weight_by_itself
+        return Severity.INFO if self.is_known else self.level_without_baseline
 
     @property
-    def weight_by_itself(self) -> Severity:
+    def level_without_baseline(self) -> Severity:
         """How much it would weigh without a baseline."""
         return _WEIGHTS.get(self.row.status, Severity.INFO)
 
@@ -157,8 +157,8 @@ class Finding(NamedTuple):
     @property
     def shown_text(self) -> str:
         """The message, or why a rule was skipped without one, and the note on its own line."""
-        said = self.message or self.row.result.own
-        return safe_text("\n".join(filter(None, (said, self.note))))
+        message = self.message or self.row.result.own
+        return safe_text("\n".join(filter(None, (message, self.note))))
 
     @property
     def shown_summary(self) -> str:
@@ -180,11 +180,11 @@ def finding_of(
         return Finding(row, document, at or resource_place(response))
 
     if not with_reasons:
-        seen = explained_place(row, response, explain)
-        return Finding(row, document, seen or resource_place(response))
+        seen_at = explained_place(row, response, explain)
+        return Finding(row, document, seen_at or resource_place(response))
     reasons = failure_reasons(row, response, explain)
-    seen = next((one.seen_at for one in reasons if one.seen_at), None)
-    return Finding(row, document, at or seen or resource_place(response), reasons)
+    seen_at = next((reason.seen_at for reason in reasons if reason.seen_at), None)
+    return Finding(row, document, at or seen_at or resource_place(response), reasons)
 
 
 def compile_field_places(
@@ -198,8 +198,8 @@ def compile_field_places(
     def field_place(row: Row, response: EngineResponse) -> Location | None:
         if not options.detailed:
             return None
-        found = finding_of(row, response, run.explain).location
-        return found if found != resource_place(response) else None
+        place = finding_of(row, response, run.explain).location
+        return place if place != resource_place(response) else None
 
     return field_place
 
@@ -228,16 +228,16 @@ def compile_fingerprints() -> Callable[[Finding], str]:
     """
     from hashlib import sha256  # noqa: PLC0415 — loads OpenSSL, which few runs need
 
-    seen: Counter[bytes] = Counter()
+    numbers: Counter[bytes] = Counter()
 
-    def fingerprint(one: Finding) -> str:
-        parts = [one.definition.kind, one.policy, one.rule, one.path]
-        file = one.document.locate(()).file if one.document else ""
-        parts += [file, *one.resource.values()]
+    def fingerprint(finding: Finding) -> str:
+        parts = [finding.definition.kind, finding.policy, finding.rule, finding.path]
+        file = finding.document.locate(()).file if finding.document else ""
+        parts += [file, *finding.resource.values()]
         own = sha256(json.dumps(parts).encode()).digest()[:16]
-        seen[own] += 1
-        if seen[own] > 1:
-            own = sha256(own + b"%d" % seen[own]).digest()[:16]
+        numbers[own] += 1
+        if numbers[own] > 1:
+            own = sha256(own + b"%d" % numbers[own]).digest()[:16]
         return own.hex()
 
     return fingerprint

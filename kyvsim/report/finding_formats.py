@@ -54,15 +54,15 @@ def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
     rows_of = compile_findings(run, options._replace(detailed=True))
 
     def row(response: EngineResponse) -> str:
-        cases = [_case(one) for one in rows_of(response)]
+        cases = [_case(finding) for finding in rows_of(response)]
         return "".join(_suite(title(response.trigger), cases)) if cases else ""
 
     def tail(_: Lists) -> Iterator[str]:
         case = attributes({"name": "inputs", "classname": "kyvsim"})
         cases = []
-        for one in run.all_diagnostics():
-            if one.severity is Severity.ERROR:
-                error = attributes({"message": safe_text(str(one)), "type": "input"})
+        for diagnostic in run.all_diagnostics():
+            if diagnostic.severity is Severity.ERROR:
+                error = attributes({"message": safe_text(str(diagnostic)), "type": "input"})
                 text = f"    <testcase{case}>\n      <error{error}/>\n    </testcase>\n"
                 cases.append(("error", text))
         if cases:
@@ -83,22 +83,24 @@ def _suite(name: str, cases: list[tuple[str, str]]) -> Iterator[str]:
     yield "  </testsuite>\n"
 
 
-def _case(one: Finding) -> tuple[str, str]:
+def _case(finding: Finding) -> tuple[str, str]:
     """Return the status of a case, and its element: one that is known has passed, and says so."""
-    outcome = "pass" if one.is_known else one.result
-    said = one.shown_text
+    outcome = "pass" if finding.is_known else finding.result
+    shown_text = finding.shown_text
     if outcome in {"fail", "error"}:
         element = "failure" if outcome == "fail" else "error"
-        about = attributes({"message": said, "type": one.result})
-        text = escaped(f"{said}\nat {one.place}\nrule: {one.rule_location}")
+        about = attributes({"message": shown_text, "type": finding.result})
+        text = escaped(f"{shown_text}\nat {finding.place}\nrule: {finding.rule_location}")
         content = f"<{element}{about}>{text}</{element}>"
     elif outcome == "skip":
-        content = f"<skipped{attributes({'message': said})}/>"
-    elif one.result == "pass" and not one.note:
+        content = f"<skipped{attributes({'message': shown_text})}/>"
+    elif finding.result == "pass" and not finding.note:
         content = ""
     else:
-        content = f"<system-out>{escaped(f'{one.result}: {said}')}</system-out>"
-    name = attributes({"name": one.rule or one.definition.name, "classname": one.policy})
+        content = f"<system-out>{escaped(f'{finding.result}: {shown_text}')}</system-out>"
+    name = attributes(
+        {"name": finding.rule or finding.definition.name, "classname": finding.policy}
+    )
     inner = f">\n      {content}\n    </testcase>" if content else "/>"
     return outcome, f"    <testcase{name}{inner}\n"
 
@@ -137,7 +139,7 @@ def annotation(
     return f"::{_COMMANDS[severity]} {','.join(properties)}::{shown}\n"
 
 
-def remark(entry: Diagnostic) -> str:
+def annotation_of(entry: Diagnostic) -> str:
     """Return the command that shows a diagnostic, its code as the title."""
     return annotation(entry.severity, entry.location, entry.code, entry.message)
 
@@ -151,20 +153,20 @@ def begin_github(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin a command for each diagnostic and each finding; the last line counts, for the log."""
     findings = compile_findings(run, options._replace(detailed=False))
 
-    def line(one: Finding) -> str:
-        text = f"{one.shown_summary}\nrule: {one.rule_location}"
-        return annotation(one.weight, one.place, one.shown_name, text, end=one.end)
+    def line(finding: Finding) -> str:
+        text = f"{finding.shown_summary}\nrule: {finding.rule_location}"
+        return annotation(finding.weight, finding.place, finding.shown_name, text, end=finding.end)
 
     return StreamingDocument(
-        head=lambda: map(remark, run.diagnostics),
+        head=lambda: map(annotation_of, run.diagnostics),
         row=lambda response: "".join(map(line, findings(response))),
-        tail=lambda _: (*map(remark, run.final_diagnostics()), f"{counts_line(run)}\n"),
+        tail=lambda _: (*map(annotation_of, run.final_diagnostics()), f"{counts_line(run)}\n"),
     )
 
 
 def render_lint_github(findings: Findings, _look: RenderOptions) -> Iterator[str]:
     """Yield one command for each finding."""
-    yield from map(remark, findings.diagnostics)
+    yield from map(annotation_of, findings.diagnostics)
 
 
 # Issues of a code quality report of GitLab: one of anything, and those of diagnostics.
@@ -203,12 +205,12 @@ def diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> Iterator[Json]:
     Its fingerprint is made of code, file and message, so that it stays when lines move; those that
     agree in all are counted.
     """
-    seen: Counter[str] = Counter()
+    numbers: Counter[str] = Counter()
     for entry in diagnostics:
         place = entry.location or Location("")
         key = json.dumps([entry.code, place.file, entry.message])
-        seen[key] += 1
-        parts = f"{key} {seen[key]}"
+        numbers[key] += 1
+        parts = f"{key} {numbers[key]}"
         fingerprint = hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:32]
         shown = (entry.code, entry.message)
         yield issue(shown, _GITLAB_SEVERITIES[entry.severity], place, fingerprint)
@@ -230,12 +232,14 @@ def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
     def row(response: EngineResponse) -> str:
         nonlocal is_begun
         texts = [""]
-        for one in findings(response):
+        for finding in findings(response):
             # As heavy as its policy says where it fails, else as its status says.
-            own = _RESULT_WEIGHTS.get(one.severity) if one.weight is Severity.ERROR else None
-            weight = own or _GITLAB_SEVERITIES[one.weight]
-            shown = one.shown_check, one.shown_summary
-            texts.append(json.dumps(issue(shown, weight, one.place, fingerprint(one))))
+            own = (
+                _RESULT_WEIGHTS.get(finding.severity) if finding.weight is Severity.ERROR else None
+            )
+            weight = own or _GITLAB_SEVERITIES[finding.weight]
+            shown = finding.shown_check, finding.shown_summary
+            texts.append(json.dumps(issue(shown, weight, finding.place, fingerprint(finding))))
         is_begun = is_begun or len(texts) > 1
         return ",\n  ".join(texts)
 
@@ -271,27 +275,27 @@ def physical_location(place: Location, end: Location | None = None) -> dict[str,
     # A path as a reference; one from the root is a whole `file:` address.
     path = quote(place.file.replace("\\", "/").removeprefix("./"), errors="surrogateescape")
     uri = f"file://{path}" if path.startswith("/") else path
-    found: dict[str, Json] = {"artifactLocation": {"uri": uri}}
+    location: dict[str, Json] = {"artifactLocation": {"uri": uri}}
     if place.line:
         region = {"startLine": place.line}
         if place.column:
             region["startColumn"] = place.column
         if end and place.column:
             region |= {"endLine": end.line, "endColumn": end.column}
-        found["region"] = region
-    return found
+        location["region"] = region
+    return location
 
 
 def notification(entry: Diagnostic) -> dict[str, Json]:
     """Return a diagnostic about an input as a `notification`."""
-    found: dict[str, Json] = {
+    data: dict[str, Json] = {
         "descriptor": {"id": entry.code},
         "level": LEVELS[entry.severity],
         "message": {"text": entry.message},
     }
     if entry.location:
-        found["locations"] = [{"physicalLocation": physical_location(entry.location)}]
-    return found
+        data["locations"] = [{"physicalLocation": physical_location(entry.location)}]
+    return data
 
 
 # What rules found as SARIF 2.1.0, the format of code scanning services.
@@ -314,11 +318,11 @@ def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
 
     def row(response: EngineResponse) -> str:
         texts = [""]
-        for one in findings(response):
-            check = one.shown_check
+        for finding in findings(response):
+            check = finding.shown_check
             if check not in rules:
-                rules[check] = _rule(one)
-            texts.append(json.dumps(_result(one, fingerprint(one))))
+                rules[check] = _rule(finding)
+            texts.append(json.dumps(_result(finding, fingerprint(finding))))
         return ",\n  ".join(texts)
 
     def tail(_: Lists) -> Iterator[str]:
@@ -327,7 +331,9 @@ def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
         invocation = {
             "executionSuccessful": ending.verdict is not RunVerdict.INCOMPLETE,
             "exitCode": ending.status,
-            "toolConfigurationNotifications": [notification(one) for one in run.all_diagnostics()],
+            "toolConfigurationNotifications": [
+                notification(diagnostic) for diagnostic in run.all_diagnostics()
+            ],
         }
         yield f'],\n"columnKind": "unicodeCodePoints",\n"tool": {json.dumps({"driver": driver})}'
         yield f',\n"invocations": [{json.dumps(invocation)}]}}]}}\n'
@@ -336,52 +342,56 @@ def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
     return StreamingDocument(head=lambda: (head,), row=row, tail=tail, skipped=1)
 
 
-def _rule(one: Finding) -> Json:
+def _rule(finding: Finding) -> Json:
     """Return what is to be known of a rule: its policy's words about itself."""
     named, described = (
         safe_text(text.strip()) if text.__class__ is str else ""
         for text in (
-            one.definition.annotations.get(f"policies.kyverno.io/{name}")
+            finding.definition.annotations.get(f"policies.kyverno.io/{name}")
             for name in ("title", "description")
         )
     )
-    found: dict[str, Json] = {
-        "id": one.shown_check,
-        "shortDescription": {"text": named or one.shown_name},
-        "helpUri": one.documentation,
+    data: dict[str, Json] = {
+        "id": finding.shown_check,
+        "shortDescription": {"text": named or finding.shown_name},
+        "helpUri": finding.documentation,
     }
     if described:
-        found["fullDescription"] = {"text": described}
-        found["help"] = {"text": described}
-    properties: dict[str, Json] = {"tags": [safe_line(one.category)]} if one.category else {}
-    if one.severity:
-        properties["severity"] = one.severity
-    if one.severity in _SCORES:
-        properties["security-severity"] = _SCORES[one.severity]
-    return {**found, "properties": properties} if properties else found
+        data["fullDescription"] = {"text": described}
+        data["help"] = {"text": described}
+    properties: dict[str, Json] = (
+        {"tags": [safe_line(finding.category)]} if finding.category else {}
+    )
+    if finding.severity:
+        properties["severity"] = finding.severity
+    if finding.severity in _SCORES:
+        properties["security-severity"] = _SCORES[finding.severity]
+    return {**data, "properties": properties} if properties else data
 
 
-def _result(one: Finding, fingerprint: str) -> Json:
-    level = LEVELS[one.weight_by_itself]
+def _result(finding: Finding, fingerprint: str) -> Json:
+    level = LEVELS[finding.level_without_baseline]
     silent = level == "note"
-    rule = {"physicalLocation": physical_location(one.rule_location)}
+    rule = {"physicalLocation": physical_location(finding.rule_location)}
     # Whether a failure is new, where the run has a baseline.
-    state = one.row.result.baseline
+    state = finding.row.result.baseline
     return {
-        "ruleId": one.shown_check,
-        "kind": _KINDS.get(one.result, "review") if silent else "fail",
+        "ruleId": finding.shown_check,
+        "kind": _KINDS.get(finding.result, "review") if silent else "fail",
         "level": "none" if silent else level,
         **({"baselineState": state.value} if state else {}),
-        "message": {"text": one.shown_summary},
+        "message": {"text": finding.shown_summary},
         "locations": [
             {
-                "physicalLocation": physical_location(one.place, one.end),
-                "logicalLocations": [{"fullyQualifiedName": one.shown_title, "kind": "resource"}],
+                "physicalLocation": physical_location(finding.place, finding.end),
+                "logicalLocations": [
+                    {"fullyQualifiedName": finding.shown_title, "kind": "resource"}
+                ],
             }
         ],
-        "relatedLocations": [{**rule, "message": {"text": f"rule {one.shown_name}"}}],
+        "relatedLocations": [{**rule, "message": {"text": f"rule {finding.shown_name}"}}],
         "partialFingerprints": {"kyvsim/v1": fingerprint},
-        "properties": {"result": one.result, "path": one.path},
+        "properties": {"result": finding.result, "path": finding.path},
     }
 
 

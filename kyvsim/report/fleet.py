@@ -111,9 +111,9 @@ class NamespaceCounts:
     def counts(self) -> tuple[Count, ...]:
         """Return the counts so far, sorted."""
         for (namespace, passes), number in self._passes.items():
-            for one in passes:
-                for result in one.results:
-                    self._add(namespace, (one.policy, result.rule), result.status, number)
+            for policy_passes in passes:
+                for result in policy_passes.results:
+                    self._add(namespace, (policy_passes.policy, result.rule), result.status, number)
         self._passes.clear()
         return tuple(
             Count(*key[:4], number, self._titles[key[1:3]], key[4])
@@ -140,12 +140,12 @@ def compile_report_rows(
     seen = SeenResults()
 
     def rows(number: int, response: EngineResponse) -> Iterator[ReportRow]:
-        found = [*rows_of(response), *silent_rows(response)]
-        if not found:
+        all_rows = [*rows_of(response), *silent_rows(response)]
+        if not all_rows:
             return
         place = resource_place(response) or Location("")
         own_title = title(response.trigger)
-        for row in found:
+        for row in all_rows:
             key, result, rule_at = object_key(row.resource), row.result, place_of(row)
             shown = ReportRow(
                 cluster=cluster,
@@ -204,13 +204,15 @@ def text_of(rows: Iterable[ReportRow], options: RenderOptions) -> str:
     """Return what the view for people says of rows, as parts of a run tell it to the whole."""
     paint, layout = painter(colours=options.colours), layout_of(options)
     pieces = []
-    for _, some in groupby(rows, attrgetter("number")):
-        shown = [one for one in some if options.detailed or one.note or one.result not in QUIET]
+    for _, of_object in groupby(rows, attrgetter("number")):
+        shown = [
+            row for row in of_object if options.detailed or row.note or row.result not in QUIET
+        ]
         if not shown:
             continue
         about = _title(shown[0]), str(_place(shown[0]))
         if options.show is not Show.OBJECTS:
-            pieces.append(to_line(ObjectBlock(*about, [_item(one, layout) for one in shown])))
+            pieces.append(to_line(ObjectBlock(*about, [_item(row, layout) for row in shown])))
             continue
         pieces.append(resource_heading(*about, paint))
         for row in shown:
@@ -297,42 +299,42 @@ class SummaryGroup(NamedTuple):
 
 def grouped(heads: Iterable[Head], by: Sequence[str]) -> list[SummaryGroup]:
     """Return the counts of pieces by some of `PARTS`, sorted by those."""
-    found: dict[tuple[str, ...], dict[str, int]] = {}
+    numbers_by_parts: dict[tuple[str, ...], dict[str, int]] = {}
     for head in heads:
-        for one in head.counts:
-            shown = {"cluster": head.cluster, **one._asdict()}
+        for count in head.counts:
+            shown = {"cluster": head.cluster, **count._asdict()}
             parts = tuple(shown[name] for name in by)
-            numbers = found.setdefault(parts, dict.fromkeys(_STATUSES, 0))
-            numbers[one.result] += one.number
-    return [SummaryGroup(parts, numbers) for parts, numbers in sorted(found.items())]
+            numbers = numbers_by_parts.setdefault(parts, dict.fromkeys(_STATUSES, 0))
+            numbers[count.result] += count.number
+    return [SummaryGroup(parts, numbers) for parts, numbers in sorted(numbers_by_parts.items())]
 
 
 def table(
     run: Run, groups: Sequence[SummaryGroup], by: Sequence[str], paint: Paint
 ) -> Iterator[str]:
     """Yield the counts as a table a line at a time, then those of all together."""
-    rows = [tuple(map(safe_line, one.parts)) for one in groups]
-    names = [one.upper() for one in by]
+    rows = [tuple(map(safe_line, group.parts)) for group in groups]
+    names = [part.upper() for part in by]
     widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
-    figure = max((len(str(n)) for one in groups for n in one.numbers.values()), default=0)
+    figure = max((len(str(n)) for group in groups for n in group.numbers.values()), default=0)
     figure = max(figure, *map(len, _STATUSES))
-    yield paint("title", _line(names, widths, [one.upper() for one in _STATUSES], figure))
-    for row, one in zip(rows, groups, strict=True):
-        yield _line(row, widths, [str(number) for number in one.numbers.values()], figure)
+    yield paint("title", _line(names, widths, [status.upper() for status in _STATUSES], figure))
+    for row, group in zip(rows, groups, strict=True):
+        yield _line(row, widths, [str(number) for number in group.numbers.values()], figure)
     yield f"\n{counts_line(run)}\n"
 
 
 def _line(parts: Iterable[str], widths: list[int], figures: Iterable[str], width: int) -> str:
     shown = [f"{part:<{size}}" for part, size in zip(parts, widths, strict=True)]
-    shown += [f"{one:>{width}}" for one in figures]
+    shown += [f"{number:>{width}}" for number in figures]
     return "  ".join(shown).rstrip() + "\n"
 
 
 def document(run: Run, groups: Iterable[SummaryGroup], by: Sequence[str]) -> Iterator[str]:
     """Yield the same as a JSON document."""
-    counts = ({**dict(zip(by, one.parts, strict=True)), **one.numbers} for one in groups)
-    remarks = map(diagnostic_json, run.all_diagnostics())
+    counts = ({**dict(zip(by, group.parts, strict=True)), **group.numbers} for group in groups)
+    diagnostics = map(diagnostic_json, run.all_diagnostics())
     yield f'{{"counts": [{"".join(json_entries(map(json.dumps, counts)))}],\n'
-    yield f'"diagnostics": [{"".join(json_entries(map(json.dumps, remarks)))}],\n'
+    yield f'"diagnostics": [{"".join(json_entries(map(json.dumps, diagnostics)))}],\n'
     yield f'"ending": {json.dumps(ending_json(run_ending(run)))},\n'
     yield f'"summary": {json.dumps(figures(run))}}}\n'

@@ -46,8 +46,8 @@ class OutputFormat(NamedTuple):
     def write(self) -> Callable[..., Any]:
         """The function that writes it; its arguments are described at each table."""
         module = import_module(f"kyvsim.report.{self.module}")
-        found: Callable[..., Any] = getattr(module, self.name)
-        return found
+        function: Callable[..., Any] = getattr(module, self.name)
+        return function
 
 
 # The formats of `apply`, by the name that chooses them; each begins a `StreamingDocument`.

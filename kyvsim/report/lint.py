@@ -7,12 +7,12 @@ from typing import Final, NamedTuple
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
-from kyvsim.report.diagnostics import diagnostic_json, excerpt_of, remark_text, source_lines
+from kyvsim.report.diagnostics import diagnostic_json, diagnostic_text, excerpt_of, source_lines
 from kyvsim.report.ending import (
     closing_lines,
     ending_json,
     error_fact,
-    informing,
+    info_fact,
     left_out_fact,
     warning_fact,
 )
@@ -58,24 +58,24 @@ class Findings(NamedTuple):
         verdict = RunVerdict.PASSED if self.policies or self.tests else RunVerdict.NOTHING
         checked = Fact("policies", self.policies, text, verdict)
         aside = left_out_fact(len(frozenset(self.left_out)))
-        remarks = self.diagnostics
-        errors = error_fact(remarks)
-        fixable = sum(one.fix is not None for one in remarks)
-        hint = informing("fixable", fixable, f"{fixable} fixable (--fix)")
-        facts = errors, checked, aside, warning_fact(remarks)
+        diagnostics = self.diagnostics
+        errors = error_fact(diagnostics)
+        fixable = sum(diagnostic.fix is not None for diagnostic in diagnostics)
+        hint = info_fact("fixable", fixable, f"{fixable} fixable (--fix)")
+        facts = errors, checked, aside, warning_fact(diagnostics)
         return RunEnding((*facts, *(self.further or (hint,))))
 
-    def end_of(self, remark: Diagnostic) -> tuple[int, int]:
+    def end_of(self, diagnostic: Diagnostic) -> tuple[int, int]:
         """Return line and column after what a diagnostic is about; (0, 0) where it has no place."""
-        place = remark.location
-        excerpt = excerpt_of(self.line_of(remark), place.column) if place else None
+        place = diagnostic.location
+        excerpt = excerpt_of(self.line_of(diagnostic), place.column) if place else None
         if place is None or excerpt is None:
             return (place.line, place.column) if place else (0, 0)
         return place.line, place.column + len(excerpt[1])
 
-    def line_of(self, remark: Diagnostic) -> str:
+    def line_of(self, diagnostic: Diagnostic) -> str:
         """Return the line that a diagnostic is about; "" where no text has it."""
-        place = remark.location
+        place = diagnostic.location
         text = self.texts.get(place.file) if place and place.line else None
         if text is None or place is None:
             return ""
@@ -83,7 +83,7 @@ class Findings(NamedTuple):
         return lines[place.line - 1].removesuffix("\r") if len(lines) >= place.line else ""
 
     def _count(self, severity: Severity) -> int:
-        return sum(one.severity is severity for one in self.diagnostics)
+        return sum(diagnostic.severity is severity for diagnostic in self.diagnostics)
 
 
 # Findings for people: each with the line that it is about, how many of each code, the ending.
@@ -99,12 +99,16 @@ def render_text(findings: Findings, options: RenderOptions) -> Iterator[str]:
     layout = layout_of(options)
     shown = findings
     if options.quiet:
-        errors = (one for one in findings.diagnostics if one.severity is Severity.ERROR)
+        errors = (
+            diagnostic
+            for diagnostic in findings.diagnostics
+            if diagnostic.severity is Severity.ERROR
+        )
         shown = findings._replace(diagnostics=tuple(errors))
     if shown.diagnostics and not options.statistics:
         for entry in shown.diagnostics:
-            yield f"{remark_text(entry, options.width if options.on_terminal else 0)}\n"
-            yield from (f"{one}\n" for one in source_lines(entry, shown.line_of(entry), layout))
+            yield f"{diagnostic_text(entry, options.width if options.on_terminal else 0)}\n"
+            yield from (f"{line}\n" for line in source_lines(entry, shown.line_of(entry), layout))
         yield "\n"
     if shown.errors + shown.warnings > (not options.statistics):
         yield from _by_code(shown, options, layout)
@@ -117,17 +121,17 @@ def _by_code(findings: Findings, options: RenderOptions, layout: TextLayout) -> 
     As statistics those that are most come first.
     """
     room = layout.width - _COLUMN * len(_COUNTED)
-    head = "".join(f"{one.value:>{_COLUMN}}" for one in _COUNTED)
+    head = "".join(f"{severity.value:>{_COLUMN}}" for severity in _COUNTED)
     yield layout.paint("title", f"{'By code':<{room}}{head}") + "\n"
     by_code: dict[str, list[Diagnostic]] = {}
     for entry in findings.diagnostics:
         if entry.severity in _COUNTED:
             by_code.setdefault(entry.code, []).append(entry)
-    by_number = sorted(by_code.items(), key=lambda one: (-len(one[1]), one[0]))
+    by_number = sorted(by_code.items(), key=lambda item: (-len(item[1]), item[0]))
     for code, entries in by_number if options.statistics else sorted(by_code.items()):
         counts = ""
         for severity, look in zip(_COUNTED, ("error", "warn"), strict=True):
-            number = sum(one.severity is severity for one in entries)
+            number = sum(diagnostic.severity is severity for diagnostic in entries)
             cell = f"{number or '-':>{_COLUMN}}"
             counts += layout.paint(look, cell) if number else cell
         first = entries[0].location
@@ -139,7 +143,9 @@ def _by_code(findings: Findings, options: RenderOptions, layout: TextLayout) -> 
 
 def render_json(findings: Findings, _look: RenderOptions) -> Iterator[str]:
     """Yield the document: `diagnostics`, `ending`, then `summary` with the figures."""
-    entries = json_entries(to_json(diagnostic_json(one)) for one in findings.diagnostics)
+    entries = json_entries(
+        to_json(diagnostic_json(diagnostic)) for diagnostic in findings.diagnostics
+    )
     yield f'{{"diagnostics": [{"".join(entries)}]'
     yield f',\n"ending": {to_json(ending_json(findings.ending))}'
     figures = {name: getattr(findings, name) for name in ("errors", "warnings", "policies")}

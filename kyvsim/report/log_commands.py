@@ -81,7 +81,7 @@ def log_safe(text: str, media: str = TEXT, *, colours: bool = False) -> str:
     if media.startswith("text/") and not text.replace("\n", "").replace("\t", "").isprintable():
         text = re.sub(
             _CONTROL,
-            lambda found: found[0] if colours and found[1] else found[0].translate(CONTROLS),
+            lambda match: match[0] if colours and match[1] else match[0].translate(CONTROLS),
             text,
         )
     if not _may_have_command(text):
@@ -89,7 +89,7 @@ def log_safe(text: str, media: str = TEXT, *, colours: bool = False) -> str:
     # The first character of a command, behind any blanks, becomes an escape.
     form = _ESCAPES.get(media, _VISIBLE)
     return re.sub(
-        _COMMAND, lambda found: (found["lead"] or "") + form.format(ord(found[0][-1])), text
+        _COMMAND, lambda match: (match["lead"] or "") + form.format(ord(match[0][-1])), text
     )
 
 

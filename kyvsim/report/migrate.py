@@ -13,10 +13,10 @@ from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import (
     ending_json,
     error_fact,
-    informing,
+    info_fact,
     left_out_fact,
+    verdict_fact,
     warning_fact,
-    weighing,
 )
 from kyvsim.report.equal import Equality, ShownEvidence, evidence_json, shown_evidence
 from kyvsim.report.equal import render_text as render_evidence
@@ -49,9 +49,9 @@ def policy_yaml(
                 lines += _entry(name, field, 2)
                 continue
             lines.append(f"  {name}:")
-            for place, one in enumerate(field):
+            for place, item in enumerate(field):
                 lines += (f"  {comment}" for comment in above.get(place, ()))
-                lines += _item(one, 2)
+                lines += _item(item, 2)
     return "\n".join([*lines, ""])
 
 
@@ -64,12 +64,12 @@ def _entry(key: str, value: Json, indent: int) -> Iterator[str]:
     pad = " " * indent
     if value and isinstance(value, dict):
         yield f"{pad}{scalar(key)}:"
-        for below, one in value.items():
-            yield from _entry(below, one, indent + 2)
+        for below, member in value.items():
+            yield from _entry(below, member, indent + 2)
     elif value and isinstance(value, list):
         yield f"{pad}{scalar(key)}:"
-        for one in value:
-            yield from _item(one, indent)
+        for member in value:
+            yield from _item(member, indent)
     elif isinstance(value, str):
         yield from _text(f"{pad}{scalar(key)}:", value, indent + 2)
     else:
@@ -79,7 +79,7 @@ def _entry(key: str, value: Json, indent: int) -> Iterator[str]:
 def _item(value: Json, indent: int) -> Iterable[str]:
     pad = " " * indent
     if value and isinstance(value, dict):
-        lines = [line for key, one in value.items() for line in _entry(key, one, indent + 2)]
+        lines = [line for key, member in value.items() for line in _entry(key, member, indent + 2)]
         return [f"{pad}- {lines[0][indent + 2 :]}", *lines[1:]]
     if isinstance(value, str):
         return _text(f"{pad}-", value, indent + 2)
@@ -131,8 +131,8 @@ def render_text(migration: Migration) -> Iterator[str]:
             checked = " (see the counterexample)"
         policy = conversion.policy
         yield f"{safe_line(f'{policy.kind} {policy.key} ({policy.document.file})')}\n"
-        for one in conversion.rules:
-            yield from _rule_lines(one, checked)
+        for rule in conversion.rules:
+            yield from _rule_lines(rule, checked)
         for made in conversion.made:
             why = f" (`{made.wanted}` is not a valid policy name)" if made.wanted else ""
             name = safe_line(made.data["metadata"]["name"] + why)
@@ -141,20 +141,20 @@ def render_text(migration: Migration) -> Iterator[str]:
             shown = list(render_evidence(Equality(evidence, ())))
             if evidence.answer is Answer.EQUAL:
                 # What was not tried is shown in any case: equal is no more than what was.
-                untried = (f"  not tried: {safe_line(one)}\n" for one in evidence.untried)
+                untried = (f"  not tried: {safe_line(reason)}\n" for reason in evidence.untried)
                 shown = [*shown[:1], *untried]
             lines = "".join(shown).split("\n")[:-1]
             yield from (f"  {line}\n" for line in lines)
         yield "\n"
 
 
-def _rule_lines(one: RuleOutcome, checked: str) -> Iterator[str]:
-    is_refused = one.outcome is ConversionOutcome.REFUSED
-    yield f"  {safe_line(one.rule)}: {one.outcome.value}{'' if is_refused else checked}\n"
+def _rule_lines(rule: RuleOutcome, checked: str) -> Iterator[str]:
+    is_refused = rule.outcome is ConversionOutcome.REFUSED
+    yield f"  {safe_line(rule.rule)}: {rule.outcome.value}{'' if is_refused else checked}\n"
     if is_refused:
-        for text in (f"{one.location}: {one.path}", one.reason, one.advice):
+        for text in (f"{rule.location}: {rule.path}", rule.reason, rule.advice):
             yield f"    {safe_line(text)}\n"
-    for name, text in one.conditions:
+    for name, text in rule.conditions:
         yield f"    {safe_line(f'{name}: {text}')}\n"
 
 
@@ -163,30 +163,36 @@ def _rule_lines(one: RuleOutcome, checked: str) -> Iterator[str]:
 
 def migration_ending(migration: Migration) -> RunEnding:
     """Return how it ended: rules that are not converted make it fail."""
-    found = [rule.outcome for one in migration.conversions for rule in one.rules]
-    refused = found.count(ConversionOutcome.REFUSED)
-    conditional = found.count(ConversionOutcome.CONDITIONAL)
-    answers = [one.answer for one in migration.evidence if one is not None]
+    outcomes = [rule.outcome for conversion in migration.conversions for rule in conversion.rules]
+    refused = outcomes.count(ConversionOutcome.REFUSED)
+    conditional = outcomes.count(ConversionOutcome.CONDITIONAL)
+    answers = [evidence.answer for evidence in migration.evidence if evidence is not None]
     others = counted(answers.count(Answer.COUNTEREXAMPLE), "policy")
     uncovered = counted(answers.count(Answer.NOT_COVERED), "policy")
     equal = answers.count(Answer.EQUAL)
-    unchecked = sum(one.is_whole and found is None for one, found in migration.pairs)
+    unchecked = sum(
+        conversion.is_whole and evidence is None for conversion, evidence in migration.pairs
+    )
     text = f"{counted(unchecked, 'policy')} not checked (--check)"
-    shown = f"{counted(len(found), 'rule')} in {counted(len(migration.conversions), 'policy')}"
+    shown = f"{counted(len(outcomes), 'rule')} in {counted(len(migration.conversions), 'policy')}"
     return RunEnding(
         (
             error_fact(migration.diagnostics),
-            weighing("notConverted", refused, f"{counted(refused, 'rule')} not converted"),
-            weighing(
+            verdict_fact("notConverted", refused, f"{counted(refused, 'rule')} not converted"),
+            verdict_fact(
                 "counterexamples",
                 answers.count(Answer.COUNTEREXAMPLE),
                 f"{others} with a counterexample",
             ),
-            weighing("notCovered", answers.count(Answer.NOT_COVERED), f"{uncovered} not covered"),
-            informing("equal", equal, f"{equal} equal"),
-            informing("notChecked", unchecked, text),
-            Fact("rules", len(found), shown, RunVerdict.PASSED if found else RunVerdict.NOTHING),
-            informing("conditional", conditional, f"{conditional} converted with conditions"),
+            verdict_fact(
+                "notCovered", answers.count(Answer.NOT_COVERED), f"{uncovered} not covered"
+            ),
+            info_fact("equal", equal, f"{equal} equal"),
+            info_fact("notChecked", unchecked, text),
+            Fact(
+                "rules", len(outcomes), shown, RunVerdict.PASSED if outcomes else RunVerdict.NOTHING
+            ),
+            info_fact("conditional", conditional, f"{conditional} converted with conditions"),
             left_out_fact(len(frozenset(migration.left_out))),
             warning_fact(migration.diagnostics),
         )
@@ -200,10 +206,10 @@ def render_json(migration: Migration) -> Iterator[str]:
     """Yield the document: `policies`, `diagnostics`, `ending`."""
     policies = (
         {
-            "kind": one.policy.kind,
-            "policy": one.policy.key,
-            "file": one.policy.document.file,
-            "outcome": one.outcome.value,
+            "kind": conversion.policy.kind,
+            "policy": conversion.policy.key,
+            "file": conversion.policy.document.file,
+            "outcome": conversion.outcome.value,
             "rules": [
                 {
                     "rule": rule.rule,
@@ -212,27 +218,29 @@ def render_json(migration: Migration) -> Iterator[str]:
                     "path": rule.path,
                     "reason": rule.reason,
                     "advice": rule.advice,
-                    "conditions": [one._asdict() for one in rule.conditions],
+                    "conditions": [condition._asdict() for condition in rule.conditions],
                 }
-                for rule in one.rules
+                for rule in conversion.rules
             ],
-            "made": [made.data for made in one.made],
+            "made": [made.data for made in conversion.made],
             "renamed": {
-                made.wanted: made.data["metadata"]["name"] for made in one.made if made.wanted
+                made.wanted: made.data["metadata"]["name"]
+                for made in conversion.made
+                if made.wanted
             },
             "evidence": None if evidence is None else evidence_json(evidence),
         }
-        for one, evidence in migration.pairs
+        for conversion, evidence in migration.pairs
     )
-    remarks = map(diagnostic_json, migration.diagnostics)
+    diagnostics = map(diagnostic_json, migration.diagnostics)
     yield f'{{"policies": [{"".join(json_entries(map(to_json, policies)))}]'
-    yield f',\n"diagnostics": [{"".join(json_entries(map(to_json, remarks)))}]'
+    yield f',\n"diagnostics": [{"".join(json_entries(map(to_json, diagnostics)))}]'
     yield f',\n"ending": {to_json(ending_json(migration_ending(migration)))}}}\n'
 
 
 # What became of policies as one page for a browser, with the new policies and the evidence.
 
-_LOOKS: Mapping[ConversionOutcome, str] = MappingProxyType(
+_STYLES: Mapping[ConversionOutcome, str] = MappingProxyType(
     {
         ConversionOutcome.REFUSED: "bad",
         ConversionOutcome.CONDITIONAL: "warn",
@@ -257,17 +265,17 @@ class _PagePolicy(NamedTuple):
 def render_html(migration: Migration) -> Iterator[str]:
     """Yield the page in pieces, the policies in the order in which they were given."""
     rules = (
-        TableEntry(one.policy.key, rule.outcome.value)
-        for one in migration.conversions
-        for rule in one.rules
+        TableEntry(conversion.policy.key, rule.outcome.value)
+        for conversion in migration.conversions
+        for rule in conversion.rules
     )
     policies = []
-    for (one, evidence), text in zip(migration.pairs, migration.texts, strict=True):
+    for (conversion, evidence), text in zip(migration.pairs, migration.texts, strict=True):
         page_policy = _PagePolicy(
-            kind=one.policy.kind,
-            key=one.policy.key,
-            file=one.policy.document.file,
-            rules=tuple((rule, _LOOKS[rule.outcome]) for rule in one.rules),
+            kind=conversion.policy.kind,
+            key=conversion.policy.key,
+            file=conversion.policy.document.file,
+            rules=tuple((rule, _STYLES[rule.outcome]) for rule in conversion.rules),
             text=text,
             evidence=None if evidence is None else shown_evidence(evidence),
         )
@@ -276,7 +284,7 @@ def render_html(migration: Migration) -> Iterator[str]:
         "migrate.html",
         style=("evidence.css",),
         ending=ending_of(migration_ending(migration)),
-        remarks=migration.diagnostics,
-        tables=(table_of("policy", rules, tuple(one.value for one in _LOOKS)),),
+        diagnostics=migration.diagnostics,
+        tables=(table_of("policy", rules, tuple(outcome.value for outcome in _STYLES)),),
         policies=policies,
     )

@@ -151,7 +151,7 @@ def _block(text: str, indent: int) -> str:
 def _double_quoted(text: str) -> str:
     # JSON's escape of a character is YAML's, too, so that a command of a CI log is still data.
     quoted = log_safe(json.dumps(text, ensure_ascii=False), JSON)
-    return re.sub(_UNPRINTABLE, lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    return re.sub(_UNPRINTABLE, lambda match: f"\\u{ord(match[0]):04x}", quoted)
 
 
 _BIDI = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
@@ -174,20 +174,20 @@ def compact_lines(obj: Json) -> list[str]:
 def _compact_block(value: Json, pad: str) -> Iterator[str]:
     if value and value.__class__ is dict:
         for name in sorted(value):
-            lead, one = f"{pad}{scalar(name)}:", value[name]
-            short = _flow(one)
-            is_leaf = one.__class__ not in {dict, list}
-            if is_leaf and "\n" in str(one):
-                yield from yaml_lines(one, lead, len(pad) + 2)
+            lead, member = f"{pad}{scalar(name)}:", value[name]
+            short = _flow(member)
+            is_leaf = member.__class__ not in {dict, list}
+            if is_leaf and "\n" in str(member):
+                yield from yaml_lines(member, lead, len(pad) + 2)
             elif is_leaf or len(lead) + len(short) < _WIDEST:
                 yield f"{lead} {short}"
             else:
                 yield lead
-                yield from _compact_block(one, pad if one.__class__ is list else f"{pad}  ")
+                yield from _compact_block(member, pad if member.__class__ is list else f"{pad}  ")
     elif value and value.__class__ is list:
-        for one in value:
-            short = f"{pad}  {_flow(one)}"
-            lines = [short] if len(short) <= _WIDEST else [*_compact_block(one, f"{pad}  ")]
+        for member in value:
+            short = f"{pad}  {_flow(member)}"
+            lines = [short] if len(short) <= _WIDEST else [*_compact_block(member, f"{pad}  ")]
             yield f"{pad}- {lines[0].lstrip()}"
             yield from lines[1:]
     else:
@@ -204,9 +204,9 @@ def _flow(value: Json) -> str:
 
 
 def _text(text: str) -> str:
-    found = scalar(text)
+    plain = scalar(text)
     if _SPECIAL.isdisjoint(text) and "\n" not in text:
-        return found
+        return plain
     return log_safe(json.dumps(text), JSON)
 
 
@@ -311,7 +311,7 @@ def _compare(lines: list[Marked], spot: _Spot, before: Json, after: Json, *, who
             lines += _unchanged(spot.lead, spot.indent, after)
         return
     marked = marked_lines(_lines(spot, before), _lines(spot, after))
-    lines += marked if whole else [one for one in marked if one[0] != " "]
+    lines += marked if whole else [line for line in marked if line[0] != " "]
 
 
 def _unchanged(lead: str, indent: int, value: Json) -> list[Marked]:

@@ -35,7 +35,7 @@ def page(
     *,
     style: Sequence[str] = (),
     script: Sequence[str] = (),
-    asks: bool = False,
+    connects: bool = False,
     **values: Any,
 ) -> Iterator[str]:
     """Yield the page that a template makes of values, in pieces.
@@ -46,10 +46,10 @@ def page(
     environment = _environment()
     sheet, code = _joined(("page.css", *style)), _joined(("page.js", *script))
     own, run = (
-        f"sha256-{base64.b64encode(hashlib.sha256(one.encode()).digest()).decode()}"
-        for one in (sheet, code)
+        f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+        for text in (sheet, code)
     )
-    questions = "connect-src 'self'; " if asks else ""
+    questions = "connect-src 'self'; " if connects else ""
     policy = (
         f"default-src 'none'; style-src '{own}'; script-src '{run}'; "
         f"{questions}base-uri 'none'; form-action 'none'"
@@ -75,7 +75,7 @@ def part(name: str, *values: Any) -> Markup:
     return made
 
 
-def kept(text: str) -> Markup:
+def stored(text: str) -> Markup:
     """Return what `part` made, of which somebody has kept the text."""
     return Markup(text)  # noqa: S704 — a template made it
 
@@ -83,14 +83,15 @@ def kept(text: str) -> Markup:
 def ending_of(ending: RunEnding) -> dict[str, str]:
     """Return what a page says first of the end of its run: a line, and how it looks."""
     weights = {RunVerdict.PASSED: "good", RunVerdict.WARNED: "warn", RunVerdict.NOTHING: "warn"}
-    return {"line": ending_line(ending), "looks": weights.get(ending.verdict, "bad")}
+    return {"line": ending_line(ending), "style": weights.get(ending.verdict, "bad")}
 
 
 def _joined(names: Sequence[str]) -> str:
     """Return files of the package, and texts, one after the other."""
     folder = Path(__file__).parent / "templates"
     return "".join(
-        (folder / one).read_text("utf-8") if one.endswith((".css", ".js")) else one for one in names
+        (folder / name).read_text("utf-8") if name.endswith((".css", ".js")) else name
+        for name in names
     )
 
 
@@ -155,12 +156,17 @@ def table_of(
     key: str, results: Iterable[TableEntry], statuses: Sequence[str], most: int | None = None
 ) -> Table:
     """Return the table of results that have one of some statuses, those that weigh most first."""
-    found: dict[tuple[str, str], Counter[str]] = {}
+    counters: dict[tuple[str, str], Counter[str]] = {}
     for name, status, note in results:
         if status in statuses:
-            found.setdefault((name, note), Counter())[status] += 1
-    columns = tuple(one for one in statuses if any(counts[one] for counts in found.values()))
-    lines = [Line(*names, tuple(counts[one] for one in columns)) for names, counts in found.items()]
+            counters.setdefault((name, note), Counter())[status] += 1
+    columns = tuple(
+        status for status in statuses if any(counts[status] for counts in counters.values())
+    )
+    lines = [
+        Line(*names, tuple(counts[status] for status in columns))
+        for names, counts in counters.items()
+    ]
     lines.sort(key=lambda line: tuple(-count for count in line.counts))
     shown = tuple(lines[:most])
     return Table(key, columns, shown, len(lines) - len(shown))

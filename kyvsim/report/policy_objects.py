@@ -105,7 +105,7 @@ class _Results:
         for _, pairs in groupby(ordered, key=lambda pair: pair[0].key):
             own = list(pairs)
             entries = [entry for _, entry in own]
-            yield own[0][0], entries, summary_of(one["result"] for one in entries).as_dict()
+            yield own[0][0], entries, summary_of(entry["result"] for entry in entries).as_dict()
 
 
 def _begin_yaml(run: Run, options: RenderOptions, *, group: _ReportApi) -> StreamingDocument:
@@ -127,7 +127,7 @@ def _begin_yaml(run: Run, options: RenderOptions, *, group: _ReportApi) -> Strea
         return known[1]
 
     def text_of(entries: Iterable[Json]) -> str:
-        texts = ("  ".join(line(*field) for field in one.items()) for one in entries)
+        texts = ("  ".join(line(*field) for field in entry.items()) for entry in entries)
         return "".join(f"- {text}" for text in texts)
 
     def tail(_: Lists) -> Iterator[str]:
@@ -196,7 +196,7 @@ def _compile_entry(now: "datetime | None") -> Callable[[Row], Json]:
     dated = {"timestamp": {"nanos": 0, "seconds": int(now.timestamp())}} if now else {}
 
     def entry(row: Row) -> Json:
-        policy, found = row.policy, row.result
+        policy, result = row.policy, row.result
         known = about.get(policy)
         if known is None:
             known = about[policy] = {
@@ -213,18 +213,18 @@ def _compile_entry(now: "datetime | None") -> Callable[[Row], Json]:
             last[:] = row.resource, [{name: text for name, text in sorted(named.items()) if text}]
         shown = {
             **known,
-            "message": found.message,
+            "message": result.message,
             "policy": policy.key,
             "resources": last[1],
             "result": row.status,
-            "rule": found.rule.name,
+            "rule": result.rule.name,
             "scored": policy.scored,
             "source": report_source(policy.kind),
             **dated,
         }
-        if found.note or found.properties or found.exceptions:
-            own = {"note": found.note} if found.note else {}
-            shown["properties"] = dict(sorted({**own, **report_properties(policy, found)}.items()))
+        if result.note or result.properties or result.exceptions:
+            own = {"note": result.note} if result.note else {}
+            shown["properties"] = dict(sorted({**own, **report_properties(policy, result)}.items()))
         return {key: value for key, value in sorted(shown.items()) if value}
 
     return entry
@@ -255,25 +255,31 @@ def _begin_exceptions(run: Run, options: RenderOptions, *, as_yaml: bool) -> Str
 
     def row(response: EngineResponse) -> str:
         texts: list[str] = []
-        for one in rows_of(response):
-            if one.status != RuleStatus.FAIL.value or one.result.phase is Phase.DELETE:
+        for failure in rows_of(response):
+            if failure.status != RuleStatus.FAIL.value or failure.result.phase is Phase.DELETE:
                 continue
-            make = _MAKERS.get(split_api_version(one.policy.facts.api_version)[0])
-            key = object_key(one.resource)
+            make = _MAKERS.get(split_api_version(failure.policy.facts.api_version)[0])
+            key = object_key(failure.resource)
             if make is None or not key.name:
-                held.append(f"{one.policy.kind} {one.policy.key}, {short_title(one.resource)}")
+                held.append(
+                    f"{failure.policy.kind} {failure.policy.key}, {short_title(failure.resource)}"
+                )
                 continue
-            found = make(one, key)
+            exception = make(failure, key)
             if options.lifetime:
                 labels = {"labels": {_LIFETIME: options.lifetime}}
-                found["metadata"] = labels | found["metadata"]
-            texts.append(f"---\n{to_yaml(found)}" if as_yaml else f",\n  {json.dumps(found)}")
+                exception["metadata"] = labels | exception["metadata"]
+            texts.append(
+                f"---\n{to_yaml(exception)}" if as_yaml else f",\n  {json.dumps(exception)}"
+            )
         return "".join(texts)
 
     def tail(lists: Lists) -> Iterator[str]:
         kept = [*lists.get(_HELD, ())]
         if kept:
-            options.say(f"no exception can exempt {len(kept)} of the failures (first: {kept[0]})")
+            options.print_aside(
+                f"no exception can exempt {len(kept)} of the failures (first: {kept[0]})"
+            )
         yield "" if as_yaml else "]}\n"
 
     head = "" if as_yaml else '{"apiVersion": "v1", "kind": "List", "items": ['
@@ -292,7 +298,7 @@ def _for_rules(row: Row, key: ObjectKey) -> dict[str, Json]:
     rule, policy = row.result.rule, row.policy
     kinds, names, rules = [key.kind], [key.name], [rule.name]
     if rule.autogen_prefix:
-        own = next(one.name for one in policy.rules if one.path == rule.path)
+        own = next(written.name for written in policy.rules if written.path == rule.path)
         if key.kind == "CronJob":
             kinds.append("Job")
             rules.append(f"autogen-{own}")

@@ -114,8 +114,8 @@ class DeferredOutput:
         self._held.append(piece)
         self._size += len(piece) if isinstance(piece, str) else 0
         if self._size > _HOLD_LIMIT:
-            needs = (one for one in self._held if isinstance(one, PendingReference))
-            self._late += [one for one in needs if not self._references.met_by(one)]
+            needs = (piece for piece in self._held if isinstance(piece, PendingReference))
+            self._late += [need for need in needs if not self._references.met_by(need)]
             yield from self._rest("see the end of the output")
 
     def end(self, paint: Paint) -> Iterator[str]:
@@ -123,7 +123,9 @@ class DeferredOutput:
         yield from self._rest(None)
         if self._late:
             yield paint("title", "Injected references that were unresolved above") + "\n"
-            yield from (self._render(one, self._references.met_by(one), True) for one in self._late)
+            yield from (
+                self._render(need, self._references.met_by(need), True) for need in self._late
+            )
             yield "\n"
 
     def _rest(self, unresolved: str | None) -> Iterator[str]:
@@ -153,7 +155,7 @@ class PlannedDeletions:
         """Take in a response."""
         for answer in response.responses:
             if answer.phase is Phase.DELETE:
-                matched = [one for one in answer.results if one.status is RuleStatus.PASS]
+                matched = [result for result in answer.results if result.status is RuleStatus.PASS]
                 place = answer.policy.kind, answer.policy.key
                 self._found.setdefault(place, []).extend(response.trigger for _ in matched)
 
@@ -170,12 +172,12 @@ class PlannedDeletions:
     def lines(self, schedules: Iterable[Schedule], paint: Paint) -> Iterator[str]:
         """Yield the text view's block about each policy that deletes."""
         for schedule in schedules:
-            found = self.of(schedule)
+            objects = self.of(schedule)
             kind = "Cleanup" if schedule.kind.endswith("CleanupPolicy") else "Deleting"
-            what = "would delete" if found else "would delete nothing"
+            what = "would delete" if objects else "would delete nothing"
             head = f"{kind} policy {schedule.policy} ({schedule.text}) {what}"
             yield paint("title", safe_line(head)) + "\n"
-            for obj in found:
+            for obj in objects:
                 yield f"  {paint('removed', 'delete')}  {safe_line(short_title(obj))}\n"
             if schedule.problem:
                 yield f"  {paint('warn', 'warning')}  {safe_line(schedule.problem)}\n"
@@ -189,7 +191,7 @@ def schedule_entry(schedule: Schedule, *, dated: bool) -> Json:
     """Return a schedule for the JSON document, with times only where `dated`: they never repeat."""
     entry: dict[str, Json] = {"policy": schedule.policy, "schedule": schedule.text}
     if dated:
-        entry["next"] = [_time(one) for one in schedule.due]
+        entry["next"] = [_time(time) for time in schedule.due]
     if schedule.problem:
         entry["problem"] = schedule.problem
     return entry
@@ -247,27 +249,27 @@ class Collisions:
 
     def entries(self) -> Iterator[Json]:
         """Yield them as the JSON document shows them."""
-        for one in self.found():
+        for collision in self.found():
             makers = [
                 {"policy": policy, "rule": rule, "trigger": identity(trigger)}
-                for policy, rule, trigger in one.makers
+                for policy, rule, trigger in collision.makers
             ]
-            yield {"object": identity_of(one.key), "by": makers, "same": one.agree}
+            yield {"object": identity_of(collision.key), "by": makers, "same": collision.agree}
 
     def lines(self, paint: Paint) -> Iterator[str]:
         """Yield the lines of the text view; none where there are no collisions."""
-        found = [*self.found()]
-        if found:
+        collisions = [*self.found()]
+        if collisions:
             yield paint("title", "Objects generated more than once") + "\n"
-        for one in found:
-            path = "/".join(filter(None, (one.key.namespace, one.key.name)))
-            how = "the same each time" if one.agree else "different each time"
-            text = safe_line(f"{one.key.kind} {path}: {how}")
+        for collision in collisions:
+            path = "/".join(filter(None, (collision.key.namespace, collision.key.name)))
+            how = "the same each time" if collision.agree else "different each time"
+            text = safe_line(f"{collision.key.kind} {path}: {how}")
             yield f"  {paint('warn', 'warning')}  {text}\n"
-            for policy, rule, trigger in one.makers[:_SHOWN]:
+            for policy, rule, trigger in collision.makers[:_SHOWN]:
                 maker = f"policy {policy}, rule {rule} for {short_title(trigger)}"
                 yield f"           {safe_line(maker)}\n"
-            if len(one.makers) > _SHOWN:
-                yield f"           and {len(one.makers) - _SHOWN} more\n"
-        if found:
+            if len(collision.makers) > _SHOWN:
+                yield f"           and {len(collision.makers) - _SHOWN} more\n"
+        if collisions:
             yield "\n"

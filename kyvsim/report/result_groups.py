@@ -82,7 +82,7 @@ def with_message(
     """Return the same with a message: what the policy says itself of it, all of it, a note."""
     own, message, note = texts
     text, whole = (
-        "".join(f"{line}\n" for one in shown if one for line in wrapped(one, layout.width))
+        "".join(f"{line}\n" for text in shown if text for line in wrapped(text, layout.width))
         for shown in ((own or message, note), (message, note))
     )
     return rendered._replace(text=text, message=whole if whole != text else "")
@@ -268,12 +268,12 @@ class ResultGroups:
 
         All its results were shown for others, and there are enough examples.
         """
-        found = [self._groups.get(kind) or self._others.get(kind.rule) for kind in kinds]
-        groups = [one for one in found if one and len(one.examples) >= _MOST_EXAMPLES]
+        known = [self._groups.get(kind) or self._others.get(kind.rule) for kind in kinds]
+        groups = [group for group in known if group and len(group.examples) >= _MOST_EXAMPLES]
         if len(groups) < len(kinds):
             return False
-        for one in groups:
-            one.count += 1
+        for group in groups:
+            group.count += 1
         return True
 
     def take(self, part: "ObjectBlock | CountedResults") -> str:
@@ -290,7 +290,7 @@ class ResultGroups:
         """Return the group of a result that was not shown in full."""
         found = self._groups.get(kind) or self._others.get(kind.rule)
         if found is None:
-            first = next(one for known, one in self._groups.items() if known.rule == kind.rule)
+            first = next(group for known, group in self._groups.items() if known.rule == kind.rule)
             found = self._others[kind.rule] = _ResultGroup(
                 first.rendered._replace(text="", message="")
             )
@@ -298,9 +298,9 @@ class ResultGroups:
 
     def lines(self) -> Iterator[str]:
         """Yield what was only counted."""
-        groups = [(one, "same finding on") for one in self._groups.values() if one.count]
+        groups = [(group, "same finding on") for group in self._groups.values() if group.count]
         groups += [
-            (one, "with a different message on") for one in self._others.values() if one.count
+            (group, "with a different message on") for group in self._others.values() if group.count
         ]
         if not groups:
             return

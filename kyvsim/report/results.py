@@ -82,12 +82,12 @@ def compile_rows(*, audit_warn: bool, hidden: frozenset[str] = frozenset()) -> R
 
     Results whose status is in `hidden` are left out, unless they have a note.
     """
-    passes_untold = RuleStatus.PASS.value in hidden
+    omits_passes = RuleStatus.PASS.value in hidden
 
     def rows(response: EngineResponse) -> Iterator[Row]:
         before = begun = response.trigger
         labels = response.namespace_labels or {}
-        for answer in response.evaluated if passes_untold else response.responses:
+        for answer in response.evaluated if omits_passes else response.responses:
             policy, resource = answer.policy, answer.object
             together = policy.kind in _TOGETHER
             if answer.phase is Phase.MUTATE:
@@ -237,14 +237,14 @@ def identity_of(key: ObjectKey) -> dict[str, str]:
 
 def severity_of(policy: Policy) -> str:
     """Return how severe a policy calls what it finds, one of SEVERITIES; "" where it says none."""
-    said = policy.annotations.get("policies.kyverno.io/severity")
-    return said if said in SEVERITIES else ""
+    severity = policy.annotations.get("policies.kyverno.io/severity")
+    return severity if severity in SEVERITIES else ""
 
 
 def category_of(policy: Policy) -> str:
     """Return the category that a policy counts itself among, or ""."""
-    said = policy.annotations.get("policies.kyverno.io/category")
-    return said if said.__class__ is str else ""
+    category = policy.annotations.get("policies.kyverno.io/category")
+    return category if category.__class__ is str else ""
 
 
 def documentation_of(policy: Policy) -> str:
@@ -271,7 +271,7 @@ def rule_title(policy: str, rule: str) -> str:
 
 def written_title(policy: Policy, rule: Rule) -> str:
     """Return the title under which tables count a rule: autogen's count with the written one."""
-    written = next((one for one in policy.rules if one.path == rule.path), rule)
+    written = next((other for other in policy.rules if other.path == rule.path), rule)
     return rule_title(policy.key, written.name)
 
 
@@ -303,7 +303,7 @@ class ChangedObject(NamedTuple):
 def has_changes(response: EngineResponse) -> bool:
     """Return whether a response may have changed or created anything."""
     return any(
-        answer.changed or any(one.generated or one.targets for one in answer.results)
+        answer.changed or any(result.generated or result.targets for result in answer.results)
         for answer in response.evaluated
     )
 

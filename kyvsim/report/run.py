@@ -51,7 +51,7 @@ class ResultCounts:
         "_results",
         "known",
         "known_failures",
-        "met",
+        "matches",
         "severities",
         "unchecked",
         "unmatched",
@@ -76,12 +76,12 @@ class ResultCounts:
         """How many failures of a policy, by kind and key, the baseline has."""
         self.severities: dict[str, int] = {}
         """How many failures are of policies of each severity, where those are not available."""
-        self.met: BaselineMatches | None = None
+        self.matches: BaselineMatches | None = None
         """What of the baseline was met; None where the run has none."""
 
     def add_response(self, response: EngineResponse) -> None:
         """Count the results of a response."""
-        passes, found = self._passes, self._results
+        passes, results = self._passes, self._results
         matched = False
         for answer in response.answers:
             if isinstance(answer, PassingPolicies):
@@ -90,7 +90,7 @@ class ResultCounts:
             elif answer.results or answer.silent:
                 matched = True
                 self._count(answer, response.namespace_labels or {})
-        if len(passes) + len(found) >= _MOST_GROUPS:
+        if len(passes) + len(results) >= _MOST_GROUPS:
             self._settle()
         self.unmatched += not matched
         self.unstable += len(response.repeated)
@@ -120,12 +120,16 @@ class ResultCounts:
         # Many groups have the same passes of a policy in them: these are put together first.
         numbers: Counter[PolicyPasses] = Counter()
         for passes, number in self._passes.items():
-            for one in passes:
-                numbers[one] += number
-        for one, number in numbers.items():
-            for result in one.results:
+            for policy_passes in passes:
+                numbers[policy_passes] += number
+        for policy_passes, number in numbers.items():
+            for result in policy_passes.results:
                 rule = result.rule
-                self.count((one.policy.kind, one.policy.key, rule.name, rule.path), "pass", number)
+                self.count(
+                    (policy_passes.policy.kind, policy_passes.policy.key, rule.name, rule.path),
+                    "pass",
+                    number,
+                )
         self._passes.clear()
         self._results.clear()
 
@@ -153,10 +157,10 @@ class ResultCounts:
             self.known[status] += number
         for policy, number in other.known_failures.items():
             self.known_failures[policy] = self.known_failures.get(policy, 0) + number
-        if self.met is None:
-            self.met = other.met
-        elif other.met:
-            self.met.add(other.met)
+        if self.matches is None:
+            self.matches = other.matches
+        elif other.matches:
+            self.matches.add(other.matches)
 
     @property
     def covered(self) -> int:
@@ -252,12 +256,12 @@ class Run(NamedTuple):
 
     def rest(self) -> "BaselineRemainder | None":
         """Return what is left of the baseline, once all responses are read; None without one."""
-        met = self.result_counts.met
-        if self.baseline is None or met is None:
+        matches = self.result_counts.matches
+        if self.baseline is None or matches is None:
             return None
         from kyvsim.report.baseline import remainder_of  # noqa: PLC0415 — few runs have one
 
-        return remainder_of(self.baseline, met, self.policies)
+        return remainder_of(self.baseline, matches, self.policies)
 
     def all_diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return all diagnostics about the inputs, once all responses are read."""

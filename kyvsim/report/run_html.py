@@ -17,7 +17,7 @@ from kyvsim.report.ending import figures, run_ending
 from kyvsim.report.explained_rules import ExplainedRule, explained_rule
 from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
-from kyvsim.report.page import TableEntry, ending_of, kept, page, part, table_of
+from kyvsim.report.page import TableEntry, ending_of, page, part, stored, table_of
 from kyvsim.report.results import (
     NO_RESULT,
     generated,
@@ -30,7 +30,7 @@ from kyvsim.report.run import Lists, Run, StreamingDocument
 from kyvsim.report.style import RenderOptions
 from kyvsim.report.text_blocks import author_of, header
 
-LOOKS: Mapping[str, str] = MappingProxyType(
+STYLES: Mapping[str, str] = MappingProxyType(
     {"fail": "bad", "error": "bad", "warn": "warn", NO_RESULT: "warn", "pass": "good"}
 )
 """How statuses look; others have no colour."""
@@ -53,13 +53,13 @@ class _ShownFinding(NamedTuple):
 
     status: str
     """One of _STATUSES."""
-    told: str
+    status_text: str
     """The same in words."""
-    looks: str
+    style: str
     policy: str
     rule: str
     severity: str
-    said: str
+    message: str
     place: Location
     rule_place: Location
     why: ExplainedRule | None
@@ -102,47 +102,52 @@ def streaming_page(
     lists: dict[str, list[str]] = {name: [] for name in (*_STATUSES, _COUNTS)}
 
     def row(response: EngineResponse) -> str:
-        rows = sorted(findings(response), key=lambda one: _STATUSES.index(_status(one)))
+        rows = sorted(findings(response), key=lambda finding: _STATUSES.index(_status(finding)))
         changes = tuple(_changes(response, options))
         if rows or changes:
             trigger, explained = response.trigger, run.explained(response)
             meta = trigger.get("metadata") if trigger.__class__ is dict else None
-            found = _PageObject(
+            page_object = _PageObject(
                 title=title(trigger),
                 kind=str(trigger.get("kind") or "") if trigger.__class__ is dict else "",
                 namespace=str(meta.get("namespace") or "") if meta.__class__ is dict else "",
                 place=resource_place(response),
-                findings=tuple(_shown(one, explained) for one in rows),
+                findings=tuple(_shown(finding, explained) for finding in rows),
                 changes=changes,
             )
             worst = _status(rows[0]) if rows else _STATUSES[-1]
-            lists[worst].append(json.dumps(part("object", found)))
-            for one in rows:
-                counted = (one.shown_name, one.severity, found.title, _status(one))
+            lists[worst].append(json.dumps(part("object", page_object)))
+            for finding in rows:
+                counted = (
+                    finding.shown_name,
+                    finding.severity,
+                    page_object.title,
+                    _status(finding),
+                )
                 lists[_COUNTS].append(json.dumps(counted))
         return ""
 
     return StreamingDocument(head=lambda: (), row=row, tail=tail, lists=lists)
 
 
-def _shown(one: Finding, explained: ObjectExplanation | None) -> _ShownFinding:
-    status = "no result" if one.result == NO_RESULT else one.result
+def _shown(finding: Finding, explained: ObjectExplanation | None) -> _ShownFinding:
+    status = "no result" if finding.result == NO_RESULT else finding.result
     why = None
     for rule in explained.rules if explained else ():
-        own = any(result.rule is one.row.result.rule for result in rule.results)
-        if explained and own and rule.policy is one.definition:
+        own = any(result.rule is finding.row.result.rule for result in rule.results)
+        if explained and own and rule.policy is finding.definition:
             why = explained_rule(rule, explained)
             break
     return _ShownFinding(
-        status=_status(one),
-        told=f"{one.result}, {_KNOWN}" if one.is_known else status,
-        looks=LOOKS.get(_status(one), ""),
-        policy=one.policy,
-        rule=one.shown_name,
-        severity=one.severity,
-        said=one.shown_text,
-        place=one.place,
-        rule_place=one.rule_location,
+        status=_status(finding),
+        status_text=f"{finding.result}, {_KNOWN}" if finding.is_known else status,
+        style=STYLES.get(_status(finding), ""),
+        policy=finding.policy,
+        rule=finding.shown_name,
+        severity=finding.severity,
+        message=finding.shown_text,
+        place=finding.place,
+        rule_place=finding.rule_location,
         why=why,
     )
 
@@ -151,7 +156,7 @@ def values_of(run: Run, options: RenderOptions, lists: Lists) -> dict[str, Any]:
     """Return what templates show of a run, of which all responses have been read."""
     # Without details a pass is reported where there is a note on it: how many pass is not known.
     statuses = _STATUSES if options.detailed else _STATUSES[:_FAULTS]
-    sections = (kept(json.loads(text)) for status in _STATUSES for text in lists.get(status, ()))
+    sections = (stored(json.loads(text)) for status in _STATUSES for text in lists.get(status, ()))
     rows = [json.loads(text) for text in lists.get(_COUNTS, ())]
     rules = (TableEntry(name, status, severity) for name, severity, _, status in rows)
     objects = (TableEntry(name, status) for _, _, name, status in rows)
@@ -159,20 +164,20 @@ def values_of(run: Run, options: RenderOptions, lists: Lists) -> dict[str, Any]:
         "header": header(run),
         "ending": ending_of(run_ending(run)),
         "figures": [
-            (_FIGURES.get(name, name), number, LOOKS.get(name, ""))
+            (_FIGURES.get(name, name), number, STYLES.get(name, ""))
             for name, number in figures(run).items()
         ],
         "tables": [
             table_of("rule", rules, statuses),
             table_of("object", objects, statuses, _MOST_OBJECTS),
         ],
-        "remarks": run.all_diagnostics(),
+        "diagnostics": run.all_diagnostics(),
         "sections": sections,
     }
 
 
-def _status(one: Finding) -> str:
-    return _KNOWN if one.is_known else one.result
+def _status(finding: Finding) -> str:
+    return _KNOWN if finding.is_known else finding.result
 
 
 def _changes(response: EngineResponse, options: RenderOptions) -> Iterator[_PageChange]:

@@ -127,7 +127,7 @@ class RenderOptions(NamedTuple):
     """Whether people read it as it is written, and no program behind a pipe does."""
     in_file: bool = False
     """Whether it goes to a file, while standard output shows what rules found."""
-    say: Callable[[str], None] = lambda _text: None
+    print_aside: Callable[[str], None] = lambda _text: None
     """Takes what a document for programs has no place for."""
 
     @property

@@ -11,7 +11,7 @@ from kyvsim.model.source import Location
 from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report.diagnostics import diagnostic_json, place_json
 from kyvsim.report.ending import ending_json
-from kyvsim.report.finding_formats import annotation, attributes, escaped, remark
+from kyvsim.report.finding_formats import annotation, annotation_of, attributes, escaped
 from kyvsim.report.object_text import Marked, hunks, json_entries, marked_yaml, to_json, to_yaml
 from kyvsim.report.page import TableEntry, ending_of, page, table_of
 from kyvsim.report.results import rule_title
@@ -31,13 +31,13 @@ from kyvsim.report.suite_text import (
     columns,
     diff_text,
     every_diagnostic,
-    hole_cases,
     mutants_json,
     reason,
     score_line,
     shown_rows,
     suite_ending,
     summary_line,
+    survivor_cases,
     tally_of,
 )
 
@@ -48,7 +48,7 @@ def _document(outcome: SuiteOutcome, options: SuiteOptions) -> dict[str, Json]:
     """Return the outcome as plain data."""
     rows = []
     for file, row in shown_rows(outcome, options):
-        found: dict[str, Json] = {
+        entry: dict[str, Json] = {
             "manifest": file,
             "policy": row.policy,
             "rule": row.rule,
@@ -58,15 +58,15 @@ def _document(outcome: SuiteOutcome, options: SuiteOptions) -> dict[str, Json]:
             "message": row.message,
         }
         if row.skip:
-            found["skip"] = row.skip
+            entry["skip"] = row.skip
         if row.location:
-            found["location"] = place_json(row.location)
+            entry["location"] = place_json(row.location)
         if row.difference:
-            found["difference"] = row.difference._asdict()
-        rows.append(found)
+            entry["difference"] = row.difference._asdict()
+        rows.append(entry)
     return {
         "results": rows,
-        "diagnostics": [diagnostic_json(one) for one in every_diagnostic(outcome)],
+        "diagnostics": [diagnostic_json(diagnostic) for diagnostic in every_diagnostic(outcome)],
         "ending": ending_json(suite_ending(outcome)),
         "summary": tally_of(outcome)._asdict(),
         **({} if outcome.mutants is None else {"mutants": mutants_json(outcome.mutants)}),
@@ -122,16 +122,18 @@ def render_junit(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """
     del options  # every format for programs holds all rows
     paths = ManifestOutcome("paths", (), outcome.diagnostics)
-    manifests = [one for one in (paths, *outcome.manifests) if one.rows or _errors(one)]
+    manifests = [
+        manifest for manifest in (paths, *outcome.manifests) if manifest.rows or _errors(manifest)
+    ]
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    holes = hole_cases(outcome.mutants)
+    holes = survivor_cases(outcome.mutants)
     yield f"<testsuites{attributes(_counts(*manifests, holes=len(holes)))}>\n"
-    for one in manifests:
-        yield f"  <testsuite{attributes({'name': one.file, **_counts(one)})}>\n"
-        for text in _errors(one):
-            yield f"    <testcase{attributes({'classname': one.file, 'name': 'inputs'})}>\n"
+    for manifest in manifests:
+        yield f"  <testsuite{attributes({'name': manifest.file, **_counts(manifest)})}>\n"
+        for text in _errors(manifest):
+            yield f"    <testcase{attributes({'classname': manifest.file, 'name': 'inputs'})}>\n"
             yield f"      <error{attributes({'message': text})}/>\n    </testcase>\n"
-        yield from map(_case, one.rows)
+        yield from map(_case, manifest.rows)
         yield "  </testsuite>\n"
     if outcome.mutants is not None:
         yield f"  <testsuite{attributes({'name': 'mutants', **_counts(holes=len(holes))})}>\n"
@@ -165,12 +167,16 @@ def _case(row: RowOutcome) -> str:
 
 
 def _errors(manifest: ManifestOutcome) -> list[str]:
-    return [str(one) for one in manifest.diagnostics if one.severity is Severity.ERROR]
+    return [
+        str(diagnostic)
+        for diagnostic in manifest.diagnostics
+        if diagnostic.severity is Severity.ERROR
+    ]
 
 
 def _counts(*manifests: ManifestOutcome, holes: int = 0) -> dict[str, str]:
-    rows = [row for one in manifests for row in one.rows]
-    errors = sum(len(_errors(one)) for one in manifests)
+    rows = [row for manifest in manifests for row in manifest.rows]
+    errors = sum(len(_errors(manifest)) for manifest in manifests)
     return {
         "tests": str(len(rows) + errors + holes),
         "failures": str(sum(row.failed for row in rows)),
@@ -190,16 +196,20 @@ _IN_DESCRIPTION = str.maketrans({"\\": "\\\\", "#": "\\#"})
 def render_tap(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the plan and then a point at a time; input that could not be used is a failed point."""
     del options  # every format for programs holds all rows
-    wrong = [one for one in every_diagnostic(outcome) if one.severity is Severity.ERROR]
-    holes = hole_cases(outcome.mutants)
+    wrong = [
+        diagnostic
+        for diagnostic in every_diagnostic(outcome)
+        if diagnostic.severity is Severity.ERROR
+    ]
+    holes = survivor_cases(outcome.mutants)
     rows_end = len(wrong) + tally_of(outcome).total
     count = rows_end + len(holes)
     yield "TAP version 13\n"
     yield f"1..{count}\n" if count else "1..0 # SKIP no rows\n"
-    for number, one in enumerate(wrong, 1):
-        details = _details(f"{one.code}: {one.message}", one.location)
+    for number, diagnostic in enumerate(wrong, 1):
+        details = _details(f"{diagnostic.code}: {diagnostic.message}", diagnostic.location)
         yield f"{_point(number, 'inputs', passed=False)}\n{details}"
-    rows = ((one.file, row) for one in outcome.manifests for row in one.rows)
+    rows = ((manifest.file, row) for manifest in outcome.manifests for row in manifest.rows)
     for number, (file, row) in enumerate(rows, len(wrong) + 1):
         names = " / ".join(filter(None, (row.policy, row.rule, row.resource)))
         point = _point(number, f"{file}: {names}", passed=not row.failed)
@@ -241,7 +251,7 @@ def _quoted(text: str) -> str:
 
 def render_github(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield a command for each diagnostic and failed row; the last line has the counts."""
-    yield from map(remark, every_diagnostic(outcome))
+    yield from map(annotation_of, every_diagnostic(outcome))
     for _, row in shown_rows(outcome, options._replace(fail_only=True)):
         name = rule_title(row.policy, row.rule)
         lines = [f"{name}  {row.resource}" if row.resource else name, row.message]
@@ -258,21 +268,21 @@ def render_github(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]
 
 # Tests of policies as one page for a browser: how they ended, by rule and manifest, each row.
 
-_LOOKS: Mapping[str, str] = MappingProxyType({"Fail": "bad", "Skip": "warn", "Pass": "good"})
+_STYLES: Mapping[str, str] = MappingProxyType({"Fail": "bad", "Skip": "warn", "Pass": "good"})
 """How results look, those that weigh most first."""
-_STATUSES: Final = tuple(map(str.lower, _LOOKS))
+_STATUSES: Final = tuple(map(str.lower, _STYLES))
 
 
 class _PageRow(NamedTuple):
     """A row of a manifest."""
 
     status: str
-    looks: str
+    style: str
     policy: str
     rule: str
     resource: str
     reason: str
-    said: str
+    message: str
     place: Location | None
     file: str
     """The file whose object is not as expected."""
@@ -291,28 +301,30 @@ class _PageManifest(NamedTuple):
 def render_html(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the page in pieces: manifests with rows that failed come first."""
     manifests = []
-    for one in outcome.manifests:
-        failed = tuple(_page_row(row, options) for row in one.rows if row.failed)
+    for manifest in outcome.manifests:
+        failed = tuple(_page_row(row, options) for row in manifest.rows if row.failed)
         others = tuple(
-            _page_row(row, options) for row in one.rows if not row.failed and not options.fail_only
+            _page_row(row, options)
+            for row in manifest.rows
+            if not row.failed and not options.fail_only
         )
-        rows = counted(len(one.rows), "row")
+        rows = counted(len(manifest.rows), "row")
         counts = f"{len(failed)} of {rows} failed" if failed else rows
         if failed or others:
-            manifests.append(_PageManifest(one.file, counts, failed, others))
-    manifests.sort(key=lambda one: not one.failed)
-    every = [(one.file, row) for one in outcome.manifests for row in one.rows]
+            manifests.append(_PageManifest(manifest.file, counts, failed, others))
+    manifests.sort(key=lambda manifest: not manifest.failed)
+    every = [(manifest.file, row) for manifest in outcome.manifests for row in manifest.rows]
     by_rule = (TableEntry(rule_title(row.policy, row.rule), row.result.lower()) for _, row in every)
     by_manifest = (TableEntry(file, row.result.lower()) for file, row in every)
     return page(
         "suite.html",
         ending=ending_of(suite_ending(outcome)),
         summary=summary_line(outcome),
-        remarks=tuple(every_diagnostic(outcome)),
+        diagnostics=tuple(every_diagnostic(outcome)),
         tables=(table_of("rule", by_rule, _STATUSES), table_of("manifest", by_manifest, _STATUSES)),
         manifests=manifests,
         score=score_line(outcome.mutants) if outcome.mutants else "",
-        holes=hole_cases(outcome.mutants),
+        holes=survivor_cases(outcome.mutants),
     )
 
 
@@ -321,12 +333,12 @@ def _page_row(row: RowOutcome, options: SuiteOptions) -> _PageRow:
     difference = row.difference
     return _PageRow(
         status=row.result.lower(),
-        looks=_LOOKS.get(row.result, ""),
+        style=_STYLES.get(row.result, ""),
         policy=row.policy,
         rule=rule_title(row.policy, row.rule),
         resource=row.resource,
         reason=reason(row),
-        said=row.message if shown and row.message != row.reason else "",
+        message=row.message if shown and row.message != row.reason else "",
         place=row.location,
         file=difference.file if difference else "",
         lines=tuple(hunks(marked_yaml(difference.expected, difference.actual)))

@@ -12,7 +12,7 @@ from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.model.source import Location
 from kyvsim.model.suite import GoldenDifference, Mutants, RowOutcome, SuiteOutcome, SurvivingMutant
 from kyvsim.report.coverage import ratio_json
-from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
+from kyvsim.report.ending import error_fact, info_fact, left_out_fact, verdict_fact, warning_fact
 from kyvsim.report.equal import example_json, example_objects
 from kyvsim.report.explanations import reason_lines
 from kyvsim.report.object_text import hunks, marked_yaml
@@ -93,10 +93,10 @@ def advice_lines(hole: SurvivingMutant) -> Iterator[str]:
         return
     request = "" if example.operation == "CREATE" else f", at {example.operation}"
     yield f"no test detects this; {_WORDS[example.difference]}{request}:"
-    for name, some in example_objects(example):
+    for name, lines in example_objects(example):
         if name:
             yield f"{name}:"
-        yield from (f"  {line}" for line in some)
+        yield from (f"  {line}" for line in lines)
 
 
 # What tests notice of changed policies as data, for programs.
@@ -130,7 +130,7 @@ def mutants_json(mutants: Mutants) -> Json:
 # Mutants that no test notices as cases of a report for programs that knows cases only.
 
 
-class HoleCase(NamedTuple):
+class SurvivorCase(NamedTuple):
     """A hole, in the words of a report."""
 
     policy: str
@@ -141,10 +141,10 @@ class HoleCase(NamedTuple):
     """What a test would have to try, over several lines."""
 
 
-def hole_cases(mutants: Mutants | None) -> tuple[HoleCase, ...]:
+def survivor_cases(mutants: Mutants | None) -> tuple[SurvivorCase, ...]:
     """Return a case for each hole, none where no policies were changed."""
     return tuple(
-        HoleCase(hole.policy, change_text(hole), hole.location, "\n".join(advice_lines(hole)))
+        SurvivorCase(hole.policy, change_text(hole), hole.location, "\n".join(advice_lines(hole)))
         for hole in (mutants.holes if mutants else ())
     )
 
@@ -179,41 +179,43 @@ class SuiteTally(NamedTuple):
 
 def tally_of(outcome: SuiteOutcome) -> SuiteTally:
     """Return the counts of an outcome."""
-    results = [row.result for one in outcome.manifests for row in one.rows]
-    ran = sum(bool(one.rows) for one in outcome.manifests)
-    passed, failed, skipped = (results.count(one) for one in ("Pass", "Fail", "Skip"))
+    results = [row.result for manifest in outcome.manifests for row in manifest.rows]
+    ran = sum(bool(manifest.rows) for manifest in outcome.manifests)
+    passed, failed, skipped = (results.count(result) for result in ("Pass", "Fail", "Skip"))
     return SuiteTally(len(results), passed, failed, skipped, ran)
 
 
 def shown_rows(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[tuple[str, RowOutcome]]:
     """Yield the manifest and each row that is to be shown, in order."""
-    for one in outcome.manifests:
-        for row in one.rows:
+    for manifest in outcome.manifests:
+        for row in manifest.rows:
             if row.failed or not options.fail_only:
-                yield one.file, row
+                yield manifest.file, row
 
 
 def every_diagnostic(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
     """Yield all diagnostics, each once: on the paths first, then manifest by manifest."""
-    found = (one for manifest in outcome.manifests for one in manifest.diagnostics)
-    yield from dict.fromkeys((*outcome.diagnostics, *found))
+    of_manifests = (
+        diagnostic for manifest in outcome.manifests for diagnostic in manifest.diagnostics
+    )
+    yield from dict.fromkeys((*outcome.diagnostics, *of_manifests))
 
 
 def suite_ending(outcome: SuiteOutcome) -> RunEnding:
     """Return how a run of tests ended."""
-    remarks = tuple(every_diagnostic(outcome))
+    diagnostics = tuple(every_diagnostic(outcome))
     missed, demands, tally = outcome.not_updated, outcome.demands, tally_of(outcome)
     text = f"{tally.failed} of {counted(tally.total, 'row')} failed"
     facts = [
-        error_fact(remarks),
-        weighing(
+        error_fact(diagnostics),
+        verdict_fact(
             "notUpdated",
             missed,
             f"{counted(missed, 'expected file')} not updated",
             RunVerdict.INCOMPLETE,
         ),
-        weighing("failed", tally.failed, text),
-        weighing(
+        verdict_fact("failed", tally.failed, text),
+        verdict_fact(
             "coverageTooLow",
             int(not reaches_enough(outcome)),
             f"coverage is below {demands.coverage}%",
@@ -226,9 +228,9 @@ def suite_ending(outcome: SuiteOutcome) -> RunEnding:
         missed = bool(demands.score) and (not total or 100 * noticed < demands.score * total)
         holes, untried = len(mutants.holes), mutants.untried
         facts += [
-            weighing("scoreTooLow", int(missed), f"mutation score is below {demands.score}%"),
-            informing("notNoticed", holes, f"{counted(holes, 'mutant')} not detected"),
-            informing("notTried", untried, f"{counted(untried, 'mutant')} not tried"),
+            verdict_fact("scoreTooLow", int(missed), f"mutation score is below {demands.score}%"),
+            info_fact("notNoticed", holes, f"{counted(holes, 'mutant')} not detected"),
+            info_fact("notTried", untried, f"{counted(untried, 'mutant')} not tried"),
         ]
     if tally.total:
         skipped = f", {tally.skipped} skipped" if tally.skipped else ""
@@ -238,7 +240,7 @@ def suite_ending(outcome: SuiteOutcome) -> RunEnding:
         verdict = RunVerdict.FAILED if demands.tests else RunVerdict.NOTHING
         facts.append(Fact("nothingChecked", 1, "no row was checked", verdict))
     aside = left_out_fact(len(tuple(everything_left_out(outcome))))
-    return RunEnding((*facts, aside, warning_fact(remarks)))
+    return RunEnding((*facts, aside, warning_fact(diagnostics)))
 
 
 def reaches_enough(outcome: SuiteOutcome) -> bool:
@@ -252,8 +254,10 @@ def reaches_enough(outcome: SuiteOutcome) -> bool:
 
 def everything_left_out(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
     """Yield what was left out of folders, each once."""
-    found = (one for manifest in outcome.manifests for one in manifest.left_out)
-    yield from dict.fromkeys((*outcome.left_out, *found))
+    of_manifests = (
+        diagnostic for manifest in outcome.manifests for diagnostic in manifest.left_out
+    )
+    yield from dict.fromkeys((*outcome.left_out, *of_manifests))
 
 
 def unusable_manifests(outcome: SuiteOutcome) -> int:
@@ -262,7 +266,7 @@ def unusable_manifests(outcome: SuiteOutcome) -> int:
         {
             manifest.file
             for manifest in outcome.manifests
-            if any(one.severity is Severity.ERROR for one in manifest.diagnostics)
+            if any(diagnostic.severity is Severity.ERROR for diagnostic in manifest.diagnostics)
         }
     )
 
@@ -329,19 +333,19 @@ def render_text(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     layout = layout_of(RenderOptions(colours=options.colours, width=options.width))
     if options.statistics:
         yield from _by_rule(outcome, layout)
-    for one in () if options.statistics else outcome.manifests:
-        failed = sum(row.failed for row in one.rows)
-        if not one.rows or (options.fail_only and not failed):
+    for manifest in () if options.statistics else outcome.manifests:
+        failed = sum(row.failed for row in manifest.rows)
+        if not manifest.rows or (options.fail_only and not failed):
             continue
         word = layout.paint("fail", "FAIL") if failed else layout.paint("pass", "pass")
-        rows = counted(len(one.rows), "row")
+        rows = counted(len(manifest.rows), "row")
         # How many rows were skipped as expected, by the kind of skip.
-        kinds = Counter(row.skip for row in one.rows if row.skip)
+        kinds = Counter(row.skip for row in manifest.rows if row.skip)
         listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         skips = f"; skipped as expected: {listed}" if listed else ""
         counts = f"({f'{failed} of {rows} failed' if failed else rows}{skips})"
-        yield f"{word}  {safe_line(one.file)}  {layout.paint('dim', counts)}\n"
-        for row in one.rows:
+        yield f"{word}  {safe_line(manifest.file)}  {layout.paint('dim', counts)}\n"
+        for row in manifest.rows:
             if row.failed or (options.detailed and not options.fail_only):
                 yield from _row(row, layout)
     yield f"\n{summary_line(outcome)}\n" if outcome.total else f"{summary_line(outcome)}\n"
@@ -353,12 +357,12 @@ def render_text(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
 def _by_rule(outcome: SuiteOutcome, layout: TextLayout) -> Iterator[str]:
     """Yield how many rows of each rule failed and passed, those that failed most first."""
     counts: dict[str, list[int]] = {}
-    for row in (row for one in outcome.manifests for row in one.rows):
+    for row in (row for manifest in outcome.manifests for row in manifest.rows):
         name = rule_title(row.policy, row.rule)
         counts.setdefault(name, [0, 0])[not row.failed] += 1
     room = layout.width - _COLUMN * 2
     yield layout.paint("title", f"{'By rule':<{room}}{'fail':>{_COLUMN}}{'pass':>{_COLUMN}}") + "\n"
-    for name, numbers in sorted(counts.items(), key=lambda one: (-one[1][0], one[0])):
+    for name, numbers in sorted(counts.items(), key=lambda item: (-item[1][0], item[0])):
         cells = "".join(f"{number or '-':>{_COLUMN}}" for number in numbers)
         *lines, last = wrapped(safe_line(name), room, "    ", "  ")
         yield from (f"{line}\n" for line in (*lines, f"{last:<{room}}{cells}"))
@@ -370,10 +374,10 @@ def _row(row: RowOutcome, layout: TextLayout) -> Iterator[str]:
     place = safe_line(str(row.location)) if row.location else ""
     about = f"{name}: {row.resource}" if row.resource else name
     yield headline(word, about, place, layout)
-    said = [reason(row)]
+    texts = [reason(row)]
     if row.message and row.message != row.reason:
-        said.append(row.message)
-    yield from (f"{line}\n" for text in said for line in wrapped(text, layout.width))
+        texts.append(row.message)
+    yield from (f"{line}\n" for text in texts for line in wrapped(text, layout.width))
     yield from reason_lines(row.reasons, layout)
     for line in diff_lines(row.difference, layout.paint) if row.difference else ():
         yield f"{INDENT}{line}\n"

@@ -44,15 +44,16 @@ def begin_table(run: Run, options: RenderOptions) -> StreamingDocument:
     columns = _COLUMNS if options.detailed else _COLUMNS[:-1]
 
     def row(response: EngineResponse) -> str:
-        for one in rows_of(response):
-            cells = [one.policy.key, one.result.rule.name, title(one.resource)]
-            cells.append(one.status.capitalize())
+        for result_row in rows_of(response):
+            cells = [result_row.policy.key, result_row.result.rule.name, title(result_row.resource)]
+            cells.append(result_row.status.capitalize())
             if options.detailed:
-                cells.append(one.result.message or one.result.own)
-            gathered.append(_BETWEEN.join(map(safe_line, (*cells, one.result.note))))
-        for one in silent_rows(response):
-            what = f"{one.policy.key} / {one.result.rule.name}, {title(one.resource)}"
-            gathered.append(f"{safe_line(what)}: no result, {safe_line(one.result.note)}")
+                cells.append(result_row.result.message or result_row.result.own)
+            gathered.append(_BETWEEN.join(map(safe_line, (*cells, result_row.result.note))))
+        for result_row in silent_rows(response):
+            rule = f"{result_row.policy.key} / {result_row.result.rule.name}"
+            text = f"{rule}, {title(result_row.resource)}: no result, {result_row.result.note}"
+            gathered.append(safe_line(text))
         return ""
 
     def tail(lists: Lists) -> Iterator[str]:
@@ -82,9 +83,9 @@ def _table(rows: Iterable[str], columns: tuple[str, ...], options: RenderOptions
         *cells, note = row.split(_BETWEEN)
         if cells:
             number += 1
-            said = cells[_RESULT - 1]
-            result = f"{said:<{widths[_RESULT]}}" if options.detailed else said
-            result = paint(said.lower(), result) if said.lower() in STYLES else result
+            status = cells[_RESULT - 1]
+            result = f"{status:<{widths[_RESULT]}}" if options.detailed else status
+            result = paint(status.lower(), result) if status.lower() in STYLES else result
             before, after = form.format(number, *cells[: _RESULT - 1]), cells[_RESULT:]
             yield "  ".join((before, result, *after)).rstrip() + "\n"
         if note:
@@ -116,15 +117,15 @@ def begin_csv(run: Run, options: RenderOptions) -> StreamingDocument:
     def row(response: EngineResponse) -> str:
         return _csv_lines(
             (
-                *(one.result, one.policy, one.rule, one.row.result.phase.value),
-                *(one.severity, one.category),
-                *one.resource.values(),
-                *_place(one.location),
-                one.path,
-                *_place(one.rule_location),
-                *(one.message, one.note),
+                *(finding.result, finding.policy, finding.rule, finding.row.result.phase.value),
+                *(finding.severity, finding.category),
+                *finding.resource.values(),
+                *_place(finding.location),
+                finding.path,
+                *_place(finding.rule_location),
+                *(finding.message, finding.note),
             )
-            for one in rows_of(response)
+            for finding in rows_of(response)
         )
 
     return StreamingDocument(head=lambda: (_csv_lines([_CSV_COLUMNS]),), row=row, tail=lambda _: ())
@@ -155,16 +156,21 @@ def begin_markdown(run: Run, options: RenderOptions) -> StreamingDocument:
     findings = compile_findings(run, options)
     head = table_line(_MARKDOWN_COLUMNS) + table_line(("---",) * len(_MARKDOWN_COLUMNS))
 
-    def line(one: Finding) -> str:
-        found = (one.shown_title, str(one.place), one.shown_name, str(one.rule_location))
-        name, place, rule, rule_at = map(markdown_text, found)
-        said = markdown_lines(one.shown_text)
-        return table_line((one.result, f"{name}<br>{place}", f"{rule}<br>{rule_at}", said))
+    def line(finding: Finding) -> str:
+        texts = (
+            finding.shown_title,
+            str(finding.place),
+            finding.shown_name,
+            str(finding.rule_location),
+        )
+        name, place, rule, rule_at = map(markdown_text, texts)
+        message = markdown_lines(finding.shown_text)
+        return table_line((finding.result, f"{name}<br>{place}", f"{rule}<br>{rule_at}", message))
 
     def tail(_: Lists) -> Iterator[str]:
-        remarks = run.all_diagnostics()
-        yield "\n" if remarks else ""
-        yield from (f"- {markdown_text(str(one))}\n" for one in remarks)
+        diagnostics = run.all_diagnostics()
+        yield "\n" if diagnostics else ""
+        yield from (f"- {markdown_text(str(diagnostic))}\n" for diagnostic in diagnostics)
         yield f"\n{counts_line(run)}\n\n{markdown_text(ending_line(run_ending(run)))}\n"
 
     return StreamingDocument(

@@ -97,9 +97,9 @@ def rule_table(run: Run, layout: TextLayout, *, every: bool) -> Iterator[str]:
         name = titles.get((kind, policy, path)) or rule_title(policy, rule)
         rules[name] = Summary(*map(sum, zip(rules.get(name, Summary()), summary, strict=True)))
     shown = [
-        (name, one)
-        for name, one in rules.items()
-        if every or one.failed or one.warned or one.errors
+        (name, summary)
+        for name, summary in rules.items()
+        if every or summary.failed or summary.warned or summary.errors
     ]
     if not shown and not every:
         return
@@ -110,8 +110,8 @@ def rule_table(run: Run, layout: TextLayout, *, every: bool) -> Iterator[str]:
     if len(rules) > 1 and not every:
         name = f"all {counted(len(rules), 'rule')} that applied"
         shown.append((name, run.result_counts.summary()))
-    for name, one in shown:
-        yield from _line(name, one, room, layout)
+    for name, numbers in shown:
+        yield from _line(name, numbers, room, layout)
     yield "\n"
 
 
@@ -188,14 +188,14 @@ class ObjectBlocks:
         needs = pending_references(response) if changes else []
         key = object_key(response.trigger)
         items = [self._row(row, response, (key.name, key.namespace)) for row in rows]
-        items += [self._change(one, alone=bool(needs)) for one in changes]
+        items += [self._change(change, alone=bool(needs)) for change in changes]
         again = repeat_blocks(response, self._layout.paint) if response.repeated else ()
         items += [GroupedResult(ResultKey(""), RenderedResult("", "", text=text)) for text in again]
         if not items:
             return _NOTHING, []
         document = response.document
         place = str(document.locate(())) if document else ""
-        created = sum(one.word == "new" for one in changes)
+        created = sum(change.word == "new" for change in changes)
         edited = len(changes) - created
         return ObjectBlock(title(response.trigger), place, items, edited, created), needs
 
@@ -264,14 +264,14 @@ def is_plain(result: RuleResult) -> bool:
 
 
 def reference_text(
-    need: PendingReference, met: str | None, layout: TextLayout, *, owner: bool = False
+    need: PendingReference, resolved: str | None, layout: TextLayout, *, owner: bool = False
 ) -> str:
     """Return the lines about an injected reference."""
-    word, what = reference_subject(need, met)
+    word, what = reference_subject(need, resolved)
     of = f"{title(need.resource)}: " if owner else ""
-    rendered = met or (OPTIONAL if need.reference.optional else UNRESOLVED)
+    rendered = resolved or (OPTIONAL if need.reference.optional else UNRESOLVED)
     lines = [*wrapped(f"{of}{what}: {rendered}", layout.width, first="  needs ")]
-    if need.hint and not met:
+    if need.hint and not resolved:
         lines += wrapped(need.hint, layout.width)
     text = "".join(f"{line}\n" for line in lines)
     return text.replace("needs", layout.paint(word, "needs"), 1)
@@ -326,8 +326,8 @@ def changes_of(response: EngineResponse) -> Iterator[RenderedChange]:
     """Yield what was changed and created for a resource: first the resource itself."""
     before = response.trigger
     for answer in mutations(response):
-        passed = [one.rule for one in answer.results if one.status is RuleStatus.PASS]
-        titles = dict.fromkeys(rule_title(answer.policy.key, one.name) for one in passed)
+        passed = [result.rule for result in answer.results if result.status is RuleStatus.PASS]
+        titles = dict.fromkeys(rule_title(answer.policy.key, rule.name) for rule in passed)
         name = ", ".join(titles) or answer.policy.key
         yield RenderedChange("edit", name, "", before, answer.object)
         before = answer.object
@@ -348,7 +348,7 @@ def changes_of(response: EngineResponse) -> Iterator[RenderedChange]:
         own = {name: value for name, value in labels if not name.startswith(_OWN_LABELS)}
         shown |= {"labels": own} if own else {}
         content = {"metadata": shown} if shown else {}
-        rest = {name: one for name, one in change.object.items() if name not in _IN_TITLE}
+        rest = {name: value for name, value in change.object.items() if name not in _IN_TITLE}
         yield RenderedChange("new", short_title(change.object), author, None, content | rest)
 
 
@@ -399,7 +399,7 @@ def _with_parents(lines: list[Marked]) -> Iterator[Marked]:
         if mark == " ":
             above.append((depth, (mark, line)))
             continue
-        yield from (one for _, one in above[shown:])
+        yield from (parent for _, parent in above[shown:])
         shown = len(above)
         yield mark, line
 
@@ -416,7 +416,7 @@ class ObjectRenderer:
         self._part = ChunkGroups()
         self._order = DeferredOutput(
             references,
-            lambda need, met, owner: reference_text(need, met, self._layout, owner=owner),
+            lambda need, resolved, owner: reference_text(need, resolved, self._layout, owner=owner),
         )
         self._blocks = ObjectBlocks(run, self._layout)
 
@@ -432,7 +432,7 @@ class ObjectRenderer:
         pieces: tuple[OutputPiece, ...] = (
             (text.removesuffix("\n"), *needs, "\n") if needs else (text,)
         )
-        return "".join(one for piece in pieces if piece for one in self._order.add(piece))
+        return "".join(shown for piece in pieces if piece for shown in self._order.add(piece))
 
     def line(self, response: EngineResponse) -> str:
         """Return a response of a part as a line; raises NotStreamable if others matter."""
@@ -521,9 +521,9 @@ def _is_silent(response: EngineResponse, options: RenderOptions) -> bool:
     for answer in response.evaluated:
         if answer.changed or answer.silent:
             return False
-        for one in answer.results:
-            is_quiet = one.status is RuleStatus.PASS or one.status is RuleStatus.SKIP
-            if not (is_quiet and is_plain(one)):
+        for result in answer.results:
+            is_quiet = result.status is RuleStatus.PASS or result.status is RuleStatus.SKIP
+            if not (is_quiet and is_plain(result)):
                 return False
     return True
 
@@ -537,7 +537,7 @@ def _begin_failures(run: Run, options: RenderOptions) -> StreamingDocument:
 
     def row(response: EngineResponse) -> str:
         failed = (
-            (answer, tuple(one for one in answer.results if one.status in _FAULTS))
+            (answer, tuple(result for result in answer.results if result.status in _FAULTS))
             for answer in response.evaluated
         )
         answers = tuple(answer._replace(results=results) for answer, results in failed if results)
@@ -563,7 +563,7 @@ def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
     rows_of = compile_rows(audit_warn=run.audit_warn, hidden=options.hidden)
     block = verdict_block(paint, compile_field_places(run, options))
     order = DeferredOutput(
-        references, lambda need, met, owner: reference_line(need, met, paint, owner=owner)
+        references, lambda need, resolved, owner: reference_line(need, resolved, paint, owner=owner)
     )
 
     def pieces_of(response: EngineResponse) -> list[OutputPiece]:
@@ -584,9 +584,9 @@ def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
         return "".join(text for piece in pieces_of(response) for text in order.add(piece))
 
     def part_row(response: EngineResponse) -> str:
-        found = pieces_of(response)
-        texts = [piece for piece in found if isinstance(piece, str)]
-        if len(texts) < len(found):
+        pieces = pieces_of(response)
+        texts = [piece for piece in pieces if isinstance(piece, str)]
+        if len(texts) < len(pieces):
             raise NotStreamable
         return "".join(texts)
 

@@ -97,31 +97,31 @@ def verdict_heading(shown: tuple[str, str, str], place: str, paint: Paint) -> st
     return f"  {paint(status, f'{status:<5}')}  {name} {where}\n"
 
 
-def verdict_lines(said: Iterable[str], at: Location | None, paint: Paint) -> str:
+def verdict_lines(messages: Iterable[str], at: Location | None, paint: Paint) -> str:
     """Return the lines below the heading: the messages, and the place in the input."""
-    lines = "".join([f"{_INDENT}{indented(text, _INDENT)}\n" for text in said if text])
+    lines = "".join([f"{_INDENT}{indented(text, _INDENT)}\n" for text in messages if text])
     place = safe_line(str(at)) if at else ""
     return f"{lines}{_INDENT}{paint('place', f'at {place}')}\n" if place else lines
 
 
 def reference_line(
-    need: PendingReference, met: str | None, paint: Paint, *, owner: bool = False
+    need: PendingReference, resolved: str | None, paint: Paint, *, owner: bool = False
 ) -> str:
     """Return the line about one injected reference: what meets it, or a warning."""
-    style, what = reference_subject(need, met)
+    style, what = reference_subject(need, resolved)
     of = f"{title(need.resource)}: " if owner else ""
     if style != "warn":
-        return f"  {paint(style, 'needs')}  {safe_line(f'{of}{what}: {met or OPTIONAL}')}\n"
+        return f"  {paint(style, 'needs')}  {safe_line(f'{of}{what}: {resolved or OPTIONAL}')}\n"
     hint = f"\n         {safe_line(need.hint)}" if need.hint else ""
     warning = paint(style, UNRESOLVED)
     return f"  {paint(style, 'needs')}  {safe_line(f'{of}{what}')}: {warning}{hint}\n"
 
 
-def reference_subject(need: PendingReference, met: str | None) -> tuple[str, str]:
+def reference_subject(need: PendingReference, resolved: str | None) -> tuple[str, str]:
     """Return the look of an injected reference, `warn` where it leads nowhere, and what it is."""
     kind, namespace, name = need.reference.target
     what = f"{kind} {namespace}/{name} ({', '.join(need.reference.places)})"
-    return "pass" if met else "dim" if need.reference.optional else "warn", what
+    return "pass" if resolved else "dim" if need.reference.optional else "warn", what
 
 
 def deletions_of(run: Run) -> PlannedDeletions | None:
@@ -228,6 +228,7 @@ def repeat_blocks(response: EngineResponse, paint: Paint) -> Iterator[str]:
         for result in answer.results:
             if result.status is RuleStatus.ERROR:
                 name = safe_line(f"policy {answer.policy.key}, rule {result.rule.name}")
-                said = indented(result.message, _INDENT)
-                yield f"  {paint('error', 'failed the second time')}: {name}\n{_INDENT}{said}\n\n"
+                message = indented(result.message, _INDENT)
+                what = paint("error", "failed the second time")
+                yield f"  {what}: {name}\n{_INDENT}{message}\n\n"
         before = answer.object

@@ -44,16 +44,18 @@ def repeats(events: Sequence[TimelineEvent]) -> Iterator[Repeat]:
     # What events have in common that are alike; names of objects may differ.
     marks = [
         (
-            *(one.actor, one.action, one.outcome, one.policies, one.unevaluated),
-            *(one.object.kind, one.object.namespace),
-            one.full_message.replace(one.object.name, "*") if one.object.name else one.full_message,
+            *(event.actor, event.action, event.outcome, event.policies, event.unevaluated),
+            *(event.object.kind, event.object.namespace),
+            event.full_message.replace(event.object.name, "*")
+            if event.object.name
+            else event.full_message,
         )
-        for one in events
+        for event in events
     ]
     at = 0
     while at < len(marks):
-        found = [_repeat(marks, at, length) for length in range(1, _LONGEST + 1)]
-        best = max(found, key=lambda one: (one.end, -one.length))
+        candidates = [_repeat(marks, at, length) for length in range(1, _LONGEST + 1)]
+        best = max(candidates, key=lambda repeat: (repeat.end, -repeat.length))
         if best.rounds >= _FEWEST_ROUNDS:
             yield best
             at = best.end
@@ -106,13 +108,13 @@ def wait_step(seconds: float) -> int:
 
 def places(times: Sequence[float]) -> list[float]:
     """Return where moments in seconds, which never go back, are on the axis, in percent."""
-    reached, found, before = 0.0, [], times[0] if times else 0.0
+    reached, places_reached, before = 0.0, [], times[0] if times else 0.0
     for time in times:
         reached += _LEAST + math.log10(1 + max(0.0, time - before) * 1000)
-        found.append(reached)
+        places_reached.append(reached)
         before = time
     extent = reached + _LEAST
-    return [round(100 * one / extent, 2) for one in found]
+    return [round(100 * place / extent, 2) for place in places_reached]
 
 
 def labels(times: Sequence[float], at: Sequence[float]) -> list[Label]:
@@ -123,8 +125,8 @@ def labels(times: Sequence[float], at: Sequence[float]) -> list[Label]:
     chosen: list[Label] = []
     for index in dict.fromkeys((*ends, *order)):
         spot = at[index]
-        if all(abs(spot - one.at) >= _NARROW for one in chosen):
-            wide = all(abs(spot - one.at) >= _WIDE for one in chosen if not one.is_minor)
+        if all(abs(spot - label.at) >= _NARROW for label in chosen):
+            wide = all(abs(spot - label.at) >= _WIDE for label in chosen if not label.is_minor)
             chosen.append(Label(spot, index, not wide))
     return sorted(chosen)
 
@@ -147,7 +149,7 @@ class Card(NamedTuple):
     event: TimelineEvent
     lane: int
     """The number of its lane, from 0."""
-    looks: str
+    style: str
     """`bad`, `warn` or ""."""
     time: str
     """When it was; "" where the card above has the same time."""
@@ -157,7 +159,7 @@ class Card(NamedTuple):
     """The same in words, where it is long."""
     cause: TimelineEvent | None
     """The nearest event that led to it and is shown."""
-    told: str
+    message: str
     same_as: int | None
     """The number of the card that reports its long text already."""
     errors: tuple[str, ...]
@@ -221,12 +223,12 @@ def lanes_of(simulation: Simulation) -> Lanes:
         card = Card(
             event=event,
             lane=names.index(event.actor) if event.actor in names else 0,
-            looks=_OUTCOMES.get(event.outcome, "bad" if event.unevaluated else ""),
+            style=_OUTCOMES.get(event.outcome, "bad" if event.unevaluated else ""),
             time="" if time == last and not is_noise else time,
             step=step,
             wait=wait,
             cause=None if cause is None else shown[cause],
-            told=rendered,
+            message=rendered,
             same_as=earlier if earlier != event.number and len(rendered) > _LONG else None,
             errors=tuple(errors_of(event)),
             is_noise=is_noise,
@@ -242,21 +244,21 @@ def lanes_of(simulation: Simulation) -> Lanes:
 
 def _folds(shown: Sequence[TimelineEvent]) -> Mapping[int, tuple[int, int, str]]:
     """Return by the number where a fold begins: that of the fold, where it ends, what it says."""
-    found = {}
-    for number, one in enumerate(repeats(shown)):
-        first, last = shown[one.first + one.length], shown[one.end - 1]
-        start = shown[one.first : one.first + one.length]
-        model = f"#{start[0].number}" + (f" to #{start[-1].number}" if one.length > 1 else "")
-        again = counted(one.rounds - 1, "time")
+    folds = {}
+    for number, repeat in enumerate(repeats(shown)):
+        first, last = shown[repeat.first + repeat.length], shown[repeat.end - 1]
+        start = shown[repeat.first : repeat.first + repeat.length]
+        model = f"#{start[0].number}" + (f" to #{start[-1].number}" if repeat.length > 1 else "")
+        again = counted(repeat.rounds - 1, "time")
         numbers = f"(#{first.number} to #{last.number})"
-        titles = [*dict.fromkeys(event_title(each) for each in shown[one.first : one.end])]
-        names = titles[one.length :] or titles
+        titles = [*dict.fromkeys(event_title(event) for event in shown[repeat.first : repeat.end])]
+        names = titles[repeat.length :] or titles
         others = ", ".join(names[:_MOST_NAMED])
         if len(names) > _MOST_NAMED:
             others += f" and {len(names) - _MOST_NAMED} more"
         text = f"{model} again, {again} more until {time_text(last.time)} {numbers}: {others}"
-        found[first.number] = number, last.number, text
-    return found
+        folds[first.number] = number, last.number, text
+    return folds
 
 
 def difference(event: TimelineEvent) -> list[Marked]:
@@ -321,8 +323,8 @@ class Chart(NamedTuple):
 
 def chart_of(lanes: Lanes, seconds: float) -> Chart:
     """Return the chart of what is shown, up to the end of a run that took so many seconds."""
-    cards = [one for one in lanes.cards if not one.is_noise]
-    times = [one.event.time for one in cards]
+    cards = [card for card in lanes.cards if not card.is_noise]
+    times = [card.event.time for card in cards]
     times.append(max([seconds, *times]))
     at = places(times)
     dots: dict[tuple[int, int], Dot] = {}
@@ -338,23 +340,23 @@ def chart_of(lanes: Lanes, seconds: float) -> Chart:
         spots[card.event.number] = spot
 
     arrows = dict.fromkeys(
-        (spots[one.cause.number], spots[one.event.number]) for one in cards if one.cause
+        (spots[card.cause.number], spots[card.event.number]) for card in cards if card.cause
     )
     return Chart(
         height=len(lanes.names) * LANE,
         dots=tuple(sorted(dots.values(), key=_weight)),
         arrows=tuple(Arrow(dots[a], dots[b]) for a, b in arrows if a != b),
-        moments=tuple((one, time_text(times[one.number])) for one in labels(times, at)),
+        moments=tuple((label, time_text(times[label.number])) for label in labels(times, at)),
     )
 
 
 def _weight(dot: Dot) -> int:
-    return _WEIGHTS.index(dot.card.looks)
+    return _WEIGHTS.index(dot.card.style)
 
 
 # Two runs side by side: which events of one are which of the other, and how they differ.
 
-_NAMED_BY_CHANCE = frozenset({"UpdateRequest"})
+_RANDOM_NAMES = frozenset({"UpdateRequest"})
 
 
 class PairDifference(StrEnum):
@@ -388,20 +390,20 @@ def pairs_of(simulation: Simulation, other: Simulation, *, every: bool) -> Itera
     """Yield the events of two runs, in an order that is that of both."""
     first = list(shown_events(simulation, every=every))
     second = list(shown_events(other, every=every))
-    marks = [_step(one) for one in first], [_step(one) for one in second]
+    marks = [_step(event) for event in first], [_step(event) for event in second]
     for tag, start, end, from_, to in SequenceMatcher(None, *marks, autojunk=False).get_opcodes():
         if tag == "equal":
             yield from map(AlignedEvents, first[start:end], second[from_:to])
         else:
-            yield from (AlignedEvents(one, None) for one in first[start:end])
-            yield from (AlignedEvents(None, one) for one in second[from_:to])
+            yield from (AlignedEvents(event, None) for event in first[start:end])
+            yield from (AlignedEvents(None, event) for event in second[from_:to])
 
 
 def _step(event: TimelineEvent) -> Hashable:
     """Return what makes events of two runs the same step; names that chance gave are no part."""
     key = event.object
-    given = _prefix(event.after) or _prefix(event.before)
-    name = "*" if key.kind in _NAMED_BY_CHANCE else f"{given}*" if given else key.name
+    prefix = _prefix(event.after) or _prefix(event.before)
+    name = "*" if key.kind in _RANDOM_NAMES else f"{prefix}*" if prefix else key.name
     return (event.actor, event.action, key.kind, key.namespace, name)
 
 

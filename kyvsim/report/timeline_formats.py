@@ -35,14 +35,19 @@ from kyvsim.report.timeline_rows import (
     differences,
     event_title,
     hazard_subject,
-    orders_text,
+    interleavings_text,
     shown_events,
     summary_counts,
     summary_parts,
     time_text,
     title_of,
 )
-from kyvsim.report.timeline_text import RenderedInquiry, ending_word, left_out, rendered_inquiries
+from kyvsim.report.timeline_text import (
+    RenderedEvaluation,
+    ending_word,
+    left_out,
+    rendered_evaluations,
+)
 
 # What templates of pages of simulations use: words, colours, where lanes are.
 
@@ -101,7 +106,7 @@ def _run(letter: str, side: str, simulation: Simulation) -> _Run:
         simulation=simulation,
         summary=summary_parts(simulation),
         lanes=lanes,
-        cards={one.event.number: one for one in lanes.cards},
+        cards={card.event.number: card for card in lanes.cards},
         chart=chart_of(lanes, simulation.seconds),
     )
 
@@ -118,7 +123,7 @@ def render_html(simulation: Simulation, options: TimelineOptions) -> Iterator[st
     other = simulation.compared
     if other:
         pairs = list(pairs_of(simulation, other, every=options.every))
-        counts = Counter(one.difference for one in pairs)
+        counts = Counter(pair.difference for pair in pairs)
         return page(
             "comparison.html",
             style=("timeline.css", columns(2)),
@@ -126,7 +131,7 @@ def render_html(simulation: Simulation, options: TimelineOptions) -> Iterator[st
             runs=(_run("A", "e", simulation), _run("B", "f", other)),
             differences=list(differences(simulation, other)),
             pairs=pairs,
-            tally=[f"{counts[one]} {one.value}" for one in PairDifference],
+            tally=[f"{counts[difference]} {difference.value}" for difference in PairDifference],
             texts=TEXTS,
         )
     values = values_of(simulation, options)
@@ -158,13 +163,13 @@ def values_of(simulation: Simulation, options: TimelineOptions) -> dict[str, Any
         if event.object in shown and event.outcome == "done" and changed:
             versions.setdefault(event.object, []).append(event)
     inquiries = []
-    for one in rendered_inquiries(simulation, every=options.every):
+    for inquiry in rendered_evaluations(simulation, every=options.every):
         rules = []
-        for rule in (*one.applied, *one.others):
+        for rule in (*inquiry.applied, *inquiry.others):
             word = ending_word(rule)
             word = SHOWN_WORDS.get(word, word)
-            rules.append(explained_rule(rule, one.found)._replace(word=word))
-        inquiries.append(_Inquiry(one.heading, one.notes, tuple(rules)))
+            rules.append(explained_rule(rule, inquiry.found)._replace(word=word))
+        inquiries.append(_Inquiry(inquiry.heading, inquiry.notes, tuple(rules)))
     return {
         "simulation": simulation,
         "summary": summary_parts(simulation),
@@ -175,7 +180,7 @@ def values_of(simulation: Simulation, options: TimelineOptions) -> dict[str, Any
         "objects": versions,
         "inquiries": tuple(inquiries),
         "more": left_out(simulation, every=options.every),
-        "orders": orders_text(simulation.interleavings) if simulation.interleavings else "",
+        "orders": interleavings_text(simulation.interleavings) if simulation.interleavings else "",
         "differences": differences,
         "difference": difference,
         "shown_events": shown_events,
@@ -188,32 +193,38 @@ def render_json(simulation: Simulation, options: TimelineOptions) -> Iterator[st
     """Yield the document, an event or object at a time; bookkeeping is in it in any case."""
     del options
     yield '{"events": ['
-    yield from _joined(_event(one) for one in simulation.events)
+    yield from _joined(_event(event) for event in simulation.events)
     yield '], "objects": ['
     yield from _joined(iter(simulation.objects))
     yield '], "hazards": ['
-    yield from _joined(_hazard(one) for one in simulation.hazards)
+    yield from _joined(_hazard(hazard) for hazard in simulation.hazards)
     yield '], "expectations": ['
-    yield from _joined(_expectation(one) for one in simulation.expectations)
+    yield from _joined(_expectation(expectation) for expectation in simulation.expectations)
     yield "]"
     if simulation.explained:
         yield f', "explained": {to_json(simulation.explained)}, "inquiries": ['
-        yield from _joined(_inquiry(one) for one in rendered_inquiries(simulation, every=True))
+        yield from _joined(
+            _inquiry(inquiry) for inquiry in rendered_evaluations(simulation, every=True)
+        )
         yield "]"
     if simulation.interleavings:
         # Each ending but the usual one has the events of its shortest run.
-        found = simulation.interleavings
-        usual, *others = found.endings
+        interleavings = simulation.interleavings
+        usual, *others = interleavings.endings
         endings = [
             {
-                "orders": one.runs,
-                "changes": one.changes,
-                "differences": _differences(usual.simulation, one.simulation),
-                **_steps(one.simulation),
+                "orders": ending.runs,
+                "changes": ending.changes,
+                "differences": _differences(usual.simulation, ending.simulation),
+                **_steps(ending.simulation),
             }
-            for one in others
+            for ending in others
         ]
-        orders = {"orders": found.runs, "complete": found.complete, "otherwise": endings}
+        orders = {
+            "orders": interleavings.runs,
+            "complete": interleavings.complete,
+            "otherwise": endings,
+        }
         yield f', "interleavings": {to_json(orders)}'
     if simulation.compared:
         other = simulation.compared
@@ -238,12 +249,15 @@ def _steps(simulation: Simulation) -> dict[str, Json]:
     return {
         "events": [_event(event) for event in simulation.events],
         "hazards": [_hazard(hazard) for hazard in simulation.hazards],
-        "expectations": [_expectation(each) for each in simulation.expectations],
+        "expectations": [_expectation(expectation) for expectation in simulation.expectations],
     }
 
 
 def _differences(usual: Simulation, other: Simulation) -> Json:
-    return [{"what": one.word, "text": one.text} for one in differences(usual, other)]
+    return [
+        {"what": difference.word, "text": difference.text}
+        for difference in differences(usual, other)
+    ]
 
 
 def _joined(values: Iterator[Json]) -> Iterator[str]:
@@ -264,28 +278,28 @@ def _event(event: TimelineEvent) -> Json:
         "policies": list(event.policies),
         "obstacles": [
             {
-                "reason": one.reason.value,
-                "message": one.message,
-                "object": identity_of(one.object) if one.object else None,
-                "rules": list(one.rules),
+                "reason": failure.reason.value,
+                "message": failure.message,
+                "object": identity_of(failure.object) if failure.object else None,
+                "rules": list(failure.rules),
             }
-            for one in event.failure_reasons
+            for failure in event.failure_reasons
         ],
         "givenUp": event.given_up,
-        "errors": [{"rule": one.rule, "message": one.message} for one in event.unevaluated],
+        "errors": [{"rule": error.rule, "message": error.message} for error in event.unevaluated],
     }
 
 
-def _inquiry(shown: RenderedInquiry) -> Json:
+def _inquiry(shown: RenderedEvaluation) -> Json:
     """Return one time that policies were to be asked about an object, with the trees of rules."""
-    one = shown.inquiry
+    inquiry = shown.inquiry
     return {
-        "time": round(one.time, 6),
-        "actor": one.actor,
-        "occasion": one.occasion,
-        "event": one.event,
-        "unheard": one.unheard,
-        "waiting": list(one.waiting),
+        "time": round(inquiry.time, 6),
+        "actor": inquiry.actor,
+        "occasion": inquiry.occasion,
+        "event": inquiry.event,
+        "unheard": inquiry.unheard,
+        "waiting": list(inquiry.waiting),
         "rules": [
             {**rule_json(rule, shown.found), "verdict": ending_word(rule)}
             for rule in (*shown.applied, *shown.others)
@@ -298,7 +312,7 @@ def _hazard(hazard: Hazard) -> Json:
         "code": hazard.code,
         "level": hazard.level.value,
         "message": hazard.message,
-        "objects": [identity_of(one) for one in hazard.objects],
+        "objects": [identity_of(key) for key in hazard.objects],
         "policies": list(hazard.policies),
         "events": list(hazard.events),
         "location": place_json(hazard.location),
@@ -306,13 +320,13 @@ def _hazard(hazard: Hazard) -> Json:
     }
 
 
-def _expectation(one: Expectation) -> Json:
+def _expectation(expectation: Expectation) -> Json:
     return {
-        "text": one.text,
-        "met": one.met,
-        "time": round(one.time, 6),
-        "reason": one.reason,
-        "location": place_json(one.location),
+        "text": expectation.text,
+        "met": expectation.met,
+        "time": round(expectation.time, 6),
+        "reason": expectation.reason,
+        "location": place_json(expectation.location),
     }
 
 

@@ -15,7 +15,7 @@ from kyvsim.kubernetes.objects import (
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.model.simulation import Hazard, HazardLevel, Interleavings, Simulation, TimelineEvent
-from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
+from kyvsim.report.ending import error_fact, info_fact, left_out_fact, verdict_fact, warning_fact
 from kyvsim.report.style import counted
 
 # What of the background's work is worth telling: attempts that fail, or do nothing.
@@ -47,20 +47,24 @@ def update_request_events(simulation: Simulation) -> UpdateRequestEvents:
             attempts.setdefault(event.object, []).append(event)
         elif event.object.kind != _WORK and event.cause is not None:
             writes.setdefault(event.cause, []).append(event)
-    shown: set[int] = {one.number for one in simulation.events if one.outcome == "skipped"}
+    shown: set[int] = {event.number for event in simulation.events if event.outcome == "skipped"}
     hidden: set[int] = set()
     shorter: dict[int, TimelineEvent] = {}
-    for some in attempts.values():
-        first, last = some[0], some[-1]
+    for of_request in attempts.values():
+        first, last = of_request[0], of_request[-1]
         if last.outcome == "done" and not last.failure_reasons:
             continue
         failed = {
             attempt.number: [
-                one.number for one in writes.get(attempt.number, ()) if one.outcome in _FAILED
+                write.number for write in writes.get(attempt.number, ()) if write.outcome in _FAILED
             ]
-            for attempt in some
+            for attempt in of_request
         }
-        own = {first.number, last.number, *(one.cause for one in some if one.cause is not None)}
+        own = {
+            first.number,
+            last.number,
+            *(attempt.cause for attempt in of_request if attempt.cause is not None),
+        }
         if failed[first.number]:
             own.add(failed[first.number][0])
             shorter[first.number] = first._replace(failure_reasons=())
@@ -161,15 +165,15 @@ def errors_of(event: TimelineEvent) -> Iterator[str]:
     """Yield the rules that could not be evaluated, with the reason where no denial reports it."""
     denies = event.policies if event.outcome == "denied" else ()
     shown = (
-        one.rule if one.rule in denies else f"{one.rule}: {one.message}"
-        for one in event.unevaluated
+        error.rule if error.rule in denies else f"{error.rule}: {error.message}"
+        for error in event.unevaluated
     )
     yield from dict.fromkeys(shown)
 
 
 def hazard_subject(hazard: Hazard) -> list[str]:
     """Return the rules that a hazard is about, and its first objects."""
-    titles = [title_of(one) for one in hazard.objects[:_MOST_OBJECTS]]
+    titles = [title_of(key) for key in hazard.objects[:_MOST_OBJECTS]]
     further = len(hazard.objects) - _MOST_OBJECTS
     return [*hazard.policies, *titles, *([f"and {further} more"] if further > 0 else [])]
 
@@ -190,7 +194,7 @@ def summary_parts(simulation: Simulation) -> list[str]:
     """Return what is counted: events, time, hazards, expectations."""
     counts = summary_counts(simulation)
     parts = [counted(counts["events"], "event"), f"{time_text(simulation.seconds)} of virtual time"]
-    levels = [f"{counts[f'{one}s']} {one}" for one in HazardLevel if counts[f"{one}s"]]
+    levels = [f"{counts[f'{level}s']} {level}" for level in HazardLevel if counts[f"{level}s"]]
     listed = f" ({', '.join(levels)})" if levels else ""
     parts.append(f"{counted(counts['hazards'], 'hazard')}{listed}")
     if simulation.cut:
@@ -204,14 +208,14 @@ def summary_parts(simulation: Simulation) -> list[str]:
 
 def summary_counts(simulation: Simulation) -> dict[str, int]:
     """Return how many events, denials, hazards by level and expectations there are."""
-    levels = [one.level for one in simulation.hazards]
-    met = sum(one.met for one in simulation.expectations)
+    levels = [hazard.level for hazard in simulation.hazards]
+    met = sum(expectation.met for expectation in simulation.expectations)
     return {
         "events": len(simulation.events),
         "objects": len(simulation.objects),
-        "denied": sum(one.outcome == "denied" for one in simulation.events),
+        "denied": sum(event.outcome == "denied" for event in simulation.events),
         "hazards": len(levels),
-        **{f"{one}s": levels.count(one) for one in HazardLevel},
+        **{f"{level}s": levels.count(level) for level in HazardLevel},
         "expectations": len(simulation.expectations),
         "met": met,
         "unmet": len(simulation.expectations) - met,
@@ -234,8 +238,8 @@ def _is_noise(event: TimelineEvent) -> bool:
 def _is_ready(obj: Json) -> bool | None:
     status = obj.get("status") if obj.__class__ is dict else None
     conditions = status.get("conditions") if status.__class__ is dict else None
-    found = [one for one in conditions or () if one.get("type") == "Ready"]
-    return found[0].get("status") == "True" if found else None
+    ready = [condition for condition in conditions or () if condition.get("type") == "Ready"]
+    return ready[0].get("status") == "True" if ready else None
 
 
 # What one end of a scenario has differently than another.
@@ -256,14 +260,14 @@ class EndDifference(NamedTuple):
 def differences(usual: Simulation, other: Simulation) -> Iterator[EndDifference]:
     """Yield what differs at the end of `other`: objects, expectations, hazards."""
     yield from _object_differences(usual, other)
-    for expected, found in zip(usual.expectations, other.expectations, strict=False):
-        if expected.text == found.text and expected.met != found.met:
-            yield EndDifference("met" if found.met else "not met", found.text)
-    before = dict.fromkeys(one.code for one in usual.hazards)
-    after = {one.code for one in other.hazards}
-    for one in other.hazards:
-        if one.code not in before:
-            yield EndDifference("hazard", f"{one.code}: {one.message}")
+    for expected, actual in zip(usual.expectations, other.expectations, strict=False):
+        if expected.text == actual.text and expected.met != actual.met:
+            yield EndDifference("met" if actual.met else "not met", actual.text)
+    before = dict.fromkeys(hazard.code for hazard in usual.hazards)
+    after = {hazard.code for hazard in other.hazards}
+    for hazard in other.hazards:
+        if hazard.code not in before:
+            yield EndDifference("hazard", f"{hazard.code}: {hazard.message}")
     for code in before:
         if code not in after:
             yield EndDifference("no hazard", code)
@@ -287,14 +291,14 @@ def _object_differences(usual: Simulation, other: Simulation) -> Iterator[EndDif
 
 def _by_key(simulation: Simulation) -> dict[ObjectKey, Json]:
     """Return the objects without what passes, by a key that leaves chance out of names."""
-    found: dict[ObjectKey, Json] = {}
+    objects: dict[ObjectKey, Json] = {}
     for obj in simulation.objects:
         key = object_key(obj)
         base = text_field(metadata(obj), "generateName")
         if key.kind not in _FOLLOWING:
             named = {**obj, "metadata": {**metadata(obj), "name": f"{base}*"}} if base else obj
-            found[object_key(named)] = without_server_fields(named)
-    return found
+            objects[object_key(named)] = without_server_fields(named)
+    return objects
 
 
 def _fields(before: Json, after: Json, path: str) -> Iterator[str]:
@@ -322,18 +326,22 @@ def _short(value: Json) -> str:
     return f"`{value if isinstance(value, str) else json.dumps(value)}`"
 
 
-def orders_text(found: Interleavings) -> str:
+def interleavings_text(interleavings: Interleavings) -> str:
     """Return how many orders were tried, and in how many ways they end."""
-    extent = f"all with up to {found.most_changes} reorderings" if found.complete else "more exist"
-    ways = counted(len(found.endings), "ending")
-    return f"{counted(found.runs, 'interleaving')} tried ({extent}): {ways}"
+    extent = (
+        f"all with up to {interleavings.most_changes} reorderings"
+        if interleavings.complete
+        else "more exist"
+    )
+    ways = counted(len(interleavings.endings), "ending")
+    return f"{counted(interleavings.runs, 'interleaving')} tried ({extent}): {ways}"
 
 
 # How a simulation ended.
 
 NO_LEVEL = "none"
 """The least level of a hazard that counts where none does."""
-_LEVELS = tuple(one.value for one in HazardLevel)
+_LEVELS = tuple(level.value for level in HazardLevel)
 
 
 class SimulationTerms(NamedTuple):
@@ -367,22 +375,24 @@ def _facts(simulation: Simulation, least: str) -> Iterator[Fact]:
     runs = runs_of(simulation)
     cuts = [run.cut for run in runs if run.cut]
     reached = f"aborted at {cuts[0].reason}" if cuts else ""
-    yield weighing("cut", len(cuts), reached, RunVerdict.INCOMPLETE)
+    yield verdict_fact("cut", len(cuts), reached, RunVerdict.INCOMPLETE)
 
     # Expectations in the usual order of steps, and in others.
-    unmet = sum(not one.met for one in simulation.expectations)
+    unmet = sum(not expectation.met for expectation in simulation.expectations)
     expected = counted(len(simulation.expectations), "expectation")
-    yield weighing("unmet", unmet, f"{unmet} of {expected} not met")
-    elsewhere = sum(any(not one.met for one in run.expectations) for run in runs[1:])
+    yield verdict_fact("unmet", unmet, f"{unmet} of {expected} not met")
+    elsewhere = sum(
+        any(not expectation.met for expectation in run.expectations) for run in runs[1:]
+    )
     text = f"expectations not met in {counted(elsewhere, 'other interleaving')}"
-    yield weighing("unmetElsewhere", elsewhere, text)
+    yield verdict_fact("unmetElsewhere", elsewhere, text)
     if simulation.expectations and not unmet:
         yield Fact("met", len(simulation.expectations), f"{expected} met")
 
     counting = _LEVELS[: _LEVELS.index(least) + 1] if least != NO_LEVEL else ()
-    counts = sum(one.level in counting for one in simulation.hazards)
+    counts = sum(hazard.level in counting for hazard in simulation.hazards)
     above = f"of level {least} or above" if least != _LEVELS[0] else f"of level {least}"
-    yield weighing("hazards", counts, f"{counted(counts, 'hazard')} {above}")
+    yield verdict_fact("hazards", counts, f"{counted(counts, 'hazard')} {above}")
     if not counts and not cuts and not any(run.is_checked for run in runs):
         skipped = max(run.skipped for run in runs)
         results = counted(skipped, "result")
@@ -390,13 +400,15 @@ def _facts(simulation: Simulation, least: str) -> Iterator[Fact]:
         yield Fact("nothingChecked", 1, text, RunVerdict.NOTHING)
 
     # Where hazards of every level do not count, of which levels there are some.
-    others = [one.level for one in simulation.hazards if one.level not in counting]
+    others = [hazard.level for hazard in simulation.hazards if hazard.level not in counting]
     if counts:
         text = counted(len(others), "further hazard")
     elif HazardLevel.ERROR not in others:
         text = counted(len(others), "hazard") + " below --fail-on"
     else:
-        shown = ", ".join(f"{others.count(one)} {one}" for one in HazardLevel if one in others)
+        shown = ", ".join(
+            f"{others.count(level)} {level}" for level in HazardLevel if level in others
+        )
         text = f"{counted(len(others), 'hazard')} not counted ({shown})"
-    yield informing("otherHazards", len(others), text)
+    yield info_fact("otherHazards", len(others), text)
     yield Fact("events", len(simulation.events), counted(len(simulation.events), "event"))

@@ -17,7 +17,7 @@ from kyvsim.model.simulation import (
     Simulation,
     TimelineEvent,
 )
-from kyvsim.report.explain import LOOKS, wrapped
+from kyvsim.report.explain import STYLES, wrapped
 from kyvsim.report.explained_rules import (
     SHOWN_WORDS,
     answer_word,
@@ -37,7 +37,7 @@ from kyvsim.report.timeline_rows import (
     errors_of,
     event_title,
     hazard_subject,
-    orders_text,
+    interleavings_text,
     shown_events,
     summary_parts,
     time_text,
@@ -51,7 +51,7 @@ MET = "met"
 """A rule is for an object, and its controller takes up what it wants."""
 
 
-class RenderedInquiry(NamedTuple):
+class RenderedEvaluation(NamedTuple):
     """One time that policies were to be asked, as views tell it."""
 
     inquiry: EvaluationRecord
@@ -68,52 +68,56 @@ class RenderedInquiry(NamedTuple):
         return self.inquiry.explained
 
 
-def rendered_inquiries(simulation: Simulation, *, every: bool) -> Iterator[RenderedInquiry]:
+def rendered_evaluations(simulation: Simulation, *, every: bool) -> Iterator[RenderedEvaluation]:
     """Yield the inquiries that people want to see: creations, shown events, answers that are new.
 
     A controller that asks of its own accord, such as a scan, mostly hears the same again.
     """
-    shown = {one.number for one in shown_events(simulation, every=every)}
-    objects = {object_key(one.explained.response.trigger) for one in simulation.inquiries}
+    shown = {event.number for event in shown_events(simulation, every=every)}
+    objects = {object_key(inquiry.explained.response.trigger) for inquiry in simulation.inquiries}
     known: set[object] = set()
-    for one in simulation.inquiries:
-        found, trigger = one.explained, one.explained.response.trigger
-        notes = [f"no policy was evaluated: {one.unheard}"] if one.unheard else []
-        if not found.rules and not one.unheard:
-            notes.append("no policy was active yet" if one.waiting else "there were no policies")
-        if one.waiting:
-            notes.append(f"not active yet: {', '.join(one.waiting)}")
-        heading = f"{time_text(one.time)}  {one.actor}" + (
-            f" at {one.occasion}" * bool(one.occasion)
+    for inquiry in simulation.inquiries:
+        explanation, trigger = inquiry.explained, inquiry.explained.response.trigger
+        notes = [f"no policy was evaluated: {inquiry.unheard}"] if inquiry.unheard else []
+        if not explanation.rules and not inquiry.unheard:
+            notes.append(
+                "no policy was active yet" if inquiry.waiting else "there were no policies"
+            )
+        if inquiry.waiting:
+            notes.append(f"not active yet: {', '.join(inquiry.waiting)}")
+        heading = f"{time_text(inquiry.time)}  {inquiry.actor}" + (
+            f" at {inquiry.occasion}" * bool(inquiry.occasion)
         )
-        if one.event is not None:
-            heading += f" ({'event' if one.occasion else 'because of'} {one.event})"
+        if inquiry.event is not None:
+            heading += f" ({'event' if inquiry.occasion else 'because of'} {inquiry.event})"
         if len(objects) > 1:
             heading += f"  {title(trigger)}"
-        applied = tuple(rule for rule in found.rules if rule.applied or _is_passed_by(rule))
-        others = tuple(rule for rule in found.rules if not rule.applied and not _is_passed_by(rule))
-        if one.occasion:
-            meant = one.event in shown or applied or one.occasion == "CREATE"
+        applied = tuple(rule for rule in explanation.rules if rule.applied or _is_not_run(rule))
+        others = tuple(
+            rule for rule in explanation.rules if not rule.applied and not _is_not_run(rule)
+        )
+        if inquiry.occasion:
+            meant = inquiry.event in shown or applied or inquiry.occasion == "CREATE"
         else:
-            said = tuple(
-                (rule_name(rule), ending_word(rule), decision(rule, found).text)
+            decisions = tuple(
+                (rule_name(rule), ending_word(rule), decision(rule, explanation).text)
                 for rule in (*applied, *others)
             )
-            answers = one.actor, object_key(trigger), said
+            answers = inquiry.actor, object_key(trigger), decisions
             meant = answers not in known
             known.add(answers)
         if every or meant:
-            yield RenderedInquiry(one, heading, applied, others, tuple(notes))
+            yield RenderedEvaluation(inquiry, heading, applied, others, tuple(notes))
 
 
 def left_out(simulation: Simulation, *, every: bool) -> int:
-    """Return how many inquiries `rendered_inquiries` leaves out."""
-    return len(simulation.inquiries) - sum(1 for _ in rendered_inquiries(simulation, every=every))
+    """Return how many inquiries `rendered_evaluations` leaves out."""
+    return len(simulation.inquiries) - sum(1 for _ in rendered_evaluations(simulation, every=every))
 
 
 def ending_word(rule: RuleExplanation) -> str:
     """Return how a rule ended: by its results, or by what it asked where a controller has none."""
-    if _is_passed_by(rule):
+    if _is_not_run(rule):
         return StepKind.UNASKED.value
     if rule.results or not rule.applied:
         return verdict_word(rule)
@@ -128,8 +132,8 @@ def ending_word(rule: RuleExplanation) -> str:
     return MET
 
 
-def _is_passed_by(rule: RuleExplanation) -> bool:
-    return any(one.kind is StepKind.UNASKED for one in rule.steps)
+def _is_not_run(rule: RuleExplanation) -> bool:
+    return any(step.kind is StepKind.UNASKED for step in rule.steps)
 
 
 # Why policies did what they did to an object of a simulation, for people.
@@ -153,21 +157,21 @@ _UNDER = " " * 10
 _ERROR = "error  "
 
 
-def _inquiry_lines(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
+def _evaluation_lines(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
     """Yield each time that policies were to be asked about the object, with their answers."""
     paint, width = painter(colours=options.colours), options.width
     indent = " " * (4 + _WORD + 2)
     yield f"\n{paint('title', f'explanation of {safe_line(simulation.explained)}')}\n"
-    for shown in rendered_inquiries(simulation, every=options.every):
+    for shown in rendered_evaluations(simulation, every=options.every):
         yield f"\n  {safe_line(shown.heading)}\n"
         for note in shown.notes:
             yield from wrapped(note, " " * 4, width)
         for rule in (*shown.applied, *shown.others):
             word = ending_word(rule)
             word = SHOWN_WORDS.get(word, word)
-            looks = paint(LOOKS.get(word, word), f"{word:<{_WORD}}")
-            yield f"    {looks}  {safe_line(rule_name(rule))}\n"
-            texts = filter(None, (one.message or one.own for one in rule.results))
+            style = paint(STYLES.get(word, word), f"{word:<{_WORD}}")
+            yield f"    {style}  {safe_line(rule_name(rule))}\n"
+            texts = filter(None, (result.message or result.own for result in rule.results))
             for text in dict.fromkeys(texts):
                 yield from wrapped(text, indent, width)
             decided = decision(rule, shown.found)
@@ -198,19 +202,23 @@ def render_text(simulation: Simulation, options: TimelineOptions) -> Iterator[st
     yield from _timeline(simulation, options, paint)
     if simulation.expectations:
         yield "\nexpectations\n"
-    for one in simulation.expectations:
-        word = paint("pass", "met    ") if one.met else paint("fail", "NOT MET")
-        place = f" {paint('dim', f'({safe_line(str(one.location))})')}" if one.location else ""
-        when = f" {paint('dim', f'at {time_text(one.time)}')}" if one.met else ""
-        yield f"  {word}  {safe_line(one.text)}{when}{place}\n"
-        for line in _wrapped(one.reason, options.width - len(_UNDER)):
+    for expectation in simulation.expectations:
+        word = paint("pass", "met    ") if expectation.met else paint("fail", "NOT MET")
+        place = (
+            f" {paint('dim', f'({safe_line(str(expectation.location))})')}"
+            if expectation.location
+            else ""
+        )
+        when = f" {paint('dim', f'at {time_text(expectation.time)}')}" if expectation.met else ""
+        yield f"  {word}  {safe_line(expectation.text)}{when}{place}\n"
+        for line in _wrapped(expectation.reason, options.width - len(_UNDER)):
             yield f"{_UNDER} {line}\n"
     if simulation.hazards:
         yield "\nhazards\n"
     for hazard in simulation.hazards:
         yield from _hazard(hazard, options, paint)
     if simulation.explained:
-        yield from _inquiry_lines(simulation, options)
+        yield from _evaluation_lines(simulation, options)
     if simulation.interleavings:
         yield from _orders(simulation.interleavings, options)
     if simulation.compared:
@@ -218,17 +226,17 @@ def render_text(simulation: Simulation, options: TimelineOptions) -> Iterator[st
     yield f"\n{', '.join(summary_parts(simulation))}\n"
 
 
-def _orders(found: Interleavings, options: TimelineOptions) -> Iterator[str]:
+def _orders(interleavings: Interleavings, options: TimelineOptions) -> Iterator[str]:
     """Yield what other orders of steps lead to, each ending with its shortest timeline."""
     paint = painter(colours=options.colours)
-    yield f"\n{orders_text(found)}\n"
-    usual, *others = found.endings
+    yield f"\n{interleavings_text(interleavings)}\n"
+    usual, *others = interleavings.endings
     for ending in others:
         name = f"different ending in {counted(ending.runs, 'interleaving')}"
         changes = counted(ending.changes, "reordering")
         yield f"\n{paint('title', name)}, the closest with {changes}\n"
-        for one in differences(usual.simulation, ending.simulation):
-            yield from _difference(one, options)
+        for difference in differences(usual.simulation, ending.simulation):
+            yield from _difference(difference, options)
         yield "\n"
         yield from _timeline(ending.simulation, options, paint)
 
@@ -239,9 +247,11 @@ def _comparison(
     """Yield how another run ends otherwise, and which of its events are not those of this one."""
     paint = painter(colours=options.colours)
     yield f"\n{paint('title', f'compared with {safe_line(other.name)}')}\n"
-    found = [*differences(simulation, other)]
-    for one in found or [EndDifference("alike", "both runs end in the same state")]:
-        yield from _difference(one, options)
+    end_differences = [*differences(simulation, other)]
+    for difference in end_differences or [
+        EndDifference("alike", "both runs end in the same state")
+    ]:
+        yield from _difference(difference, options)
     rows = [
         (mark, _cells(event), _outcome(event))
         for pair in pairs_of(simulation, other, every=options.every)
@@ -257,15 +267,17 @@ def _comparison(
         yield f"  {paint(MARK_STYLES[mark], f'{mark} {line}')}\n"
 
 
-def _difference(one: EndDifference, options: TimelineOptions) -> Iterator[str]:
-    first, *more = _wrapped(f"{one.word:<9} {one.text}", options.width - len(_UNDER)) or [""]
+def _difference(difference: EndDifference, options: TimelineOptions) -> Iterator[str]:
+    first, *more = _wrapped(
+        f"{difference.word:<9} {difference.text}", options.width - len(_UNDER)
+    ) or [""]
     yield f"  {first}\n"
     yield from (f"{_UNDER}  {line}\n" for line in more)
 
 
 def _timeline(simulation: Simulation, options: TimelineOptions, paint: Paint) -> Iterator[str]:
     events = list(shown_events(simulation, every=options.every))
-    shown = {one.number for one in events}
+    shown = {event.number for event in events}
     rows = [_cells(event) for event in events]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
     for event, row in zip(events, rows, strict=True):
@@ -274,8 +286,8 @@ def _timeline(simulation: Simulation, options: TimelineOptions, paint: Paint) ->
             align(text, width) for align, text, width in zip(aligned, row, widths, strict=False)
         ]
         cells.append(row[-1].ljust(_TITLE))
-        outcome, looks = _outcome(event), _OUTCOMES.get(event.outcome)
-        word = paint(looks, outcome) if looks else outcome
+        outcome, style = _outcome(event), _OUTCOMES.get(event.outcome)
+        word = paint(style, outcome) if style else outcome
         yield "  ".join(filter(None, (paint("dim", cells[0]), *cells[1:], word))).rstrip()
 
         # On whose account it was done, and what led to it: below it where there is no room.
@@ -365,12 +377,15 @@ def render_mermaid(simulation: Simulation, options: TimelineOptions) -> Iterator
         name = title_of(event.object).partition(" ")[2]
         text = f"{time_text(event.time)} {event.action} {name}{outcome}"
         yield f"  {actor_ids[event.actor]}{arrow}{kind}: {_escaped(text)}\n"
-        for text in (event.full_message, *(f"error {one}" for one in errors_of(event))):
+        for text in (event.full_message, *(f"error {error}" for error in errors_of(event))):
             if text:
                 yield f"  Note right of {kind}: {_broken(_shortened(text))}\n"
     if simulation.hazards and events:
         over = f"a0,{kind_ids[events[-1].object.kind]}"
-        shown = (f"{one.code} {one.level}: {_shortened(one.message)}" for one in simulation.hazards)
+        shown = (
+            f"{hazard.code} {hazard.level}: {_shortened(hazard.message)}"
+            for hazard in simulation.hazards
+        )
         yield from (f"  Note over {over}: {text}\n" for text in map(_broken, shown))
 
 

@@ -41,7 +41,7 @@ NOTHING_TO_CHANGE = "nothing to change"
 ANCHOR = "anchor"
 OTHER = "other"
 
-_SAID = (
+_SKIPS = (
     ("preconditions not met", PRECONDITION),
     ("rule is skipped due to policy exception", EXCEPTION),
     ("no patches applied", NOTHING_TO_CHANGE),
@@ -76,7 +76,7 @@ def kind_of_skip(result: RuleResult) -> str:
     if result.message in _CONDITIONS:
         return PRECONDITION
     reason = result.message or result.own
-    return next((kind for text, kind in _SAID if text in reason), OTHER)
+    return next((kind for text, kind in _SKIPS if text in reason), OTHER)
 
 
 # The strict reading of rows: what does not exist, or never ran, fails.
@@ -102,75 +102,80 @@ class _RowAnswer(NamedTuple):
     result: RuleResult
 
 
-def check_row(row: ExpectedRow, known: RowIndex, bench: RowContext) -> Iterator[RowOutcome]:
+def check_row(row: ExpectedRow, index: RowIndex, context: RowContext) -> Iterator[RowOutcome]:
     """Yield what came of a row, once for each rule and resource that it means."""
-    meant = target_policies(row, known)
-    if not meant:
-        verdict = missing_target(row, known, {**bench.unread, **bench.refused})
+    targets = target_policies(row, index)
+    if not targets:
+        verdict = missing_target(row, index, {**context.unread, **context.refused})
         yield outcome(row, row.rule, ", ".join(row.resources or ()), verdict)
         return
     if row.operation and all(
-        rule.stage.phase is Phase.DELETE for one in meant for rule in one.rules
+        rule.stage.phase is Phase.DELETE for target in targets for rule in target.rules
     ):
         text = "deleting policies are not evaluated for operations"
         yield outcome(
             row, row.rule, ", ".join(row.resources or ()), RowVerdict(False, _UNRUN, text)
         )
         return
-    keys, unknown = target_resources(row, known)
-    found = [one for key in keys for one in _on_resource(row, key, meant, bench)]
-    found += [outcome(row, row.rule, name, verdict) for name, verdict in unknown]
-    yield from found
-    if not found:
+    keys, unknown = target_resources(row, index)
+    outcomes = [checked for key in keys for checked in _on_resource(row, key, targets, context)]
+    outcomes += [outcome(row, row.rule, name, verdict) for name, verdict in unknown]
+    yield from outcomes
+    if not outcomes:
         text = f"it ran on none of {len(keys)} resources" if keys else "no resources"
         yield outcome(row, row.rule, "", RowVerdict(False, _UNRUN, text))
     if len(row.generated) < 2 or row.result != RuleStatus.PASS.value:
         return
-    triggers = bench.observed.triggers[row.operation]
+    triggers = context.observed.triggers[row.operation]
     made = {
         object_key(obj)
         for key in keys
-        for answer in _answers(row, triggers.get(key), meant)
+        for answer in _answers(row, triggers.get(key), targets)
         for obj in answer.result.generated
     }
     for file in row.generated:
-        expected = bench.files[file]
+        expected = context.files[file]
         if not isinstance(expected, str) and made.isdisjoint(map(object_key, expected)):
             text = f"nothing in `{file}` was generated"
             yield outcome(row, row.rule, "", RowVerdict(False, "Nothing generated", text))
 
 
 def _on_resource(
-    row: ExpectedRow, key: ObjectKey, meant: Sequence[TargetPolicy], bench: RowContext
+    row: ExpectedRow, key: ObjectKey, targets: Sequence[TargetPolicy], context: RowContext
 ) -> list[RowOutcome]:
     """Return the outcomes for one resource; none where the row names no resources and means others.
 
     A resource that is a target as well has outcomes for both.
     """
-    answers = bench.observed.triggers[row.operation].get(key)
+    answers = context.observed.triggers[row.operation].get(key)
     outcomes = [
         _with_reasons(
-            _outcome(row, name or shown_key(key), answer.result, verdict), answers, answer, bench
+            _outcome(row, name or shown_key(key), answer.result, verdict), answers, answer, context
         )
-        for answer in _answers(row, answers, meant)
-        for name, verdict in _verdicts(row, answer, bench)
+        for answer in _answers(row, answers, targets)
+        for name, verdict in _verdicts(row, answer, context)
     ]
-    policies = {one.compiled.policy for one in meant}
-    for target in bench.observed.targets.get(key, ()):
+    policies = {target_policy.compiled.policy for target_policy in targets}
+    for target in context.observed.targets.get(key, ()):
         policy, result = target.response.policy, target.result
         if policy in policies and means_rule(row, policy, result.rule.name):
-            verdict = compare_result(row, ResultObject(policy, result, target.object), bench.files)
+            verdict = compare_result(
+                row, ResultObject(policy, result, target.object), context.files
+            )
             outcomes.append(_outcome(row, shown_key(key), result, verdict))
     if outcomes:
         return outcomes
     kind = NO_MATCH
     if answers is not None:
-        names = dict.fromkeys(one.compiled.policy.name for one in meant)
+        names = dict.fromkeys(target_policy.compiled.policy.name for target_policy in targets)
         texts = [text for name in names for text in answers.unchecked.get(name, ())]
         if texts:
-            unheard = RowVerdict(False, _UNRUN, f"not checked: {'; '.join(texts)}")
-            return [outcome(row, row.rule, shown_key(key), unheard)]
-        kinds = [silence_reason(one.compiled.policy, one.rules, answers) for one in meant]
+            unchecked = RowVerdict(False, _UNRUN, f"not checked: {'; '.join(texts)}")
+            return [outcome(row, row.rule, shown_key(key), unchecked)]
+        kinds = [
+            silence_reason(target_policy.compiled.policy, target_policy.rules, answers)
+            for target_policy in targets
+        ]
         kind = next((kind for kind in (NOTHING_TO_CHECK, EXCLUDED) if kind in kinds), NO_MATCH)
     if row.result == _SKIP:
         shown = outcome(row, row.rule, shown_key(key), RowVerdict(True, "Ok", _SILENCE[kind]))
@@ -182,43 +187,50 @@ def _on_resource(
 
 
 def _answers(
-    row: ExpectedRow, answers: ResourceAnswers | None, meant: Sequence[TargetPolicy]
+    row: ExpectedRow, answers: ResourceAnswers | None, targets: Sequence[TargetPolicy]
 ) -> Iterator[_RowAnswer]:
     if answers is None:
         return
-    for policy in (one.compiled.policy for one in meant):
+    for policy in (target.compiled.policy for target in targets):
         for response in answers.responses.get(policy.name, ()):
             if response.policy is policy:
-                named = (one for one in response.results if means_rule(row, policy, one.rule.name))
+                named = (
+                    result
+                    for result in response.results
+                    if means_rule(row, policy, result.rule.name)
+                )
                 yield from (_RowAnswer(response, result) for result in named)
 
 
 def _with_reasons(
-    found: RowOutcome, answers: ResourceAnswers | None, answer: _RowAnswer, bench: RowContext
+    row_outcome: RowOutcome,
+    answers: ResourceAnswers | None,
+    answer: _RowAnswer,
+    context: RowContext,
 ) -> RowOutcome:
     """Return an outcome with how the rule came to its result, where that is not as expected."""
-    if answers is None or not found.failed:
-        return found
-    return found._replace(reasons=bench.reasons(answers, *answer))
+    if answers is None or not row_outcome.failed:
+        return row_outcome
+    return row_outcome._replace(reasons=context.reasons(answers, *answer))
 
 
 def _outcome(
     row: ExpectedRow, resource: str, result: RuleResult, verdict: RowVerdict
 ) -> RowOutcome:
-    found = outcome(row, result.rule.name, resource, verdict)
+    row_outcome = outcome(row, result.rule.name, resource, verdict)
     skipped = verdict.passed and result.status is RuleStatus.SKIP
-    return found._replace(skip=kind_of_skip(result)) if skipped else found
+    return row_outcome._replace(skip=kind_of_skip(result)) if skipped else row_outcome
 
 
 def _verdicts(
-    row: ExpectedRow, answer: _RowAnswer, bench: RowContext
+    row: ExpectedRow, answer: _RowAnswer, context: RowContext
 ) -> Iterator[tuple[str, RowVerdict]]:
     """Yield the verdict on each object that a result left; by name where that is generated."""
     (response, result), policy = answer, answer.response.policy
     for obj in result.generated:
         yield (
             generated_name(obj),
-            compare_result(row, ResultObject(policy, result, obj), bench.files),
+            compare_result(row, ResultObject(policy, result, obj), context.files),
         )
     if result.generated:
         return
@@ -235,11 +247,11 @@ def _verdicts(
     # A rule on existing objects leaves its trigger as it is: what it made of its targets counts.
     objects = [target.object for target in result.targets] if row.patched else []
     left = [ResultObject(policy, result, obj) for obj in objects or [response.object]]
-    verdicts = [compare_result(row, one, bench.files) for one in left]
-    compared = [one for one in verdicts if not one.missing]
-    goldens = tuple(golden for one in compared or verdicts for golden in one.goldens)
+    verdicts = [compare_result(row, obj, context.files) for obj in left]
+    compared = [verdict for verdict in verdicts if not verdict.missing]
+    goldens = tuple(golden for verdict in compared or verdicts for golden in verdict.goldens)
     if compared:
-        first = next((one for one in compared if not one.passed), compared[0])
+        first = next((verdict for verdict in compared if not verdict.passed), compared[0])
         verdict = first._replace(goldens=goldens)
     elif result.status is RuleStatus.PASS:
         verdict = verdicts[0]._replace(goldens=goldens)
@@ -250,14 +262,14 @@ def _verdicts(
 
 
 def check_rows(
-    rows: tuple[ExpectedRow, ...], inputs: SuiteInputs, bench: RowContext, *, lenient: bool
+    rows: tuple[ExpectedRow, ...], inputs: SuiteInputs, context: RowContext, *, lenient: bool
 ) -> Iterator[tuple[ExpectedRow, RowOutcome]]:
     """Yield each expected row with each of its outcomes, in order."""
-    known = row_index(inputs)
+    index = row_index(inputs)
     for row in rows:
-        found = check_row_leniently(row, bench) if lenient else check_row(row, known, bench)
-        for one in found:
-            yield row, one
+        outcomes = check_row_leniently(row, context) if lenient else check_row(row, index, context)
+        for result in outcomes:
+            yield row, result
 
 
 # The reading of rows that the reference program has (`--lenient`), row for row.
@@ -269,28 +281,28 @@ def check_rows(
 _GENERATE = Phase.GENERATE
 
 
-def check_row_leniently(row: ExpectedRow, bench: RowContext) -> Iterator[RowOutcome]:
+def check_row_leniently(row: ExpectedRow, context: RowContext) -> Iterator[RowOutcome]:
     """Yield what came of a row, once for each rule and resource that it means."""
-    triggers = bench.observed.triggers[row.operation]
-    for key in candidates(row, (*bench.observed.targets, *triggers)):
-        rows, dropped = _of_trigger(row, key, triggers.get(key), bench.files)
+    triggers = context.observed.triggers[row.operation]
+    for key in candidates(row, (*context.observed.targets, *triggers)):
+        rows, dropped = _of_trigger(row, key, triggers.get(key), context.files)
         rows += [
             outcome(
                 row,
-                found.result.rule.name,
+                target.result.rule.name,
                 shown_key(key),
                 compare_result(
                     row,
-                    ResultObject(found.response.policy, found.result, found.object),
-                    bench.files,
+                    ResultObject(target.response.policy, target.result, target.object),
+                    context.files,
                 ),
             )
-            for found in bench.observed.targets.get(key, ())
+            for target in context.observed.targets.get(key, ())
         ]
         if rows:
             yield from rows
         elif not dropped:
-            invalid = bench.refused.get(row.policy.rpartition("/")[2])
+            invalid = context.refused.get(row.policy.rpartition("/")[2])
             shown = ("Fail", "Not found", "Not found")
             if invalid is not None:
                 shown = ("Skip", "Invalid Policy", invalid)
@@ -326,9 +338,9 @@ def _of_trigger(
     dropped = False
     name = row.policy.rpartition("/")[2]
     for response in answers.responses.get(name, ()) if answers else ():
-        weighed = tuple(_weighed(row, response, files))
-        kept = [(result, name, verdict) for result, name, verdict in weighed if verdict]
-        dropped = dropped or len(kept) < len(weighed)
+        verdicts = tuple(_trigger_verdicts(row, response, files))
+        kept = [(result, name, verdict) for result, name, verdict in verdicts if verdict]
+        dropped = dropped or len(kept) < len(verdicts)
         rows += [
             outcome(row, result.rule.name, name or shown_key(key), verdict)
             for result, name, verdict in kept
@@ -339,7 +351,7 @@ def _of_trigger(
     return rows, dropped
 
 
-def _weighed(
+def _trigger_verdicts(
     row: ExpectedRow, response: PolicyResponse, files: Files
 ) -> Iterator[tuple[RuleResult, str, RowVerdict | None]]:
     """Yield the results that a row means with name and verdict; None for one that is dropped."""
@@ -357,7 +369,7 @@ def _lenient_verdicts(
     """Yield the verdict on each object that a result left; by name where that is generated."""
     policy = response.policy
     # Where one rule of the policy can't make its objects, those of the others are lost as well.
-    hindered = response.phase is _GENERATE and any(one.hindered for one in response.results)
+    hindered = response.phase is _GENERATE and any(result.hindered for result in response.results)
     generated = () if hindered else result.generated
     if result.phase is not _GENERATE:
         yield "", compare_result(row, ResultObject(policy, result, left_object(response)), files)
@@ -376,8 +388,8 @@ def left_object(response: PolicyResponse) -> Json:
         response.phase is Phase.MUTATE
         and response.policy.facts.has_rules
         and any(
-            one.status is RuleStatus.ERROR and not one.rule.facts.targets
-            for one in response.results
+            result.status is RuleStatus.ERROR and not result.rule.facts.targets
+            for result in response.results
         )
     )
     return {} if failed else response.object

@@ -42,26 +42,28 @@ def compare(actual: Json, file: str, files: Files) -> FileComparison:
     if isinstance(documents, str):
         return FileComparison(False, documents, file=file)
     key = object_key(actual)
-    expected = next((one for one in documents if object_key(one) == key), None)
+    expected = next((obj for obj in documents if object_key(obj) == key), None)
     if expected is None:
         problem = f"resource with name {key.name} not found in manifest"
         return FileComparison(False, problem, True, file=file)
-    required, found = comparable(expected), comparable(actual)
-    if deep_equal(with_floats(required), with_floats(found)):
+    required, actual_object = comparable(expected), comparable(actual)
+    if deep_equal(with_floats(required), with_floats(actual_object)):
         return FileComparison(True, file=file)
-    return FileComparison(False, difference=GoldenDifference(file, required, found), file=file)
+    return FileComparison(
+        False, difference=GoldenDifference(file, required, actual_object), file=file
+    )
 
 
 def compare_any(actual: Json, names: Sequence[str], files: Files) -> FileComparison:
     """Return the first comparison that is equal, else the last that found the object, or any."""
-    found = FileComparison(False)
+    closest = FileComparison(False)
     for file in names:
-        one = compare(actual, file, files)
-        if one.equal:
-            return one
-        if one.difference or not found.difference:
-            found = one
-    return found if found.difference or len(names) == 1 else found._replace(file="")
+        comparison = compare(actual, file, files)
+        if comparison.equal:
+            return comparison
+        if comparison.difference or not closest.difference:
+            closest = comparison
+    return closest if closest.difference or len(names) == 1 else closest._replace(file="")
 
 
 def comparable(obj: Json) -> Json:
@@ -141,15 +143,19 @@ def compare_result(row: ExpectedRow, left: ResultObject, files: Files) -> RowVer
         for names, text in (((row.patched,), _PATCHED), (row.generated, _GENERATED))
         if any(names)
     ]
-    files_found = (found.file for found, _ in compared if found.file and status.passed)
+    files_found = (
+        comparison.file for comparison, _ in compared if comparison.file and status.passed
+    )
     goldens = tuple(Golden(file, left.object) for file in files_found)
-    found, message = next((one for one in compared if not one[0].equal), (None, ""))
-    if found is None:
+    comparison, message = next((pair for pair in compared if not pair[0].equal), (None, ""))
+    if comparison is None:
         verdict = status
-    elif found.problem:
-        verdict = RowVerdict(False, "Resource error", found.problem, missing=found.missing)
+    elif comparison.problem:
+        verdict = RowVerdict(
+            False, "Resource error", comparison.problem, missing=comparison.missing
+        )
     else:
-        verdict = RowVerdict(False, "Resource diff", message, found.difference)
+        verdict = RowVerdict(False, "Resource diff", message, comparison.difference)
     return verdict._replace(goldens=goldens)
 
 

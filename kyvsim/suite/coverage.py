@@ -43,7 +43,7 @@ class PointCounter:
 
     def points(self) -> tuple[Point, ...]:
         """Return the points with their current counts."""
-        return tuple(_point(kind, *one) for (*_, kind), one in self._records.items())
+        return tuple(_point(kind, *record) for (*_, kind), record in self._records.items())
 
 
 class CoverageRecorder:
@@ -55,7 +55,7 @@ class CoverageRecorder:
         self._rows_of: dict[str, list[int]] = {}
         for number, row in enumerate(rows):
             self._rows_of.setdefault(row.policy, []).append(number)
-        self._heard: dict[_RuleName, bool] = {}
+        self._has_rows: dict[_RuleName, bool] = {}
         self._rules_of: dict[int, list[_RuleName]] = {}
         """By the number of a row, the rules that it is about."""
         self._counted: set[_RuleName] = set()
@@ -64,7 +64,7 @@ class CoverageRecorder:
         """Take notice of a point; return what counts its outcomes, None if no row is about it."""
         times = self._tally.times(place, kind, outcomes)
         rule = (place.policy, place.rule)
-        if rule not in self._heard:
+        if rule not in self._has_rows:
             # An empty rule name means the whole policy.
             about = [
                 number
@@ -74,8 +74,8 @@ class CoverageRecorder:
             ]
             for number in about:
                 self._rules_of.setdefault(number, []).append(rule)
-            self._heard[rule] = bool(about)
-        return partial(self._count, rule, times) if self._heard[rule] else None
+            self._has_rows[rule] = bool(about)
+        return partial(self._count, rule, times) if self._has_rows[rule] else None
 
     def _count(self, rule: _RuleName, times: list[int], outcome: int) -> None:
         if rule in self._counted:
@@ -88,16 +88,16 @@ class CoverageRecorder:
         """
         known = row_index(inputs)
         targets = frozenset(map(object_key, inputs.targets))
-        meant: dict[tuple[ObjectKey, str], list[int]] = {}
+        rows_of_resource: dict[tuple[ObjectKey, str], list[int]] = {}
         for number, row in enumerate(self._rows):
             keys = candidates(row, known.resources) if lenient else target_resources(row, known)[0]
             resources_of = frozenset(keys if targets.isdisjoint(keys) else known.resources)
             for resource in resources_of:
-                meant.setdefault((resource, row.operation), []).append(number)
+                rows_of_resource.setdefault((resource, row.operation), []).append(number)
 
         def begin(resource: ObjectKey, operation: str) -> None:
-            numbers = meant.get((resource, operation), ())
-            self._counted = {rule for one in numbers for rule in self._rules_of.get(one, ())}
+            numbers = rows_of_resource.get((resource, operation), ())
+            self._counted = {rule for number in numbers for rule in self._rules_of.get(number, ())}
 
         return begin
 
@@ -122,24 +122,24 @@ def _point(
     )
 
 
-def together(points: Iterable[Point], identity: Callable[[str], str]) -> Coverage:
+def merged_coverage(points: Iterable[Point], identity: Callable[[str], str]) -> Coverage:
     """Return the points of all manifests, each once, by file and place.
 
     `identity` gives the same text for all names of a file; the first name is the one shown.
     """
     names: dict[str, str] = {}
-    found: dict[_Key, Point] = {}
+    merged: dict[_Key, Point] = {}
     for point in points:
         file = identity(point.location.file)
         names.setdefault(file, point.location.file)
         key = (file, point.document, point.path, point.kind)
-        known = found.get(key)
-        found[key] = _sum(known, point) if known else point
+        known = merged.get(key)
+        merged[key] = _sum(known, point) if known else point
     files: dict[str, list[Point]] = {}
-    for (file, *_), point in found.items():
+    for (file, *_), point in merged.items():
         files.setdefault(file, []).append(point)
-    ordered = sorted(files.items(), key=lambda one: names[one[0]])
-    return Coverage(tuple(_file(names[file], some) for file, some in ordered))
+    ordered = sorted(files.items(), key=lambda item: names[item[0]])
+    return Coverage(tuple(_file(names[file], points_of_file) for file, points_of_file in ordered))
 
 
 def _sum(known: Point, point: Point) -> Point:
@@ -150,7 +150,7 @@ def _sum(known: Point, point: Point) -> Point:
 
 def _file(name: str, points: Iterable[Point]) -> FileCoverage:
     """Return the points of a file in the order of their places, whoever came upon them first."""
-    renamed = (one._replace(location=one.location._replace(file=name)) for one in points)
+    renamed = (point._replace(location=point.location._replace(file=name)) for point in points)
     kinds = tuple(PointKind)
 
     def place(point: Point) -> tuple[int, int, int, str]:

@@ -27,10 +27,10 @@ class RowIndex(NamedTuple):
     """What the rows of a manifest can mean, by its names."""
 
     policies: PolicySet
-    called: Mapping[str, Sequence[CompiledPolicy]]
+    policies_by_name: Mapping[str, Sequence[CompiledPolicy]]
     """The policies by their names, and by their keys where these are others."""
     resources: tuple[ObjectKey, ...]
-    named: Mapping[str, Sequence[int]]
+    resources_by_name: Mapping[str, Sequence[int]]
     """The places of resources in `resources`, by NAME and by NAMESPACE/NAME."""
     rules: Mapping[Policy, Sequence[CompiledRule]]
     """By the id of a policy its rules, each once, but for derived ones that no resource meets."""
@@ -40,10 +40,10 @@ class RowIndex(NamedTuple):
 
 def row_index(inputs: SuiteInputs) -> RowIndex:
     """Return what rows can mean of what a manifest names."""
-    called: dict[str, list[CompiledPolicy]] = {}
-    for one in inputs.policies.policies:
-        for name in {one.policy.name, one.policy.key}:
-            called.setdefault(name, []).append(one)
+    policies_by_name: dict[str, list[CompiledPolicy]] = {}
+    for compiled in inputs.policies.policies:
+        for name in {compiled.policy.name, compiled.policy.key}:
+            policies_by_name.setdefault(name, []).append(compiled)
     keys = object_keys(inputs)
     named: dict[str, list[int]] = {}
     for place, key in enumerate(keys):
@@ -52,63 +52,66 @@ def row_index(inputs: SuiteInputs) -> RowIndex:
     payloads = tuple(place for place, key in enumerate(keys) if not key.kind)
     kinds = frozenset(key.kind for key in keys)
     rules: dict[Policy, Sequence[CompiledRule]] = {}
-    for one in inputs.policies.policies:
+    for compiled in inputs.policies.policies:
         # Rules that derivation adds count only if resources of these kinds can meet them.
-        derives = one.derivation is not None and any(map(one.derivation.concerns, kinds))
-        rules[one.policy] = _every(one) if derives else one.plain
-    return RowIndex(inputs.policies, called, keys, named, rules, payloads)
+        derives = compiled.derivation is not None and any(map(compiled.derivation.concerns, kinds))
+        rules[compiled.policy] = _every(compiled) if derives else compiled.plain
+    return RowIndex(inputs.policies, policies_by_name, keys, named, rules, payloads)
 
 
-def target_policies(row: ExpectedRow, known: RowIndex) -> tuple[TargetPolicy, ...]:
+def target_policies(row: ExpectedRow, index: RowIndex) -> tuple[TargetPolicy, ...]:
     """Return the policies that have the row's name and its rule."""
-    found = [TargetPolicy(one, _meant(one, row, known)) for one in known.called.get(row.policy, ())]
-    return tuple([one for one in found if one.rules])
+    targets = [
+        TargetPolicy(compiled, _meant(compiled, row, index))
+        for compiled in index.policies_by_name.get(row.policy, ())
+    ]
+    return tuple([target for target in targets if target.rules])
 
 
-def _meant(one: CompiledPolicy, row: ExpectedRow, known: RowIndex) -> tuple[CompiledRule, ...]:
-    rules = known.rules[one.policy] if not is_derived(row.rule) else _every(one)
-    return tuple([rule for rule in rules if means_rule(row, one.policy, rule.rule.name)])
+def _meant(compiled: CompiledPolicy, row: ExpectedRow, index: RowIndex) -> tuple[CompiledRule, ...]:
+    rules = index.rules[compiled.policy] if not is_derived(row.rule) else _every(compiled)
+    return tuple([rule for rule in rules if means_rule(row, compiled.policy, rule.rule.name)])
 
 
 def _every(compiled: CompiledPolicy) -> Sequence[CompiledRule]:
     return tuple({(rule.rule, rule.stage): rule for rule in compiled.every}.values())
 
 
-def missing_target(row: ExpectedRow, known: RowIndex, refused: Mapping[str, str]) -> RowVerdict:
+def missing_target(row: ExpectedRow, index: RowIndex, refused: Mapping[str, str]) -> RowVerdict:
     """Return why no policy has the row's name and rule."""
-    named = known.called.get(row.policy)
+    named = index.policies_by_name.get(row.policy)
     if named:
-        rules = [rule.rule.name for one in named for rule in one.rules]
+        rules = [rule.rule.name for compiled in named for rule in compiled.rules]
         text = f"policy `{row.policy}` has no rule `{row.rule}`{likely(row.rule, rules)}"
         return RowVerdict(False, "Rule not found", text)
     name = row.policy.rpartition("/")[2]
     invalid = refused.get(name)
     if invalid is not None:
         return RowVerdict(False, "Invalid policy", invalid)
-    keys = [one.policy.key for one in known.policies.policies]
+    keys = [compiled.policy.key for compiled in index.policies.policies]
     hint = likely(row.policy, keys) or likely(name, keys)
     hint = hint or (f": there are {listed(keys)}" if keys else "")
     return RowVerdict(False, "Policy not found", f"no policy is named `{row.policy}`{hint}")
 
 
 def target_resources(
-    row: ExpectedRow, known: RowIndex
+    row: ExpectedRow, index: RowIndex
 ) -> tuple[tuple[ObjectKey, ...], list[tuple[str, RowVerdict]]]:
     """Return the resources that a row names, all where it names none, and what nobody is called.
 
     Of several resources with one name those of the row's kind are meant, if there are any.
     """
-    every = known.resources
+    every = index.resources
     if row.resources is None and not row.specs:
         return every, []
-    found: list[ObjectKey] = []
+    named_keys: list[ObjectKey] = []
     unknown: list[tuple[str, RowVerdict]] = []
     for name in row.resources or ():
         # The resources that a name is for, in their order.
-        led = (place for place in known.payloads if leads_to_payload(name, known.resources[place]))
-        places = sorted({*chain(known.named.get(name, ()), led)})
-        keys = [known.resources[place] for place in places]
-        found += [key for key in keys if key.kind == row.kind] or keys
+        led = (place for place in index.payloads if leads_to_payload(name, index.resources[place]))
+        places = sorted({*chain(index.resources_by_name.get(name, ()), led)})
+        keys = [index.resources[place] for place in places]
+        named_keys += [key for key in keys if key.kind == row.kind] or keys
         if not keys:
             names = [
                 key.name if "/" not in name else f"{key.namespace}/{key.name}" for key in every
@@ -127,13 +130,13 @@ def target_resources(
             for key in every
             if all(part in {"", own} for part, own in zip(spec, key, strict=True))
         ]
-        found += keys
+        named_keys += keys
         if not keys:
             shown = "/".join(filter(None, spec))
             unknown.append(
                 (shown, RowVerdict(False, _NO_RESOURCE, f"no resource matches `{shown}`"))
             )
-    return tuple(dict.fromkeys(found)), unknown
+    return tuple(dict.fromkeys(named_keys)), unknown
 
 
 # The test case selector: `policy=…,rule=…,resource=…` with wildcards.
@@ -157,32 +160,32 @@ class RowSelector(NamedTuple):
 
         The reference program checks the patterns in place of the row's resources, literally.
         """
-        if row.policy and not all(matches(one, row.policy) for one in self.policies):
+        if row.policy and not all(matches(pattern, row.policy) for pattern in self.policies):
             return None
-        if row.rule and not all(matches(one, row.rule) for one in self.rules):
+        if row.rule and not all(matches(pattern, row.rule) for pattern in self.rules):
             return None
-        narrow = [one for one in self.resources if one != "*"]
+        narrow = [pattern for pattern in self.resources if pattern != "*"]
         if not narrow:
             return row
         named = row.resources or ()
-        if named and not all(any(matches(one, name) for name in named) for one in narrow):
+        if named and not all(any(matches(pattern, name) for name in named) for pattern in narrow):
             return None
         if lenient:
             return row._replace(resources=tuple(narrow))
         if not named:
             return row
-        chosen = tuple(name for name in named if any(matches(one, name) for one in narrow))
+        chosen = tuple(name for name in named if any(matches(pattern, name) for pattern in narrow))
         return row._replace(resources=chosen)
 
 
 def parse_selector(text: str) -> RowSelector:
     """Return the selector that a text means; raise SelectorError where it is none."""
-    found: dict[str, list[str]] = {"policy": [], "rule": [], "resource": []}
+    patterns_by_field: dict[str, list[str]] = {"policy": [], "rule": [], "resource": []}
     for part in text.split(",") if text else ():
         name, _, value = (piece.strip() for piece in part.partition("="))
         if "=" not in part or "=" in value:
             raise RowSelectorError(f"{part}: not of the form name=pattern")
-        if name not in found:
+        if name not in patterns_by_field:
             raise RowSelectorError(f"{part}: it can only be policy, rule or resource")
-        found[name].append(value)
-    return RowSelector(*(tuple(patterns) for patterns in found.values()))
+        patterns_by_field[name].append(value)
+    return RowSelector(*(tuple(patterns) for patterns in patterns_by_field.values()))

@@ -98,7 +98,7 @@ def without_duplicates(
     return tuple(first.values()), tuple(others)
 
 
-def lost_namespaces(inputs: SuiteInputs) -> tuple[Document, ...]:
+def missing_namespaces(inputs: SuiteInputs) -> tuple[Document, ...]:
     """Return the resources whose namespace the cluster of a test should know and does not."""
     if not inputs.in_cluster:
         return ()
@@ -134,13 +134,15 @@ def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None 
     """Return what the policies say of each resource, once by default and for each operation."""
     runs = tuple(dict.fromkeys((_BY_DEFAULT, *sorted(set(operations)))))
     cluster = GivenObjects(_objects(inputs))
-    turns = tuple(_expected_answers(inputs.policies))
+    expected_answers = tuple(_expected_answers(inputs.policies))
     # What deletes is asked on a schedule, and no operation makes a difference to it.
-    admitting = tuple(one for one in turns if one.stage.phase is not Phase.DELETE)
+    admitting = tuple(
+        expected for expected in expected_answers if expected.stage.phase is not Phase.DELETE
+    )
     context = GivenObjects(inputs.context.resources) if inputs.context.resources else None
     about = World(cluster, targets=inputs.targets, context=context, images=inputs.context.images)
     triggers: dict[str, dict[ObjectKey, ResourceAnswers]] = {operation: {} for operation in runs}
-    said: list[EngineResponse] = []
+    responses: list[EngineResponse] = []
     for document in inputs.resources:
         obj = document.data
         sources = _sources_of(obj, inputs.clone_sources)
@@ -153,8 +155,8 @@ def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None 
             if begin:
                 begin(object_key(obj), operation)
             response = evaluate(inputs.policies, request, world)
-            said.append(response)
-            evaluated = turns if operation == _BY_DEFAULT else admitting
+            responses.append(response)
+            evaluated = expected_answers if operation == _BY_DEFAULT else admitting
             every = response.responses  # computed by the property, so once
             answers = ResourceAnswers(
                 request, world, _by_policy(every, evaluated), _unchecked(every)
@@ -163,8 +165,8 @@ def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None 
     for payload in inputs.payloads:
         if begin:
             begin(_payload_key(payload), _BY_DEFAULT)
-        triggers[_BY_DEFAULT][_payload_key(payload)] = _judged(payload, inputs, about)
-    return Observed(triggers, _patched(inputs.targets, said))
+        triggers[_BY_DEFAULT][_payload_key(payload)] = _payload_answers(payload, inputs, about)
+    return Observed(triggers, _patched(inputs.targets, responses))
 
 
 def _sources_of(
@@ -184,79 +186,88 @@ def leads_to_payload(path: str, key: ObjectKey) -> bool:
     return normpath(path) in {normpath(key.name), join(key.namespace, key.name)}
 
 
-def _judged(payload: Payload, inputs: SuiteInputs, world: World) -> ResourceAnswers:
+def _payload_answers(payload: Payload, inputs: SuiteInputs, world: World) -> ResourceAnswers:
     response = evaluate_payload(inputs.policies, payload, world)
-    found: dict[str, tuple[PolicyResponse, ...]] = {}
-    for one in response.responses:
-        found[one.policy.name] = (*found.get(one.policy.name, ()), one)
+    responses: dict[str, tuple[PolicyResponse, ...]] = {}
+    for answer in response.responses:
+        responses[answer.policy.name] = (*responses.get(answer.policy.name, ()), answer)
     request = AdmissionRequest(Operation.CREATE, {"kind": "Payload"}, is_payload=True)
-    return ResourceAnswers(request, world, found)
+    return ResourceAnswers(request, world, responses)
 
 
 def _with_operation(values: Values | None, operation: str) -> Values | None:
     if operation == _BY_DEFAULT:
         return values
-    given = values or Values()
-    return given._replace(overrides={**given.overrides, "request.operation": operation})
+    base = values or Values()
+    return base._replace(overrides={**base.overrides, "request.operation": operation})
 
 
 def _expected_answers(policies: PolicySet) -> Iterator[_ExpectedAnswer]:
     """Yield the answers that policies give to a request, in their order."""
-    for stage, one in product(STAGES, policies.policies):
-        rules = [rule for rule in one.written if rule.stage is stage]
+    for stage, compiled in product(STAGES, policies.policies):
+        rules = [rule for rule in compiled.written if rule.stage is stage]
         if any(rule.stands_alone for rule in rules):
             for rule in rules:
-                yield _ExpectedAnswer(one.policy, stage, rule.rule.variant, rule.answers_always)
+                yield _ExpectedAnswer(
+                    compiled.policy, stage, rule.rule.variant, rule.answers_always
+                )
         elif rules:
             always = any(rule.answers_always for rule in rules)
-            yield _ExpectedAnswer(one.policy, stage, None, always)
+            yield _ExpectedAnswer(compiled.policy, stage, None, always)
 
 
 def _by_policy(
-    responses: Iterable[PolicyResponse], turns: tuple[_ExpectedAnswer, ...]
+    responses: Iterable[PolicyResponse], expected_answers: tuple[_ExpectedAnswer, ...]
 ) -> dict[str, tuple[PolicyResponse, ...]]:
-    given = {(one.policy, one.phase): one for one in responses}
-    found: dict[str, tuple[PolicyResponse, ...]] = {}
+    by_policy_and_phase = {(response.policy, response.phase): response for response in responses}
+    by_name: dict[str, tuple[PolicyResponse, ...]] = {}
     chain = [
-        given.get((turn.policy, turn.stage.phase))
-        for turn in turns
-        if turn.stage is Stage.CEL_MUTATE
+        by_policy_and_phase.get((expected.policy, expected.stage.phase))
+        for expected in expected_answers
+        if expected.stage is Stage.CEL_MUTATE
     ]
     changed = [answer.object for answer in chain if answer is not None and answer.changed]
     left = changed[-1] if changed else None
-    for turn in turns:
-        phase = turn.stage.phase
-        answer = given.get((turn.policy, phase))
+    for expected in expected_answers:
+        phase = expected.stage.phase
+        answer = by_policy_and_phase.get((expected.policy, phase))
         if answer is None:
-            answer = PolicyResponse(turn.policy, phase, None, ())
-        if turn.variant is not None:
-            results = tuple(one for one in answer.results if one.rule.variant == turn.variant)
-            silent = tuple(one for one in answer.silent if one.rule.variant == turn.variant)
+            answer = PolicyResponse(expected.policy, phase, None, ())
+        if expected.variant is not None:
+            results = tuple(
+                result for result in answer.results if result.rule.variant == expected.variant
+            )
+            silent = tuple(
+                result for result in answer.silent if result.rule.variant == expected.variant
+            )
             answer = answer._replace(results=results, silent=silent)
-        if turn.stage is Stage.CEL_MUTATE and left is not None:
+        if expected.stage is Stage.CEL_MUTATE and left is not None:
             answer = answer._replace(object=left)
-        if turn.always or answer.results:
-            name = turn.policy.name
-            found[name] = (*found.get(name, ()), answer)
-    return found
+        if expected.always or answer.results:
+            name = expected.policy.name
+            by_name[name] = (*by_name.get(name, ()), answer)
+    return by_name
 
 
 def _unchecked(responses: Iterable[PolicyResponse]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for one in responses:
-        texts = [text for result in one.silent for text in result.unchecked]
+    texts_by_name: dict[str, tuple[str, ...]] = {}
+    for response in responses:
+        texts = [text for result in response.silent for text in result.unchecked]
         if texts:
-            found[one.policy.name] = (*found.get(one.policy.name, ()), *texts)
-    return found
+            texts_by_name[response.policy.name] = (
+                *texts_by_name.get(response.policy.name, ()),
+                *texts,
+            )
+    return texts_by_name
 
 
 def _patched(
-    targets: Iterable[Json], said: Iterable[EngineResponse]
+    targets: Iterable[Json], responses: Iterable[EngineResponse]
 ) -> dict[ObjectKey, tuple[TargetAnswer, ...]]:
     """Return, for each given target, one answer of each response that patched it."""
-    given = tuple(map(object_key, targets))
+    keys = tuple(map(object_key, targets))
     answers: dict[ObjectKey, list[TargetAnswer]] = {}
-    for answer in said if given else ():
+    for answer in responses if keys else ():
         left = {
             object_key(patched.object): patched.object
             for response in answer.responses
@@ -268,17 +279,17 @@ def _patched(
             first: dict[ObjectKey, TargetAnswer] = {}
             for result in response.results:
                 for obj in (patched.object for patched in result.targets):
-                    one = TargetAnswer(response, result, obj)
+                    target = TargetAnswer(response, result, obj)
                     if not response.policy.facts.has_rules:
                         # A MutatingPolicy is evaluated on each object by itself: what is wrong
                         # with the trigger, or exempts it, does not count for the others.
                         passed = result._replace(status=RuleStatus.PASS, message="success")
-                        one = TargetAnswer(response, passed, left[object_key(obj)])
-                    first.setdefault(object_key(obj), one)
-            for key, one in first.items():
-                answers.setdefault(key, []).append(one)
-    found: dict[ObjectKey, tuple[TargetAnswer, ...]] = {}
-    for key in given:
+                        target = TargetAnswer(response, passed, left[object_key(obj)])
+                    first.setdefault(object_key(obj), target)
+            for key, target in first.items():
+                answers.setdefault(key, []).append(target)
+    answers_of_targets: dict[ObjectKey, tuple[TargetAnswer, ...]] = {}
+    for key in keys:
         if key in answers:
-            found[key] = (*found.get(key, ()), *answers[key])
-    return found
+            answers_of_targets[key] = (*answers_of_targets.get(key, ()), *answers[key])
+    return answers_of_targets

@@ -25,7 +25,7 @@ class Scaffold(NamedTuple):
     rows: tuple[ExpectedRow, ...]
     files: Mapping[str, tuple[Json, ...]]
     """The expected objects by the name of their file."""
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
     """What a person should know of the rows, and what happens now that they can't say."""
     row_count: int
     """How many rows `kyvsim test` counts: an entry has one for each of its resources."""
@@ -47,31 +47,35 @@ def scaffold(
 ) -> Scaffold:
     """Return rows for what policies said; `reread` gives files as a test reads them."""
     every = tuple(_results(observed))
-    bench = RowContext(observed, reread(_files(every)), {}, {})
-    known = row_index(inputs)
-    kept: list[_CurrentRow] = []
-    remarks: list[str] = []
-    for one in every:
-        if one.key.name and all(one.result == "Pass" for one in check_row(one.row, known, bench)):
-            kept.append(one)
-            result = one.result
+    context = RowContext(observed, reread(_files(every)), {}, {})
+    index = row_index(inputs)
+    passing: list[_CurrentRow] = []
+    notes: list[str] = []
+    for current in every:
+        if current.key.name and all(
+            outcome.result == "Pass" for outcome in check_row(current.row, index, context)
+        ):
+            passing.append(current)
+            result = current.result
             if result.status is RuleStatus.ERROR:
-                remarks.append(f"{_title(one)}: the row expects an error: {result.message}")
+                notes.append(f"{_title(current)}: the row expects an error: {result.message}")
             passed = result.status is RuleStatus.PASS
             if passed and result.phase is Phase.GENERATE and not result.generated:
                 reason = result.note or "no object was generated"
-                remarks.append(f"{_title(one)}: the row has no expected object: {reason}")
+                notes.append(f"{_title(current)}: the row has no expected object: {reason}")
         else:
-            remarks.append(f"{_title(one)}: omitted, since a row cannot expect {one.row.result}")
-    heard = {one.row.policy for one in every}
-    remarks += [
-        f"{one.policy.key}: no row, since it has no result for these resources"
-        for one in inputs.policies.policies
-        if one.policy.key not in heard
+            notes.append(
+                f"{_title(current)}: omitted, since a row cannot expect {current.row.result}"
+            )
+    policies_with_rows = {current.row.policy for current in every}
+    notes += [
+        f"{compiled.policy.key}: no row, since it has no result for these resources"
+        for compiled in inputs.policies.policies
+        if compiled.policy.key not in policies_with_rows
     ]
-    rows = _grouped(kept)
-    count = sum(sum(1 for _ in check_row(row, known, bench)) for row in rows)
-    return Scaffold(rows, _files(kept), tuple(dict.fromkeys(remarks)), count)
+    rows = _grouped(passing)
+    count = sum(sum(1 for _ in check_row(row, index, context)) for row in rows)
+    return Scaffold(rows, _files(passing), tuple(dict.fromkeys(notes)), count)
 
 
 def _results(observed: Observed) -> Iterator[_CurrentRow]:
@@ -80,7 +84,7 @@ def _results(observed: Observed) -> Iterator[_CurrentRow]:
     for key, answers in triggers.items():
         short = key.name if names[key.name] == 1 or not key.namespace else ""
         name = short or f"{key.namespace}/{key.name}"
-        for response in (one for every in answers.responses.values() for one in every):
+        for response in (responses for every in answers.responses.values() for responses in every):
             for result in response.results:
                 yield _now(key, name, response, result)
 
@@ -97,10 +101,10 @@ def _now(key: ObjectKey, name: str, response: PolicyResponse, result: RuleResult
         name_of_rule,
         *(name_of_rule.removeprefix(p) for p in _AUTOGEN if name_of_rule.startswith(p)),
     ]
-    stem = "".join(one if one in _SAFE else "_" for one in policy.key)[:200]
+    stem = "".join(character if character in _SAFE else "_" for character in policy.key)[:200]
     row = ExpectedRow(
         policy=policy.key,
-        rule=next((one for one in bases if one in written), name_of_rule),
+        rule=next((base for base in bases if base in written), name_of_rule),
         result=status_of(policy, result),
         resources=(name,),
         specs=(),
@@ -115,37 +119,37 @@ def _now(key: ObjectKey, name: str, response: PolicyResponse, result: RuleResult
     return _CurrentRow(row, key, result, objects)
 
 
-def _files(found: Iterable[_CurrentRow]) -> dict[str, tuple[Json, ...]]:
+def _files(rows: Iterable[_CurrentRow]) -> dict[str, tuple[Json, ...]]:
     """Return the objects of each file, each once; of two states of one the first counts."""
     files: dict[str, dict[ObjectKey, Json]] = {}
-    for one in found:
-        for file in filter(None, (one.row.patched, *one.row.generated)):
+    for current in rows:
+        for file in filter(None, (current.row.patched, *current.row.generated)):
             known = files.setdefault(file, {})
-            for obj in one.objects:
+            for obj in current.objects:
                 known.setdefault(object_key(obj), obj)
     return {file: tuple(known.values()) for file, known in files.items()}
 
 
-def _grouped(found: Iterable[_CurrentRow]) -> tuple[ExpectedRow, ...]:
+def _grouped(current_rows: Iterable[_CurrentRow]) -> tuple[ExpectedRow, ...]:
     """Return one row for all resources of which the same is expected, policy by policy."""
     groups: dict[ExpectedRow, dict[str, None]] = {}
-    for one in found:
-        names = groups.setdefault(one.row._replace(resources=None), {})
-        names.update(dict.fromkeys(one.row.resources or ()))
+    for current in current_rows:
+        names = groups.setdefault(current.row._replace(resources=None), {})
+        names.update(dict.fromkeys(current.row.resources or ()))
     rows = [row._replace(resources=tuple(names)) for row, names in groups.items()]
     order = {row.policy: n for n, row in reversed(list(enumerate(rows)))}
     return tuple(sorted(rows, key=lambda row: order[row.policy]))
 
 
-def _title(one: _CurrentRow) -> str:
-    key = one.key
+def _title(current: _CurrentRow) -> str:
+    key = current.key
     resource = "/".join(filter(None, (key.namespace, key.kind, key.name or "?")))
-    return f"{one.row.policy} / {one.row.rule} on {resource}"
+    return f"{current.row.policy} / {current.row.rule} on {resource}"
 
 
 def row_data(row: ExpectedRow) -> dict[str, Json]:
     """Return a row as an entry under `results`."""
-    found: dict[str, Json] = {
+    entry: dict[str, Json] = {
         "policy": row.policy,
         "rule": row.rule,
         "kind": row.kind,
@@ -153,7 +157,7 @@ def row_data(row: ExpectedRow) -> dict[str, Json]:
         "result": row.result,
     }
     if row.patched:
-        found["patchedResources"] = row.patched
+        entry["patchedResources"] = row.patched
     if row.generated:
-        found["generatedResource"] = row.generated[0]
-    return found
+        entry["generatedResource"] = row.generated[0]
+    return entry

@@ -7,7 +7,7 @@ import pytest
 from kyvsim.api.explain import NotFoundError
 from kyvsim.api.simulate import SimulateInputs, simulate
 from kyvsim.report.explained_rules import decision
-from kyvsim.report.timeline_text import ending_word, rendered_inquiries
+from kyvsim.report.timeline_text import ending_word, rendered_evaluations
 
 pytestmark = pytest.mark.slow
 
@@ -79,7 +79,7 @@ def told(tmp_path):
                     (*one.notes, *(decision(rule, one.found).text for rule in one.found.rules))
                 ),
             )
-            for one in rendered_inquiries(done.simulation, every=False)
+            for one in rendered_evaluations(done.simulation, every=False)
         ]
 
     return run
@@ -157,7 +157,7 @@ def test_the_condition_of_a_webhook_that_does_not_hold_has_its_place(told, tmp_p
     text = IN_CEL % (MUTATES[0], "CREATE", "x", MUTATES[1])
     told(text, NEW, "shop/ConfigMap/web")
     inputs = SimulateInputs((str(tmp_path / "story.yaml"),), explain="shop/ConfigMap/web")
-    one = next(rendered_inquiries(simulate(inputs).simulation, every=False))
+    one = next(rendered_evaluations(simulate(inputs).simulation, every=False))
     decided = decision(one.applied[0], one.found)
     assert decided.text.startswith("matchConditions[1] object.metadata.name.startsWith")
     line = text.splitlines()[decided.place.line - 1]

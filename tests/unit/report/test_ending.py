@@ -13,7 +13,7 @@ from kyvsim.report.ending import (
     error_fact,
     figures,
     run_ending,
-    weighing,
+    verdict_fact,
 )
 from kyvsim.report.results import Summary
 from kyvsim.report.run import ExitTerms, ResultCounts
@@ -138,7 +138,7 @@ REMARK = Diagnostic(
     "unknown field `patern`\x1b[0m: did you mean `pattern`?",
     Location("a/policy.yaml", 15, 9),
 )
-FAILED = weighing("failed", 2, "2 of 3 results failed")
+FAILED = verdict_fact("failed", 2, "2 of 3 results failed")
 
 
 def closing(*facts, width=80, seconds=None):

@@ -171,7 +171,7 @@ def test_an_empty_table_has_its_head(make):
 
 def test_manifests_hold_every_resource_and_verdicts_go_elsewhere(menagerie):
     said = []
-    written = shown("manifests", menagerie(), say=said.append)
+    written = shown("manifests", menagerie(), print_aside=said.append)
     web, calm = yaml.safe_load_all(written)
     assert web["spec"]["volumes"]
     assert calm["metadata"]["name"] == "calm"

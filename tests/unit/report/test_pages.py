@@ -134,7 +134,7 @@ def test_what_stands_in_backticks_looks_like_code():
 
 
 @pytest.mark.parametrize(
-    ("verdict", "looks"),
+    ("verdict", "style"),
     [
         (RunVerdict.PASSED, "good"),
         (RunVerdict.WARNED, "warn"),
@@ -143,8 +143,8 @@ def test_what_stands_in_backticks_looks_like_code():
         (RunVerdict.INCOMPLETE, "bad"),
     ],
 )
-def test_the_end_of_a_run_has_its_colour(verdict, looks):
-    assert ending_of(RunEnding((Fact("x", 1, "x", verdict),)))["looks"] == looks
+def test_the_end_of_a_run_has_its_colour(verdict, style):
+    assert ending_of(RunEnding((Fact("x", 1, "x", verdict),)))["style"] == style
 
 
 STATUSES = ("fail", "warn", "pass")

@@ -37,7 +37,7 @@ from kyvsim.report.timeline_rows import (
     SimulationTerms,
     TimelineOptions,
     differences,
-    orders_text,
+    interleavings_text,
     shown_events,
     simulation_ending,
     time_text,
@@ -403,7 +403,7 @@ def test_dots_that_fall_together_are_one_which_shows_the_worst():
     chart = chart_of(lanes, 0.0)
     assert len(chart.dots) < 400
     assert sum(one.events for one in chart.dots) == 2000
-    assert [one.card.event.number for one in chart.dots if one.card.looks == "bad"] == [7]
+    assert [one.card.event.number for one in chart.dots if one.card.style == "bad"] == [7]
     assert chart.dots[-1].card.event.number == 7
 
 
@@ -605,8 +605,10 @@ def test_expectations_and_hazards_are_compared():
 def test_the_extent_of_the_search_is_told():
     one = ScenarioEnding(ended(), 0, 3)
     whole = Interleavings(3, complete=True, most_changes=2, endings=(one,))
-    assert orders_text(whole) == ("3 interleavings tried (all with up to 2 reorderings): 1 ending")
-    assert "more exist" in orders_text(whole._replace(complete=False))
+    assert interleavings_text(whole) == (
+        "3 interleavings tried (all with up to 2 reorderings): 1 ending"
+    )
+    assert "more exist" in interleavings_text(whole._replace(complete=False))
 
 
 @pytest.mark.parametrize(

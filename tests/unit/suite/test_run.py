@@ -3,7 +3,13 @@ import pytest
 from kyvsim.kubernetes.objects import ObjectKey, object_key
 from kyvsim.model.source import Document, Location
 from kyvsim.model.values import Values
-from kyvsim.suite.run import SuiteInputs, lost_namespaces, object_keys, observe, without_duplicates
+from kyvsim.suite.run import (
+    SuiteInputs,
+    missing_namespaces,
+    object_keys,
+    observe,
+    without_duplicates,
+)
 
 POD = {"resources": {"kinds": ["Pod"]}}
 
@@ -61,7 +67,7 @@ def test_group_kind_namespace_and_name_make_a_duplicate():
     ],
 )
 def test_a_cluster_must_know_the_namespaces_of_resources(resource, further, lost):
-    found = lost_namespaces(inputs([resource], **{"in_cluster": True, **further}))
+    found = missing_namespaces(inputs([resource], **{"in_cluster": True, **further}))
     assert bool(found) is lost
 
 

@@ -4,7 +4,7 @@ from kyvsim.api import ApplyInputs, open_application
 from kyvsim.cel.kyverno.environments import KINDS as ENVIRONMENTS
 from kyvsim.languages import CEL_POLICIES
 from kyvsim.languages.cel.compile import KINDS
-from kyvsim.report.diagnostics import remark_text
+from kyvsim.report.diagnostics import diagnostic_text
 
 
 def test_every_kind_that_is_read_is_compiled_and_every_other_way_round():
@@ -65,4 +65,4 @@ def test_an_expression_is_shown_with_a_mark(tmp_path):
     spec = "  validations: [{expression: 'object.foo =='}]"
     (one,) = said(tmp_path, "ValidatingPolicy", spec)
     assert one.excerpt == ("| object.foo ==", "| .............^")
-    assert remark_text(one).splitlines()[1:] == ["    | object.foo ==", "    | .............^"]
+    assert diagnostic_text(one).splitlines()[1:] == ["    | object.foo ==", "    | .............^"]
