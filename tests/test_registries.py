@@ -234,7 +234,7 @@ def test_every_format_can_be_chosen():
         and getattr(value, "func", value).__module__ == module.__name__
     }
     chosen = {
-        (f"kyvsim.report.{one.module}", one.name)
+        tuple(f"kyvsim.report.{one.function}".rsplit(".", 1))
         for table in FORMAT_TABLES
         for one in table.values()
     }

@@ -182,7 +182,7 @@ def shown_pieces(
 def document_set(chosen: Chosen, options: Mapping[str, Any]) -> DocumentSet | None:
     """Return the documents of the formats for a run in parts, None if one needs all responses."""
     names = (chosen.shown, *(name for name, _ in chosen.files))
-    if options["output"] or not all(FORMATS[name].parted for name in names):
+    if options["output"] or any(FORMATS[name].single_process for name in names):
         return None
     return DocumentSet(len(names), lambda run: _documents(run, chosen, options))
 

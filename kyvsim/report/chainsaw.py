@@ -19,7 +19,7 @@ from kyvsim.report.ending import (
     warning_fact,
 )
 from kyvsim.report.finding_formats import attributes, escaped
-from kyvsim.report.object_text import json_entries, to_json
+from kyvsim.report.object_text import json_document
 from kyvsim.report.style import counted, indented, painter, safe_line
 from kyvsim.report.suite_text import SuiteOptions
 
@@ -138,11 +138,14 @@ def render_json(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
         if outcome.notes:
             entry["notes"] = list(outcome.notes)
         results.append(entry)
-    diagnostics = [diagnostic_json(diagnostic) for diagnostic in report.diagnostics]
-    yield f'{{"results": [{"".join(json_entries(map(to_json, results)))}]'
-    yield f',\n"diagnostics": [{"".join(json_entries(map(to_json, diagnostics)))}]'
-    yield f',\n"summary": {to_json(chainsaw_tally(report)._asdict())}'
-    yield f',\n"ending": {to_json(ending_json(chainsaw_ending(report)))}}}\n'
+    yield from json_document(
+        {
+            "results": results,
+            "diagnostics": map(diagnostic_json, report.diagnostics),
+            "summary": chainsaw_tally(report)._asdict(),
+            "ending": ending_json(chainsaw_ending(report)),
+        }
+    )
 
 
 # The outcome of chainsaw tests as JUnit XML: one suite, a case for each test.

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from kyvsim.kubernetes.objects import Json, path_text
 from kyvsim.model.coverage import Coverage, Point, Ratio
 from kyvsim.model.tracing import PointKind
-from kyvsim.report.object_text import json_entries, to_json
+from kyvsim.report.object_text import json_document
 from kyvsim.report.style import safe_line
 
 
@@ -69,9 +69,7 @@ def render_json(coverage: Coverage) -> Iterator[str]:
         {"file": file.file, **ratio_json(file.ratio), "points": [*map(point_json, file.points)]}
         for file in coverage.files
     )
-    yield '{"files": ['
-    yield from json_entries(map(to_json, files))
-    yield f'],\n"summary": {to_json(ratio_json(coverage.ratio))}}}\n'
+    yield from json_document({"files": files, "summary": ratio_json(coverage.ratio)})
 
 
 def ratio_json(ratio: Ratio) -> dict[str, Json]:

@@ -25,7 +25,7 @@ from kyvsim.report.diagnostics import (
 from kyvsim.report.ending import counts_line, ending_json, figures, run_ending
 from kyvsim.report.explanations import Explain, reason_lines
 from kyvsim.report.finding import finding_of
-from kyvsim.report.object_text import json_entries, to_json
+from kyvsim.report.object_text import json_document, to_json
 from kyvsim.report.result_groups import (
     GroupedResult,
     ObjectBlock,
@@ -333,8 +333,11 @@ def _line(parts: Iterable[str], widths: list[int], figures: Iterable[str], width
 def document(run: Run, groups: Iterable[SummaryGroup], by: Sequence[str]) -> Iterator[str]:
     """Yield the same as a JSON document."""
     counts = ({**dict(zip(by, group.parts, strict=True)), **group.numbers} for group in groups)
-    diagnostics = map(diagnostic_json, run.all_diagnostics())
-    yield f'{{"counts": [{"".join(json_entries(map(json.dumps, counts)))}],\n'
-    yield f'"diagnostics": [{"".join(json_entries(map(json.dumps, diagnostics)))}],\n'
-    yield f'"ending": {json.dumps(ending_json(run_ending(run)))},\n'
-    yield f'"summary": {json.dumps(figures(run))}}}\n'
+    yield from json_document(
+        {
+            "counts": counts,
+            "diagnostics": map(diagnostic_json, run.all_diagnostics()),
+            "ending": ending_json(run_ending(run)),
+            "summary": figures(run),
+        }
+    )

@@ -23,30 +23,27 @@ _GITHUB = (ANNOTATIONS, ".txt")
 class OutputFormat(NamedTuple):
     """A format, by its traits. Its module is loaded when it is chosen."""
 
-    module: str
-    """The module of `kyvsim.report` that writes it."""
-    name: str
-    """The function of that module that writes it."""
+    function: str
+    """The module of `kyvsim.report` and its function that write it: `documents.begin_json`."""
     about: str
     """What it contains, for the documentation."""
     media: str
-    """Its media type."""
     extension: str
     """The usual extension of its files, with the dot."""
     for_people: bool = False
     """Whether people read it, so that it ends with how the run ended; programs read the others."""
     whole: bool = False
     """Whether it needs all results before it can write anything; the others stream."""
-    parted: bool = False
-    """Whether several processes can render parts of a run."""
+    single_process: bool = False
+    """Whether one process renders all of it; of the others, several can render parts of a run."""
     explains: bool = False
     """Whether it shows how rules came to their results, where that is known."""
 
     @property
     def write(self) -> Callable[..., Any]:
         """The function that writes it; its arguments are described at each table."""
-        module = import_module(f"kyvsim.report.{self.module}")
-        function: Callable[..., Any] = getattr(module, self.name)
+        module, _, name = self.function.partition(".")
+        function: Callable[..., Any] = getattr(import_module(f"kyvsim.report.{module}"), name)
         return function
 
 
@@ -54,120 +51,84 @@ class OutputFormat(NamedTuple):
 RUN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
         "text": OutputFormat(
-            "text",
-            "begin_text",
+            "text.begin_text",
             "Findings with reasons and positions, changed objects and a summary, for people",
             *_TEXT,
-            parted=True,
         ),
         "table": OutputFormat(
-            "tables",
-            "begin_table",
+            "tables.begin_table",
             "A table with a row for each policy, rule and resource",
             *_TEXT,
             whole=True,
-            parted=True,
         ),
-        "json": OutputFormat(
-            "documents", "begin_json", "The run as one JSON document", *_JSON, parted=True
-        ),
+        "json": OutputFormat("documents.begin_json", "The run as one JSON document", *_JSON),
         "yaml": OutputFormat(
-            "documents",
-            "begin_yaml",
-            "The run as one YAML document, results first",
-            *_YAML,
-            parted=True,
+            "documents.begin_yaml", "The run as one YAML document, results first", *_YAML
         ),
         "manifests": OutputFormat(
-            "documents",
-            "begin_manifests",
+            "documents.begin_manifests",
             "The resources after mutation, as a stream of manifests",
             *_YAML,
+            single_process=True,
         ),
         "policy-report": OutputFormat(
-            "policy_objects",
-            "begin_report_yaml",
-            "A PolicyReport (wgpolicyk8s.io) in YAML",
-            *_YAML,
-            parted=True,
+            "policy_objects.begin_report_yaml", "A PolicyReport (wgpolicyk8s.io) in YAML", *_YAML
         ),
         "policy-report-json": OutputFormat(
-            "policy_objects",
-            "begin_report_json",
-            "A PolicyReport (wgpolicyk8s.io) in JSON",
-            *_JSON,
-            parted=True,
+            "policy_objects.begin_report_json", "A PolicyReport (wgpolicyk8s.io) in JSON", *_JSON
         ),
         "open-report": OutputFormat(
-            "policy_objects",
-            "begin_open_yaml",
-            "A Report (openreports.io) in YAML",
-            *_YAML,
-            parted=True,
+            "policy_objects.begin_open_yaml", "A Report (openreports.io) in YAML", *_YAML
         ),
         "open-report-json": OutputFormat(
-            "policy_objects",
-            "begin_open_json",
-            "A Report (openreports.io) in JSON",
-            *_JSON,
-            parted=True,
+            "policy_objects.begin_open_json", "A Report (openreports.io) in JSON", *_JSON
         ),
         "exceptions": OutputFormat(
-            "policy_objects",
-            "begin_exceptions_yaml",
+            "policy_objects.begin_exceptions_yaml",
             "PolicyExceptions that exempt every failure, in YAML",
             *_YAML,
-            parted=True,
         ),
         "exceptions-json": OutputFormat(
-            "policy_objects",
-            "begin_exceptions_json",
+            "policy_objects.begin_exceptions_json",
             "PolicyExceptions that exempt every failure, in JSON",
             *_JSON,
-            parted=True,
         ),
         "junit": OutputFormat(
-            "finding_formats",
-            "begin_junit",
+            "finding_formats.begin_junit",
             "JUnit XML: a suite for each object, a case for each rule",
             *_XML,
-            parted=True,
         ),
         "sarif": OutputFormat(
-            "finding_formats", "begin_sarif", "SARIF 2.1.0, for code scanning services", *_SARIF
+            "finding_formats.begin_sarif",
+            "SARIF 2.1.0, for code scanning services",
+            *_SARIF,
+            single_process=True,
         ),
         "github": OutputFormat(
-            "finding_formats",
-            "begin_github",
+            "finding_formats.begin_github",
             "Workflow commands, which GitHub shows as annotations",
             *_GITHUB,
-            parted=True,
         ),
         "gitlab": OutputFormat(
-            "finding_formats", "begin_gitlab", "A GitLab code quality report", *_JSON
+            "finding_formats.begin_gitlab",
+            "A GitLab code quality report",
+            *_JSON,
+            single_process=True,
         ),
         "markdown": OutputFormat(
-            "tables",
-            "begin_markdown",
-            "A Markdown table, for comments and summary pages",
-            *_MARKDOWN,
-            parted=True,
+            "tables.begin_markdown", "A Markdown table, for comments and summary pages", *_MARKDOWN
         ),
         "csv": OutputFormat(
-            "tables",
-            "begin_csv",
+            "tables.begin_csv",
             "Comma-separated values (RFC 4180 with LF line ends)",
             "text/csv",
             ".csv",
-            parted=True,
         ),
         "html": OutputFormat(
-            "run_html",
-            "begin",
+            "run_html.begin",
             "A page with the findings, their reasons and the changed objects",
             *_HTML,
             whole=True,
-            parted=True,
             explains=True,
         ),
     }
@@ -178,41 +139,35 @@ RUN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 SUITE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
         "text": OutputFormat(
-            "suite_text",
-            "render_text",
+            "suite_text.render_text",
             "A line for each test file, with the failed rows and their reasons",
             *_TEXT,
         ),
         "table": OutputFormat(
-            "suite_text", "render_table", "A table of rows for each test file", *_TEXT, whole=True
+            "suite_text.render_table", "A table of rows for each test file", *_TEXT, whole=True
         ),
         "json": OutputFormat(
-            "suite_formats", "render_json", "The result as one JSON document", *_JSON
+            "suite_formats.render_json", "The result as one JSON document", *_JSON
         ),
         "yaml": OutputFormat(
-            "suite_formats", "render_yaml", "The result as one YAML document", *_YAML
+            "suite_formats.render_yaml", "The result as one YAML document", *_YAML
         ),
         "markdown": OutputFormat(
-            "suite_formats", "render_markdown", "The rows as a Markdown table", *_MARKDOWN
+            "suite_formats.render_markdown", "The rows as a Markdown table", *_MARKDOWN
         ),
         "junit": OutputFormat(
-            "suite_formats",
-            "render_junit",
+            "suite_formats.render_junit",
             "JUnit XML: a suite for each test file, a case for each row",
             *_XML,
         ),
         "tap": OutputFormat(
-            "suite_formats",
-            "render_tap",
-            "TAP 13: a test point for each row",
-            "text/x-tap",
-            ".tap",
+            "suite_formats.render_tap", "TAP 13: a test point for each row", "text/x-tap", ".tap"
         ),
         "github": OutputFormat(
-            "suite_formats", "render_github", "Workflow commands for failed rows", *_GITHUB
+            "suite_formats.render_github", "Workflow commands for failed rows", *_GITHUB
         ),
         "html": OutputFormat(
-            "suite_formats", "render_html", "A page with the failed rows and their reasons", *_HTML
+            "suite_formats.render_html", "A page with the failed rows and their reasons", *_HTML
         ),
     }
 )
@@ -221,21 +176,19 @@ SUITE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 LINT_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
         "text": OutputFormat(
-            "lint", "render_text", "Findings with source lines, and a count per code", *_TEXT
+            "lint.render_text", "Findings with source lines, and a count per code", *_TEXT
         ),
-        "json": OutputFormat("lint", "render_json", "The findings as one JSON document", *_JSON),
+        "json": OutputFormat("lint.render_json", "The findings as one JSON document", *_JSON),
         "github": OutputFormat(
-            "finding_formats",
-            "render_lint_github",
+            "finding_formats.render_lint_github",
             "Workflow commands, which GitHub shows as annotations",
             *_GITHUB,
         ),
         "gitlab": OutputFormat(
-            "finding_formats", "render_lint_gitlab", "A GitLab code quality report", *_JSON
+            "finding_formats.render_lint_gitlab", "A GitLab code quality report", *_JSON
         ),
         "sarif": OutputFormat(
-            "finding_formats",
-            "render_lint_sarif",
+            "finding_formats.render_lint_sarif",
             "SARIF 2.1.0, for code scanning services",
             *_SARIF,
             whole=True,
@@ -246,11 +199,10 @@ LINT_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 # The formats of `diff`, by the name that chooses them; each writes a comparison.
 DIFF_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": OutputFormat("diff", "render_text", "The differences by resource and rule", *_TEXT),
-        "json": OutputFormat("diff", "render_json", "The comparison as one JSON document", *_JSON),
+        "text": OutputFormat("diff.render_text", "The differences by resource and rule", *_TEXT),
+        "json": OutputFormat("diff.render_json", "The comparison as one JSON document", *_JSON),
         "markdown": OutputFormat(
-            "diff",
-            "render_markdown",
+            "diff.render_markdown",
             "The differences as Markdown, for comments on pull requests",
             *_MARKDOWN,
         ),
@@ -261,17 +213,15 @@ DIFF_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 EXPLAIN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
         "text": OutputFormat(
-            "explain",
-            "render_text",
+            "explain.render_text",
             "Each rule with the deciding step and the tree of evaluated steps",
             *_TEXT,
         ),
         "json": OutputFormat(
-            "explain", "render_json", "The explanations as one JSON document", *_JSON
+            "explain.render_json", "The explanations as one JSON document", *_JSON
         ),
         "html": OutputFormat(
-            "explain",
-            "render_html",
+            "explain.render_html",
             "A page with the tree of steps; steps that decided are expanded",
             *_HTML,
         ),
@@ -283,23 +233,20 @@ EXPLAIN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 TIMELINE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
         "text": OutputFormat(
-            "timeline_text",
-            "render_text",
+            "timeline_text.render_text",
             "The events in order, then expectations and hazards",
             *_TEXT,
         ),
         "json": OutputFormat(
-            "timeline_formats", "render_json", "The simulation as one JSON document", *_JSON
+            "timeline_formats.render_json", "The simulation as one JSON document", *_JSON
         ),
         "html": OutputFormat(
-            "timeline_formats",
-            "render_html",
+            "timeline_formats.render_html",
             "A page with a time axis, a lane for each actor, hazards and object versions",
             *_HTML,
         ),
         "mermaid": OutputFormat(
-            "timeline_text",
-            "render_mermaid",
+            "timeline_text.render_mermaid",
             "A Mermaid sequence diagram of actors and objects",
             "text/plain",
             ".mmd",
@@ -311,13 +258,12 @@ TIMELINE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 EQUAL_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
         "text": OutputFormat(
-            "equal",
-            "render_text",
+            "equal.render_text",
             "The answer, the smallest objects that show a difference and what is not covered",
             *_TEXT,
         ),
-        "html": OutputFormat("equal", "render_html", "The evidence as a page", *_HTML),
-        "json": OutputFormat("equal", "render_json", "The evidence as one JSON document", *_JSON),
+        "html": OutputFormat("equal.render_html", "The evidence as a page", *_HTML),
+        "json": OutputFormat("equal.render_json", "The evidence as one JSON document", *_JSON),
     }
 )
 
@@ -325,17 +271,14 @@ EQUAL_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 MIGRATE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
         "text": OutputFormat(
-            "migrate",
-            "render_text",
+            "migrate.render_text",
             "A line for each rule, with the conditions of its conversion",
             *_TEXT,
         ),
         "html": OutputFormat(
-            "migrate", "render_html", "A page with the converted policies and the evidence", *_HTML
+            "migrate.render_html", "A page with the converted policies and the evidence", *_HTML
         ),
-        "json": OutputFormat(
-            "migrate", "render_json", "The conversions as one JSON document", *_JSON
-        ),
+        "json": OutputFormat("migrate.render_json", "The conversions as one JSON document", *_JSON),
     }
 )
 
@@ -344,14 +287,13 @@ MIGRATE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 CHAINSAW_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
         "text": OutputFormat(
-            "chainsaw",
-            "render_text",
+            "chainsaw.render_text",
             "A line for each test, with the reason why it did not pass",
             *_TEXT,
         ),
-        "json": OutputFormat("chainsaw", "render_json", "The result as one JSON document", *_JSON),
+        "json": OutputFormat("chainsaw.render_json", "The result as one JSON document", *_JSON),
         "junit": OutputFormat(
-            "chainsaw", "render_junit", "JUnit XML: one suite, a case for each test", *_XML
+            "chainsaw.render_junit", "JUnit XML: one suite, a case for each test", *_XML
         ),
     }
 )
@@ -360,17 +302,11 @@ CHAINSAW_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
 COVERAGE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
         "text": OutputFormat(
-            "coverage", "render_text", "Coverage by policy, with what no row reached", *_TEXT
+            "coverage.render_text", "Coverage by policy, with what no row reached", *_TEXT
         ),
-        "json": OutputFormat(
-            "coverage", "render_json", "The coverage as one JSON document", *_JSON
-        ),
+        "json": OutputFormat("coverage.render_json", "The coverage as one JSON document", *_JSON),
         "lcov": OutputFormat(
-            "coverage",
-            "render_lcov",
-            "LCOV, for editors and coverage services",
-            "text/plain",
-            ".info",
+            "coverage.render_lcov", "LCOV, for editors and coverage services", "text/plain", ".info"
         ),
     }
 )

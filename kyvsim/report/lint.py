@@ -16,7 +16,7 @@ from kyvsim.report.ending import (
     left_out_fact,
     warning_fact,
 )
-from kyvsim.report.object_text import json_entries, to_json
+from kyvsim.report.object_text import json_document
 from kyvsim.report.style import RenderOptions, TextLayout, counted, layout_of, safe_line
 
 
@@ -143,10 +143,11 @@ def _by_code(findings: Findings, options: RenderOptions, layout: TextLayout) -> 
 
 def render_json(findings: Findings, _look: RenderOptions) -> Iterator[str]:
     """Yield the document: `diagnostics`, `ending`, then `summary` with the figures."""
-    entries = json_entries(
-        to_json(diagnostic_json(diagnostic)) for diagnostic in findings.diagnostics
+    names = ("errors", "warnings", "policies")
+    yield from json_document(
+        {
+            "diagnostics": map(diagnostic_json, findings.diagnostics),
+            "ending": ending_json(findings.ending),
+            "summary": {name: getattr(findings, name) for name in names},
+        }
     )
-    yield f'{{"diagnostics": [{"".join(entries)}]'
-    yield f',\n"ending": {to_json(ending_json(findings.ending))}'
-    figures = {name: getattr(findings, name) for name in ("errors", "warnings", "policies")}
-    yield f',\n"summary": {to_json(figures)}}}\n'

@@ -21,7 +21,7 @@ from kyvsim.report.ending import (
 from kyvsim.report.equal import Equality, ShownEvidence, evidence_json, shown_evidence
 from kyvsim.report.equal import render_text as render_evidence
 from kyvsim.report.log_commands import has_log_command
-from kyvsim.report.object_text import json_entries, scalar, to_json, yaml_lines
+from kyvsim.report.object_text import json_document, scalar, yaml_lines
 from kyvsim.report.page import TableEntry, ending_of, page, table_of
 from kyvsim.report.style import counted, safe_line
 
@@ -232,10 +232,13 @@ def render_json(migration: Migration) -> Iterator[str]:
         }
         for conversion, evidence in migration.pairs
     )
-    diagnostics = map(diagnostic_json, migration.diagnostics)
-    yield f'{{"policies": [{"".join(json_entries(map(to_json, policies)))}]'
-    yield f',\n"diagnostics": [{"".join(json_entries(map(to_json, diagnostics)))}]'
-    yield f',\n"ending": {to_json(ending_json(migration_ending(migration)))}}}\n'
+    yield from json_document(
+        {
+            "policies": policies,
+            "diagnostics": map(diagnostic_json, migration.diagnostics),
+            "ending": ending_json(migration_ending(migration)),
+        }
+    )
 
 
 # What became of policies as one page for a browser, with the new policies and the evidence.

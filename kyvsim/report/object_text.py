@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import pairwise, zip_longest
@@ -32,6 +32,21 @@ def whole_numbers(value: Json) -> Json:
     if kind is float and value.is_integer() and abs(value) < _LARGEST_WHOLE:
         return int(value)
     return value
+
+
+def json_document(fields: Mapping[str, Json]) -> Iterator[str]:
+    """Yield a JSON document with the fields; of lists and iterators, each entry has a line."""
+    separator = "{"
+    for name, value in fields.items():
+        yield f'{separator}"{name}": '
+        if isinstance(value, (list, Iterator)):
+            yield "["
+            yield from json_entries(map(to_json, value))
+            yield "]"
+        else:
+            yield to_json(value)
+        separator = ",\n"
+    yield "}\n"
 
 
 def json_entries(texts: Iterable[str]) -> Iterator[str]:

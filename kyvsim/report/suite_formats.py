@@ -12,7 +12,7 @@ from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report.diagnostics import diagnostic_json, place_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.finding_formats import annotation, annotation_of, attributes, escaped
-from kyvsim.report.object_text import Marked, hunks, json_entries, marked_yaml, to_json, to_yaml
+from kyvsim.report.object_text import Marked, hunks, json_document, marked_yaml, to_yaml
 from kyvsim.report.page import TableEntry, ending_of, page, table_of
 from kyvsim.report.results import rule_title
 from kyvsim.report.style import (
@@ -75,15 +75,7 @@ def _document(outcome: SuiteOutcome, options: SuiteOptions) -> dict[str, Json]:
 
 def render_json(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the document, a row or diagnostic on each line."""
-    separator = "{"
-    for name, value in _document(outcome, options).items():
-        yield f'{separator}"{name}": '
-        if isinstance(value, list):
-            yield from ("[", *json_entries(map(to_json, value)), "]")
-        else:
-            yield to_json(value)
-        separator = ",\n"
-    yield "}\n"
+    yield from json_document(_document(outcome, options))
 
 
 def render_yaml(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
