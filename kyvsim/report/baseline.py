@@ -22,19 +22,19 @@ _NOTE: Final = "known: in the baseline"
 
 
 class BaselineMatches:
-    """Which failures, and objects, of a baseline a run has met."""
+    """The failures and objects of a baseline that a run matched."""
 
     __slots__ = ("failures", "objects", "spread")
 
     def __init__(self) -> None:
         self.failures: dict[KnownFailure, int] = {}
-        """How often each was met."""
+        """How often each occurred."""
         self.objects: set[ObjectKey] = set()
         self.spread: set[KnownFailure] = set()
-        """Those that several parts of the run have met."""
+        """Failures that occurred in several parts of the run."""
 
     def add(self, other: "BaselineMatches") -> None:
-        """Take in what a part of the run has met."""
+        """Add the matches of a part of the run."""
         self.spread |= other.spread
         for failure, number in other.failures.items():
             if failure in self.failures:
@@ -56,7 +56,7 @@ class BaselineMatches:
 
 
 class FailureMarker:
-    """Marks the failures of responses as new or unchanged, and notes which are met.
+    """Marks the failures of responses as new or unchanged, and counts the matches.
 
     Without a baseline all failures are to become one: they are known, and all are noted.
     """
@@ -87,7 +87,7 @@ class FailureMarker:
     def _marked(
         self, answer: PolicyResponse, response: EngineResponse, key: ObjectKey
     ) -> PolicyResponse:
-        """Return what a policy said with its failures marked; itself where there are none."""
+        """Return a policy's response with its failures marked; the same one if there are none."""
         if not any(result.status in _FAULTS for result in answer.results):
             return answer
         labels = response.namespace_labels or {}
@@ -121,9 +121,6 @@ class FailureMarker:
             return False
         number = self._met.failures[failure] = self._met.failures.get(failure, 0) + 1
         return known is None or number <= known.number
-
-
-# A baseline as a file that people read, and review where it changes.
 
 
 _HEAD = """\
@@ -166,17 +163,17 @@ class BaselineRemainder(NamedTuple):
     """A baseline after a run, each failure with how many of it there are."""
 
     matched: Mapping[KnownFailure, int]
-    """What the run has met, as far as it is known."""
+    """Known failures that occurred."""
     stale: Mapping[KnownFailure, int]
-    """What occurs no more, though the run looked at the object by the policy."""
+    """Failures that no longer occur, although the policy was evaluated on the object."""
     not_evaluated: Mapping[KnownFailure, int]
-    """What the run did not look at: of this it says nothing."""
+    """Failures of policies or objects that the run did not evaluate."""
 
 
 def remainder_of(
     baseline: Baseline, matches: BaselineMatches, policies: Iterable[Policy]
 ) -> BaselineRemainder:
-    """Return what a run that looked at some objects by some policies leaves of a baseline."""
+    """Return which failures of a baseline occurred, are stale, or were not evaluated."""
     keys = {policy.key for policy in policies}
     matched: dict[KnownFailure, int] = {}
     stale: dict[KnownFailure, int] = {}

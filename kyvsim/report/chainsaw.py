@@ -23,8 +23,6 @@ from kyvsim.report.object_text import json_document
 from kyvsim.report.style import counted, indented, painter, safe_line
 from kyvsim.report.suite_text import SuiteOptions
 
-# What reports of chainsaw tests share: counts, and which tests they show.
-
 
 class ChainsawTally(NamedTuple):
     """Counts over all tests."""
@@ -86,8 +84,6 @@ def summary_line(report: ChainsawReport) -> str:
     return f"{tests}: {tally.passed} passed, {tally.failed} failed{unsupported}"
 
 
-# The view of chainsaw tests for people: each on a line, why it did not pass below it.
-
 _INDENT = " " * 6
 _STYLES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {"pass": ("pass", "pass"), "fail": ("FAIL", "fail"), "unsupported": ("n/a ", "skip")}
@@ -118,9 +114,6 @@ def render_text(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
     yield f"{between}{summary_line(report)}\n"
 
 
-# The outcome of chainsaw tests as one JSON document, for programs.
-
-
 def render_json(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
     """Yield the document, a test on each line."""
     results = []
@@ -146,9 +139,6 @@ def render_json(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
             "ending": ending_json(chainsaw_ending(report)),
         }
     )
-
-
-# The outcome of chainsaw tests as JUnit XML: one suite, a case for each test.
 
 
 def render_junit(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:

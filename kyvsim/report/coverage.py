@@ -60,9 +60,6 @@ _WORDS: Mapping[PointKind, str] = MappingProxyType(
 )
 
 
-# What tests reached in policies as one JSON document, for programs.
-
-
 def render_json(coverage: Coverage) -> Iterator[str]:
     """Yield the document a file at a time."""
     files = (

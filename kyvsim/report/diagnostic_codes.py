@@ -50,27 +50,27 @@ class CodeExample(NamedTuple):
     """Files, and a command that is typed beside them."""
 
     command: str
-    """What follows `kyvsim`."""
+    """The arguments of `kyvsim`."""
     text: str
     """The files, each below a comment with its name; one without is `example.yaml`."""
 
 
 class DiagnosticCode(NamedTuple):
-    """What one code means."""
+    """The description of one code."""
 
     code: str
     title: str
     group: str
     severities: tuple[Severity, ...] = (Severity.ERROR,)
-    """With which it is reported, without `--strict`."""
+    """Without `--strict`."""
     why: str = ""
-    """Paragraphs, in Markdown; "" where the message says it all."""
+    """Paragraphs in Markdown; "" if the message is enough."""
     bad: CodeExample | None = None
-    """What has the code, and no other; None where there is no example."""
+    """Files for which only this code is reported; None without an example."""
     good: CodeExample | None = None
     """The corrected form: nothing is reported about it."""
     beside: str = ""
-    """The files that lie beside both."""
+    """Further files for both examples."""
     deprecated: bool = False
     """Whether what it is about still works, and has a successor."""
 
@@ -131,9 +131,6 @@ def files_of(text: str) -> Iterator[tuple[str, str]]:
     yield from zip(named[::2], named[1::2], strict=True)
 
 
-# Codes of diagnostics for people: all of them in a list, or one with its examples.
-
-
 _INDENT = "    "
 
 
@@ -163,7 +160,7 @@ def code_lines(code: DiagnosticCode, layout: TextLayout) -> Iterator[str]:
 
 
 def blocks_of(code: DiagnosticCode) -> Iterator[tuple[str, str, str]]:
-    """Yield the blocks of a code's examples: a style, a line that says what it is, a text."""
+    """Yield the blocks of a code's examples: style, heading and text."""
     for style, name, example in (("fail", "Bad", code.bad), ("pass", "Good", code.good)):
         if example:
             typed = "" if example.command == LINTED else f", with `kyvsim {example.command}`"
@@ -175,9 +172,6 @@ def blocks_of(code: DiagnosticCode) -> Iterator[tuple[str, str, str]]:
 def _paragraph(text: str, layout: TextLayout, style: str = "") -> Iterator[str]:
     for line in wrapped(text, layout.width, "", ""):
         yield (layout.paint(style, line) if style else line) + "\n"
-
-
-# The code of a diagnostic as Markdown: for pages and editors.
 
 
 def code_markdown(code: DiagnosticCode, heading: str) -> str:

@@ -1,4 +1,4 @@
-"""Diagnostics as text and JSON, and the line of a file with the part that is meant marked."""
+"""Diagnostics as text and JSON, positions of results, and lines of files with a marked part."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -22,13 +22,13 @@ _CLOSING: Final[Mapping[str, str]] = MappingProxyType({"{": "}", "[": "]"})
 _BEFORE: Final = 16
 _CUT: Final = "…"
 _KEPT: Final = 200
-"""So many characters are kept of each part of a line; no view is as wide."""
+"""Maximum characters of each part of an excerpt; no view is as wide."""
 _LOOKED_AT: Final = 4 * _KEPT
-"""So many characters are looked at from a column on: a line may be as long as a file."""
+"""Maximum characters that are read from a column on: a line may be as long as a file."""
 
 
 def window_of(column: int) -> tuple[int, int]:
-    """Return the columns, from 0, between which a line is looked at for `excerpt_of`."""
+    """Return first and last column, from 0, of the part of a line that `excerpt_of` needs."""
     return max(column - 1 - _KEPT, 0), column - 1 + _LOOKED_AT
 
 
@@ -183,9 +183,6 @@ def _member(node: Json, step: str | int) -> Json:
         return node.get(step)
     in_list = node.__class__ is list and step.__class__ is int
     return node[step] if in_list and int(step) < len(node) else None
-
-
-# A diagnostic about an input file as JSON data.
 
 
 def diagnostic_json(entry: Diagnostic) -> Json:

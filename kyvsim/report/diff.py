@@ -86,7 +86,7 @@ _Rule: TypeAlias = tuple[str, Path]
 
 
 class DifferenceCounts:
-    """What is counted while differences stream by."""
+    """Counts that are updated while differences stream through."""
 
     __slots__ = (
         "by_exception",
@@ -101,22 +101,21 @@ class DifferenceCounts:
 
     def __init__(self) -> None:
         self.same = 0
-        """Results that are the same in both sets."""
+        """Results with equal status in both sets."""
         self.reworded = 0
-        """Those of them whose words or paths are others."""
+        """Those of them with a different message or path."""
         self.verdicts: dict[str, int] = {}
-        """Verdicts that differ, by their direction."""
+        """Different verdicts by direction."""
         self.by_rule: dict[tuple[str, str, str, str], int] = {}
-        """The same by policy, rule, old and new status."""
+        """Different verdicts by policy, rule, old and new status."""
         self.by_exception: dict[tuple[str, str, str], int] = {}
         """Results of the old set by each exception that counts there and not in the new set, by old
         and new status."""
         self.objects: dict[ObjectEffect, int] = dict.fromkeys(ObjectEffect, 0)
-        """Objects that differ."""
         self.with_results: tuple[set[_Rule], set[_Rule]] = (set(), set())
-        """Rules of the old and the new set that had something to say."""
+        """Rules of the old and the new set with results."""
         self.unmatched: list[ObjectKey] = []
-        """Resources of which neither set said anything."""
+        """Resources without a result of either set."""
 
     def add(
         self, verdicts: VerdictDifference, pair: tuple[Row | None, Row | None], *, words: bool
@@ -211,7 +210,7 @@ def _result(row: Row | None) -> ComparedResult | None:
 def _missing(
     pair: tuple[Row | None, Row | None], by_key: tuple[Mapping[str, Policy], ...]
 ) -> NoResultReason:
-    """Return why one set says nothing by the rule of the other; derived rules are as written."""
+    """Return why one set has no result for the other's rule; autogen rules count as written."""
     row, others = (pair[0], by_key[1]) if pair[0] else (pair[1], by_key[0])
     other = others.get(row.policy.key) if row else None
     if row is None or other is None:
@@ -222,7 +221,7 @@ def _missing(
 
 
 def _object_differences(old: EngineResponse, new: EngineResponse) -> Iterator[ObjectDifference]:
-    """Yield the objects that two sets leave otherwise: the resource, and what was made for it."""
+    """Yield different objects: the resource, and what was generated or patched for it."""
     before, after = mutations(old), mutations(new)
     if (before or after) and not _is_same(old.object, new.object):
         sides = (_mutated(old, before), _mutated(new, after))
@@ -276,20 +275,17 @@ def _is_same(left: Json, other: Json) -> bool:
     return left is other or deep_equal(whole_numbers(left), whole_numbers(other))
 
 
-# Two runs over the same resources, one beside the other, and how that ends.
-
-
 class RunComparison(NamedTuple):
     """Two runs, and what differs, read lazily."""
 
     names: tuple[str, str]
-    """What the sets are called: their paths."""
+    """The paths of both sets."""
     old: Run
     new: Run
     resources: Iterable[ResourceDifference]
     """One for each resource, in input order, those without a difference too; often read once."""
     counts: DifferenceCounts
-    """What is counted while they are read."""
+    """Complete when all resources are read."""
 
     @property
     def applied(self) -> bool:
@@ -325,7 +321,7 @@ class RunComparison(NamedTuple):
                 )
 
     def uncompared(self) -> Iterator[UncomparedRule]:
-        """Yield the rules by which neither set said anything of any resource, when all is read."""
+        """Yield the rules without a result in both sets, when all responses are read."""
         rules: dict[tuple[str, str], list[UncomparedRule]] = {}
         for index, run in enumerate((self.old, self.new)):
             for policy in run.policies:
@@ -349,7 +345,7 @@ def figures(comparison: RunComparison) -> dict[str, int]:
 
 
 def comparison_ending(comparison: RunComparison) -> RunEnding:
-    """Return how a comparison ended; to be asked when all resources have been read."""
+    """Return how a comparison ended, when all resources are read."""
     counts = comparison.counts
     diagnostics = (*comparison.all_diagnostics(), *comparison.final_diagnostics())
     directions = (
@@ -411,9 +407,6 @@ def counts_line(comparison: RunComparison) -> str:
     return ", ".join(f"{name}: {number}" for name, number in figures(comparison).items())
 
 
-# Wording of differences between policy sets, shared by all text formats.
-
-
 NOT_COMPARED: Final = "Not compared, because no rule of either set matched"
 WITHOUT: Final = "Exceptions that apply to the old set only, and the results without them"
 FAULTS: Final = frozenset({"fail", "error", "warn"})
@@ -435,7 +428,7 @@ _WORDS = MappingProxyType(
 
 
 def heading(comparison: RunComparison) -> str:
-    """Return the line that says what is compared."""
+    """Return a sentence with the size of both policy sets and the number of resources."""
     if not comparison.applied:
         return "Nothing was compared: a file that all results depend on was rejected"
     old, new = (counted(run.rule_count, "rule") for run in (comparison.old, comparison.new))
@@ -528,9 +521,6 @@ def uncompared_lines(comparison: RunComparison) -> Iterator[str]:
         yield safe_line(f"resources: {listed(map(key_title, comparison.counts.unmatched))}")
 
 
-# The results that differ between two policy sets, as text: by resource, then by rule.
-
-
 _STYLES = MappingProxyType(
     {Direction.STRICTER: "fail", Direction.LAXER: "pass", Direction.NEITHER: "dim"}
 )
@@ -575,7 +565,7 @@ def render_text(comparison: RunComparison, options: RenderOptions) -> Iterator[s
 
 
 def _by_rule(comparison: RunComparison, paint: Paint) -> Iterator[str]:
-    """Yield how often each rule says something else."""
+    """Yield how often each rule has a different result."""
     by_rule = comparison.counts.by_rule
     if not by_rule:
         return
@@ -696,8 +686,6 @@ def _outcome_json(side: ComparedObject | None) -> Json:
         "object": side.object,
     }
 
-
-# What two sets of policies say differently, in Markdown, for a comment on a change of policies.
 
 _COLUMNS = ("change", "object", "rule", "details")
 

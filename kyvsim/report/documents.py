@@ -50,7 +50,7 @@ _ASIDES: Final = ("unchecked", "notIdempotent")
 
 
 def begin_json(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin the document. What follows on its results is kept until they are out."""
+    """Return the document; lists that follow its results are stored until these are written."""
     del options  # a document for programs has no such options
     lists: dict[str, list[str]] = {name: [] for name in (*_OBJECTS, *_ASIDES)}
     references, collisions, deletions = ReferenceIndex(), Collisions(), PlannedDeletions()
@@ -110,7 +110,7 @@ def _related(
     collisions: Collisions,
     deletions: PlannedDeletions,
 ) -> Iterator[tuple[str, list[Json]]]:
-    """Yield what was found across objects; all but references only where there is something."""
+    """Yield lists about several objects; all except references only if they have entries."""
     yield "references", [_need(need, references) for need in needs]
     if run.schedules:
         yield "deleted", list(deletions.entries(run.schedules))
@@ -136,7 +136,7 @@ def _need(need: PendingReference, references: ReferenceIndex) -> Json:
 
 
 def _unchecked(rows: Iterable[Row]) -> Iterator[Json]:
-    """Yield what rules could not look at, with what they said all the same."""
+    """Yield the parts of objects that rules could not evaluate, with their results."""
     for row in rows:
         if row.result.unchecked:
             yield {
@@ -149,7 +149,7 @@ def _unchecked(rows: Iterable[Row]) -> Iterator[Json]:
 
 
 def _compile_row_text(explain: Explain) -> Callable[[Row, EngineResponse], str]:
-    """Return a function that writes a row; what rows of one rule or one object share is kept."""
+    """Return a function that renders a row; the parts that rows share are cached."""
     heads: dict[tuple[Policy, str, Phase], str] = {}
     quote = json.encoder.encode_basestring_ascii
     last: list[Json] = [None, None, "", ""]

@@ -11,19 +11,15 @@ from kyvsim.report.results import Summary, severity_of
 from kyvsim.report.run import Run
 from kyvsim.report.style import TextLayout, counted
 
-# The closing line of a run, the same as data, and the facts that commands have in common.
-#
-# The words are here, so that every command says the same thing in the same way.
-
 
 def ending_line(ending: RunEnding) -> str:
-    """Return the line that says how a run ended and why its exit status is what it is."""
+    """Return the closing line: verdict, reasons and exit status."""
     texts = [fact.text for fact in ending.ranked if fact.text]
     return f"{ending.verdict.value}: {' · '.join((*texts, f'exit status {ending.status}'))}"
 
 
 def ending_json(ending: RunEnding) -> Json:
-    """Return the same as data: the verdict, the exit status, and all that was counted by name."""
+    """Return verdict, exit status, counts by name, and closing line as data."""
     return {
         "verdict": ending.verdict.value,
         "exitStatus": ending.status,
@@ -61,9 +57,6 @@ def verdict_fact(key: str, number: int, text: str, verdict: RunVerdict = RunVerd
     return Fact(key, number, text, verdict) if number else Fact(key, number, "")
 
 
-# The end of a view for people: how the run ended.
-
-
 _STYLES: Mapping[RunVerdict, str] = MappingProxyType(
     {
         RunVerdict.INCOMPLETE: "error",
@@ -97,9 +90,6 @@ def closing_lines(
         else:
             line = longer
     yield f"{start}{line}\n"
-
-
-# How a run of policies over resources ended.
 
 
 def run_ending(run: Run) -> RunEnding:
@@ -163,7 +153,7 @@ def _lenient(run: Run) -> int:
 
 
 def _baseline_facts(run: Run) -> Iterator[Fact]:
-    """Yield what the baseline covers, and what of it the run did not look at."""
+    """Yield the number of failures in the baseline, and of those not evaluated."""
     if run.result_counts.matches is None:
         return
     covered = run.result_counts.covered
@@ -176,7 +166,7 @@ def _baseline_facts(run: Run) -> Iterator[Fact]:
 
 
 def _checked(run: Run, summary: Summary) -> Iterator[Fact]:
-    """Yield what says that rules passed, or that none had anything to say."""
+    """Yield the number of passed results, or that nothing was checked."""
     skipped = f", {summary.skipped} skipped" if summary.skipped else ""
     bad = summary.failed + summary.errors + run.result_counts.unstable
     good = "" if bad else f"{summary.passed} passed{skipped}" if summary.passed else ""
@@ -190,7 +180,7 @@ def _checked(run: Run, summary: Summary) -> Iterator[Fact]:
 
 
 def figures(run: Run) -> dict[str, int]:
-    """Return the counts by name, with that of unstable mutations where they were looked for."""
+    """Return the counts by name; those of mutations and the baseline only if checked."""
     unstable = {"notIdempotent": run.result_counts.unstable} if run.checks_idempotence else {}
     known = {"inBaseline": run.result_counts.covered} if run.result_counts.matches else {}
     return {**run.result_counts.summary().as_dict(), **unstable, **known}

@@ -32,8 +32,6 @@ from kyvsim.report.page import ending_of, page
 from kyvsim.report.results import rule_title
 from kyvsim.report.style import counted, safe_line
 
-# Evidence in words, for text and pages alike.
-
 _UNSEEN = frozenset({Limit.NOT_ACCEPTED, Limit.UNTYPED, Limit.DEFAULTS})
 """Differences on objects that policies in a cluster hardly see."""
 _NAMED = frozenset({Limit.DELETIONS, Limit.OTHER_OPERATIONS, Limit.READ_AMOUNTS, Limit.READ_TEXTS})
@@ -42,7 +40,7 @@ _CHANGES = frozenset({DifferenceKind.OBJECT, DifferenceKind.ORDER})
 
 
 def headline(evidence: Evidence) -> str:
-    """Return the answer, with how many cases it is on."""
+    """Return the answer with the number of cases."""
     answer = evidence.answer.value
     if evidence.answer is Answer.EQUAL and any(
         example.limit in _UNSEEN for example in evidence.limited
@@ -66,19 +64,19 @@ def reported_limits(evidence: Evidence) -> Iterator[Counterexample]:
 
 
 def reached(side: SideReached) -> str:
-    """Return what the cases reached of one set of policies."""
+    """Return in how many cases a policy set acted, and how many outcomes were reached."""
     outcomes = f"{side.ratio.reached} of {side.ratio.total} outcomes reached"
     return f"{', '.join(side.policies)}: acted in {counted(side.acted, 'case')}, {outcomes}"
 
 
 def unreached(point: Point) -> str:
-    """Return which outcomes of a point never came up."""
+    """Return the outcomes of a point that no case reached, with its position."""
     missing = ", ".join(outcome.name for outcome in point.outcomes if not outcome.times)
     return f"{missing}: {point.kind.value} at {point.location}"
 
 
 def example_title(example: Counterexample) -> str:
-    """Return what differs, and at what."""
+    """Return the kind of difference and the operation."""
     source = " (in a given manifest)" if example.given else ""
     return f"{example.difference.value} on {example.operation}{source}"
 
@@ -121,11 +119,8 @@ def without_effect(account: Account, example: Counterexample) -> str:
     return ""
 
 
-# Evidence as pages for a browser show it: values for `evidence.html` among the templates.
-
-
 class ShownAccount(NamedTuple):
-    """What one side did in a case."""
+    """The effects of one policy set in a case."""
 
     side: str
     results: tuple[CaseResult, ...]
@@ -142,7 +137,7 @@ class ShownExample(NamedTuple):
 
     title: str
     style: str
-    """`bad`, or `warn` where it does not count."""
+    """`bad`, or `warn` if it does not count."""
     why: str
     """Why it does not count."""
     objects: tuple[tuple[str, str], ...]
@@ -151,7 +146,7 @@ class ShownExample(NamedTuple):
 
 
 class ShownEvidence(NamedTuple):
-    """What comparing two sets of policies showed."""
+    """Evidence as `evidence.html` shows it."""
 
     headline: str
     style: str
@@ -201,9 +196,6 @@ def _account(side: str, account: Account, example: Counterexample) -> ShownAccou
     )
 
 
-# What `equal` found, and how it ended.
-
-
 class Equality(NamedTuple):
     """The evidence, or why there is none."""
 
@@ -212,7 +204,7 @@ class Equality(NamedTuple):
 
     @property
     def ending(self) -> RunEnding:
-        """How the run ended: what is not covered weighs as much as a counterexample."""
+        """How the run ended: cases that are not covered fail it like a counterexample."""
         facts = [error_fact(self.diagnostics), warning_fact(self.diagnostics)]
         evidence = self.evidence
         if evidence:
@@ -229,8 +221,6 @@ class Equality(NamedTuple):
             ]
         return RunEnding(tuple(facts))
 
-
-# Evidence for people: the answer, the small objects that show a difference, what is left open.
 
 _MOST_POINTS = 8
 _LONGEST = 240
@@ -294,9 +284,6 @@ def _account_lines(name: str, account: Account, example: Counterexample) -> Iter
         yield f"       because {cut}"
     if account.place is not None:
         yield f"       {safe_line(str(account.place))}"
-
-
-# Evidence as one JSON document, for programs.
 
 
 def render_json(equality: Equality) -> Iterator[str]:
@@ -372,11 +359,8 @@ def render_html(equality: Equality) -> Iterator[str]:
     )
 
 
-# Examples of what rules do as a stream of manifests, and how making them ended.
-
-
 def stream(examples: Examples) -> Iterator[str]:
-    """Yield a document for each object, below comments that say what it shows.
+    """Yield a document for each object, below comments on what it shows.
 
     Comments at the end name the outcomes without an example, and why there is none.
     """

@@ -27,8 +27,6 @@ from kyvsim.report.page import page
 from kyvsim.report.results import identity, title
 from kyvsim.report.style import MARK_STYLES, Paint, painter, safe_line
 
-# `explain` for people: each rule with what decided, and the tree of what was evaluated.
-
 _LEAST = 50
 _PLACE = 8
 """The width of the columns with line and column in policy and manifest."""
@@ -229,9 +227,6 @@ def _step_json(step: Step) -> Json:
         **{name: value for name, value in shown.items() if value not in ("", None, [])},
         **{name: whole_numbers(value.data) for name, value in values.items() if value is not None},
     }
-
-
-# Explanations as one page for a browser; the steps on the way to what decided are open.
 
 
 class ObjectPart(NamedTuple):

@@ -20,7 +20,7 @@ from kyvsim.report.explanations import sentence
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
 
 _COMPARED = frozenset({StepKind.SIDE, StepKind.FINDING, StepKind.EXPRESSION})
-"""Steps that say what the one around them looked at."""
+"""Steps that show the values that the step around them evaluated."""
 
 
 SHOWN_WORDS: Mapping[str, str] = MappingProxyType(
@@ -109,7 +109,7 @@ class StepNode(NamedTuple):
     seen_at: Location | None
     effect: tuple[Marked, ...]
     leads: bool
-    """Whether it is on the way to the step that decided."""
+    """Whether it is on the path to the step that decided."""
     decides: bool
     steps: tuple["StepNode", ...]
 

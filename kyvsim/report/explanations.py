@@ -29,8 +29,6 @@ from kyvsim.report.object_text import whole_numbers
 from kyvsim.report.results import Row
 from kyvsim.report.style import INDENT, TextLayout, counted, safe_line, wrapped
 
-# Steps in words, as all formats for people have them.
-
 _LONGEST = 160
 _WORDLESS = frozenset({StepKind.MATCH, StepKind.EXCLUDE, StepKind.CONDITIONS, StepKind.BODY})
 _UNLABELED = frozenset(
@@ -42,7 +40,7 @@ _UNLABELED = frozenset(
 
 
 def value_text(data: object) -> str:
-    """Return a value as JSON on one line, shortened where it is long; else what `str` says."""
+    """Return a value as JSON on one line, or as `str` returns it; shortened if it is long."""
     text = json.dumps(whole_numbers(data), ensure_ascii=False, default=str)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
@@ -75,7 +73,7 @@ def _parts(step: Step) -> Iterator[str]:
 
 
 def _compared(step: Step) -> Iterator[str]:
-    """Yield what was expected and found, where neither the answer nor the steps inside say it."""
+    """Yield expected and actual values that neither the answer nor inner steps show."""
     if step.kind in {StepKind.EXPRESSION, StepKind.VARIABLE}:
         if step.found is not None and step.answer is None:
             yield f"found {value_text(step.found.data)}"
@@ -101,15 +99,15 @@ class FailureExplanation(NamedTuple):
     path: tuple[Step, ...]
     """The steps from the section of the rule to the one that decided; () where none is known."""
     start: str
-    """What comes before the words about the last of them."""
+    """A prefix of the text about the last of them."""
     place: Location | None
     """The position in the policy of the step that decided."""
     seen_at: Location | None
-    """The field of the manifest that it looked at, or the nearest node around that."""
+    """The field of the manifest that it evaluated, or the nearest node around that."""
 
     @property
     def text(self) -> str:
-        """What was wanted and found; worked out when it is read, as most formats need no text."""
+        """Expected and actual values; computed on demand, since most formats need no text."""
         if not self.path:
             return ""
         # The elements of loops that it is about come before it.
@@ -158,7 +156,7 @@ def reasons_of(
 
 
 def _path_to_image(steps: Iterable[Step], message: str) -> tuple[Step, ...]:
-    """Return the way to the image that a message is about; a rule has a result for each of them."""
+    """Return the path to the image that a message is about; each image has a result."""
     for step in steps:
         if step.kind is StepKind.IMAGE and step.note == message:
             return (step,)
@@ -245,13 +243,10 @@ def _side(step: Step) -> str:
 
 
 def _operands(step: Step) -> Iterator[str]:
-    """Yield what the operands of an expression came to."""
+    """Yield the values of the operands of an expression."""
     for operand in step.steps:
         if operand.kind in _LOOKED_AT and operand.answer is None and operand.found is not None:
             yield f"`{(operand.text or operand.name).strip()}` is {value_text(operand.found.data)}"
-
-
-# Why a result failed, with the line of the manifest that it is about: made once, shown anywhere.
 
 
 def failure_reasons(
@@ -308,7 +303,7 @@ def reason_lines(reasons: Iterable[ReportedReason], layout: TextLayout) -> Itera
 def _seen(
     place: Location | None, excerpt: Excerpt | None, texts: list[str], layout: TextLayout
 ) -> Iterator[str]:
-    """Yield a place in the manifest with its line, and what is to be reported about it."""
+    """Yield a place in the manifest with its line and the texts about it."""
     if place:
         yield f"{INDENT}{layout.paint('place', safe_line(str(place)))}\n"
     if place and excerpt:

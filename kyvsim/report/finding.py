@@ -46,7 +46,7 @@ class Finding(NamedTuple):
     document: Document | None
     """The manifest of the object; None where no file holds it."""
     location: Location | None
-    """The field that failed, or the object where no field is to blame; None without a manifest."""
+    """The field that failed, or else the object; None without a manifest."""
     reasons: tuple[ReportedReason, ...] = ()
     """Why it failed, where that was requested: the first of them is at `location`."""
 
@@ -131,12 +131,12 @@ class Finding(NamedTuple):
 
     @property
     def weight(self) -> Severity:
-        """How much it weighs: what is no failure, or a known one, is information."""
+        """Its severity in reports: `info` for known failures, and for what did not fail."""
         return Severity.INFO if self.is_known else self.level_without_baseline
 
     @property
     def level_without_baseline(self) -> Severity:
-        """How much it would weigh without a baseline."""
+        """`weight` without a baseline."""
         return _WEIGHTS.get(self.row.status, Severity.INFO)
 
     @property

@@ -42,9 +42,6 @@ def escaped(text: str) -> str:
     return _NOT_IN_XML.sub("\ufffd", safe_text(text)).translate(_MARKUP)
 
 
-# The run as JUnit XML: a suite for each object, a case for each rule that looked at it.
-
-
 def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the document a suite at a time; what could not be used is an error of its own suite.
 
@@ -84,7 +81,7 @@ def _suite(name: str, cases: list[tuple[str, str]]) -> Iterator[str]:
 
 
 def _case(finding: Finding) -> tuple[str, str]:
-    """Return the status of a case, and its element: one that is known has passed, and says so."""
+    """Return the status of a case, and its element; known failures passed, with a note."""
     outcome = "pass" if finding.is_known else finding.result
     shown_text = finding.shown_text
     if outcome in {"fail", "error"}:
@@ -145,7 +142,7 @@ def annotation_of(entry: Diagnostic) -> str:
 
 
 def _visible(text: str) -> str:
-    """Return text whose control characters show; the ends of lines are kept for escaping."""
+    """Return text with visible control characters; line ends stay, to be escaped later."""
     return "\r".join(map(safe_text, text.split("\r")))
 
 
@@ -177,7 +174,7 @@ _GITLAB_SEVERITIES: Mapping[Severity, str] = MappingProxyType(
     {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
 )
 SEVERITIES: Final = ("info", "minor", "major", "critical", "blocker")
-"""What the format knows, from light to heavy."""
+"""The severities of the format, lowest first."""
 
 
 def issue(shown: tuple[str, str], weight: str, place: Location, fingerprint: str) -> Json:
@@ -215,8 +212,6 @@ def diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> Iterator[Json]:
         shown = (entry.code, entry.message)
         yield issue(shown, _GITLAB_SEVERITIES[entry.severity], place, fingerprint)
 
-
-# What rules found as a code quality report of GitLab, which it shows in merge requests.
 
 _RESULT_WEIGHTS: Mapping[str, str] = MappingProxyType(
     {"critical": "blocker", "high": "critical", "medium": "major", "low": "minor", "info": "info"}
@@ -304,11 +299,11 @@ def notification(entry: Diagnostic) -> dict[str, Json]:
 # input files are notifications.
 
 _KINDS: Mapping[str, str] = MappingProxyType({"pass": "pass", "skip": "notApplicable"})
-"""How rows are called that find no fault; others of them want somebody to look."""
+"""The kind of results that did not fail; others are for review."""
 _SCORES: Mapping[str, str] = MappingProxyType(
     {"critical": "9.5", "high": "8.0", "medium": "5.0", "low": "2.0"}
 )
-"""What code scanning of GitHub makes these severities of."""
+"""Scores from which GitHub's code scanning derives these severities."""
 
 
 def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
@@ -343,7 +338,7 @@ def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
 
 
 def _rule(finding: Finding) -> Json:
-    """Return what is to be known of a rule: its policy's words about itself."""
+    """Return the description of a rule, from the annotations of its policy."""
     named, described = (
         safe_text(text.strip()) if text.__class__ is str else ""
         for text in (
@@ -393,9 +388,6 @@ def _result(finding: Finding, fingerprint: str) -> Json:
         "partialFingerprints": {"kyvsim/v1": fingerprint},
         "properties": {"result": finding.result, "path": finding.path},
     }
-
-
-# Findings as SARIF 2.1.0, the format of code scanning services.
 
 
 def render_lint_sarif(findings: Findings, _look: RenderOptions) -> Iterator[str]:

@@ -63,8 +63,6 @@ from kyvsim.report.style import (
 )
 from kyvsim.report.text_blocks import resource_heading, verdict_heading, verdict_lines
 
-# Results counted by the namespace of their objects, by policy, rule and status.
-
 
 class NamespaceCounts:
     """Counts of a part of a run, while its responses stream by."""
@@ -75,7 +73,7 @@ class NamespaceCounts:
         self._audit_warn = audit_warn
         self._numbers: dict[tuple[str, str, str, str, str], int] = {}
         self._titles: dict[tuple[str, str], str] = {}
-        """What rules are called where policy and name do not say it."""
+        """Titles of rules that differ from policy and rule name."""
         # Many objects share the passes of policies: they are counted together.
         self._passes: dict[tuple[str, tuple[PolicyPasses, ...]], int] = {}
         self.resources = 0
@@ -185,7 +183,7 @@ def compile_report_rows(
 
 
 def alike(row: ReportRow) -> ResultKey:
-    """Return what a row has in common with others, by which the view of `apply` groups results."""
+    """Return the key by which the view of `apply` groups equal results."""
     rule = (row.result, row.kind_of_policy, _rule(row))
     return key_of_result(rule, (row.own or row.message, row.note), (row.name, row.namespace))
 
@@ -195,13 +193,13 @@ def _rule(row: ReportRow) -> str:
 
 
 def _title(row: ReportRow) -> str:
-    """Return what the object of a row is called."""
+    """Return the title of the object of a row."""
     parts = (row.namespace, row.kind or "?", row.name)
     return row.title or "/".join(part for part in parts if part)
 
 
 def text_of(rows: Iterable[ReportRow], options: RenderOptions) -> str:
-    """Return what the view for people says of rows, as parts of a run tell it to the whole."""
+    """Return rows as the text view shows them, or as lines for `ResultGroups`."""
     paint, layout = painter(colours=options.colours), layout_of(options)
     pieces = []
     for _, of_object in groupby(rows, attrgetter("number")):
@@ -247,7 +245,7 @@ def _at(row: ReportRow) -> Location:
 
 
 def json_of(rows: Iterable[ReportRow]) -> tuple[str, list[str]]:
-    """Return what the JSON document says of rows, and its entries for what was not checked."""
+    """Return rows as text of the JSON document, and its entries under `unchecked`."""
     texts, unchecked = [""], []
     for row in rows:
         rule = {"policy": row.policy, "rule": row.rule}
@@ -278,11 +276,6 @@ def json_of(rows: Iterable[ReportRow]) -> tuple[str, list[str]]:
             unchecked.append(to_json({**rule, "resource": resource, **reasons}))
     return ",\n  ".join(texts), unchecked
 
-
-# The counts of partial reports, by whatever of cluster, namespace, policy, rule they are asked
-# by.
-#
-# As a table for people, or as JSON.
 
 PARTS: Final = ("cluster", "namespace", "policy", "rule")
 """What results can be counted by."""

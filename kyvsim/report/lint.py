@@ -27,27 +27,27 @@ def _lines_of(text: str) -> Sequence[str]:
 
 
 class Findings(NamedTuple):
-    """Every diagnostic in the order of the files, and how many policy documents were looked at."""
+    """Every diagnostic in the order of the files, and what was checked."""
 
     diagnostics: tuple[Diagnostic, ...]
     policies: int
     left_out: tuple[Diagnostic, ...] = ()
     """What was left out of folders: where, and what it is."""
     texts: Mapping[str, str] = MappingProxyType({})
-    """What was read, by the name of its file."""
+    """The texts that were read, by file name."""
     tests: int = 0
-    """How many test manifests were looked at."""
+    """Number of test manifests that were checked."""
     further: tuple[Fact, ...] = ()
-    """What else was done, as the ending reports it."""
+    """Further facts of the ending."""
 
     @property
     def errors(self) -> int:
-        """How many diagnostics say that something could not be used."""
+        """The number of errors."""
         return self._count(Severity.ERROR)
 
     @property
     def warnings(self) -> int:
-        """How many diagnostics are advice."""
+        """The number of warnings."""
         return self._count(Severity.WARNING)
 
     @property

@@ -26,9 +26,9 @@ JSON = "application/json"
 YAML = "application/yaml"
 
 _LONGEST_LINE = 1 << 20
-"""How much of a line without an end is kept waiting for it."""
+"""Maximum characters of an incomplete line that are stored."""
 _LONGEST_COMMAND = 64
-"""How much of such a line is kept back, so that a command is not cut in two."""
+"""Characters of such a line that stay stored, so that no command is cut in two."""
 
 # .NET compares by culture, and these characters count for nothing then: `##<soft hyphen>vso[`.
 _IGNORED_CHARACTERS = frozenset(
@@ -104,10 +104,10 @@ def log_safe_pieces(
 
 
 class LogFilter:
-    """Makes a text safe that comes in pieces: what it holds back is the begun line."""
+    """Makes a text safe that comes in pieces; it stores the incomplete line."""
 
     def __init__(self, media: str = TEXT, *, colours: bool = False) -> None:
-        """Begin a text of a media type; `colours` says whether it may have some."""
+        """Begin a text of a media type, which may have colours if `colours` is set."""
         self._media = media
         self._colours = colours
         self._begun: list[str] = []

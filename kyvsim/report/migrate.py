@@ -120,9 +120,6 @@ def _text(lead: str, text: str, indent: int) -> Iterator[str]:
     yield short
 
 
-# What became of policies, for people: a line for each rule, and what it hangs on.
-
-
 def render_text(migration: Migration) -> Iterator[str]:
     """Yield the lines of each policy."""
     for conversion, evidence in migration.pairs:
@@ -156,9 +153,6 @@ def _rule_lines(rule: RuleOutcome, checked: str) -> Iterator[str]:
             yield f"    {safe_line(text)}\n"
     for name, text in rule.conditions:
         yield f"    {safe_line(f'{name}: {text}')}\n"
-
-
-# How converting policies ended.
 
 
 def migration_ending(migration: Migration) -> RunEnding:
@@ -197,9 +191,6 @@ def migration_ending(migration: Migration) -> RunEnding:
             warning_fact(migration.diagnostics),
         )
     )
-
-
-# What became of policies as one JSON document.
 
 
 def render_json(migration: Migration) -> Iterator[str]:
@@ -241,8 +232,6 @@ def render_json(migration: Migration) -> Iterator[str]:
     )
 
 
-# What became of policies as one page for a browser, with the new policies and the evidence.
-
 _STYLES: Mapping[ConversionOutcome, str] = MappingProxyType(
     {
         ConversionOutcome.REFUSED: "bad",
@@ -250,7 +239,7 @@ _STYLES: Mapping[ConversionOutcome, str] = MappingProxyType(
         ConversionOutcome.CONVERTED: "good",
     }
 )
-"""How outcomes look, those that weigh most first."""
+"""Styles of outcomes, worst first."""
 
 
 class _PagePolicy(NamedTuple):
@@ -260,7 +249,7 @@ class _PagePolicy(NamedTuple):
     key: str
     file: str
     rules: tuple[tuple[RuleOutcome, str], ...]
-    """What became of its rules, and how that looks."""
+    """Outcomes of its rules with their styles."""
     text: str
     evidence: ShownEvidence | None
 

@@ -12,8 +12,6 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.report.log_commands import JSON, has_log_command, log_safe
 from kyvsim.yaml.scalars import resolve
 
-# JSON text of loaded data, its whole numbers without a fraction.
-
 _LARGEST_WHOLE = 1e21
 
 
@@ -173,9 +171,6 @@ _BIDI = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 _UNPRINTABLE = f"[\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff{_BIDI}]"
 
 
-# Objects as YAML that is read at a glance: what is small is on one line.
-
-
 _WIDEST = 60
 """What is on one line, with its key, is no longer."""
 _SPECIAL = frozenset(",[]{}")
@@ -223,9 +218,6 @@ def _text(text: str) -> str:
     if _SPECIAL.isdisjoint(text) and "\n" not in text:
         return plain
     return log_safe(json.dumps(text), JSON)
-
-
-# Differences between two texts, line by line.
 
 
 Marked: TypeAlias = tuple[str, str]

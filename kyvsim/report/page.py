@@ -76,12 +76,12 @@ def part(name: str, *values: Any) -> Markup:
 
 
 def stored(text: str) -> Markup:
-    """Return what `part` made, of which somebody has kept the text."""
+    """Return the result of an earlier `part` from its text."""
     return Markup(text)  # noqa: S704 — a template made it
 
 
 def ending_of(ending: RunEnding) -> dict[str, str]:
-    """Return what a page says first of the end of its run: a line, and how it looks."""
+    """Return the closing line of a run and its style, for the top of a page."""
     weights = {RunVerdict.PASSED: "good", RunVerdict.WARNED: "warn", RunVerdict.NOTHING: "warn"}
     return {"line": ending_line(ending), "style": weights.get(ending.verdict, "bad")}
 
@@ -121,20 +121,16 @@ def _shown(value: object) -> object:
     return value if isinstance(value, Markup) else log_safe(str(value))
 
 
-# Results counted for a table of a page: a line for each rule, object or file, worst first.
-
-
 class TableEntry(NamedTuple):
     """A result, by what it is counted under."""
 
     name: str
     status: str
     note: str = ""
-    """What the line says besides the name."""
 
 
 class Line(NamedTuple):
-    """A line: how many results of its name have each status of the table."""
+    """Number of results of one name, by status."""
 
     name: str
     note: str
@@ -145,17 +141,17 @@ class Table(NamedTuple):
     """The lines of a table, and the statuses that occur in it, which are its columns."""
 
     key: str
-    """What its lines are, and the filter of the page that a line sets: `rule`, `object` …"""
+    """What a line is about, and the filter of the page that it sets: `rule`, `object` …"""
     columns: tuple[str, ...]
     lines: tuple[Line, ...]
     further: int
-    """How many lines there is no room for."""
+    """Number of omitted lines."""
 
 
 def table_of(
     key: str, results: Iterable[TableEntry], statuses: Sequence[str], most: int | None = None
 ) -> Table:
-    """Return the table of results that have one of some statuses, those that weigh most first."""
+    """Return the table of results with certain statuses; the lines with most failures come first."""
     counters: dict[tuple[str, str], Counter[str]] = {}
     for name, status, note in results:
         if status in statuses:

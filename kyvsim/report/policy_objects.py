@@ -54,7 +54,7 @@ class _ReportApi(NamedTuple):
     own: str
     """The kind of one in a namespace."""
     ending: Mapping[str, str] = MappingProxyType({})
-    """What each report ends with, besides its counts."""
+    """Last fields of each report, besides its counts."""
 
     def report(self, kind: str, name: str, namespace: str) -> dict[str, Json]:
         """Return the beginning of a report."""
@@ -115,7 +115,7 @@ def _begin_yaml(run: Run, options: RenderOptions, *, group: _ReportApi) -> Strea
     nested: dict[str, tuple[Json, str]] = {}
 
     def line(key: str, value: Json) -> str:
-        """Return one field. Entries are flat; of a nested value the text of the last is kept."""
+        """Return one field. Entries are flat; the text of the last nested value is cached."""
         if value.__class__ is str:
             return f"{key}: {scalar(value)}\n"
         if value.__class__ is bool:

@@ -13,9 +13,6 @@ from kyvsim.report.object_text import to_json
 from kyvsim.report.results import generated, identity, identity_of, short_title
 from kyvsim.report.style import Paint, safe_line
 
-# What is known of the objects that Pods refer to, gathered while responses stream by.
-
-
 _ENDINGS: Mapping[RuleStatus, str] = MappingProxyType(
     {RuleStatus.SKIP: "was skipped", RuleStatus.FAIL: "failed", RuleStatus.ERROR: "ended in error"}
 )
@@ -87,7 +84,7 @@ _HOLD_LIMIT: Final = 1 << 20
 
 OutputPiece: TypeAlias = str | PendingReference
 RenderReference: TypeAlias = Callable[[PendingReference, str | None, bool], str]
-"""Returns the text of a reference, with what resolves it, and the object that has it if asked."""
+"""Returns the text of a reference: what resolves it, and with `True` the object that has it."""
 
 
 class DeferredOutput:
@@ -138,9 +135,6 @@ class DeferredOutput:
         if isinstance(piece, str):
             return piece
         return self._render(piece, self._references.met_by(piece) or unresolved, False)
-
-
-# What policies would delete and when they are due, gathered while responses stream by.
 
 
 class PlannedDeletions:
@@ -200,8 +194,6 @@ def schedule_entry(schedule: Schedule, *, dated: bool) -> Json:
 def _time(time: datetime) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
-
-# Objects generated more than once, gathered while responses stream by.
 
 _SHOWN = 3
 _OWN_LABELS = "generate.kyverno.io/"

@@ -12,24 +12,22 @@ from kyvsim.report.results import NO_RESULT, QUIET, Row, cached_by_rule, row_tit
 from kyvsim.report.run import Run
 from kyvsim.report.style import INDENT, TextLayout, counted, justified, safe_line, wrapped
 
-# Results in the view of `apply`: what is stated, where the manifest has it, and who says it.
-
 
 class RenderedResult(NamedTuple):
     """What is reported about a result or a change."""
 
     word: str
-    """What it is: a status, `edit` or `new`."""
+    """A status, `edit` or `new`."""
     name: str
     """The rule, or the object that was changed or created."""
     size: str = ""
-    """What is at the end of the line with its name."""
+    """Text at the end of the line with the name."""
     text: str = ""
-    """Lines on what holds for all that are alike."""
+    """Lines that equal results share."""
     message: str = ""
-    """Lines that this one has in place of them: Kyverno's message can name a path, or an image."""
+    """Lines that replace `text`: Kyverno's message can name a path or an image."""
     places: str = ""
-    """Lines on what is only of this one."""
+    """Lines that are only about this object."""
 
 
 class RenderRow(Protocol):
@@ -72,14 +70,14 @@ def compile_row_renderer(run: Run, layout: TextLayout) -> RenderRow:
 
 
 def word_of(status: str) -> str:
-    """Return how a status is reported: those that need somebody's attention in capitals."""
+    """Return the word for a status, in capitals if it needs attention."""
     return status if status in QUIET | {NO_RESULT} else status.upper()
 
 
 def with_message(
     rendered: RenderedResult, texts: tuple[str, str, str], layout: TextLayout
 ) -> RenderedResult:
-    """Return the same with a message: what the policy says itself of it, all of it, a note."""
+    """Return the result with its texts: the policy's own message, the whole message, a note."""
     own, message, note = texts
     text, whole = (
         "".join(f"{line}\n" for text in shown if text for line in wrapped(text, layout.width))
@@ -113,7 +111,7 @@ class ResultKey(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def result_key(rule: str, rendered: str) -> ResultKey:
-    """Return what something has in common with others: which rule says it, and what."""
+    """Return the key of a result or a change, from its rule and its text."""
     if len(rendered) <= _LONG:
         return ResultKey(rule, rendered)
     from hashlib import blake2b  # noqa: PLC0415 — loads OpenSSL, which few runs need
@@ -125,7 +123,7 @@ def result_key(rule: str, rendered: str) -> ResultKey:
 def key_of_result(
     rule: tuple[str, ...], rendered: Iterable[str], names: Iterable[str]
 ) -> ResultKey:
-    """Return what a result has in common with others: all it says, but for the object's names.
+    """Return the key of a result: its texts without the names of the object.
 
     `rule` is its status, and what distinguishes its rule from others.
     """
@@ -187,7 +185,7 @@ class ChunkGroups:
         return False
 
     def taken(self) -> Iterator[CountedResults]:
-        """Yield what was counted since this was asked last."""
+        """Yield the counts since the last call."""
         counted, self._numbers = self._numbers, {}
         return map(CountedResults, counted, counted.values())
 
@@ -223,7 +221,7 @@ class _ResultGroup:
 
 
 class ResultGroups:
-    """Tells the objects of a run in order, and at the end what it has only counted."""
+    """Renders the objects of a run in order, and at the end the results that were only counted."""
 
     __slots__ = ("_groups", "_layout", "_others", "_seen", "created", "edited")
 
@@ -331,7 +329,7 @@ class ResultGroups:
 
 
 _APART: Final = "\x1e"
-"""Stands between a block and its items; JSON has none."""
+"""Separates a block from its items; JSON never contains it."""
 
 
 def to_line(part: ObjectBlock | CountedResults) -> str:

@@ -19,8 +19,6 @@ from kyvsim.model.result import (
     report_message,
 )
 
-# Which status a result has in reports, and how many there are of each.
-
 _T = TypeVar("_T")
 NO_RESULT = "none"
 """The status of a rule that has no result."""
@@ -137,7 +135,7 @@ def only_warns(answer: PolicyResponse, labels: Mapping[str, Json], *, audit_warn
 
 
 def silent_rows(response: EngineResponse) -> Iterator[Row]:
-    """Yield a row for each rule that has no result, because it could look at nothing."""
+    """Yield a row for each rule without a result, because it could evaluate nothing."""
     for answer in response.evaluated:
         for result in answer.silent:
             yield Row(answer.policy, result, NO_RESULT, answer.object)
@@ -182,8 +180,6 @@ def _override(overrides: Iterable[Override], namespace: str, labels: Mapping[str
 def _enforces(action: str) -> bool:
     return action.lower() == "enforce"
 
-
-# Names of objects, and what policies say of themselves, as reports show them.
 
 _DOCUMENTATION = frozenset({"documentation", "documentation-url", "docs", "url"})
 _KUBERNETES = "https://kubernetes.io/docs/reference/access-authn-authz"
@@ -236,13 +232,13 @@ def identity_of(key: ObjectKey) -> dict[str, str]:
 
 
 def severity_of(policy: Policy) -> str:
-    """Return how severe a policy calls what it finds, one of SEVERITIES; "" where it says none."""
+    """Return the severity annotation of a policy, one of SEVERITIES, or ""."""
     severity = policy.annotations.get("policies.kyverno.io/severity")
     return severity if severity in SEVERITIES else ""
 
 
 def category_of(policy: Policy) -> str:
-    """Return the category that a policy counts itself among, or ""."""
+    """Return the category annotation of a policy, or ""."""
     category = policy.annotations.get("policies.kyverno.io/category")
     return category if category.__class__ is str else ""
 
@@ -280,9 +276,6 @@ def row_title(row: Row) -> str:
     return rule_title(row.policy.key, row.result.rule.name)
 
 
-# The objects that a response changed or created, each with the rule that did it.
-
-
 class ChangedObject(NamedTuple):
     """An object that one rule patched (`before` holds what it was) or created."""
 
@@ -291,7 +284,7 @@ class ChangedObject(NamedTuple):
     object: Json
     before: Json = None
     settings: Mapping[str, Json] = MappingProxyType({})
-    """What the rule says about later changes of a generated object."""
+    """Settings of the rule for later changes of a generated object."""
 
     @property
     def author(self) -> str:

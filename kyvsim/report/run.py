@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from kyvsim.model.explanation import ObjectExplanation
     from kyvsim.report.baseline import BaselineMatches, BaselineRemainder
 
-# Result counts of a run, updated as responses stream through, whatever format shows them.
-
 RuleKey: TypeAlias = tuple[str, str, str, Path]
 """Kind and key of a policy, name and place of one of its rules: derived rules are where the
 written one does."""
@@ -65,7 +63,7 @@ class ResultCounts:
         self._passes: dict[tuple[PolicyPasses, ...], int] = {}
         self._results: dict[tuple[Policy, Rule, str], int] = {}
         self.unchecked = 0
-        """How often a rule could not look at all of an object that it would have checked."""
+        """How often a rule could not evaluate all of an object."""
         self.unmatched = 0
         """Resources that no rule matched."""
         self.unstable = 0
@@ -77,7 +75,7 @@ class ResultCounts:
         self.severities: dict[str, int] = {}
         """How many failures are of policies of each severity, where those are not available."""
         self.matches: BaselineMatches | None = None
-        """What of the baseline was met; None where the run has none."""
+        """None without a baseline."""
 
     def add_response(self, response: EngineResponse) -> None:
         """Count the results of a response."""
@@ -178,11 +176,8 @@ class ResultCounts:
         return {rule: Summary(*counts) for rule, counts in self._by_rule.items()}
 
 
-# What a report is made from: the figures and responses of one run, and how to show them.
-
-
 class ExitTerms(NamedTuple):
-    """What the user says of the exit status."""
+    """Options that affect the exit status."""
 
     warn_exit_code: int = 0
     warn_no_pass: bool = False
@@ -218,7 +213,7 @@ class Run(NamedTuple):
     responses: Iterator[EngineResponse]
     """One for each resource, in input order."""
     result_counts: ResultCounts
-    """What is counted while they are read."""
+    """Complete when all responses are read."""
     exceptions: tuple[str, ...] = ()
     """The keys of the exceptions, where all of them are known here."""
     terms: ExitTerms = ExitTerms()
@@ -228,13 +223,13 @@ class Run(NamedTuple):
     now: "datetime | None" = None
     """The time of the run, where it was given: times in its output mean something later then."""
     checks_idempotence: bool = False
-    """Whether the responses say what changes an object again."""
+    """Whether responses have the changes of a second evaluation."""
     applied: bool = True
-    """False where a file that every verdict depends on was refused, so that there is no verdict."""
+    """False if a file was rejected on which all results depend, so that there are none."""
     final_checks: Callable[[int], tuple[Diagnostic, ...]] = lambda _matched: ()
     """Diagnostics known when all responses are read, given how many resources a rule matched."""
     explained: "Callable[[EngineResponse], ObjectExplanation | None]" = lambda _response: None
-    """Returns how policies came to what the response says that was read last, if that is known."""
+    """Explains the response that was read last; None if it cannot be explained."""
     left_out: tuple[Diagnostic, ...] = ()
     """What was left out of folders, being neither policies nor manifests: where, and what it is."""
     is_part: bool = False
@@ -305,9 +300,9 @@ class StreamingDocument(NamedTuple):
     skipped: int = 0
     """How many characters of that first text are left out: the separator of two of them."""
     joined: Callable[[Iterable[str]], Iterable[str]] = lambda pieces: pieces
-    """Returns the text of all responses, of what parts of a run say of them, in order."""
+    """Returns the text of all responses, given the texts of all parts in order."""
     counted: Callable[[], str] = lambda: ""
-    """Returns what a part says of the responses that it has only counted so far, for `joined`."""
+    """Returns the text of responses that a part has only counted so far, for `joined`."""
 
 
 BeginDocument: TypeAlias = Callable[[Run, RenderOptions], StreamingDocument]
@@ -318,6 +313,5 @@ class DocumentSet(NamedTuple):
     """The documents that are written of one run, in the formats that are chosen."""
 
     formats: int
-    """How many there are."""
     begin: Callable[[Run], Sequence[StreamingDocument]]
-    """Begins them, for a run or for a part of it."""
+    """Called for a run or a part of it."""

@@ -41,7 +41,7 @@ _FIGURES: Mapping[str, str] = MappingProxyType(
 _KNOWN: Final = "known"
 """The status that is shown for a failure of the baseline, which fails nothing."""
 _STATUSES: Final = ("fail", "error", "warn", NO_RESULT, _KNOWN, "pass", "skip")
-"""Those that weigh most first."""
+"""Worst first."""
 _FAULTS: Final = 5
 """How many of them are failures."""
 _COUNTS: Final = "counts"

@@ -8,10 +8,8 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.report.results import QUIET
 
-# Colours, and text that is safe to show on a terminal.
-
 Paint: TypeAlias = Callable[[str, str], str]
-"""Gives a text the look of a name from `STYLES`, or leaves it as it is."""
+"""Applies a style from `STYLES`, by its name, to a text; or returns the text as it is."""
 
 STYLES: Mapping[str, str] = MappingProxyType(
     {
@@ -30,7 +28,7 @@ STYLES: Mapping[str, str] = MappingProxyType(
         "new": "green",
     }
 )
-"""Names of looks, and what they are in rich's words."""
+"""Names of styles, and their definitions for rich."""
 
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
 _CONTROLS = (*range(0x20), *range(0x7F, 0xA0))
@@ -41,7 +39,7 @@ CONTROLS: Mapping[int, str] = MappingProxyType(
 """Characters that control a terminal or the direction of text, and how they are shown."""
 
 MARK_STYLES: Mapping[str, str] = MappingProxyType({"+": "added", "-": "removed", "@": "dim"})
-"""The look of a line of a diff, by its mark; other lines have none."""
+"""The style of a line of a diff, by its mark; other lines have none."""
 
 
 def counted(count: int, noun: str) -> str:
@@ -60,7 +58,7 @@ def painter(*, colours: bool) -> Paint:
 
 @cache
 def _styles() -> Mapping[str, Callable[[str], str]]:
-    """Return what gives texts their looks, by the names of these."""
+    """Return functions that style a text, by the name of the style."""
     from rich.color import ColorSystem
     from rich.style import Style
 
@@ -90,9 +88,6 @@ def indented(text: str, indent: str) -> str:
     return safe_text(text.rstrip()).replace("\n", "\n" + indent)
 
 
-# How a report looks, where a format leaves a choice: what a user may ask of a view.
-
-
 class Show(StrEnum):
     """How much a view for people shows."""
 
@@ -120,23 +115,20 @@ class RenderOptions(NamedTuple):
     """Show mutated and generated objects; False when they go to files."""
     show: Show = Show.CHANGES
     lifetime: str = ""
-    """How long Kyverno keeps exceptions that are made, as Go writes a time; "" for ever."""
+    """Time to live of generated exceptions, as a Go duration; "" for no limit."""
     width: int = 80
     """Columns of a line that is wrapped."""
     on_terminal: bool = False
-    """Whether people read it as it is written, and no program behind a pipe does."""
+    """Whether it is written to a terminal, not to a pipe."""
     in_file: bool = False
     """Whether it goes to a file, while standard output shows what rules found."""
     print_aside: Callable[[str], None] = lambda _text: None
-    """Takes what a document for programs has no place for."""
+    """Prints texts that do not belong in a document for programs."""
 
     @property
     def hidden(self) -> frozenset[str]:
         """The statuses that are counted but not listed."""
         return frozenset() if self.detailed else QUIET
-
-
-# Texts in lines of a width: words and places stay whole, and what is read is safe to show.
 
 
 INDENT = " " * 8
@@ -145,7 +137,7 @@ _NARROWEST = 24
 
 
 class TextLayout(NamedTuple):
-    """What a view is written on."""
+    """Options and colours of a view."""
 
     options: RenderOptions
     paint: Paint
@@ -204,8 +196,6 @@ def truncated(line: str, width: int) -> str:
     shown = safe_line(line)
     return shown if len(shown) <= width else f"{shown[: width - 1]}…"
 
-
-# Text of users, put into Markdown.
 
 _MARKS = "\\|*_`[]()#!~$"
 _ESCAPED = str.maketrans(

@@ -41,8 +41,6 @@ from kyvsim.report.suite_text import (
     tally_of,
 )
 
-# The outcome of tests as one JSON document, for programs.
-
 
 def _document(outcome: SuiteOutcome, options: SuiteOptions) -> dict[str, Json]:
     """Return the outcome as plain data."""
@@ -81,9 +79,6 @@ def render_json(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
 def render_yaml(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     """Yield the document as a whole."""
     yield to_yaml(_document(outcome, options))
-
-
-# Rows of tests as a Markdown table.
 
 
 def render_markdown(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
@@ -258,10 +253,8 @@ def render_github(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]
         yield f"{score_line(outcome.mutants)}\n"
 
 
-# Tests of policies as one page for a browser: how they ended, by rule and manifest, each row.
-
 _STYLES: Mapping[str, str] = MappingProxyType({"Fail": "bad", "Skip": "warn", "Pass": "good"})
-"""How results look, those that weigh most first."""
+"""Styles of results, worst first."""
 _STATUSES: Final = tuple(map(str.lower, _STYLES))
 
 

@@ -51,7 +51,7 @@ _LONGEST = 80
 
 
 def mutant_lines(mutants: Mutants) -> Iterator[str]:
-    """Yield the score, then the holes with what they need of tests."""
+    """Yield the score, then each mutant that no test detects, with an object for a test."""
     yield f"{score_line(mutants)}\n"
     for hole in mutants.holes:
         yield f"  {safe_line(str(hole.location))}: {safe_line(change_text(hole))}\n"
@@ -85,7 +85,7 @@ def _cut(text: str) -> str:
 
 
 def advice_lines(hole: SurvivingMutant) -> Iterator[str]:
-    """Yield what a test would have to try, as far as it is known."""
+    """Yield an object that a test could use, if one was found."""
     example = hole.example
     if example is None:
         why = "no object was found" if hole.looked_for else "there was no time to find an object"
@@ -99,11 +99,8 @@ def advice_lines(hole: SurvivingMutant) -> Iterator[str]:
         yield from (f"  {line}" for line in lines)
 
 
-# What tests notice of changed policies as data, for programs.
-
-
 def mutants_json(mutants: Mutants) -> Json:
-    """Return the score with what it is made of, and the holes."""
+    """Return the score, its counts, and the mutants that no test detects."""
     ratio = ratio_json(mutants.score)
     return {
         "score": ratio["percent"] if ratio["total"] else None,
@@ -127,29 +124,23 @@ def mutants_json(mutants: Mutants) -> Json:
     }
 
 
-# Mutants that no test notices as cases of a report for programs that knows cases only.
-
-
 class SurvivorCase(NamedTuple):
-    """A hole, in the words of a report."""
+    """A mutant that no test detects."""
 
     policy: str
     title: str
     """What was changed."""
     place: Location
     advice: str
-    """What a test would have to try, over several lines."""
+    """An object for a test, on several lines."""
 
 
 def survivor_cases(mutants: Mutants | None) -> tuple[SurvivorCase, ...]:
-    """Return a case for each hole, none where no policies were changed."""
+    """Return a case for each mutant that no test detects."""
     return tuple(
         SurvivorCase(hole.policy, change_text(hole), hole.location, "\n".join(advice_lines(hole)))
         for hole in (mutants.holes if mutants else ())
     )
-
-
-# What reports of tests share: which rows they show, the counts, the columns.
 
 
 class SuiteOptions(NamedTuple):
@@ -279,9 +270,6 @@ def summary_line(outcome: SuiteOutcome) -> str:
     return f"{rows}: {tally.passed} passed, {tally.failed} failed{skipped}"
 
 
-# Rows of tests as cells of a table.
-
-
 _COLUMNS = ("ID", "POLICY", "RULE", "RESOURCE", "RESULT", "REASON", "MESSAGE")
 _RESULT = _COLUMNS.index("RESULT")
 
@@ -306,9 +294,6 @@ def reason(row: RowOutcome) -> str:
     return f"{row.reason} (skip: {row.skip})" if row.skip else row.reason
 
 
-# How an object differs from the one that a test expects, field by field.
-
-
 def diff_lines(difference: GoldenDifference, paint: Paint) -> Iterator[str]:
     """Yield the lines: `-` is only in the file, `+` only in what the policy made."""
     yield paint("removed", f"--- expected: {safe_text(difference.file)}")
@@ -322,8 +307,6 @@ def diff_text(difference: GoldenDifference) -> str:
     """Return the lines as plain text."""
     return "\n".join(diff_lines(difference, lambda _name, text: text))
 
-
-# The view of tests for people: each manifest on a line, what failed and why below it.
 
 _COLUMN: Final = 7
 

@@ -23,8 +23,6 @@ from kyvsim.report.style import (
     table_line,
 )
 
-# Results as a table with a column for each of policy, rule, resource and result.
-
 _COLUMNS = ("ID", "POLICY", "RULE", "RESOURCE", "RESULT", "MESSAGE")
 _RESULT = _COLUMNS.index("RESULT")
 _ROWS = "rows"
@@ -95,8 +93,6 @@ def _table(rows: Iterable[str], columns: tuple[str, ...], options: RenderOptions
         yield from notes
 
 
-# Results as comma-separated values (RFC 4180, but with plain line ends), for spreadsheets.
-
 _CSV_COLUMNS: Final = (
     *("result", "policy", "rule", "type", "severity", "category"),
     *("apiVersion", "kind", "namespace", "name"),
@@ -145,8 +141,6 @@ def _place(place: Location | None) -> tuple[str, str, str]:
         return "", "", ""
     return place.file, str(place.line or ""), str(place.column or "")
 
-
-# What rules found as a Markdown table, for a comment or a summary page.
 
 _MARKDOWN_COLUMNS = ("result", "object", "rule", "message")
 

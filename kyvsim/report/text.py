@@ -74,8 +74,6 @@ from kyvsim.report.text_blocks import (
     verdict_block,
 )
 
-# A table of the rules that failed, with how often each ended how.
-
 _COLUMN: Final = 7
 _SHOWN: Final = ("fail", "warn", "error", "pass", "skip")
 
@@ -128,9 +126,6 @@ def _line(name: str, summary: Summary, room: int, layout: TextLayout) -> Iterato
         yield f"{safe_line(last)}\n{' ' * room}{numbers}\n"
     else:
         yield f"{last:<{room}}{numbers}\n"
-
-
-# What the view of `apply` shows of each object: its results, its changes, what they refer to.
 
 
 class ObjectBlocks:
@@ -218,7 +213,7 @@ class ObjectBlocks:
         return GroupedResult(kind, self._render_row(row, response, whole=whole), whole)
 
     def _know(self, result: RuleResult, kind: ResultKey, names: tuple[str, str]) -> None:
-        """Remember the kind of a result that says nothing of the object that has it."""
+        """Store the key of a result whose texts do not depend on its object."""
         if self._known is None or result.generated or result.targets:
             return
         if _mentions(result, *names):
@@ -244,11 +239,11 @@ _MOST_KNOWN: Final = 4096
 
 
 _Words: TypeAlias = tuple[Rule, str, str, str]
-"""What makes the kind of a result: its rule, its status and what it says."""
+"""The parts of the key of a result: its rule, its status and its texts."""
 
 
 def _texts(result: RuleResult) -> tuple[str, str]:
-    """Return what a result says."""
+    """Return own or whole message of a result, and its note."""
     return result.own or result.message, result.note
 
 
@@ -277,9 +272,6 @@ def reference_text(
     return text.replace("needs", layout.paint(word, "needs"), 1)
 
 
-# Changed and created objects in the view of `apply`: what is new in them, not the whole.
-
-
 _MOST_LINES: Final = 14
 """Lines of one change that are shown; some more where that is the rest."""
 _REST: Final = 3
@@ -296,11 +288,11 @@ class RenderedChange(NamedTuple):
     name: str
     """What was changed or created, or for the trigger itself, who did it."""
     author: str
-    """The policy and its rules; "" where the name says it."""
+    """The policy and its rules; "" if they are the name."""
     before: Json
     """The object as it was; None for what is new."""
     after: Json
-    """The object as it is; of what is new only what its title does not say."""
+    """The object as it is; of a new one only the fields that its title does not show."""
 
     @property
     def by(self) -> str:
@@ -309,14 +301,14 @@ class RenderedChange(NamedTuple):
 
     @property
     def differing(self) -> list[Marked]:
-        """The lines that came or went."""
+        """The added and removed lines."""
         if self.before is None:
             return self.lines
         return changed_yaml(self.before, self.after)
 
     @property
     def lines(self) -> list[Marked]:
-        """The lines of the object, and those that went."""
+        """The lines of the object, with removed ones."""
         if self.before is None:
             return [("+", line) for line in yaml_lines(self.after)] if self.after else []
         return marked_yaml(self.before, self.after)
@@ -453,7 +445,7 @@ class ObjectRenderer:
         return map(self._fold.take, from_lines(pieces))
 
     def deferred(self) -> Iterator[str]:
-        """Yield what has waited for references to the end."""
+        """Yield output that is still deferred."""
         yield from self._order.end(self._layout.paint)
 
     def repeated(self) -> Iterator[str]:
@@ -465,11 +457,6 @@ class ObjectRenderer:
         yield from self._fold.lines()
         yield from rule_table(self._run, self._layout, every=False)
         yield from self._fold.sizes()
-
-
-# The view of `apply` for people: what failed and why, what changed, which rules are broken.
-#
-# `--show objects` chooses another view, with whole objects.
 
 
 def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
@@ -551,9 +538,6 @@ def _begin_failures(run: Run, options: RenderOptions) -> StreamingDocument:
         joined=renderer.joined,
         counted=renderer.counted,
     )
-
-
-# The view with whole objects: what changed, what was generated, what failed; then the counts.
 
 
 def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:

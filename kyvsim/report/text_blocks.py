@@ -32,8 +32,6 @@ from kyvsim.report.style import (
     safe_text,
 )
 
-# The parts of the text view: a resource's heading, its verdicts, its references.
-
 OPTIONAL = "optional, and no input creates it"
 UNRESOLVED = "warning: no input creates it"
 """The text for an injected reference that leads nowhere."""
@@ -41,7 +39,7 @@ _INDENT = " " * 9
 
 
 def header(run: Run) -> str:
-    """Return the line that says how much is applied to how much."""
+    """Return a sentence with the number of rules, resources and exceptions."""
     if not run.applied:
         return "Nothing was evaluated: a file that all results depend on was rejected"
     exceptions = f" with {counted(run.exception_count, 'exception')}" if run.exception_count else ""
@@ -50,14 +48,14 @@ def header(run: Run) -> str:
 
 
 def resource_block(response: EngineResponse, paint: Paint) -> str:
-    """Return the heading of everything said about one resource."""
+    """Return the heading for a resource."""
     document = response.document
     place = str(document.locate(())) if document else ""
     return resource_heading(title(response.trigger), place, paint)
 
 
 def resource_heading(name: str, place: str, paint: Paint) -> str:
-    """Return the heading with a name and a place; "" stands for an unknown place."""
+    """Return the heading with a name and a place; "" is an unknown place."""
     where = f" {paint('dim', f'({safe_line(place)})')}" if place else ""
     return f"{paint('title', safe_line(name))}{where}\n"
 
@@ -125,11 +123,8 @@ def reference_subject(need: PendingReference, resolved: str | None) -> tuple[str
 
 
 def deletions_of(run: Run) -> PlannedDeletions | None:
-    """Return what gathers what policies would delete, if there are any that do."""
+    """Return a collector of planned deletions; None without policies that delete."""
     return PlannedDeletions() if run.schedules else None
-
-
-# The parts of the text view that show objects: mutated ones with marks, generated ones whole.
 
 
 _GUTTER = MappingProxyType({" ": "      ", "+": "    + ", "-": "    - ", "@": "      ..."})
@@ -188,9 +183,6 @@ def guttered(lines: Iterable[Marked], paint: Paint) -> Iterator[str]:
     for mark, line in lines:
         text = f"{_GUTTER[mark]}{line if line.isprintable() else safe_text(line)}"
         yield f"{text if mark == ' ' else paint(MARK_STYLES[mark], text)}\n"
-
-
-# What changes an object again, or fails, when its mutate rules run a second time.
 
 
 def repeat_entries(response: EngineResponse) -> Iterator[Json]:

@@ -16,7 +16,7 @@ from kyvsim.report.timeline_rows import cause_of, errors_of, event_title, shown_
 # Rounds of a timeline that are alike: reported once, the others folded.
 
 _LONGEST: Final = 8
-"""Events of the longest round that is looked for."""
+"""Maximum number of events of a round."""
 _FEWEST_ROUNDS: Final = 3
 """Rounds from which on it is worth folding."""
 
@@ -27,7 +27,7 @@ class Repeat(NamedTuple):
     first: int
     """The index of the first event of the first round."""
     length: int
-    """How many events a round has."""
+    """Number of events of a round."""
     rounds: int
 
     @property
@@ -83,7 +83,7 @@ LONG_WAIT: Final = 4
 """The step from which a wait is reported in words: a second."""
 _MOST: Final = 9
 _LEAST: Final = 0.15
-"""What keeps two events of one moment apart, in tenfold steps."""
+"""Minimum distance of two events, in tenfold steps."""
 _NARROW: Final = 14.0
 _WIDE: Final = 38.0
 """Percent that two labels have to be apart, and those that a narrow screen has room for."""
@@ -131,9 +131,6 @@ def labels(times: Sequence[float], at: Sequence[float]) -> list[Label]:
     return sorted(chosen)
 
 
-# Events as cards of a page: what each of them shows, in which lane, after which wait.
-
-
 _OUTCOMES: Mapping[str, str] = MappingProxyType(
     {"denied": "bad", "failed": "bad", "waiting": "warn", "skipped": "warn"}
 )
@@ -168,7 +165,7 @@ class Card(NamedTuple):
     fold: int | None = None
     """The number of the fold that it is in."""
     folds: str = ""
-    """What the fold that begins with it says, "" where none does."""
+    """The text of the fold that begins here, or ""."""
 
     @property
     def moment(self) -> str:
@@ -177,7 +174,7 @@ class Card(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What its object is called."""
+        """The title of its object."""
         return event_title(self.event)
 
     @property
@@ -243,7 +240,7 @@ def lanes_of(simulation: Simulation) -> Lanes:
 
 
 def _folds(shown: Sequence[TimelineEvent]) -> Mapping[int, tuple[int, int, str]]:
-    """Return by the number where a fold begins: that of the fold, where it ends, what it says."""
+    """Return number, last event and text of each fold, by the number of its first event."""
     folds = {}
     for number, repeat in enumerate(repeats(shown)):
         first, last = shown[repeat.first + repeat.length], shown[repeat.end - 1]
@@ -285,9 +282,6 @@ def _lasting(obj: Json) -> Json:
     return {**obj, "metadata": meta}
 
 
-# A simulation at a glance: a line for each actor, a dot for each event, along the axis of time.
-
-
 LANE: Final = 22
 """Pixels that a lane is high."""
 _WEIGHTS: Final = ("", "warn", "bad")
@@ -316,7 +310,7 @@ class Chart(NamedTuple):
 
     height: float
     dots: tuple[Dot, ...]
-    """Those that weigh most come last, on top of the others."""
+    """The worst come last, on top of the others."""
     arrows: tuple[Arrow, ...]
     moments: tuple[tuple[Label, str], ...]
 
@@ -353,8 +347,6 @@ def chart_of(lanes: Lanes, seconds: float) -> Chart:
 def _weight(dot: Dot) -> int:
     return _WEIGHTS.index(dot.card.style)
 
-
-# Two runs side by side: which events of one are which of the other, and how they differ.
 
 _RANDOM_NAMES = frozenset({"UpdateRequest"})
 
@@ -416,7 +408,7 @@ def _outcome(event: TimelineEvent) -> Hashable:
 
 
 def _change(event: TimelineEvent) -> list[Marked]:
-    """Return what an event made otherwise in its object, which may have differed before."""
+    """Return the lines that an event changed in its object, which may have differed before."""
     lasting_only = event._replace(
         before=without_server_fields(event.before), after=without_server_fields(event.after)
     )

@@ -49,8 +49,6 @@ from kyvsim.report.timeline_text import (
     rendered_evaluations,
 )
 
-# What templates of pages of simulations use: words, colours, where lanes are.
-
 
 class Texts(NamedTuple):
     """The words, as functions."""
@@ -59,7 +57,7 @@ class Texts(NamedTuple):
     subject: Callable[[Hazard], list[str]]
     yaml: Callable[[Json], str]
     levels: Mapping[HazardLevel, str]
-    """How hazards look."""
+    """Styles of hazards."""
     lane_height: int
 
 
@@ -75,13 +73,10 @@ TEXTS: Final = Texts(
 
 
 def columns(count: int) -> str:
-    """Return the style that says where so many lanes are: a page may not say it at a card."""
+    """Return the style sheet for a number of lanes: inline styles are not allowed."""
     lines = [f".lanes{{grid-template-columns:6.5rem repeat({max(1, count)},minmax(0,1fr))}}\n"]
     lines += [f".l{lane}{{grid-column:{lane + 2}}}\n" for lane in range(count)]
     return "@media screen and (min-width:861px){\n" + "".join(lines) + "}\n"
-
-
-# Two runs as one page for a browser: how they end, and step by step what only one of them does.
 
 
 class _Run(NamedTuple):
@@ -89,7 +84,7 @@ class _Run(NamedTuple):
 
     letter: str
     side: str
-    """What the names of its cards begin with, as targets of links."""
+    """Prefix of the ids of its cards, for links."""
     simulation: Simulation
     summary: list[str]
     lanes: Lanes
@@ -109,9 +104,6 @@ def _run(letter: str, side: str, simulation: Simulation) -> _Run:
         cards={card.event.number: card for card in lanes.cards},
         chart=chart_of(lanes, simulation.seconds),
     )
-
-
-# A simulation as one page for a browser: an axis of time, lanes, what goes wrong, versions.
 
 
 def render_html(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
@@ -144,7 +136,7 @@ def render_html(simulation: Simulation, options: TimelineOptions) -> Iterator[st
 
 
 class _Inquiry(NamedTuple):
-    """One time that policies were to be asked about the object that is explained."""
+    """One evaluation of policies on the object that is explained."""
 
     heading: str
     notes: tuple[str, ...]
@@ -291,7 +283,7 @@ def _event(event: TimelineEvent) -> Json:
 
 
 def _inquiry(shown: RenderedEvaluation) -> Json:
-    """Return one time that policies were to be asked about an object, with the trees of rules."""
+    """Return one evaluation of policies on an object, with the trees of rules."""
     inquiry = shown.inquiry
     return {
         "time": round(inquiry.time, 6),

@@ -18,21 +18,18 @@ from kyvsim.model.simulation import Hazard, HazardLevel, Interleavings, Simulati
 from kyvsim.report.ending import error_fact, info_fact, left_out_fact, verdict_fact, warning_fact
 from kyvsim.report.style import counted
 
-# What of the background's work is worth telling: attempts that fail, or do nothing.
-
-
 _WORK = "UpdateRequest"
 _FAILED = frozenset({"denied", "failed"})
 
 
 class UpdateRequestEvents(NamedTuple):
-    """The events about UpdateRequests and their attempts, as views tell them."""
+    """The events about UpdateRequests and their attempts, as views show them."""
 
     shown: frozenset[int]
     hidden: frozenset[int]
     """Failed writes that are reported once already."""
     shorter: Mapping[int, TimelineEvent]
-    """Events that say less, since others have said it, by number."""
+    """Events with a shorter text, since other events have the rest, by number."""
 
 
 def update_request_events(simulation: Simulation) -> UpdateRequestEvents:
@@ -74,9 +71,6 @@ def update_request_events(simulation: Simulation) -> UpdateRequestEvents:
         shown |= own
         hidden |= {number for numbers in failed.values() for number in numbers} - own
     return UpdateRequestEvents(frozenset(shown), frozenset(hidden), shorter)
-
-
-# What views of a simulation share: which events they show, and the words for them.
 
 
 _BOOKKEEPING = frozenset(
@@ -149,13 +143,13 @@ def cause_of(event: TimelineEvent, shown: set[int], simulation: Simulation) -> i
 
 
 def title_of(key: ObjectKey) -> str:
-    """Return what views call an object: `Pod shop/orders`."""
+    """Return the title of an object: `Pod shop/orders`."""
     place = "/".join(filter(None, (key.namespace, key.name or "(no name yet)")))
     return f"{key.kind} {place}"
 
 
 def event_title(event: TimelineEvent) -> str:
-    """Return what views call the object of an event; a list is of all objects of a kind."""
+    """Return the title of the object of an event; a list is of all objects of a kind."""
     if event.action != "list" or event.object.name:
         return title_of(event.object)
     return " in ".join(filter(None, (event.object.kind, event.object.namespace)))
@@ -242,8 +236,6 @@ def _is_ready(obj: Json) -> bool | None:
     return ready[0].get("status") == "True" if ready else None
 
 
-# What one end of a scenario has differently than another.
-
 _MOST_FIELDS = 4
 _FOLLOWING = frozenset({"ClusterPolicyReport", "PolicyReport"})
 """Kinds that only report about others."""
@@ -327,7 +319,7 @@ def _short(value: Json) -> str:
 
 
 def interleavings_text(interleavings: Interleavings) -> str:
-    """Return how many orders were tried, and in how many ways they end."""
+    """Return the number of tried interleavings and of their endings."""
     extent = (
         f"all with up to {interleavings.most_changes} reorderings"
         if interleavings.complete
@@ -337,15 +329,13 @@ def interleavings_text(interleavings: Interleavings) -> str:
     return f"{counted(interleavings.runs, 'interleaving')} tried ({extent}): {ways}"
 
 
-# How a simulation ended.
-
 NO_LEVEL = "none"
 """The least level of a hazard that counts where none does."""
 _LEVELS = tuple(level.value for level in HazardLevel)
 
 
 class SimulationTerms(NamedTuple):
-    """What was read beside the scenario, and what counts as a failure."""
+    """Diagnostics about inputs, and the hazards that count as failures."""
 
     diagnostics: tuple[Diagnostic, ...] = ()
     left_out: int = 0
@@ -366,7 +356,7 @@ def simulation_ending(simulation: Simulation | None, terms: SimulationTerms) -> 
 
 
 def runs_of(simulation: Simulation) -> list[Simulation]:
-    """Return the run, and those in other orders of steps that end otherwise."""
+    """Return the run, and those in other orders of steps that end differently."""
     others = simulation.interleavings.endings[1:] if simulation.interleavings else ()
     return [simulation, *(ending.simulation for ending in others)]
 

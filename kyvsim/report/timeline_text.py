@@ -44,23 +44,20 @@ from kyvsim.report.timeline_rows import (
     title_of,
 )
 
-# When policies were asked about an object of a simulation, and why they did what: in words.
-
-
 MET = "met"
-"""A rule is for an object, and its controller takes up what it wants."""
+"""A rule matches an object, and its controller acts on it."""
 
 
 class RenderedEvaluation(NamedTuple):
-    """One time that policies were to be asked, as views tell it."""
+    """One evaluation of policies, as views show it."""
 
     inquiry: EvaluationRecord
     heading: str
     applied: tuple[RuleExplanation, ...]
-    """Rules that are about the object, and those that a controller passed by."""
+    """Rules that match the object, and those that a controller did not run."""
     others: tuple[RuleExplanation, ...]
     notes: tuple[str, ...]
-    """Why nobody was asked, or could act."""
+    """Why policies were not evaluated, or could not act."""
 
     @property
     def found(self) -> ObjectExplanation:
@@ -116,7 +113,7 @@ def left_out(simulation: Simulation, *, every: bool) -> int:
 
 
 def ending_word(rule: RuleExplanation) -> str:
-    """Return how a rule ended: by its results, or by what it asked where a controller has none."""
+    """Return how a rule ended: by its results, or by its steps if a controller has none."""
     if _is_not_run(rule):
         return StepKind.UNASKED.value
     if rule.results or not rule.applied:
@@ -136,13 +133,8 @@ def _is_not_run(rule: RuleExplanation) -> bool:
     return any(step.kind is StepKind.UNASKED for step in rule.steps)
 
 
-# Why policies did what they did to an object of a simulation, for people.
-
-
 _WORD = 11
 
-
-# A simulation for people: who did what when, and why; then expectations and hazards.
 
 _OUTCOMES: Mapping[str, str] = MappingProxyType(
     {"denied": "fail", "failed": "fail", "waiting": "warn", "skipped": "skip"}
@@ -158,7 +150,7 @@ _ERROR = "error  "
 
 
 def _evaluation_lines(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
-    """Yield each time that policies were to be asked about the object, with their answers."""
+    """Yield each evaluation of policies on the object, with the results."""
     paint, width = painter(colours=options.colours), options.width
     indent = " " * (4 + _WORD + 2)
     yield f"\n{paint('title', f'explanation of {safe_line(simulation.explained)}')}\n"
@@ -244,7 +236,7 @@ def _orders(interleavings: Interleavings, options: TimelineOptions) -> Iterator[
 def _comparison(
     simulation: Simulation, other: Simulation, options: TimelineOptions
 ) -> Iterator[str]:
-    """Yield how another run ends otherwise, and which of its events are not those of this one."""
+    """Yield the differences of another run: at its end, then in its events."""
     paint = painter(colours=options.colours)
     yield f"\n{paint('title', f'compared with {safe_line(other.name)}')}\n"
     end_differences = [*differences(simulation, other)]
@@ -347,8 +339,6 @@ def _wrapped(text: str, width: int) -> Iterator[str]:
                 break_on_hyphens=False,
             )
 
-
-# A simulation as a Mermaid sequence diagram: actors, and the objects that they act on.
 
 _LONGEST_NOTE = 160
 _LINE = 48

@@ -1,1 +1,1 @@
-"""Tests of policies: expected rows beside what the engine says; data in, data out."""
+"""Tests of policies: expected rows compared with results of the engine; data in, data out."""

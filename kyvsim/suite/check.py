@@ -48,7 +48,7 @@ _SKIPS = (
     ("0 elements processed", NOTHING_TO_CHECK),
     ("anchor mismatch", ANCHOR),
 )
-"""What upstream says of a skip, and the kind that it is."""
+"""Parts of upstream's messages of skips, and the kind of skip."""
 _CONDITIONS = frozenset({"skip", "match conditions aren't met"})
 """The same of match conditions, as the whole message."""
 

@@ -97,7 +97,7 @@ _PREFIXES = (_AUTOGEN, "autogen-cronjob-")
 
 
 class ResultObject(NamedTuple):
-    """What one result of a rule left behind."""
+    """An object after the evaluation of a rule."""
 
     policy: Policy
     result: RuleResult
@@ -105,7 +105,7 @@ class ResultObject(NamedTuple):
 
 
 class RowVerdict(NamedTuple):
-    """Whether a result is as expected, and what to say of it."""
+    """Whether a result is as expected, with reason and message."""
 
     passed: bool
     reason: str
@@ -114,7 +114,7 @@ class RowVerdict(NamedTuple):
     missing: bool = False
     """Whether the object was not among those of the row's file."""
     goldens: tuple[Golden, ...] = ()
-    """What the files should hold, where the status is as expected."""
+    """The expected content of files, if the status is as expected."""
 
 
 def means_rule(row: ExpectedRow, policy: Policy, name: str) -> bool:
@@ -175,13 +175,11 @@ def status_of(policy: Policy, result: RuleResult) -> str:
     return result.status.value
 
 
-# What files of expected objects should hold: each object once, and no two opinions of it.
-
 _MANAGED_BY = ("app.kubernetes.io/managed-by", "kyverno")
 
 
 class ExpectedFile(NamedTuple):
-    """What one file should hold."""
+    """The expected content of one file."""
 
     objects: Mapping[ObjectKey, Json]
     """As a policy left them, without the labels that mark generated objects."""
@@ -213,7 +211,7 @@ def same(left: Json, right: Json) -> bool:
 
 
 def unmarked(obj: Json) -> Json:
-    """Return an object without the labels that say who generated it, if it has them."""
+    """Return an object without the labels that name the rule that generated it."""
     own = labels(obj)
     if not any(name.startswith(_GENERATE_LABEL) for name in own):
         return obj
@@ -226,15 +224,13 @@ def unmarked(obj: Json) -> Json:
     return {**obj, "metadata": {**rest, "labels": kept} if kept else rest}
 
 
-# What both readings of rows share.
-
 FindReasons: TypeAlias = Callable[
     [ResourceAnswers, PolicyResponse, RuleResult], tuple[ReportedReason, ...]
 ]
 
 
 class RowContext(NamedTuple):
-    """What rows are checked against."""
+    """The results and files with which rows are compared."""
 
     observed: Observed
     files: Files
@@ -243,7 +239,7 @@ class RowContext(NamedTuple):
     unread: Mapping[str, str]
     """Names of policies that could not be read, and why; only the strict reading reports them."""
     reasons: FindReasons = lambda _answers, _response, _result: ()
-    """Tells how a rule came to a result; only the strict reading asks."""
+    """Explains a result; only the strict reading needs it."""
 
 
 def shown_key(key: ObjectKey) -> str:

@@ -1,4 +1,4 @@
-"""What one manifest reaches in its policies, and what several reach together."""
+"""Coverage of policies by one manifest, and by several."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial

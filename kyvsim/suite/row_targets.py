@@ -24,7 +24,7 @@ class TargetPolicy(NamedTuple):
 
 
 class RowIndex(NamedTuple):
-    """What the rows of a manifest can mean, by its names."""
+    """Policies, rules and resources that rows can name."""
 
     policies: PolicySet
     policies_by_name: Mapping[str, Sequence[CompiledPolicy]]
@@ -39,7 +39,7 @@ class RowIndex(NamedTuple):
 
 
 def row_index(inputs: SuiteInputs) -> RowIndex:
-    """Return what rows can mean of what a manifest names."""
+    """Return the policies, rules and resources of a manifest by name."""
     policies_by_name: dict[str, list[CompiledPolicy]] = {}
     for compiled in inputs.policies.policies:
         for name in {compiled.policy.name, compiled.policy.key}:

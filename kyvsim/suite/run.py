@@ -28,7 +28,7 @@ OnRun: TypeAlias = Callable[[ObjectKey, str], None]
 
 
 class SuiteInputs(NamedTuple):
-    """What a manifest names, read and compiled."""
+    """The files that a manifest names, read and compiled."""
 
     policies: PolicySet
     resources: tuple[Document, ...]
@@ -36,14 +36,14 @@ class SuiteInputs(NamedTuple):
     others: tuple[Json, ...]
     """What else the cluster holds: parameters, cluster resources."""
     in_cluster: bool
-    """Whether there is a cluster to ask: calls and lookups are answered from all objects."""
+    """Whether API calls and lookups are answered from all objects."""
     clone_sources: Mapping[str, tuple[Json, ...]]
     """What generate rules may copy besides their trigger, by the policy's key."""
     values: Values | None
     user: UserInfo | None
     context: ContextData = ContextData()
     payloads: tuple[Payload, ...] = ()
-    """What is no object of a cluster, and judged by itself."""
+    """Data that is not a Kubernetes object, evaluated by itself."""
 
 
 class _ExpectedAnswer(NamedTuple):
@@ -58,14 +58,14 @@ class _ExpectedAnswer(NamedTuple):
 
 
 class ResourceAnswers(NamedTuple):
-    """What the policies said about one resource."""
+    """The responses of policies to one resource."""
 
     request: AdmissionRequest
     world: World
     responses: Mapping[str, tuple[PolicyResponse, ...]]
-    """By the policy's name; without results where no rule had anything to say."""
+    """By the policy's name; also those without results."""
     unchecked: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-    """What policies, by their names, could not look at where they say nothing of it."""
+    """What policies, by name, could not evaluate, if they have no result."""
 
 
 class TargetAnswer(NamedTuple):
@@ -77,7 +77,7 @@ class TargetAnswer(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """Everything that the policies of a test said."""
+    """All responses of the policies of a test."""
 
     triggers: Mapping[str, Mapping[ObjectKey, ResourceAnswers]]
     """By operation and resource."""
@@ -131,7 +131,7 @@ def _objects(inputs: SuiteInputs) -> tuple[Json, ...]:
 
 
 def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None = None) -> Observed:
-    """Return what the policies say of each resource, once by default and for each operation."""
+    """Return the responses to each resource, by default and for each operation."""
     runs = tuple(dict.fromkeys((_BY_DEFAULT, *sorted(set(operations)))))
     cluster = GivenObjects(_objects(inputs))
     expected_answers = tuple(_expected_answers(inputs.policies))

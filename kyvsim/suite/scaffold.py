@@ -20,13 +20,13 @@ _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 
 class Scaffold(NamedTuple):
-    """What a new manifest should say."""
+    """The content of a new manifest."""
 
     rows: tuple[ExpectedRow, ...]
     files: Mapping[str, tuple[Json, ...]]
     """The expected objects by the name of their file."""
     notes: tuple[str, ...]
-    """What a person should know of the rows, and what happens now that they can't say."""
+    """Notes for people: on rows, and on results for which there can be no row."""
     row_count: int
     """How many rows `kyvsim test` counts: an entry has one for each of its resources."""
 
@@ -45,7 +45,7 @@ def scaffold(
     observed: Observed,
     reread: Callable[[Mapping[str, tuple[Json, ...]]], Files],
 ) -> Scaffold:
-    """Return rows for what policies said; `reread` gives files as a test reads them."""
+    """Return rows for the current results; `reread` returns files as a test reads them."""
     every = tuple(_results(observed))
     context = RowContext(observed, reread(_files(every)), {}, {})
     index = row_index(inputs)
