@@ -24,8 +24,6 @@ _NOTE: Final = "known: in the baseline"
 class BaselineMatches:
     """The failures and objects of a baseline that a run matched."""
 
-    __slots__ = ("failures", "objects", "spread")
-
     def __init__(self) -> None:
         self.failures: dict[KnownFailure, int] = {}
         """How often each occurred."""

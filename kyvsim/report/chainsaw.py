@@ -141,9 +141,8 @@ def render_json(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
     )
 
 
-def render_junit(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
+def render_junit(report: ChainsawReport, _: SuiteOptions) -> Iterator[str]:
     """Yield the document a test at a time; unsupported tests are skipped ones there."""
-    del options  # every format for programs holds all tests
     errors = [
         str(diagnostic)
         for diagnostic in report.diagnostics

@@ -88,17 +88,6 @@ _Rule: TypeAlias = tuple[str, Path]
 class DifferenceCounts:
     """Counts that are updated while differences stream through."""
 
-    __slots__ = (
-        "by_exception",
-        "by_rule",
-        "objects",
-        "reworded",
-        "same",
-        "unmatched",
-        "verdicts",
-        "with_results",
-    )
-
     def __init__(self) -> None:
         self.same = 0
         """Results with equal status in both sets."""
@@ -587,9 +576,8 @@ def _list(head: str, items: Iterable[str], paint: Paint) -> Iterator[str]:
 # the document holds, says docs/diff.schema.json.
 
 
-def render_json(comparison: RunComparison, options: RenderOptions) -> Iterator[str]:
+def render_json(comparison: RunComparison, _: RenderOptions) -> Iterator[str]:
     """Yield the document a resource at a time."""
-    del options  # a document for programs has no such options
     old, new = map(to_json, comparison.names)
     yield f'{{"old": {old}, "new": {new}, "resources": ['
     differing = (

@@ -49,9 +49,8 @@ _ASIDES: Final = ("unchecked", "notIdempotent")
 """Lists that are there where there is something in them."""
 
 
-def begin_json(run: Run, options: RenderOptions) -> StreamingDocument:
+def begin_json(run: Run, _: RenderOptions) -> StreamingDocument:
     """Return the document; lists that follow its results are stored until these are written."""
-    del options  # a document for programs has no such options
     lists: dict[str, list[str]] = {name: [] for name in (*_OBJECTS, *_ASIDES)}
     references, collisions, deletions = ReferenceIndex(), Collisions(), PlannedDeletions()
     needs: list[PendingReference] = []

@@ -23,14 +23,13 @@ from kyvsim.model.comparison import (
 from kyvsim.model.coverage import Point
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
-from kyvsim.model.source import Location
 from kyvsim.report.coverage import point_json, ratio_json
 from kyvsim.report.diagnostics import diagnostic_json, place_json
 from kyvsim.report.ending import ending_json, error_fact, info_fact, verdict_fact, warning_fact
 from kyvsim.report.object_text import Marked, compact_lines, hunks, marked_yaml, to_json, to_yaml
 from kyvsim.report.page import ending_of, page
 from kyvsim.report.results import rule_title
-from kyvsim.report.style import counted, safe_line
+from kyvsim.report.style import counted, safe_line, truncated
 
 _UNSEEN = frozenset({Limit.NOT_ACCEPTED, Limit.UNTYPED, Limit.DEFAULTS})
 """Differences on objects that policies in a cluster hardly see."""
@@ -119,19 +118,6 @@ def without_effect(account: Account, example: Counterexample) -> str:
     return ""
 
 
-class ShownAccount(NamedTuple):
-    """The effects of one policy set in a case."""
-
-    side: str
-    results: tuple[CaseResult, ...]
-    deleted: bool
-    undone: str
-    lines: tuple[Marked, ...]
-    later: tuple[str, ...]
-    decided: str
-    place: Location | None
-
-
 class ShownExample(NamedTuple):
     """A case in which both differ."""
 
@@ -142,7 +128,8 @@ class ShownExample(NamedTuple):
     """Why it does not count."""
     objects: tuple[tuple[str, str], ...]
     """Names, "" for the object itself, and YAML."""
-    accounts: tuple[ShownAccount, ...]
+    accounts: tuple[tuple[str, Account, tuple[CaseResult, ...], tuple[Marked, ...], str], ...]
+    """For `old` and `new`: the account, its results, and what it changes or leaves undone."""
 
 
 class ShownEvidence(NamedTuple):
@@ -179,20 +166,10 @@ def _example(example: Counterexample) -> ShownExample:
         style="bad" if example.limit is None else "warn",
         why=example.limit.value if example.limit else "",
         objects=tuple((name, "\n".join(lines)) for name, lines in example_objects(example)),
-        accounts=(_account("old", example.old, example), _account("new", example.new, example)),
-    )
-
-
-def _account(side: str, account: Account, example: Counterexample) -> ShownAccount:
-    return ShownAccount(
-        side=side,
-        results=deciding_results(account),
-        deleted=account.deleted,
-        undone=without_effect(account, example),
-        lines=effects(account, example),
-        later=account.later,
-        decided=account.decided,
-        place=account.place,
+        accounts=tuple(
+            (side, one, deciding_results(one), effects(one, example), without_effect(one, example))
+            for side, one in (("old", example.old), ("new", example.new))
+        ),
     )
 
 
@@ -280,8 +257,7 @@ def _account_lines(name: str, account: Account, example: Counterexample) -> Iter
     if account.decided:
         # On one line, cut where it is long: a place says where all of it is.
         because = " ".join(map(safe_line, account.decided.split()))
-        cut = because if len(because) <= _LONGEST else f"{because[: _LONGEST - 1]}…"
-        yield f"       because {cut}"
+        yield f"       because {truncated(because, _LONGEST)}"
     if account.place is not None:
         yield f"       {safe_line(str(account.place))}"
 

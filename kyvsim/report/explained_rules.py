@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kyvsim.model.explanation import (
     Answer,
@@ -95,9 +95,7 @@ def effect_lines(step: Step) -> Iterator[Marked]:
         yield from (("+", line) for line in yaml_lines(step.found.data))
 
 
-_STYLES: Mapping[str, str] = MappingProxyType(
-    {"fail": "bad", "error": "bad", "warn": "warn", "pass": "good"}
-)
+_STYLES: Final = MappingProxyType({"fail": "bad", "error": "bad", "warn": "warn", "pass": "good"})
 
 
 class StepNode(NamedTuple):

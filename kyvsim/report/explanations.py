@@ -27,7 +27,7 @@ from kyvsim.report.diagnostics import (
 )
 from kyvsim.report.object_text import whole_numbers
 from kyvsim.report.results import Row
-from kyvsim.report.style import INDENT, TextLayout, counted, safe_line, wrapped
+from kyvsim.report.style import INDENT, TextLayout, counted, safe_line, truncated, wrapped
 
 _LONGEST = 160
 _WORDLESS = frozenset({StepKind.MATCH, StepKind.EXCLUDE, StepKind.CONDITIONS, StepKind.BODY})
@@ -42,7 +42,7 @@ _UNLABELED = frozenset(
 def value_text(data: object) -> str:
     """Return a value as JSON on one line, or as `str` returns it; shortened if it is long."""
     text = json.dumps(whole_numbers(data), ensure_ascii=False, default=str)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return truncated(text, _LONGEST)
 
 
 def sentence(step: Step) -> str:

@@ -20,7 +20,6 @@ from kyvsim.report.results import (
     Row,
     category_of,
     compile_rows,
-    documentation_of,
     identity,
     rule_title,
     severity_of,
@@ -94,11 +93,6 @@ class Finding(NamedTuple):
     def category(self) -> str:
         """The category that the policy gives itself, or ""."""
         return category_of(self.row.policy)
-
-    @property
-    def documentation(self) -> str:
-        """The address of the policy's documentation, or of kyvsim's page on findings."""
-        return documentation_of(self.row.policy)
 
     @property
     def resource(self) -> dict[str, str]:

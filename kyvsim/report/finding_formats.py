@@ -19,7 +19,7 @@ from kyvsim.report.ending import counts_line, run_ending
 from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints
 from kyvsim.report.lint import Findings
 from kyvsim.report.object_text import json_entries
-from kyvsim.report.results import title
+from kyvsim.report.results import documentation_of, title
 from kyvsim.report.run import Lists, Run, StreamingDocument
 from kyvsim.report.style import RenderOptions, safe_line, safe_text
 
@@ -300,9 +300,7 @@ def notification(entry: Diagnostic) -> dict[str, Json]:
 
 _KINDS: Mapping[str, str] = MappingProxyType({"pass": "pass", "skip": "notApplicable"})
 """The kind of results that did not fail; others are for review."""
-_SCORES: Mapping[str, str] = MappingProxyType(
-    {"critical": "9.5", "high": "8.0", "medium": "5.0", "low": "2.0"}
-)
+_SCORES: Final = MappingProxyType({"critical": "9.5", "high": "8.0", "medium": "5.0", "low": "2.0"})
 """Scores from which GitHub's code scanning derives these severities."""
 
 
@@ -349,7 +347,7 @@ def _rule(finding: Finding) -> Json:
     data: dict[str, Json] = {
         "id": finding.shown_check,
         "shortDescription": {"text": named or finding.shown_name},
-        "helpUri": finding.documentation,
+        "helpUri": documentation_of(finding.definition),
     }
     if described:
         data["fullDescription"] = {"text": described}

@@ -67,8 +67,6 @@ from kyvsim.report.text_blocks import resource_heading, verdict_heading, verdict
 class NamespaceCounts:
     """Counts of a part of a run, while its responses stream by."""
 
-    __slots__ = ("_audit_warn", "_numbers", "_passes", "_titles", "resources")
-
     def __init__(self, *, audit_warn: bool) -> None:
         self._audit_warn = audit_warn
         self._numbers: dict[tuple[str, str, str, str, str], int] = {}

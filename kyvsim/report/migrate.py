@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.comparison import Answer
@@ -18,7 +17,7 @@ from kyvsim.report.ending import (
     verdict_fact,
     warning_fact,
 )
-from kyvsim.report.equal import Equality, ShownEvidence, evidence_json, shown_evidence
+from kyvsim.report.equal import Equality, evidence_json, shown_evidence
 from kyvsim.report.equal import render_text as render_evidence
 from kyvsim.report.log_commands import has_log_command
 from kyvsim.report.object_text import json_document, scalar, yaml_lines
@@ -242,18 +241,6 @@ _STYLES: Mapping[ConversionOutcome, str] = MappingProxyType(
 """Styles of outcomes, worst first."""
 
 
-class _PagePolicy(NamedTuple):
-    """What became of a policy."""
-
-    kind: str
-    key: str
-    file: str
-    rules: tuple[tuple[RuleOutcome, str], ...]
-    """Outcomes of its rules with their styles."""
-    text: str
-    evidence: ShownEvidence | None
-
-
 def render_html(migration: Migration) -> Iterator[str]:
     """Yield the page in pieces, the policies in the order in which they were given."""
     rules = (
@@ -261,17 +248,10 @@ def render_html(migration: Migration) -> Iterator[str]:
         for conversion in migration.conversions
         for rule in conversion.rules
     )
-    policies = []
-    for (conversion, evidence), text in zip(migration.pairs, migration.texts, strict=True):
-        page_policy = _PagePolicy(
-            kind=conversion.policy.kind,
-            key=conversion.policy.key,
-            file=conversion.policy.document.file,
-            rules=tuple((rule, _STYLES[rule.outcome]) for rule in conversion.rules),
-            text=text,
-            evidence=None if evidence is None else shown_evidence(evidence),
-        )
-        policies.append(page_policy)
+    policies = [
+        (conversion, evidence and shown_evidence(evidence), text)
+        for (conversion, evidence), text in zip(migration.pairs, migration.texts, strict=True)
+    ]
     return page(
         "migrate.html",
         style=("evidence.css",),
@@ -279,4 +259,5 @@ def render_html(migration: Migration) -> Iterator[str]:
         diagnostics=migration.diagnostics,
         tables=(table_of("policy", rules, tuple(outcome.value for outcome in _STYLES)),),
         policies=policies,
+        styles=_STYLES,
     )

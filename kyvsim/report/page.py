@@ -151,7 +151,7 @@ class Table(NamedTuple):
 def table_of(
     key: str, results: Iterable[TableEntry], statuses: Sequence[str], most: int | None = None
 ) -> Table:
-    """Return the table of results with certain statuses; the lines with most failures come first."""
+    """Return the table of results with certain statuses; lines with most failures come first."""
     counters: dict[tuple[str, str], Counter[str]] = {}
     for name, status, note in results:
         if status in statuses:

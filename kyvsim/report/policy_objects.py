@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import groupby
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
@@ -108,9 +108,8 @@ class _Results:
             yield own[0][0], entries, summary_of(entry["result"] for entry in entries).as_dict()
 
 
-def _begin_yaml(run: Run, options: RenderOptions, *, group: _ReportApi) -> StreamingDocument:
+def _begin_yaml(run: Run, _: RenderOptions, *, group: _ReportApi) -> StreamingDocument:
     """Begin one YAML document a report, the cluster-wide one first and as it comes."""
-    del options
     results = _Results(run)
     nested: dict[str, tuple[Json, str]] = {}
 
@@ -147,9 +146,8 @@ def _begin_yaml(run: Run, options: RenderOptions, *, group: _ReportApi) -> Strea
     )
 
 
-def _begin_json(run: Run, options: RenderOptions, *, group: _ReportApi) -> StreamingDocument:
+def _begin_json(run: Run, _: RenderOptions, *, group: _ReportApi) -> StreamingDocument:
     """Begin one JSON document: the cluster-wide report, or a List if policies have namespaces."""
-    del options
     results = _Results(run)
     listed = any(policy.namespace for policy in run.policies)
 
@@ -235,8 +233,6 @@ def _compile_entry(now: "datetime | None") -> Callable[[Row], Json]:
 # A policy with rules gets one of `kyverno.io`, one in CEL an exception of `policies.kyverno.io`.
 # upstream: cmd/cli/kubectl-kyverno/commands/apply/print.go (printExceptions). That knows the former
 # only, and narrows those of Pod security to controls and images, by names that often do not fit.
-
-_Maker: TypeAlias = Callable[[Row, ObjectKey], dict[str, Json]]
 
 _LIFETIME: Final = "cleanup.kyverno.io/ttl"
 _NO_NAME: Final = re.compile(r"[^a-z0-9.-]")
@@ -341,9 +337,7 @@ def _for_policy(row: Row, key: ObjectKey) -> dict[str, Json]:
     }
 
 
-_MAKERS: Mapping[str, _Maker] = MappingProxyType(
-    {"kyverno.io": _for_rules, "policies.kyverno.io": _for_policy}
-)
+_MAKERS: Final = MappingProxyType({"kyverno.io": _for_rules, "policies.kyverno.io": _for_policy})
 """What makes an exception, by the group of the policy."""
 
 

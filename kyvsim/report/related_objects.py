@@ -30,8 +30,6 @@ class PendingReference(NamedTuple):
 class ReferenceIndex:
     """The objects seen so far, as targets of references."""
 
-    __slots__ = ("_known",)
-
     def __init__(self) -> None:
         self._known: dict[Target, str] = {}
 
@@ -94,8 +92,6 @@ class DeferredOutput:
     reported at the end.
     """
 
-    __slots__ = ("_held", "_late", "_references", "_render", "_size")
-
     def __init__(self, references: ReferenceIndex, render: RenderReference) -> None:
         self._references = references
         self._render = render
@@ -139,8 +135,6 @@ class DeferredOutput:
 
 class PlannedDeletions:
     """The objects that policies would delete, by policy."""
-
-    __slots__ = ("_found",)
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], list[Json]] = {}
@@ -210,8 +204,6 @@ class Collision(NamedTuple):
 
 class Collisions:
     """The generated objects seen so far, by identity."""
-
-    __slots__ = ("_contents", "_makers")
 
     def __init__(self) -> None:
         self._makers: dict[ObjectKey, list[tuple[str, str, Json]]] = {}

@@ -164,8 +164,6 @@ class CountedResults(NamedTuple):
 class ChunkGroups:
     """Counts the results of a part of a run that are not rendered."""
 
-    __slots__ = ("_examples", "_numbers")
-
     def __init__(self) -> None:
         self._examples: dict[ResultKey, int] = {}
         self._numbers: dict[ResultKey, int] = {}
@@ -192,8 +190,6 @@ class ChunkGroups:
 
 class SeenResults:
     """The wordings that were reported."""
-
-    __slots__ = ("_rules",)
 
     def __init__(self) -> None:
         self._rules: dict[str, set[str]] = {}
@@ -222,8 +218,6 @@ class _ResultGroup:
 
 class ResultGroups:
     """Renders the objects of a run in order, and at the end the results that were only counted."""
-
-    __slots__ = ("_groups", "_layout", "_others", "_seen", "created", "edited")
 
     def __init__(self, layout: TextLayout) -> None:
         self._layout = layout

@@ -31,9 +31,7 @@ RuleKey: TypeAlias = tuple[str, str, str, Path]
 """Kind and key of a policy, name and place of one of its rules: derived rules are where the
 written one does."""
 
-_STATUSES: Mapping[str, int] = MappingProxyType(
-    {name: place for place, name in enumerate(Summary().as_dict())}
-)
+_STATUSES: Final = MappingProxyType({name: place for place, name in enumerate(Summary().as_dict())})
 """The place of each status among counts."""
 _MOST_GROUPS: Final = 10_000
 """So many groups of results are distinguished before they are counted by rule."""
@@ -41,20 +39,6 @@ _MOST_GROUPS: Final = 10_000
 
 class ResultCounts:
     """Counts of one run; a further count has its place here and its words in `run_ending`."""
-
-    __slots__ = (
-        "_audit_warn",
-        "_by_rule",
-        "_passes",
-        "_results",
-        "known",
-        "known_failures",
-        "matches",
-        "severities",
-        "unchecked",
-        "unmatched",
-        "unstable",
-    )
 
     def __init__(self, *, audit_warn: bool = False) -> None:
         self._audit_warn = audit_warn

@@ -191,10 +191,9 @@ def aligned(cells: Iterable[str], widths: Iterable[int]) -> str:
     return "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
 
 
-def truncated(line: str, width: int) -> str:
-    """Return a line of an object, shortened where it is too long."""
-    shown = safe_line(line)
-    return shown if len(shown) <= width else f"{shown[: width - 1]}…"
+def truncated(text: str, width: int) -> str:
+    """Return a text with an ellipsis in place of what is longer than a width."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 _MARKS = "\\|*_`[]()#!~$"

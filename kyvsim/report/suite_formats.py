@@ -102,12 +102,11 @@ def render_markdown(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[st
 # Mutants that no test notices are skipped cases of a suite of their own: they fail no run.
 
 
-def render_junit(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
+def render_junit(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
     """Yield the document a suite at a time; what could not be used is an error of its suite.
 
     Characters that XML 1.0 does not have become U+FFFD.
     """
-    del options  # every format for programs holds all rows
     paths = ManifestOutcome("paths", (), outcome.diagnostics)
     manifests = [
         manifest for manifest in (paths, *outcome.manifests) if manifest.rows or _errors(manifest)
@@ -180,9 +179,8 @@ def _counts(*manifests: ManifestOutcome, holes: int = 0) -> dict[str, str]:
 _IN_DESCRIPTION = str.maketrans({"\\": "\\\\", "#": "\\#"})
 
 
-def render_tap(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
+def render_tap(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
     """Yield the plan and then a point at a time; input that could not be used is a failed point."""
-    del options  # every format for programs holds all rows
     wrong = [
         diagnostic
         for diagnostic in every_diagnostic(outcome)

@@ -30,6 +30,7 @@ from kyvsim.report.style import (
     painter,
     safe_line,
     safe_text,
+    truncated,
     wrapped,
 )
 
@@ -73,15 +74,11 @@ def score_line(mutants: Mutants) -> str:
 
 def change_text(hole: SurvivingMutant) -> str:
     """Return in words what was changed."""
-    was, now = _cut(hole.was), _cut(hole.now)
+    was, now = truncated(hole.was, _LONGEST), truncated(hole.now, _LONGEST)
     if now:
         return f"{hole.kind}: `{was}` became `{now}`"
     kind = "" if hole.kind == "left out" else f"{hole.kind}: "
     return f"{kind}`{was}` removed"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def advice_lines(hole: SurvivingMutant) -> Iterator[str]:

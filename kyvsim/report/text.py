@@ -131,17 +131,6 @@ def _line(name: str, summary: Summary, room: int, layout: TextLayout) -> Iterato
 class ObjectBlocks:
     """Makes the block of each object, as it comes."""
 
-    __slots__ = (
-        "_again",
-        "_hidden",
-        "_known",
-        "_layout",
-        "_render_row",
-        "_rows_of",
-        "_seen",
-        "_title",
-    )
-
     def __init__(self, run: Run, layout: TextLayout) -> None:
         self._layout = layout
         self._hidden = layout.options.hidden
@@ -369,7 +358,8 @@ def change_result(
     room = len(shown) if is_diff or len(shown) <= _MOST_LINES + _REST else _MOST_LINES
     places = []
     for mark, line in shown[:room]:
-        cut = truncated(f"{INDENT}{'...' if mark == '@' else f'{mark} {line}'}", layout.width)
+        text_line = safe_line(f"{INDENT}{'...' if mark == '@' else f'{mark} {line}'}")
+        cut = truncated(text_line, layout.width)
         places.append(layout.paint(MARK_STYLES[mark], cut) if mark in MARK_STYLES else cut)
     if len(shown) > room:
         left = f"… {counted(len(shown) - room, 'more line')} (--diff, --show objects)"
@@ -398,8 +388,6 @@ def _with_parents(lines: list[Marked]) -> Iterator[Marked]:
 
 class ObjectRenderer:
     """Renders a run, response by response."""
-
-    __slots__ = ("_blocks", "_fold", "_layout", "_order", "_part", "_run")
 
     def __init__(self, run: Run, options: RenderOptions, references: ReferenceIndex) -> None:
         self._run = run

@@ -15,7 +15,7 @@ from kyvsim.model.simulation import (
 )
 from kyvsim.report.diagnostics import place_json
 from kyvsim.report.explain import rule_json
-from kyvsim.report.explained_rules import SHOWN_WORDS, ExplainedRule, explained_rule
+from kyvsim.report.explained_rules import SHOWN_WORDS, explained_rule
 from kyvsim.report.object_text import to_json, to_yaml
 from kyvsim.report.page import page
 from kyvsim.report.results import identity_of
@@ -135,14 +135,6 @@ def render_html(simulation: Simulation, options: TimelineOptions) -> Iterator[st
     )
 
 
-class _Inquiry(NamedTuple):
-    """One evaluation of policies on the object that is explained."""
-
-    heading: str
-    notes: tuple[str, ...]
-    rules: tuple[ExplainedRule, ...]
-
-
 def values_of(simulation: Simulation, options: TimelineOptions) -> dict[str, Any]:
     """Return what templates show of a simulation."""
     lanes = lanes_of(simulation)
@@ -161,7 +153,7 @@ def values_of(simulation: Simulation, options: TimelineOptions) -> dict[str, Any
             word = ending_word(rule)
             word = SHOWN_WORDS.get(word, word)
             rules.append(explained_rule(rule, inquiry.found)._replace(word=word))
-        inquiries.append(_Inquiry(inquiry.heading, inquiry.notes, tuple(rules)))
+        inquiries.append((inquiry, tuple(rules)))
     return {
         "simulation": simulation,
         "summary": summary_parts(simulation),
@@ -181,9 +173,8 @@ def values_of(simulation: Simulation, options: TimelineOptions) -> dict[str, Any
     }
 
 
-def render_json(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
+def render_json(simulation: Simulation, _: TimelineOptions) -> Iterator[str]:
     """Yield the document, an event or object at a time; bookkeeping is in it in any case."""
-    del options
     yield '{"events": ['
     yield from _joined(_event(event) for event in simulation.events)
     yield '], "objects": ['

@@ -27,7 +27,15 @@ from kyvsim.report.explained_rules import (
 )
 from kyvsim.report.object_text import yaml_lines
 from kyvsim.report.results import title
-from kyvsim.report.style import MARK_STYLES, Paint, counted, painter, safe_line, safe_text
+from kyvsim.report.style import (
+    MARK_STYLES,
+    Paint,
+    counted,
+    painter,
+    safe_line,
+    safe_text,
+    truncated,
+)
 from kyvsim.report.timeline_chart import PairDifference, pairs_of
 from kyvsim.report.timeline_rows import (
     EndDifference,
@@ -380,8 +388,7 @@ def render_mermaid(simulation: Simulation, options: TimelineOptions) -> Iterator
 
 
 def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_NOTE else f"{line[: _LONGEST_NOTE - 1]}…"
+    return truncated(" ".join(text.split()), _LONGEST_NOTE)
 
 
 def _broken(text: str) -> str:
