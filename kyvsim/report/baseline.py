@@ -41,23 +41,19 @@ class BaselineMatches:
         self.objects |= other.objects
 
     def is_certain(self, baseline: Baseline | None) -> bool:
-        """Return whether parts marked failures as the whole run would have.
+        """Return whether parts marked the failures as the whole run would have.
 
-        Where there are more than are known, the first of them are known ones; what parts before it
-        have matched, a part does not know.
+        If a failure occurs more often than in the baseline, its first occurrences are known, and
+        a part does not know those in earlier parts.
         """
         if baseline is None:
             return True
-        return all(
-            self.failures[failure] <= baseline.entries[failure].number for failure in self.spread
-        )
+        entries = baseline.entries
+        return all(self.failures[key] <= entries[key].number for key in self.spread)
 
 
 class FailureMarker:
-    """Marks the failures of responses as new or unchanged, and counts the matches.
-
-    Without a baseline all failures are to become one: they are known, and all are noted.
-    """
+    """Marks failures of responses as new or unchanged; without a baseline, all are unchanged."""
 
     def __init__(
         self, baseline: Baseline | None, matches: BaselineMatches, *, audit_warn: bool

@@ -143,11 +143,7 @@ def render_json(report: ChainsawReport, options: SuiteOptions) -> Iterator[str]:
 
 def render_junit(report: ChainsawReport, _: SuiteOptions) -> Iterator[str]:
     """Yield the document a test at a time; unsupported tests are skipped ones there."""
-    errors = [
-        str(diagnostic)
-        for diagnostic in report.diagnostics
-        if diagnostic.severity is Severity.ERROR
-    ]
+    errors = [str(entry) for entry in report.diagnostics if entry.severity is Severity.ERROR]
     tally = chainsaw_tally(report)
     ending = chainsaw_ending(report)
     if not errors and ending.verdict is RunVerdict.INCOMPLETE:

@@ -76,10 +76,7 @@ class DiagnosticCode(NamedTuple):
 
     @property
     def page(self) -> str:
-        """The path of its page in the repository, which never changes.
-
-        The docs are not published, so there is no web address that a report could link to.
-        """
+        """The path of its page in the repository; there is no web address: docs are unpublished."""
         return f"docs/diagnostics/{self.code}.md"
 
     @property

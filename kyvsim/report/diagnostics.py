@@ -33,10 +33,9 @@ def window_of(column: int) -> tuple[int, int]:
 
 
 def excerpt_of(source: str, column: int) -> Excerpt | None:
-    """Return what is shown of a line in which the entry or value at a column is meant.
+    """Return the part of a line around the entry or value at a column, which counts from 1.
 
-    The column counts from 1; None where the line has no such column. Of a line that is too long
-    for any screen only what is near is kept.
+    None if the line has no such column. Of long lines only the part near it is returned.
     """
     start = column - 1
     near = source[start : start + _LOOKED_AT]
@@ -50,9 +49,9 @@ def excerpt_of(source: str, column: int) -> Excerpt | None:
 
 
 def excerpt_lines(excerpt: Excerpt, number: int, width: int) -> Iterator[tuple[str, str]]:
-    """Yield a line of such a number and the one with the mark, each as a gutter and a text.
+    """Yield a line and the line with the mark below it, each as gutter and text.
 
-    Together they are of such a width: a line that is too long is shown in part.
+    A line that is too long for the width is shown in part.
     """
     gutter = f"{number} | "
     room = max(width - len(gutter), _BEFORE * 2)
@@ -147,10 +146,7 @@ def rule_place(row: Row) -> Location:
 
 
 def failed_place(document: Document | None, path: str) -> Location | None:
-    """Return the position of the deepest node along `path` that the input has; None for none.
-
-    A path that starts at no field of the input has no place.
-    """
+    """Return the position of the deepest node along `path`; None without its first field."""
     names = path.strip("/").split("/")
     if document is None or _member(document.data, names[0]) is None:
         return None
@@ -214,10 +210,7 @@ _INDENT: Final = "    "
 
 
 def source_lines(entry: Diagnostic, line: str, layout: TextLayout) -> Iterator[str]:
-    """Yield the line of a diagnostic and the mark, unless it has its place in a text of that file.
-
-    `line` is as it is written, "" where it is not available.
-    """
+    """Yield the line of a diagnostic ("" if unknown) and its mark; nothing with an excerpt."""
     place = entry.location
     excerpt = excerpt_of(line, place.column) if place and not entry.excerpt else None
     if place is None or excerpt is None:
@@ -229,9 +222,9 @@ def source_lines(entry: Diagnostic, line: str, layout: TextLayout) -> Iterator[s
 
 
 def diagnostic_text(entry: Diagnostic, width: int = 0) -> str:
-    """Return a diagnostic on one line, safe to show, and below it the lines that show its place.
+    """Return a diagnostic on one line, safe to show, and its excerpt below.
 
-    For a terminal of some `width` it is wrapped; 0 leaves it on one line, as programs read it.
+    It is wrapped to `width`, the width of a terminal; 0 is for programs.
     """
     lines = [safe_line(str(entry))]
     if 0 < width < len(lines[0]):

@@ -115,10 +115,8 @@ class DifferenceCounts:
             exempted = exception, *verdicts.results
             self.by_exception[exempted] = self.by_exception.get(exempted, 0) + 1
         if verdicts.results[0] == verdicts.results[1]:
-            texts = [
-                (side.message, side.note, side.path) if side else ()
-                for side in (verdicts.old, verdicts.new)
-            ]
+            sides = (verdicts.old, verdicts.new)
+            texts = [(side.message, side.note, side.path) if side else () for side in sides]
             reworded = texts[0] != texts[1]
             if not (words and reworded):
                 self.same += 1
@@ -137,9 +135,9 @@ def compile_differences(
     *,
     words: bool,
 ) -> Callable[[EngineResponse, EngineResponse], ResourceDifference]:
-    """Return a function that compares responses of two sets of policies, and counts what it sees.
+    """Return a function that compares responses of two policy sets, and updates the counts.
 
-    With `words` other messages and paths of the same verdict are a difference, too. `explain`
+    With `words` different messages and paths of equal results are differences, too. `explain`
     explains failures of each set that differ.
     """
     rows_of = compile_rows(audit_warn=False)
@@ -294,10 +292,7 @@ class RunComparison(NamedTuple):
         return tuple(dict.fromkeys((*self.old.final_diagnostics(), *self.new.final_diagnostics())))
 
     def without(self) -> Iterator[tuple[str, dict[tuple[str, str], int]]]:
-        """Yield each exception that only the old set has, and what becomes of what it let off.
-
-        That is how often a status of the old set became one of the new set, when all is read.
-        """
+        """Yield exceptions of the old set only, with counts of changed results, at the end."""
         for exception in dict.fromkeys(self.old.exceptions):
             if exception not in self.new.exceptions:
                 yield (
@@ -375,15 +370,12 @@ def comparison_ending(comparison: RunComparison) -> RunEnding:
     text = f"{counted(uncompared, 'rule')} not compared"
     facts.append(info_fact("uncomparedRules", uncompared, text))
     unmatched = f" ({len(counts.unmatched)} unmatched)" if counts.unmatched else ""
-    text = (
-        f"{counted(comparison.new.resource_count, 'resource')}{unmatched}"
-        if comparison.applied
-        else ""
-    )
+    resource_count = comparison.new.resource_count
+    text = f"{counted(resource_count, 'resource')}{unmatched}" if comparison.applied else ""
     return RunEnding(
         (
             *facts,
-            Fact("resources", comparison.new.resource_count, text),
+            Fact("resources", resource_count, text),
             Fact("unmatched", len(counts.unmatched), ""),
             left_out_fact(len(frozenset((*comparison.old.left_out, *comparison.new.left_out)))),
             warning_fact(diagnostics),
@@ -422,9 +414,8 @@ def heading(comparison: RunComparison) -> str:
         return "Nothing was compared: a file that all results depend on was rejected"
     old, new = (counted(run.rule_count, "rule") for run in (comparison.old, comparison.new))
     over = counted(comparison.new.resource_count, "resource")
-    shown = (
-        f"Comparing {old} of {comparison.names[0]} with {new} of {comparison.names[1]} over {over}"
-    )
+    first, second = comparison.names
+    shown = f"Comparing {old} of {first} with {new} of {second} over {over}"
     if any(entry.severity is Severity.ERROR for entry in comparison.all_diagnostics()):
         shown += "; some input could not be used, so policies or rules may be missing"
     return safe_line(shown)
@@ -458,9 +449,8 @@ def verdict_lines(verdict: VerdictDifference) -> Iterator[str]:
         yield new or old
     for word, side in (("old", verdict.old), ("new", verdict.new)):
         yield f"{word} {side.rule_place if side else _MISSING[verdict.missing]}"
-    places = {
-        side.failed_place for side in (verdict.old, verdict.new) if side and side.failed_place
-    }
+    sides = (verdict.old, verdict.new)
+    places = {side.failed_place for side in sides if side and side.failed_place}
     yield from (f"at  {place}" for place in sorted(places))
 
 
@@ -468,11 +458,8 @@ def object_title(difference: ObjectDifference) -> str:
     """Return what became of an object, such as `generated ConfigMap shop/web only by old`."""
     path = "/".join(filter(None, (difference.key.namespace, difference.key.name)))
     named = "" if difference.effect is ObjectEffect.MUTATED else f" {difference.key.kind} {path}"
-    sides = [
-        name
-        for name, side in (("old", difference.old), ("new", difference.new))
-        if side and side.authors
-    ]
+    both = (("old", difference.old), ("new", difference.new))
+    sides = [name for name, side in both if side and side.authors]
     how = f"only by {sides[0]}" if len(sides) == 1 else "differently"
     return safe_line(f"{_WORDS[difference.effect]}{named} {how}")
 
@@ -522,9 +509,7 @@ def render_text(comparison: RunComparison, options: RenderOptions) -> Iterator[s
     yield f"{paint('title', heading(comparison))}\n\n"
     for resource in comparison.resources:
         verdicts = [
-            verdict
-            for verdict in resource.verdicts
-            if is_listed(verdict, detailed=options.detailed)
+            entry for entry in resource.verdicts if is_listed(entry, detailed=options.detailed)
         ]
         if not (verdicts or resource.objects):
             continue
@@ -580,9 +565,7 @@ def render_json(comparison: RunComparison, _: RenderOptions) -> Iterator[str]:
     """Yield the document a resource at a time."""
     old, new = map(to_json, comparison.names)
     yield f'{{"old": {old}, "new": {new}, "resources": ['
-    differing = (
-        resource for resource in comparison.resources if resource.verdicts or resource.objects
-    )
+    differing = (each for each in comparison.resources if each.verdicts or each.objects)
     yield from json_entries(to_json(_resource_json(resource)) for resource in differing)
     rest = {
         "exceptions": [
@@ -695,9 +678,8 @@ def render_markdown(comparison: RunComparison, options: RenderOptions) -> Iterat
     yield from _markdown_list("By rule", by_rule)
     yield from _markdown_list(WITHOUT, exception_lines(comparison))
     yield from _markdown_list(NOT_COMPARED, uncompared_lines(comparison))
-    yield from _markdown_list(
-        "Input", map(str, (*comparison.all_diagnostics(), *comparison.final_diagnostics()))
-    )
+    diagnostics = (*comparison.all_diagnostics(), *comparison.final_diagnostics())
+    yield from _markdown_list("Input", map(str, diagnostics))
     ending = ending_line(comparison_ending(comparison))
     yield f"{counts_line(comparison)}\n\n{markdown_text(ending)}\n"
 

@@ -88,9 +88,7 @@ def _tail(run: Run, every: Lists, related: Iterable[tuple[str, list[Json]]]) -> 
     for name in _ASIDES:
         if every.get(name) or (name == "notIdempotent" and run.checks_idempotence):
             objects[name] = every.get(name, ())
-    objects["diagnostics"] = [
-        to_json(diagnostic_json(diagnostic)) for diagnostic in run.all_diagnostics()
-    ]
+    objects["diagnostics"] = [to_json(diagnostic_json(entry)) for entry in run.all_diagnostics()]
     yield "]"
     for key, texts in objects.items():
         yield from (f',\n"{key}": [', *json_entries(texts), "]")
@@ -218,11 +216,9 @@ _BETWEEN = "---\n"
 
 
 def begin_manifests(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin a stream with every resource as a YAML document; verdicts and counts are said aside.
+    """Begin a stream with every resource, changed or not, as a YAML document.
 
-    In a file they are left out: standard output has them.
-
-    Resources that no rule changed are there too, so that the stream is complete.
+    Results and counts are printed aside, unless it is a file.
     """
     paint = painter(colours=options.colours)
     rows_of = compile_rows(audit_warn=run.audit_warn, hidden=options.hidden)

@@ -71,10 +71,9 @@ _STYLES: Mapping[RunVerdict, str] = MappingProxyType(
 def closing_lines(
     ending: RunEnding, layout: TextLayout, seconds: float | None = None
 ) -> Iterator[str]:
-    """Yield the lines that say how a run ended, in the words of the closing line.
+    """Yield the closing line, wrapped between facts.
 
-    Each fact stays on one line. `seconds` is how long the run took; it is reported where nobody
-    compares two runs.
+    `seconds` is the duration of the run; None if outputs of runs are to be comparable.
     """
     shown = [fact.text for fact in ending.ranked if fact.text]
     if seconds is not None:
@@ -134,10 +133,7 @@ def run_ending(run: Run) -> RunEnding:
 
 
 def _lenient(run: Run) -> int:
-    """Return how many failures are of policies whose severity is below that which counts.
-
-    A policy without severity is one of which nobody knows how much it matters: all of it counts.
-    """
+    """Return the number of failures below --fail-on; policies without severity always count."""
     if not run.terms.fail_on:
         return 0
     counts = run.result_counts

@@ -1,7 +1,4 @@
-"""Evidence that two policy sets are equal or differ: in words, text, HTML and JSON.
-
-The manifests that `examples` writes are here, too.
-"""
+"""Evidence that policy sets are equal or differ, in all formats; manifests of `examples`."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -336,10 +333,7 @@ def render_html(equality: Equality) -> Iterator[str]:
 
 
 def stream(examples: Examples) -> Iterator[str]:
-    """Yield a document for each object, below comments on what it shows.
-
-    Comments at the end name the outcomes without an example, and why there is none.
-    """
+    """Yield a document for each object; comments have its rules, and the missing examples."""
     for number, example in enumerate(examples.found):
         yield "---\n" if number else ""
         yield from (f"# {safe_line(action_text(shown))}\n" for shown in example.shows)

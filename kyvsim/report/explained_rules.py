@@ -79,10 +79,8 @@ def decision(rule: RuleExplanation, explanation: ObjectExplanation) -> DecisionT
     names = [step.name for step in path if step.name and step.kind is not StepKind.BODY]
     named = last._replace(name=" / ".join(names)) if names else last
     place, seen_at = places(path)
-    sides = [
-        sentence(step) for step in last.steps if step.kind in _COMPARED and step.answer is None
-    ]
-    text = "; ".join((sentence(named), *sides))
+    inner = (step for step in last.steps if step.kind in _COMPARED and step.answer is None)
+    text = "; ".join((sentence(named), *map(sentence, inner)))
     return DecisionText(text, place or rule.place, seen_at or resource_place(explanation.response))
 
 

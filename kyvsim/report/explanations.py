@@ -134,11 +134,11 @@ def reasons_of(
     result: RuleResult,
     placed: Callable[[tuple[Step, ...]], tuple[Step, ...]],
 ) -> tuple[FailureExplanation, ...]:
-    """Return what made a rule end in a result of it, in the order in which it was asked.
+    """Return the reasons for a result of a rule, in the order of evaluation.
 
-    `placed` returns a way with its places in the manifest. Where a rule has several reasons, only
-    those that are shown one by one. An error is given no reason where the explanation met another
-    one: its budget is smaller.
+    `placed` returns a path with its places in the manifest. Several reasons are returned only if
+    they are shown one by one; none for an error that the explanation did not reproduce, because
+    its budget is smaller.
     """
     errs = result.status is RuleStatus.ERROR
     if errs and all(other.message != result.message for other in rule.results):
@@ -149,9 +149,8 @@ def reasons_of(
     for number, step in enumerate(path):
         causes = [*_causes(step, path[:number])]
         if causes:
-            return tuple(
-                _reason(placed((*path[:number], *below)), start) for below, start in causes
-            )
+            before = path[:number]
+            return tuple(_reason(placed((*before, *below)), start) for below, start in causes)
     return (_reason(placed(path), ""),) if path else ()
 
 
@@ -167,10 +166,7 @@ def _path_to_image(steps: Iterable[Step], message: str) -> tuple[Step, ...]:
 
 
 def _causes(step: Step, around: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], str]]:
-    """Yield the paths below a step that are reported one by one, or that replace it.
-
-    Each comes with the text that precedes it.
-    """
+    """Yield paths below a step that are reported one by one, or replace it, each with a prefix."""
     evaluated = [inner for inner in step.steps if inner.answer is not None]
     if step.kind is StepKind.CONTROL:
         yield from (((step, inner), "") for inner in evaluated if inner.answer is False)
@@ -293,9 +289,8 @@ def reason_lines(reasons: Iterable[ReportedReason], layout: TextLayout) -> Itera
     for (seen_at, excerpt), reasons_there in groupby(
         shown, lambda reason: (reason.seen_at, reason.excerpt)
     ):
-        yield from _seen(
-            seen_at, excerpt, [reason.text for reason in reasons_there if reason.text], layout
-        )
+        texts = [reason.text for reason in reasons_there if reason.text]
+        yield from _seen(seen_at, excerpt, texts, layout)
     for place in dict.fromkeys(reason.place for reason in shown):
         yield f"{INDENT}{layout.paint('dim', 'rule: ' + safe_line(str(place)))}\n"
 

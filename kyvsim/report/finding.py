@@ -1,7 +1,6 @@
 """One result as every format shows it: the same rule name, message and place everywhere.
 
-A format chooses what it shows of a finding and in which syntax. It never works out a place or a
-name by itself, so that an annotation, a table and the view for people point at the same line.
+A format selects what it shows, and its syntax. It never computes a place or a name by itself.
 """
 
 import json
@@ -35,10 +34,10 @@ _WEIGHTS = MappingProxyType(
 
 
 class Finding(NamedTuple):
-    """What one rule found on one object.
+    """One result of a rule on an object.
 
-    Names and texts are Kyverno's to the letter; properties that start with `shown_` escape what
-    controls a terminal or turns the direction of text.
+    Names and texts are exactly Kyverno's; properties that start with `shown_` escape control
+    characters and those that change the direction of text.
     """
 
     row: Row
@@ -165,8 +164,8 @@ def finding_of(
 ) -> Finding:
     """Return the finding of a row.
 
-    A pattern names the field that failed in its result; for other rules the failure is explained,
-    which evaluates the rule once more. `with_reasons` explains it in any case.
+    If its result has no path of the failed field, the failure is explained, which evaluates the
+    rule once more. `with_reasons` explains it in any case.
     """
     document = response.document
     at = failed_place(document, row.result.path) if row.result.path else None
@@ -184,10 +183,7 @@ def finding_of(
 def compile_field_places(
     run: Run, options: RenderOptions
 ) -> Callable[[Row, EngineResponse], Location | None]:
-    """Return a function that returns the field that failed, with `options.detailed`.
-
-    It returns None where that is the whole object, whose place is shown above its results.
-    """
+    """Return a function that returns the failed field, with `options.detailed`, or None."""
 
     def field_place(row: Row, response: EngineResponse) -> Location | None:
         if not options.detailed:
@@ -203,7 +199,7 @@ def compile_findings(
 ) -> Callable[[EngineResponse], Iterator[Finding]]:
     """Return a function that yields the findings of a response that failed or have a note.
 
-    With `options.detailed` it yields all. Rules without a result come last.
+    With `options.detailed` it yields all. Rules without a result are last.
     """
     rows_of = compile_rows(audit_warn=run.audit_warn, hidden=options.hidden)
 
@@ -215,10 +211,9 @@ def compile_findings(
 
 
 def compile_fingerprints() -> Callable[[Finding], str]:
-    """Return a function that gives a finding a name that it keeps when lines move.
+    """Return a function that returns a fingerprint of a finding, which stays when lines move.
 
-    It is made of the rule, the object, its file and the failing path. No two findings have the
-    same: where they agree in all that, they are counted.
+    It is made of rule, object, file and failed path; equal ones are numbered, so all are unique.
     """
     from hashlib import sha256  # noqa: PLC0415 — loads OpenSSL, which few runs need
 

@@ -35,18 +35,15 @@ def attributes(values: Mapping[str, str]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return text as it is in XML, safe to show in a log.
-
-    Characters that XML 1.0 does not have are shown as escapes, or become U+FFFD.
-    """
+    """Return text for XML, safe to show in a log; characters that XML 1.0 lacks become U+FFFD."""
     return _NOT_IN_XML.sub("\ufffd", safe_text(text)).translate(_MARKUP)
 
 
 def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin the document a suite at a time; what could not be used is an error of its own suite.
+    """Begin the document a suite at a time; errors of inputs are a suite of their own.
 
-    A warning is a case that passed and says so. Characters that XML 1.0 does not have, and those
-    that move or reorder what a terminal shows, are written as visible escapes.
+    A warning is a case that passed, with a text. Characters that XML 1.0 does not have, and those
+    that control a terminal, are written as visible escapes.
     """
     rows_of = compile_findings(run, options._replace(detailed=True))
 
@@ -95,9 +92,8 @@ def _case(finding: Finding) -> tuple[str, str]:
         content = ""
     else:
         content = f"<system-out>{escaped(f'{finding.result}: {shown_text}')}</system-out>"
-    name = attributes(
-        {"name": finding.rule or finding.definition.name, "classname": finding.policy}
-    )
+    title = finding.rule or finding.definition.name
+    name = attributes({"name": title, "classname": finding.policy})
     inner = f">\n      {content}\n    </testcase>" if content else "/>"
     return outcome, f"    <testcase{name}{inner}\n"
 
@@ -119,10 +115,7 @@ def annotation(
     *,
     end: Location | None = None,
 ) -> str:
-    """Return the command, one line, that shows a text with a title at a place.
-
-    `end` is where what is meant ends on the line of the place, exclusive.
-    """
+    """Return the command, one line, for a text with a title at a place, up to `end` (exclusive)."""
     place = place and place.in_repository()
     pairs: list[tuple[str, str]] = [("title", title)]
     if place and place.line:
@@ -178,10 +171,7 @@ SEVERITIES: Final = ("info", "minor", "major", "critical", "blocker")
 
 
 def issue(shown: tuple[str, str], weight: str, place: Location, fingerprint: str) -> Json:
-    """Return an issue with a check and a text.
-
-    Without a known line it is at the first.
-    """
+    """Return an issue with a check and a text; it is at the first line if the line is unknown."""
     check, text = shown
     place = place.in_repository()
     return {
@@ -199,8 +189,8 @@ def issue(shown: tuple[str, str], weight: str, place: Location, fingerprint: str
 def diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> Iterator[Json]:
     """Yield an issue for each diagnostic.
 
-    Its fingerprint is made of code, file and message, so that it stays when lines move; those that
-    agree in all are counted.
+    Its fingerprint is made of code, file and message, so that it stays when lines move; equal
+    ones are numbered.
     """
     numbers: Counter[str] = Counter()
     for entry in diagnostics:
@@ -229,9 +219,8 @@ def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
         texts = [""]
         for finding in findings(response):
             # As heavy as its policy says where it fails, else as its status says.
-            own = (
-                _RESULT_WEIGHTS.get(finding.severity) if finding.weight is Severity.ERROR else None
-            )
+            fails = finding.weight is Severity.ERROR
+            own = _RESULT_WEIGHTS.get(finding.severity) if fails else None
             weight = own or _GITLAB_SEVERITIES[finding.weight]
             shown = finding.shown_check, finding.shown_summary
             texts.append(json.dumps(issue(shown, weight, finding.place, fingerprint(finding))))
@@ -262,9 +251,9 @@ LEVELS: Mapping[Severity, str] = MappingProxyType(
 
 
 def physical_location(place: Location, end: Location | None = None) -> dict[str, Json]:
-    """Return a place as a `physicalLocation`; its region is left out where the line is unknown.
+    """Return a place as a `physicalLocation`, without a region if the line is unknown.
 
-    With `end` the region ends there, exclusive: SARIF counts the end column so.
+    With `end` the region ends there, exclusive, as SARIF counts it.
     """
     place = place.in_repository()
     # A path as a reference; one from the root is a whole `file:` address.
@@ -352,9 +341,8 @@ def _rule(finding: Finding) -> Json:
     if described:
         data["fullDescription"] = {"text": described}
         data["help"] = {"text": described}
-    properties: dict[str, Json] = (
-        {"tags": [safe_line(finding.category)]} if finding.category else {}
-    )
+    tags = [safe_line(finding.category)]
+    properties: dict[str, Json] = {"tags": tags} if finding.category else {}
     if finding.severity:
         properties["severity"] = finding.severity
     if finding.severity in _SCORES:
@@ -389,9 +377,9 @@ def _result(finding: Finding, fingerprint: str) -> Json:
 
 
 def render_lint_sarif(findings: Findings, _look: RenderOptions) -> Iterator[str]:
-    """Yield one log with one run; its rules are the codes that occur, in order.
+    """Yield one log with one run; its rules are the codes that occur, sorted.
 
-    They have no `helpUri`, which must be absolute: `DiagnosticCode.page` has no web address.
+    They have no `helpUri`, which must be absolute: `DiagnosticCode.page` is not.
     """
     names = sorted({entry.code for entry in findings.diagnostics})
     rules = []

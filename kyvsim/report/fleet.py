@@ -127,9 +127,8 @@ def compile_report_rows(
 ) -> Callable[[int, EngineResponse], Iterator[ReportRow]]:
     """Return a function that yields the rows of a response, which has a number in its file.
 
-    Without `everything` those that people do not want to see are left out: passed and skipped
-    ones, unless there is more to say of them. Of failures that are alike the first has its
-    reasons: another one is never reported in full.
+    Without `everything` passed and skipped ones are omitted, unless they have a note. Of equal
+    failures only the first has reasons: the others are never shown in full.
     """
     rows_of = compile_rows(audit_warn=audit_warn, hidden=frozenset() if everything else QUIET)
     place_of = cached_by_rule(rule_place)

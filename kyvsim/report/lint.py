@@ -99,11 +99,7 @@ def render_text(findings: Findings, options: RenderOptions) -> Iterator[str]:
     layout = layout_of(options)
     shown = findings
     if options.quiet:
-        errors = (
-            diagnostic
-            for diagnostic in findings.diagnostics
-            if diagnostic.severity is Severity.ERROR
-        )
+        errors = (entry for entry in findings.diagnostics if entry.severity is Severity.ERROR)
         shown = findings._replace(diagnostics=tuple(errors))
     if shown.diagnostics and not options.statistics:
         for entry in shown.diagnostics:
@@ -116,10 +112,7 @@ def render_text(findings: Findings, options: RenderOptions) -> Iterator[str]:
 
 
 def _by_code(findings: Findings, options: RenderOptions, layout: TextLayout) -> Iterator[str]:
-    """Yield how many findings have each code, and where the first of them is.
-
-    As statistics those that are most come first.
-    """
+    """Yield the number of findings by code, with the first position."""
     room = layout.width - _COLUMN * len(_COUNTED)
     head = "".join(f"{severity.value:>{_COLUMN}}" for severity in _COUNTED)
     yield layout.paint("title", f"{'By code':<{room}}{head}") + "\n"

@@ -66,8 +66,8 @@ def has_log_command(text: str) -> bool:
 def log_safe(text: str, media: str = TEXT, *, colours: bool = False) -> str:
     """Return complete lines of a media type without anything that a CI system acts on.
 
-    In texts for people, control characters are shown as escapes as well, except for colours where
-    the program may write them. HTML is left as it is: its templates call this for each value.
+    In texts for people control characters are escaped as well, except for allowed colours. HTML
+    is returned as it is: its templates call this for each value.
     """
     if media == "text/html":
         return text

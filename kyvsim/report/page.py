@@ -1,9 +1,9 @@
-"""The one frame of all pages for a browser, and the templates that fill it.
+"""The frame of all pages for a browser, and the templates that fill it.
 
-A page is one file that asks nobody for anything. Its Content-Security-Policy forbids all but our
-own style and script that are in it, by their hashes, so that nothing acts in a page that came
-from a file of others. Jinja escapes whatever a template shows; characters that control a
-terminal or turn the direction of text are shown as visible escapes before that.
+A page is one file without requests. Its Content-Security-Policy forbids everything except our own
+style and script in it, by their hashes, so that nothing in a page that came from other people's
+files is run. Jinja escapes all values of templates; characters that control a terminal or change
+the direction of text are written as visible escapes before that.
 """
 
 import base64
@@ -40,8 +40,8 @@ def page(
 ) -> Iterator[str]:
     """Yield the page that a template makes of values, in pieces.
 
-    `style` and `script` are what the page has besides the frame's own: names of files among the
-    templates, or texts (which hold no text of users). One that `asks` may ask who served it.
+    `style` and `script` are added to those of the frame: names of files among the templates, or
+    texts (without texts of users). A page that `connects` may send requests to its server.
     """
     environment = _environment()
     sheet, code = _joined(("page.css", *style)), _joined(("page.js", *script))

@@ -80,10 +80,7 @@ class _Results:
         self._has_others = any(policy.namespace for policy in run.policies)
 
     def of(self, response: EngineResponse) -> Iterator[Json]:
-        """Yield the results of cluster-wide policies.
-
-        In parts there must be no others, since a report has one summary: it raises NotStreamable.
-        """
+        """Yield the results of cluster-wide policies; for others parts raise NotStreamable."""
         if self._run.is_part and self._has_others:
             raise NotStreamable
         for row in self._rows_of(response):
@@ -241,10 +238,10 @@ _HELD: Final = "held"
 
 
 def _begin_exceptions(run: Run, options: RenderOptions, *, as_yaml: bool) -> StreamingDocument:
-    """Begin PolicyExceptions by which what failed passes, one for each failure.
+    """Begin PolicyExceptions that exempt all failures, one for each.
 
-    Failures for which there can be none are counted aside: Kubernetes' own policies know no
-    exceptions, and one can't be for an object without a name.
+    Failures that cannot be exempted are counted aside: Kubernetes' own policies have no
+    exceptions, and an object needs a name.
     """
     rows_of = compile_rows(audit_warn=run.audit_warn)
     held: list[str] = []

@@ -86,10 +86,9 @@ RenderReference: TypeAlias = Callable[[PendingReference, str | None, bool], str]
 
 
 class DeferredOutput:
-    """Pieces of output in their order; from a pending reference on they wait until it is resolved.
+    """Pieces of output in order; after a pending reference they wait until it is resolved.
 
-    So that memory stays bounded, a wait that grows long ends early: what is still pending then is
-    reported at the end.
+    To bound memory, long waits end early: what is still pending then is reported at the end.
     """
 
     def __init__(self, references: ReferenceIndex, render: RenderReference) -> None:

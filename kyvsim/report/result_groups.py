@@ -48,10 +48,7 @@ def headline(word: str, name: str, right: str, layout: TextLayout) -> str:
 
 
 def compile_row_renderer(run: Run, layout: TextLayout) -> RenderRow:
-    """Return a function that reports a result, with why it failed and where that is.
-
-    Unless it is shown as a whole, only its name is there.
-    """
+    """Return a function that renders a result, with its reasons, or only its name."""
     title = cached_by_rule(row_title)
 
     def render_row(row: Row, response: EngineResponse, *, whole: bool) -> RenderedResult:
@@ -123,10 +120,7 @@ def result_key(rule: str, rendered: str) -> ResultKey:
 def key_of_result(
     rule: tuple[str, ...], rendered: Iterable[str], names: Iterable[str]
 ) -> ResultKey:
-    """Return the key of a result: its texts without the names of the object.
-
-    `rule` is its status, and what distinguishes its rule from others.
-    """
+    """Return the key of a result: `rule` with status, and texts without names of the object."""
     text = "\n".join(rendered)
     for name in names:
         if name and name in text:

@@ -78,7 +78,7 @@ Rows: TypeAlias = Callable[[EngineResponse], Iterator[Row]]
 def compile_rows(*, audit_warn: bool, hidden: frozenset[str] = frozenset()) -> Rows:
     """Return a function that yields a row for each result of a response, in order.
 
-    Results whose status is in `hidden` are left out, unless they have a note.
+    Results whose status is in `hidden` are omitted, unless they have a note.
     """
     omits_passes = RuleStatus.PASS.value in hidden
 
@@ -108,10 +108,7 @@ def compile_rows(*, audit_warn: bool, hidden: frozenset[str] = frozenset()) -> R
 
 
 def cached_by_rule(make: Callable[[Row], _T]) -> Callable[[Row], _T]:
-    """Return a function of rows that computes its value once for a rule and a status.
-
-    Nothing else of a row may make a difference to the value.
-    """
+    """Return a function that caches a value that depends only on rule and status of a row."""
     known: dict[tuple[Policy, str, Path, str, str], _T] = {}
 
     def cached(row: Row) -> _T:
@@ -246,8 +243,8 @@ def category_of(policy: Policy) -> str:
 def documentation_of(policy: Policy) -> str:
     """Return the address of a policy's documentation: its own, or that of its kind.
 
-    Kyverno knows no annotation for it. Whatever its prefix is, one named `documentation`,
-    `documentation-url`, `docs` or `url` counts if its value is a web address.
+    Kyverno has no annotation for it. One with any prefix that is named `documentation`,
+    `documentation-url`, `docs` or `url` is used if its value is a web address.
     """
     for key, value in policy.annotations.items():
         if key.rpartition("/")[2].lower() in _DOCUMENTATION and _is_address(value):
@@ -302,10 +299,7 @@ def has_changes(response: EngineResponse) -> bool:
 
 
 def mutations(response: EngineResponse) -> list[PolicyResponse]:
-    """Return the answers of the policies that changed the trigger, in order.
-
-    Images that were only found wanting leave their verdicts in annotations: that is no change.
-    """
+    """Return the responses that changed the trigger by more than annotations about images."""
     return [
         answer
         for answer in response.evaluated

@@ -183,10 +183,7 @@ class NotStreamable(Exception):  # noqa: N818 — no error: it says how to go on
 
 
 class Run(NamedTuple):
-    """One run of policies over resources: what was read, and the responses, read lazily.
-
-    `responses` can be read once.
-    """
+    """One run of policies over resources: the inputs, and the responses, which can be read once."""
 
     policies: tuple[Policy, ...]
     resource_count: int

@@ -1,6 +1,6 @@
-"""What rules found and changed as one page for a browser: how it ended, by rule, by object.
+"""The results and changes of a run as one page for a browser: ending, by rule, by object.
 
-What weighs most comes first, and that is known last: objects wait as text until all are read.
+The worst objects come first, so rendered objects are stored until all responses are read.
 """
 
 import json

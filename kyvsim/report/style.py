@@ -71,9 +71,8 @@ def _styles() -> Mapping[str, Callable[[str], str]]:
 def safe_text(text: str) -> str:
     """Return `text` with control and direction-changing characters shown as escapes.
 
-    Text of a user's file must not move the cursor, recolour or reorder what a terminal shows. Line
-    ends and tabs stay. Commands of CI logs are not looked for here, but where text leaves
-    (`kyvsim/report/log_commands.py`).
+    Texts of users must not move the cursor, or recolour or reorder what a terminal shows. Line
+    ends and tabs stay. `kyvsim/report/log_commands.py` escapes commands of CI logs.
     """
     return text if text.isprintable() else text.translate(CONTROLS)
 
@@ -154,10 +153,7 @@ def layout_of(options: RenderOptions) -> TextLayout:
 
 
 def wrapped(text: str, width: int, indent: str = INDENT, first: str | None = None) -> Iterator[str]:
-    """Yield the lines of a text, each of at most such a width unless a word is longer.
-
-    `first` comes before the first of them in place of `indent`.
-    """
+    """Yield the lines of a text, wrapped between words; `first` is the first indent."""
     start = indent if first is None else first
     room = max(width, len(indent) + _NARROWEST)
     for paragraph in text.rstrip().split("\n"):
@@ -173,11 +169,7 @@ def wrapped(text: str, width: int, indent: str = INDENT, first: str | None = Non
 
 
 def justified(left: str, right: str, width: int, indent: str = INDENT) -> tuple[str, str]:
-    """Return two texts at the ends of a line, or the second one in a line of its own.
-
-    That begins with `indent`. The second one comes with what is between, so that each can have
-    its look.
-    """
+    """Return two texts for the ends of a line; the second begins with the gap or a new line."""
     gap = width - len(left) - len(right)
     if not right:
         return left, ""

@@ -103,14 +103,9 @@ def render_markdown(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[st
 
 
 def render_junit(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
-    """Yield the document a suite at a time; what could not be used is an error of its suite.
-
-    Characters that XML 1.0 does not have become U+FFFD.
-    """
+    """Yield the document a suite at a time; unusable input is an error of its suite."""
     paths = ManifestOutcome("paths", (), outcome.diagnostics)
-    manifests = [
-        manifest for manifest in (paths, *outcome.manifests) if manifest.rows or _errors(manifest)
-    ]
+    manifests = [file for file in (paths, *outcome.manifests) if file.rows or _errors(file)]
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     holes = survivor_cases(outcome.mutants)
     yield f"<testsuites{attributes(_counts(*manifests, holes=len(holes)))}>\n"
@@ -153,11 +148,7 @@ def _case(row: RowOutcome) -> str:
 
 
 def _errors(manifest: ManifestOutcome) -> list[str]:
-    return [
-        str(diagnostic)
-        for diagnostic in manifest.diagnostics
-        if diagnostic.severity is Severity.ERROR
-    ]
+    return [str(entry) for entry in manifest.diagnostics if entry.severity is Severity.ERROR]
 
 
 def _counts(*manifests: ManifestOutcome, holes: int = 0) -> dict[str, str]:
@@ -181,21 +172,17 @@ _IN_DESCRIPTION = str.maketrans({"\\": "\\\\", "#": "\\#"})
 
 def render_tap(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
     """Yield the plan and then a point at a time; input that could not be used is a failed point."""
-    wrong = [
-        diagnostic
-        for diagnostic in every_diagnostic(outcome)
-        if diagnostic.severity is Severity.ERROR
-    ]
+    errors = [entry for entry in every_diagnostic(outcome) if entry.severity is Severity.ERROR]
     holes = survivor_cases(outcome.mutants)
-    rows_end = len(wrong) + tally_of(outcome).total
+    rows_end = len(errors) + tally_of(outcome).total
     count = rows_end + len(holes)
     yield "TAP version 13\n"
     yield f"1..{count}\n" if count else "1..0 # SKIP no rows\n"
-    for number, diagnostic in enumerate(wrong, 1):
+    for number, diagnostic in enumerate(errors, 1):
         details = _details(f"{diagnostic.code}: {diagnostic.message}", diagnostic.location)
         yield f"{_point(number, 'inputs', passed=False)}\n{details}"
     rows = ((manifest.file, row) for manifest in outcome.manifests for row in manifest.rows)
-    for number, (file, row) in enumerate(rows, len(wrong) + 1):
+    for number, (file, row) in enumerate(rows, len(errors) + 1):
         names = " / ".join(filter(None, (row.policy, row.rule, row.resource)))
         point = _point(number, f"{file}: {names}", passed=not row.failed)
         if row.failed:

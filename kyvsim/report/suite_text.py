@@ -183,9 +183,7 @@ def shown_rows(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[tuple[s
 
 def every_diagnostic(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
     """Yield all diagnostics, each once: on the paths first, then manifest by manifest."""
-    of_manifests = (
-        diagnostic for manifest in outcome.manifests for diagnostic in manifest.diagnostics
-    )
+    of_manifests = (entry for manifest in outcome.manifests for entry in manifest.diagnostics)
     yield from dict.fromkeys((*outcome.diagnostics, *of_manifests))
 
 
@@ -242,9 +240,7 @@ def reaches_enough(outcome: SuiteOutcome) -> bool:
 
 def everything_left_out(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
     """Yield what was left out of folders, each once."""
-    of_manifests = (
-        diagnostic for manifest in outcome.manifests for diagnostic in manifest.left_out
-    )
+    of_manifests = (entry for manifest in outcome.manifests for entry in manifest.left_out)
     yield from dict.fromkeys((*outcome.left_out, *of_manifests))
 
 

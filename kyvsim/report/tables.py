@@ -33,9 +33,8 @@ _BETWEEN = "\x1f"
 def begin_table(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the table: a line for each row, the notes on its rows, then the counts.
 
-    Columns are as wide as their widest text, so all rows are gathered before the first is shown.
-    Messages come last and are never wrapped: a row is a line. What a user should know of a rule
-    without a result is a row that has a note only.
+    Columns are as wide as their widest text, so all rows are collected before the first is shown.
+    Messages come last and are never wrapped. A rule without a result is a row with only a note.
     """
     gathered: list[str] = []
     rows_of = compile_rows(audit_warn=run.audit_warn)
@@ -106,7 +105,7 @@ def begin_csv(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the table: a line of names, then one for each row.
 
     Cells that a spreadsheet would take for formulas begin with an apostrophe; characters that
-    control a terminal are written as visible escapes.
+    control a terminal are escaped.
     """
     rows_of = compile_findings(run, options._replace(detailed=True))
 

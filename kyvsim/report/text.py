@@ -79,10 +79,9 @@ _SHOWN: Final = ("fail", "warn", "error", "pass", "skip")
 
 
 def rule_table(run: Run, layout: TextLayout, *, every: bool) -> Iterator[str]:
-    """Yield the table of all rules that have results, those with most failures first.
+    """Yield the table of all rules with results, those with most failures first.
 
-    Unless it is to have `every` rule, only those that failed are there, and the counts of all
-    rules below them; nothing where no rule failed.
+    Without `every` only failed rules and the counts of all rules, or nothing.
     """
     titles = {
         (policy.kind, policy.key, rule.path): rule_title(policy.key, rule.name)
@@ -146,10 +145,7 @@ class ObjectBlocks:
         self._known: dict[_Words, ResultKey] | None = {} if is_alone else None
 
     def known_keys(self, response: EngineResponse) -> list[ResultKey] | None:
-        """Return the keys of the results of an object, where all were shown for other objects.
-
-        None where there may be something else to show, or nothing.
-        """
+        """Return the keys of the results of an object if all were shown for others, or None."""
         if not self._known or response.repeated:
             return None
         kinds: list[ResultKey] = []
@@ -336,10 +332,7 @@ def changes_of(response: EngineResponse) -> Iterator[RenderedChange]:
 def change_result(
     change: RenderedChange, differing: list[Marked], layout: TextLayout, *, whole: bool
 ) -> RenderedResult:
-    """Return a change in words: who did it, and the lines that are new or gone.
-
-    Unless it is shown as a whole, only its name is there.
-    """
+    """Return a rendered change: author and changed lines, or only its name unless `whole`."""
     # How many lines came and went, as `+2 -1 lines`.
     marks = [mark for mark, _ in differing]
     counts = [(mark, marks.count(mark)) for mark in "+-" if mark in marks]

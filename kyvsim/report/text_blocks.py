@@ -63,10 +63,7 @@ def resource_heading(name: str, place: str, paint: Paint) -> str:
 def verdict_block(
     paint: Paint, at: Callable[[Row, EngineResponse], Location | None]
 ) -> Callable[[EngineResponse, Iterable[Row]], str]:
-    """Return a function that shows rows, each with the place of its rule in the policy.
-
-    `at` returns the place in the manifest that is shown with a row, None for none.
-    """
+    """Return a function that renders rows; `at` returns the place to show, or None."""
 
     @cached_by_rule
     def heading(row: Row) -> str:
@@ -186,10 +183,7 @@ def guttered(lines: Iterable[Marked], paint: Paint) -> Iterator[str]:
 
 
 def repeat_entries(response: EngineResponse) -> Iterator[Json]:
-    """Yield what changed again as the JSON document shows it, with the lines that differ.
-
-    A rule that failed has an entry of its own, with its message as `error`.
-    """
+    """Yield JSON entries of changes and errors of a second evaluation."""
     before = response.object
     for answer in response.repeated:
         policy, resource = answer.policy.key, identity(response.trigger)

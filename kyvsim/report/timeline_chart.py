@@ -37,10 +37,7 @@ class Repeat(NamedTuple):
 
 
 def repeats(events: Sequence[TimelineEvent]) -> Iterator[Repeat]:
-    """Yield the rounds in which the same is done again to objects of the same kind.
-
-    Of several ways to see it the one that folds most counts, then the shortest round.
-    """
+    """Yield the rounds in which events repeat: longest folds first, then shortest rounds."""
     # What events have in common that are alike; names of objects may differ.
     marks = [
         (
@@ -333,9 +330,8 @@ def chart_of(lanes: Lanes, seconds: float) -> Chart:
         dots[spot] = dot
         spots[card.event.number] = spot
 
-    arrows = dict.fromkeys(
-        (spots[card.cause.number], spots[card.event.number]) for card in cards if card.cause
-    )
+    pairs = ((card.cause, card.event) for card in cards if card.cause)
+    arrows = dict.fromkeys((spots[cause.number], spots[event.number]) for cause, event in pairs)
     return Chart(
         height=len(lanes.names) * LANE,
         dots=tuple(sorted(dots.values(), key=_weight)),

@@ -107,10 +107,10 @@ def _run(letter: str, side: str, simulation: Simulation) -> _Run:
 
 
 def render_html(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
-    """Yield the page in pieces; bookkeeping is in it, shown where its switch is on.
+    """Yield the page in pieces; a switch shows bookkeeping.
 
-    A simulation that is compared with another one is shown beside it, without bookkeeping unless
-    `options.every` is set: how both end, and step by step what only one of them does.
+    A simulation that is compared with another is shown beside it, with bookkeeping only if
+    `options.every` is set: the differences at the end, and step by step.
     """
     other = simulation.compared
     if other:
@@ -176,19 +176,17 @@ def values_of(simulation: Simulation, options: TimelineOptions) -> dict[str, Any
 def render_json(simulation: Simulation, _: TimelineOptions) -> Iterator[str]:
     """Yield the document, an event or object at a time; bookkeeping is in it in any case."""
     yield '{"events": ['
-    yield from _joined(_event(event) for event in simulation.events)
+    yield from _joined(map(_event, simulation.events))
     yield '], "objects": ['
     yield from _joined(iter(simulation.objects))
     yield '], "hazards": ['
-    yield from _joined(_hazard(hazard) for hazard in simulation.hazards)
+    yield from _joined(map(_hazard, simulation.hazards))
     yield '], "expectations": ['
-    yield from _joined(_expectation(expectation) for expectation in simulation.expectations)
+    yield from _joined(map(_expectation, simulation.expectations))
     yield "]"
     if simulation.explained:
         yield f', "explained": {to_json(simulation.explained)}, "inquiries": ['
-        yield from _joined(
-            _inquiry(inquiry) for inquiry in rendered_evaluations(simulation, every=True)
-        )
+        yield from _joined(map(_inquiry, rendered_evaluations(simulation, every=True)))
         yield "]"
     if simulation.interleavings:
         # Each ending but the usual one has the events of its shortest run.
@@ -230,17 +228,14 @@ def render_json(simulation: Simulation, _: TimelineOptions) -> Iterator[str]:
 
 def _steps(simulation: Simulation) -> dict[str, Json]:
     return {
-        "events": [_event(event) for event in simulation.events],
-        "hazards": [_hazard(hazard) for hazard in simulation.hazards],
-        "expectations": [_expectation(expectation) for expectation in simulation.expectations],
+        "events": [*map(_event, simulation.events)],
+        "hazards": [*map(_hazard, simulation.hazards)],
+        "expectations": [*map(_expectation, simulation.expectations)],
     }
 
 
 def _differences(usual: Simulation, other: Simulation) -> Json:
-    return [
-        {"what": difference.word, "text": difference.text}
-        for difference in differences(usual, other)
-    ]
+    return [{"what": word, "text": text} for word, text in differences(usual, other)]
 
 
 def _joined(values: Iterator[Json]) -> Iterator[str]:

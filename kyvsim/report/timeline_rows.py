@@ -33,10 +33,7 @@ class UpdateRequestEvents(NamedTuple):
 
 
 def update_request_events(simulation: Simulation) -> UpdateRequestEvents:
-    """Return which events of UpdateRequests to show.
-
-    Of attempts that fail the first and the last one are enough, and of their writes the first.
-    """
+    """Return the events of UpdateRequests to show: first and last failure, first write."""
     attempts: dict[object, list[TimelineEvent]] = {}
     writes: dict[int, list[TimelineEvent]] = {}
     for event in simulation.events:

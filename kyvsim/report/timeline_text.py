@@ -74,9 +74,9 @@ class RenderedEvaluation(NamedTuple):
 
 
 def rendered_evaluations(simulation: Simulation, *, every: bool) -> Iterator[RenderedEvaluation]:
-    """Yield the inquiries that people want to see: creations, shown events, answers that are new.
+    """Yield the evaluations to show: creations, shown events, new results.
 
-    A controller that asks of its own accord, such as a scan, mostly hears the same again.
+    Controllers that evaluate periodically, such as scans, mostly get the same results again.
     """
     shown = {event.number for event in shown_events(simulation, every=every)}
     objects = {object_key(inquiry.explained.response.trigger) for inquiry in simulation.inquiries}
@@ -204,11 +204,8 @@ def render_text(simulation: Simulation, options: TimelineOptions) -> Iterator[st
         yield "\nexpectations\n"
     for expectation in simulation.expectations:
         word = paint("pass", "met    ") if expectation.met else paint("fail", "NOT MET")
-        place = (
-            f" {paint('dim', f'({safe_line(str(expectation.location))})')}"
-            if expectation.location
-            else ""
-        )
+        where = safe_line(f"({expectation.location})")
+        place = f" {paint('dim', where)}" if expectation.location else ""
         when = f" {paint('dim', f'at {time_text(expectation.time)}')}" if expectation.met else ""
         yield f"  {word}  {safe_line(expectation.text)}{when}{place}\n"
         for line in _wrapped(expectation.reason, options.width - len(_UNDER)):
@@ -268,9 +265,8 @@ def _comparison(
 
 
 def _difference(difference: EndDifference, options: TimelineOptions) -> Iterator[str]:
-    first, *more = _wrapped(
-        f"{difference.word:<9} {difference.text}", options.width - len(_UNDER)
-    ) or [""]
+    text = f"{difference.word:<9} {difference.text}"
+    first, *more = _wrapped(text, options.width - len(_UNDER)) or [""]
     yield f"  {first}\n"
     yield from (f"{_UNDER}  {line}\n" for line in more)
 
@@ -380,10 +376,8 @@ def render_mermaid(simulation: Simulation, options: TimelineOptions) -> Iterator
                 yield f"  Note right of {kind}: {_broken(_shortened(text))}\n"
     if simulation.hazards and events:
         over = f"a0,{kind_ids[events[-1].object.kind]}"
-        shown = (
-            f"{hazard.code} {hazard.level}: {_shortened(hazard.message)}"
-            for hazard in simulation.hazards
-        )
+        hazards = simulation.hazards
+        shown = (f"{one.code} {one.level}: {_shortened(one.message)}" for one in hazards)
         yield from (f"  Note over {over}: {text}\n" for text in map(_broken, shown))
 
 

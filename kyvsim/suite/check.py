@@ -56,8 +56,7 @@ _CONDITIONS = frozenset({"skip", "match conditions aren't met"})
 def silence_reason(policy: Policy, rules: Iterable[CompiledRule], answers: ResourceAnswers) -> str:
     """Return why rules of a policy have no result for a resource.
 
-    One that matches had nothing to look at (a loop over no elements, a deletion); one that would
-    match without its exclude block excludes.
+    A rule that matches had nothing to check (a loop over no elements, a deletion).
     """
     opened = open_for(policy, answers.request, answers.world)
     if opened is None:
@@ -113,9 +112,8 @@ def check_row(row: ExpectedRow, index: RowIndex, context: RowContext) -> Iterato
         rule.stage.phase is Phase.DELETE for target in targets for rule in target.rules
     ):
         text = "deleting policies are not evaluated for operations"
-        yield outcome(
-            row, row.rule, ", ".join(row.resources or ()), RowVerdict(False, _UNRUN, text)
-        )
+        verdict = RowVerdict(False, _UNRUN, text)
+        yield outcome(row, row.rule, ", ".join(row.resources or ()), verdict)
         return
     keys, unknown = target_resources(row, index)
     outcomes = [checked for key in keys for checked in _on_resource(row, key, targets, context)]
@@ -143,9 +141,9 @@ def check_row(row: ExpectedRow, index: RowIndex, context: RowContext) -> Iterato
 def _on_resource(
     row: ExpectedRow, key: ObjectKey, targets: Sequence[TargetPolicy], context: RowContext
 ) -> list[RowOutcome]:
-    """Return the outcomes for one resource; none where the row names no resources and means others.
+    """Return the outcomes for one resource; none if the row names no resources and means others.
 
-    A resource that is a target as well has outcomes for both.
+    A resource that is also a target has outcomes for both.
     """
     answers = context.observed.triggers[row.operation].get(key)
     outcomes = [
@@ -159,9 +157,8 @@ def _on_resource(
     for target in context.observed.targets.get(key, ()):
         policy, result = target.response.policy, target.result
         if policy in policies and means_rule(row, policy, result.rule.name):
-            verdict = compare_result(
-                row, ResultObject(policy, result, target.object), context.files
-            )
+            left = ResultObject(policy, result, target.object)
+            verdict = compare_result(row, left, context.files)
             outcomes.append(_outcome(row, shown_key(key), result, verdict))
     if outcomes:
         return outcomes
@@ -194,12 +191,9 @@ def _answers(
     for policy in (target.compiled.policy for target in targets):
         for response in answers.responses.get(policy.name, ()):
             if response.policy is policy:
-                named = (
-                    result
-                    for result in response.results
-                    if means_rule(row, policy, result.rule.name)
-                )
-                yield from (_RowAnswer(response, result) for result in named)
+                for result in response.results:
+                    if means_rule(row, policy, result.rule.name):
+                        yield _RowAnswer(response, result)
 
 
 def _with_reasons(
@@ -228,10 +222,8 @@ def _verdicts(
     """Yield the verdict on each object that a result left; by name where that is generated."""
     (response, result), policy = answer, answer.response.policy
     for obj in result.generated:
-        yield (
-            generated_name(obj),
-            compare_result(row, ResultObject(policy, result, obj), context.files),
-        )
+        made = ResultObject(policy, result, obj)
+        yield generated_name(obj), compare_result(row, made, context.files)
     if result.generated:
         return
     if result.phase is Phase.GENERATE:
@@ -380,10 +372,7 @@ def _lenient_verdicts(
 
 
 def left_object(response: PolicyResponse) -> Json:
-    """Return the object as a response leaves it: an empty one after a mutate rule has failed on it.
-
-    One that changes existing objects, and a policy without rules, leave it as it was.
-    """
+    """Return the object after a response: empty if a mutate rule without targets had an error."""
     failed = (
         response.phase is Phase.MUTATE
         and response.policy.facts.has_rules

@@ -34,9 +34,9 @@ class FileComparison(NamedTuple):
 
 
 def compare(actual: Json, file: str, files: Files) -> FileComparison:
-    """Return whether the object of that name in `file` is as `actual`.
+    """Return whether the object of that name in `file` is equal to `actual`.
 
-    Labels of generated objects, nulls, empty mappings and empty lists make no difference.
+    Labels of generated objects, nulls, empty mappings and empty lists are ignored.
     """
     documents = files[file]
     if isinstance(documents, str):

@@ -82,10 +82,7 @@ class CoverageRecorder:
             times[outcome] += 1
 
     def runs_of(self, inputs: SuiteInputs, *, lenient: bool) -> OnRun:
-        """Return what is called before each run; then the rules count that a row is about.
-
-        `lenient` says how rows name resources.
-        """
+        """Return a function to call before each run, which selects the rules to count."""
         known = row_index(inputs)
         targets = frozenset(map(object_key, inputs.targets))
         rows_of_resource: dict[tuple[ObjectKey, str], list[int]] = {}
@@ -123,10 +120,7 @@ def _point(
 
 
 def merged_coverage(points: Iterable[Point], identity: Callable[[str], str]) -> Coverage:
-    """Return the points of all manifests, each once, by file and place.
-
-    `identity` gives the same text for all names of a file; the first name is the one shown.
-    """
+    """Return the points of all manifests by file; names with the same `identity` are merged."""
     names: dict[str, str] = {}
     merged: dict[_Key, Point] = {}
     for point in points:

@@ -97,7 +97,7 @@ def missing_target(row: ExpectedRow, index: RowIndex, refused: Mapping[str, str]
 def target_resources(
     row: ExpectedRow, index: RowIndex
 ) -> tuple[tuple[ObjectKey, ...], list[tuple[str, RowVerdict]]]:
-    """Return the resources that a row names, all where it names none, and what nobody is called.
+    """Return the resources that a row names, all if it names none, and names that do not exist.
 
     Of several resources with one name those of the row's kind are meant, if there are any.
     """
@@ -116,14 +116,8 @@ def target_resources(
             names = [
                 key.name if "/" not in name else f"{key.namespace}/{key.name}" for key in every
             ]
-            unknown.append(
-                (
-                    name,
-                    RowVerdict(
-                        False, _NO_RESOURCE, f"no resource is named `{name}`{likely(name, names)}"
-                    ),
-                )
-            )
+            text = f"no resource is named `{name}`{likely(name, names)}"
+            unknown.append((name, RowVerdict(False, _NO_RESOURCE, text)))
     for spec in row.specs:
         keys = [
             key
@@ -133,9 +127,8 @@ def target_resources(
         named_keys += keys
         if not keys:
             shown = "/".join(filter(None, spec))
-            unknown.append(
-                (shown, RowVerdict(False, _NO_RESOURCE, f"no resource matches `{shown}`"))
-            )
+            text = f"no resource matches `{shown}`"
+            unknown.append((shown, RowVerdict(False, _NO_RESOURCE, text)))
     return tuple(dict.fromkeys(named_keys)), unknown
 
 
@@ -156,9 +149,9 @@ class RowSelector(NamedTuple):
     resources: tuple[str, ...] = ()
 
     def narrow(self, row: ExpectedRow, *, lenient: bool) -> ExpectedRow | None:
-        """Return the row with the resources that are selected, None where it is not.
+        """Return the row with the selected resources, None if it is not selected.
 
-        The reference program checks the patterns in place of the row's resources, literally.
+        The reference program uses the patterns in place of the row's resources, literally.
         """
         if row.policy and not all(matches(pattern, row.policy) for pattern in self.policies):
             return None

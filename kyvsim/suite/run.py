@@ -103,9 +103,8 @@ def missing_namespaces(inputs: SuiteInputs) -> tuple[Document, ...]:
     if not inputs.in_cluster:
         return ()
     known = {object_key(obj).name for obj in _objects(inputs) if _is_namespace(obj)}
-    return tuple(
-        document for document in inputs.resources if _lacks_namespace(document, known, inputs)
-    )
+    resources = inputs.resources
+    return tuple(obj for obj in resources if _lacks_namespace(obj, known, inputs))
 
 
 def _lacks_namespace(document: Document, known: set[str], inputs: SuiteInputs) -> bool:
@@ -136,9 +135,7 @@ def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None 
     cluster = GivenObjects(_objects(inputs))
     expected_answers = tuple(_expected_answers(inputs.policies))
     # What deletes is asked on a schedule, and no operation makes a difference to it.
-    admitting = tuple(
-        expected for expected in expected_answers if expected.stage.phase is not Phase.DELETE
-    )
+    admitting = tuple(each for each in expected_answers if each.stage.phase is not Phase.DELETE)
     context = GivenObjects(inputs.context.resources) if inputs.context.resources else None
     about = World(cluster, targets=inputs.targets, context=context, images=inputs.context.images)
     triggers: dict[str, dict[ObjectKey, ResourceAnswers]] = {operation: {} for operation in runs}
@@ -234,12 +231,9 @@ def _by_policy(
         if answer is None:
             answer = PolicyResponse(expected.policy, phase, None, ())
         if expected.variant is not None:
-            results = tuple(
-                result for result in answer.results if result.rule.variant == expected.variant
-            )
-            silent = tuple(
-                result for result in answer.silent if result.rule.variant == expected.variant
-            )
+            variant = expected.variant
+            results = tuple(entry for entry in answer.results if entry.rule.variant == variant)
+            silent = tuple(entry for entry in answer.silent if entry.rule.variant == variant)
             answer = answer._replace(results=results, silent=silent)
         if expected.stage is Stage.CEL_MUTATE and left is not None:
             answer = answer._replace(object=left)
@@ -254,10 +248,8 @@ def _unchecked(responses: Iterable[PolicyResponse]) -> dict[str, tuple[str, ...]
     for response in responses:
         texts = [text for result in response.silent for text in result.unchecked]
         if texts:
-            texts_by_name[response.policy.name] = (
-                *texts_by_name.get(response.policy.name, ()),
-                *texts,
-            )
+            name = response.policy.name
+            texts_by_name[name] = (*texts_by_name.get(name, ()), *texts)
     return texts_by_name
 
 
