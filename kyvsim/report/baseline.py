@@ -61,9 +61,8 @@ class FailureMarker:
         self._baseline = baseline
         self._met = matches
         self._audit_warn = audit_warn
-        self._objects = (
-            frozenset(failure.object for failure in baseline.entries) if baseline else ()
-        )
+        entries = baseline.entries if baseline else ()
+        self._objects = frozenset(failure.object for failure in entries)
 
     def mark(self, response: EngineResponse) -> EngineResponse:
         """Return a response with its failures marked; itself where there are none."""

@@ -93,9 +93,7 @@ def every_code() -> tuple[DiagnosticCode, ...]:
         fields = zip(parts[::4], parts[1::4], parts[2::4], parts[3::4], strict=True)
         for code, title, marks, body in fields:
             traits = (marks or "").split(", ")
-            blocks = {
-                word: CodeExample(command, text) for word, command, text in _BLOCK.findall(body)
-            }
+            blocks = {word: CodeExample(*parts) for word, *parts in _BLOCK.findall(body)}
             bad, good = blocks.get("bad"), blocks.get("good")
             bad = bad and bad._replace(command=bad.command or LINTED)
             entry = DiagnosticCode(

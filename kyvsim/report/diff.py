@@ -508,9 +508,8 @@ def render_text(comparison: RunComparison, options: RenderOptions) -> Iterator[s
     paint = painter(colours=options.colours)
     yield f"{paint('title', heading(comparison))}\n\n"
     for resource in comparison.resources:
-        verdicts = [
-            entry for entry in resource.verdicts if is_listed(entry, detailed=options.detailed)
-        ]
+        detailed = options.detailed
+        verdicts = [entry for entry in resource.verdicts if is_listed(entry, detailed=detailed)]
         if not (verdicts or resource.objects):
             continue
         place = str(resource.place) if resource.place else ""

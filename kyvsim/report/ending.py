@@ -138,12 +138,10 @@ def _lenient(run: Run) -> int:
         return 0
     counts = run.result_counts
     lesser = SEVERITIES[SEVERITIES.index(run.terms.fail_on) + 1 :]
-    policies = {
-        (policy.kind, policy.key) for policy in run.policies if severity_of(policy) in lesser
-    }
-    failed = sum(
-        summary.failed for rule, summary in counts.by_rule().items() if rule[:2] in policies
-    )
+    lesser_policies = (policy for policy in run.policies if severity_of(policy) in lesser)
+    policies = {(policy.kind, policy.key) for policy in lesser_policies}
+    by_rule = counts.by_rule().items()
+    failed = sum(summary.failed for rule, summary in by_rule if rule[:2] in policies)
     shown = sum(counts.severities.get(severity, 0) for severity in lesser)
     return shown + failed - sum(counts.known_failures.get(policy, 0) for policy in policies)
 

@@ -71,17 +71,16 @@ def rule_name(rule: RuleExplanation) -> str:
 def decision(rule: RuleExplanation, explanation: ObjectExplanation) -> DecisionText:
     """Return what decided how a rule ended, with the nearest places that are known."""
     path = deciding(rule.steps)
+    object_place = resource_place(explanation.response)
     if not path:
-        return DecisionText(
-            "no step was evaluated", rule.place, resource_place(explanation.response)
-        )
+        return DecisionText("no step was evaluated", rule.place, object_place)
     last = path[-1]
     names = [step.name for step in path if step.name and step.kind is not StepKind.BODY]
     named = last._replace(name=" / ".join(names)) if names else last
     place, seen_at = places(path)
     inner = (step for step in last.steps if step.kind in _COMPARED and step.answer is None)
     text = "; ".join((sentence(named), *map(sentence, inner)))
-    return DecisionText(text, place or rule.place, seen_at or resource_place(explanation.response))
+    return DecisionText(text, place or rule.place, seen_at or object_place)
 
 
 def effect_lines(step: Step) -> Iterator[Marked]:

@@ -171,13 +171,9 @@ def _causes(step: Step, around: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, 
     if step.kind is StepKind.CONTROL:
         yield from (((step, inner), "") for inner in evaluated if inner.answer is False)
     elif step.kind is StepKind.CONDITIONS and step.answer is True:
-        held = [
-            inner
-            for inner in evaluated
-            if inner.kind is StepKind.CONDITION and inner.answer is True
-        ]
         if any(outer.kind is StepKind.BODY for outer in around):  # which denies
-            yield from (((step, condition), "") for condition in held)
+            held = (inner for inner in evaluated if inner.answer is True)
+            yield from (((step, one), "") for one in held if one.kind is StepKind.CONDITION)
     elif step.kind is StepKind.BODY or step.kind is StepKind.ELEMENT:
         every = alternatives(evaluated)
         chosen = nearest(every)
@@ -222,20 +218,14 @@ def _words(step: Step) -> str:
 
 
 def _condition_words(step: Step) -> str:
-    key, value = (
-        next((_side(side) for side in step.steps if side.name == name), "?")
-        for name in ("key", "value")
-    )
+    sides = {side.name: value_text(side.found.data) for side in step.steps if side.found}
+    key, value = sides.get("key", "?"), sides.get("value", "?")
     compared = f"{step.name}: {key} {step.text} {value}"
     part = deciding_part(step)
     if not part or part.path is not None:
         return compared  # what only leads to a field is shown by its place
     actual = value_text(part.found.data) if part.found else part.note
     return "; ".join((compared, f"`{part.text}` is {actual}", *_operands(part)))
-
-
-def _side(step: Step) -> str:
-    return value_text(step.found.data) if step.found else "?"
 
 
 def _operands(step: Step) -> Iterator[str]:
@@ -302,12 +292,11 @@ def _seen(
     if place:
         yield f"{INDENT}{layout.paint('place', safe_line(str(place)))}\n"
     if place and excerpt:
-        (gutter, source), (blank, mark) = marked = [
-            *excerpt_lines(excerpt, place.line, layout.width - len(INDENT))
-        ]
+        width = layout.width - len(INDENT)
+        (gutter, source), (blank, mark) = excerpt_lines(excerpt, place.line, width)
         yield f"{INDENT}{layout.paint('dim', gutter)}{source}\n"
         start = f"{INDENT}{layout.paint('dim', blank)}{layout.paint('fail', mark)}"
-        length = len(INDENT) + sum(map(len, marked[1]))
+        length = len(INDENT) + len(blank) + len(mark)
         if len(texts) == 1 and length + 1 + len(safe_line(texts[0])) <= layout.width:
             yield f"{start} {safe_line(texts[0])}\n"
             return

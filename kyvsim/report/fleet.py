@@ -199,10 +199,8 @@ def text_of(rows: Iterable[ReportRow], options: RenderOptions) -> str:
     """Return rows as the text view shows them, or as lines for `ResultGroups`."""
     paint, layout = painter(colours=options.colours), layout_of(options)
     pieces = []
-    for _, of_object in groupby(rows, attrgetter("number")):
-        shown = [
-            row for row in of_object if options.detailed or row.note or row.result not in QUIET
-        ]
+    for _, group in groupby(rows, attrgetter("number")):
+        shown = [row for row in group if options.detailed or row.note or row.result not in QUIET]
         if not shown:
             continue
         about = _title(shown[0]), str(_place(shown[0]))

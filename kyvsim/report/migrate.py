@@ -163,9 +163,8 @@ def migration_ending(migration: Migration) -> RunEnding:
     others = counted(answers.count(Answer.COUNTEREXAMPLE), "policy")
     uncovered = counted(answers.count(Answer.NOT_COVERED), "policy")
     equal = answers.count(Answer.EQUAL)
-    unchecked = sum(
-        conversion.is_whole and evidence is None for conversion, evidence in migration.pairs
-    )
+    pairs = migration.pairs
+    unchecked = sum(conversion.is_whole and not evidence for conversion, evidence in pairs)
     text = f"{counted(unchecked, 'policy')} not checked (--check)"
     shown = f"{counted(len(outcomes), 'rule')} in {counted(len(migration.conversions), 'policy')}"
     return RunEnding(

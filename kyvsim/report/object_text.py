@@ -391,9 +391,8 @@ def _pairs(before: list[Json], after: list[Json]) -> Iterator[tuple[int | None, 
     matcher = SequenceMatcher(a=olds, b=news, autojunk=False)
     for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
         old_places, new_places = range(old_from, old_to), range(new_from, new_to)
-        unnamed = not any(
-            _name(item) for item in (*before[old_from:old_to], *after[new_from:new_to])
-        )
+        items = (*before[old_from:old_to], *after[new_from:new_to])
+        unnamed = not any(map(_name, items))
         if tag == "equal" or (unnamed and len(old_places) == len(new_places)):
             yield from zip(old_places, new_places, strict=True)
         else:

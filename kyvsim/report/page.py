@@ -156,9 +156,8 @@ def table_of(
     for name, status, note in results:
         if status in statuses:
             counters.setdefault((name, note), Counter())[status] += 1
-    columns = tuple(
-        status for status in statuses if any(counts[status] for counts in counters.values())
-    )
+    occurring = {status for counts in counters.values() for status in counts}
+    columns = tuple(status for status in statuses if status in occurring)
     lines = [
         Line(*names, tuple(counts[status] for status in columns))
         for names, counts in counters.items()

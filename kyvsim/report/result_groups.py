@@ -277,17 +277,15 @@ class ResultGroups:
         found = self._groups.get(kind) or self._others.get(kind.rule)
         if found is None:
             first = next(group for known, group in self._groups.items() if known.rule == kind.rule)
-            found = self._others[kind.rule] = _ResultGroup(
-                first.rendered._replace(text="", message="")
-            )
+            rendered = first.rendered._replace(text="", message="")
+            found = self._others[kind.rule] = _ResultGroup(rendered)
         return found
 
     def lines(self) -> Iterator[str]:
         """Yield what was only counted."""
         groups = [(group, "same finding on") for group in self._groups.values() if group.count]
-        groups += [
-            (group, "with a different message on") for group in self._others.values() if group.count
-        ]
+        others = self._others.values()
+        groups += [(group, "with a different message on") for group in others if group.count]
         if not groups:
             return
         paint = self._layout.paint

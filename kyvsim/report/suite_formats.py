@@ -273,11 +273,8 @@ def render_html(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
     manifests = []
     for manifest in outcome.manifests:
         failed = tuple(_page_row(row, options) for row in manifest.rows if row.failed)
-        others = tuple(
-            _page_row(row, options)
-            for row in manifest.rows
-            if not row.failed and not options.fail_only
-        )
+        passed = () if options.fail_only else (row for row in manifest.rows if not row.failed)
+        others = tuple(_page_row(row, options) for row in passed)
         rows = counted(len(manifest.rows), "row")
         counts = f"{len(failed)} of {rows} failed" if failed else rows
         if failed or others:

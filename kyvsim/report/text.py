@@ -183,18 +183,16 @@ class ObjectBlocks:
         options = self._layout.options
         if options.show is Show.ALL or (options.detailed and row.status in QUIET):
             return GroupedResult(ResultKey(""), self._render_row(row, response, whole=True))
-        kind = key_of_result(
-            (row.status, row.policy.kind, self._title(row)), _texts(row.result), names
-        )
+        rule = row.status, row.policy.kind, self._title(row)
+        kind = key_of_result(rule, _texts(row.result), names)
         again = self._again.get(kind)
         if again is not None:
             self._know(row.result, kind, names)
             return again
         whole = self._seen.is_new(kind)
         if whole:
-            self._again[kind] = GroupedResult(
-                kind, self._render_row(row, response, whole=False), is_whole=False
-            )
+            name_only = self._render_row(row, response, whole=False)
+            self._again[kind] = GroupedResult(kind, name_only, is_whole=False)
         return GroupedResult(kind, self._render_row(row, response, whole=whole), whole)
 
     def _know(self, result: RuleResult, kind: ResultKey, names: tuple[str, str]) -> None:
@@ -214,9 +212,8 @@ class ObjectBlocks:
             lines = "\n".join(f"{mark}{line}" for mark, line in differing)
             kind = result_key(f"{change.word} {change.by}", lines)
         whole = self._seen.is_new(kind)
-        return GroupedResult(
-            kind, change_result(change, differing, self._layout, whole=whole), whole
-        )
+        rendered = change_result(change, differing, self._layout, whole=whole)
+        return GroupedResult(kind, rendered, whole)
 
 
 _NOTHING = ObjectBlock("", "", ())
@@ -316,11 +313,8 @@ def changes_of(response: EngineResponse) -> Iterator[RenderedChange]:
         author = rule_title(change.policy.key, change.rule)
         # What its title does not say, without the labels that Kyverno adds.
         metadata = change.object.get("metadata") or {}
-        shown = {
-            name: value
-            for name, value in metadata.items()
-            if name not in {"name", "namespace", "labels"}
-        }
+        omitted = {"name", "namespace", "labels"}
+        shown = {name: value for name, value in metadata.items() if name not in omitted}
         labels = (metadata.get("labels") or {}).items()
         own = {name: value for name, value in labels if not name.startswith(_OWN_LABELS)}
         shown |= {"labels": own} if own else {}

@@ -1,7 +1,7 @@
 """A simulation as a page, alone or beside another run, and as one JSON document."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -49,27 +49,16 @@ from kyvsim.report.timeline_text import (
     rendered_evaluations,
 )
 
-
-class Texts(NamedTuple):
-    """The words, as functions."""
-
-    time: Callable[[float], str]
-    subject: Callable[[Hazard], list[str]]
-    yaml: Callable[[Json], str]
-    levels: Mapping[HazardLevel, str]
-    """Styles of hazards."""
-    lane_height: int
-
-
-TEXTS: Final = Texts(
-    time=time_text,
-    subject=hazard_subject,
-    yaml=to_yaml,
-    levels=MappingProxyType(
-        {HazardLevel.ERROR: "bad", HazardLevel.WARNING: "warn", HazardLevel.INFO: "info"}
-    ),
-    lane_height=LANE,
+TEXTS: Final = MappingProxyType(
+    {
+        "time": time_text,
+        "subject": hazard_subject,
+        "yaml": to_yaml,
+        "levels": {HazardLevel.ERROR: "bad", HazardLevel.WARNING: "warn", HazardLevel.INFO: "info"},
+        "lane_height": LANE,
+    }
 )
+"""Functions and styles for the templates."""
 
 
 def columns(count: int) -> str:

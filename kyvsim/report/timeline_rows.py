@@ -191,9 +191,8 @@ def summary_parts(simulation: Simulation) -> list[str]:
     if simulation.cut:
         parts.append(f"aborted at {simulation.cut.reason}")
     if simulation.expectations:
-        parts.append(
-            f"{counts['met']} of {counted(len(simulation.expectations), 'expectation')} met"
-        )
+        expected = counted(len(simulation.expectations), "expectation")
+        parts.append(f"{counts['met']} of {expected} met")
     return parts
 
 
@@ -368,9 +367,7 @@ def _facts(simulation: Simulation, least: str) -> Iterator[Fact]:
     unmet = sum(not expectation.met for expectation in simulation.expectations)
     expected = counted(len(simulation.expectations), "expectation")
     yield verdict_fact("unmet", unmet, f"{unmet} of {expected} not met")
-    elsewhere = sum(
-        any(not expectation.met for expectation in run.expectations) for run in runs[1:]
-    )
+    elsewhere = sum(not all(entry.met for entry in run.expectations) for run in runs[1:])
     text = f"expectations not met in {counted(elsewhere, 'other interleaving')}"
     yield verdict_fact("unmetElsewhere", elsewhere, text)
     if simulation.expectations and not unmet:

@@ -97,10 +97,9 @@ def rendered_evaluations(simulation: Simulation, *, every: bool) -> Iterator[Ren
             heading += f" ({'event' if inquiry.occasion else 'because of'} {inquiry.event})"
         if len(objects) > 1:
             heading += f"  {title(trigger)}"
-        applied = tuple(rule for rule in explanation.rules if rule.applied or _is_not_run(rule))
-        others = tuple(
-            rule for rule in explanation.rules if not rule.applied and not _is_not_run(rule)
-        )
+        rules = explanation.rules
+        applied = tuple(rule for rule in rules if rule.applied or _is_not_run(rule))
+        others = tuple(rule for rule in rules if not (rule.applied or _is_not_run(rule)))
         if inquiry.occasion:
             meant = inquiry.event in shown or applied or inquiry.occasion == "CREATE"
         else:

@@ -49,9 +49,8 @@ def compare(actual: Json, file: str, files: Files) -> FileComparison:
     required, actual_object = comparable(expected), comparable(actual)
     if deep_equal(with_floats(required), with_floats(actual_object)):
         return FileComparison(True, file=file)
-    return FileComparison(
-        False, difference=GoldenDifference(file, required, actual_object), file=file
-    )
+    difference = GoldenDifference(file, required, actual_object)
+    return FileComparison(False, difference=difference, file=file)
 
 
 def compare_any(actual: Json, names: Sequence[str], files: Files) -> FileComparison:
@@ -68,9 +67,8 @@ def compare_any(actual: Json, names: Sequence[str], files: Files) -> FileCompari
 
 def comparable(obj: Json) -> Json:
     """Return an object without what makes no difference."""
-    own = {
-        name: value for name, value in labels(obj).items() if not name.startswith(_GENERATE_LABEL)
-    }
+    all_labels = labels(obj).items()
+    own = {name: text for name, text in all_labels if not name.startswith(_GENERATE_LABEL)}
     marked = {"app.kubernetes.io/managed-by": "kyverno", **own}
     return _tidy({**obj, "metadata": {**metadata(obj), "labels": marked}})
 
@@ -143,10 +141,8 @@ def compare_result(row: ExpectedRow, left: ResultObject, files: Files) -> RowVer
         for names, text in (((row.patched,), _PATCHED), (row.generated, _GENERATED))
         if any(names)
     ]
-    files_found = (
-        comparison.file for comparison, _ in compared if comparison.file and status.passed
-    )
-    goldens = tuple(Golden(file, left.object) for file in files_found)
+    files_named = (comparison.file for comparison, _ in compared if status.passed)
+    goldens = tuple(Golden(file, left.object) for file in files_named if file)
     comparison, message = next((pair for pair in compared if not pair[0].equal), (None, ""))
     if comparison is None:
         verdict = status

@@ -119,11 +119,8 @@ def target_resources(
             text = f"no resource is named `{name}`{likely(name, names)}"
             unknown.append((name, RowVerdict(False, _NO_RESOURCE, text)))
     for spec in row.specs:
-        keys = [
-            key
-            for key in every
-            if all(part in {"", own} for part, own in zip(spec, key, strict=True))
-        ]
+        pairs = ((key, zip(spec, key, strict=True)) for key in every)
+        keys = [key for key, parts in pairs if all(part in {"", own} for part, own in parts)]
         named_keys += keys
         if not keys:
             shown = "/".join(filter(None, spec))

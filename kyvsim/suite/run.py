@@ -155,9 +155,8 @@ def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None 
             responses.append(response)
             evaluated = expected_answers if operation == _BY_DEFAULT else admitting
             every = response.responses  # computed by the property, so once
-            answers = ResourceAnswers(
-                request, world, _by_policy(every, evaluated), _unchecked(every)
-            )
+            by_policy = _by_policy(every, evaluated)
+            answers = ResourceAnswers(request, world, by_policy, _unchecked(every))
             triggers[operation][object_key(obj)] = answers
     for payload in inputs.payloads:
         if begin:
@@ -205,9 +204,8 @@ def _expected_answers(policies: PolicySet) -> Iterator[_ExpectedAnswer]:
         rules = [rule for rule in compiled.written if rule.stage is stage]
         if any(rule.stands_alone for rule in rules):
             for rule in rules:
-                yield _ExpectedAnswer(
-                    compiled.policy, stage, rule.rule.variant, rule.answers_always
-                )
+                variant = rule.rule.variant
+                yield _ExpectedAnswer(compiled.policy, stage, variant, rule.answers_always)
         elif rules:
             always = any(rule.answers_always for rule in rules)
             yield _ExpectedAnswer(compiled.policy, stage, None, always)
