@@ -207,9 +207,7 @@ def begin_yaml(run: Run, options: RenderOptions) -> StreamingDocument:
         yield "" if any(run.result_counts.summary()) else "results: []\n"
         yield to_yaml(rest)
 
-    return StreamingDocument(
-        head=lambda: (), row=row, tail=tail, lists=document.lists, lead="results:\n"
-    )
+    return StreamingDocument(row=row, tail=tail, lists=document.lists, lead="results:\n")
 
 
 _BETWEEN = "---\n"
@@ -236,4 +234,4 @@ def begin_manifests(run: Run, options: RenderOptions) -> StreamingDocument:
             options.print_aside(counts_line(run))
         yield from ()
 
-    return StreamingDocument(head=lambda: (), row=row, tail=tail, skipped=len(_BETWEEN))
+    return StreamingDocument(row=row, tail=tail, skipped=len(_BETWEEN))

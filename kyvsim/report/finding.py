@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.model.diagnostic import Severity
-from kyvsim.model.policy import Policy
 from kyvsim.model.result import BaselineState, EngineResponse, ReportedReason
 from kyvsim.model.source import Document, Location
 from kyvsim.report.diagnostics import excerpt_of, failed_place, resource_place, rule_place
@@ -54,11 +53,6 @@ class Finding(NamedTuple):
         return self.row.policy.key
 
     @property
-    def definition(self) -> Policy:
-        """The policy itself."""
-        return self.row.policy
-
-    @property
     def rule(self) -> str:
         """The name of the rule in Kyverno's reports, such as `autogen-memory-limit`."""
         return self.row.result.rule.name
@@ -92,11 +86,6 @@ class Finding(NamedTuple):
     def category(self) -> str:
         """The category that the policy gives itself, or ""."""
         return category_of(self.row.policy)
-
-    @property
-    def resource(self) -> dict[str, str]:
-        """The apiVersion, kind, namespace and name of the object."""
-        return identity(self.row.resource)
 
     @property
     def rule_location(self) -> Location:
@@ -220,9 +209,9 @@ def compile_fingerprints() -> Callable[[Finding], str]:
     numbers: Counter[bytes] = Counter()
 
     def fingerprint(finding: Finding) -> str:
-        parts = [finding.definition.kind, finding.policy, finding.rule, finding.path]
+        parts = [finding.row.policy.kind, finding.policy, finding.rule, finding.path]
         file = finding.document.locate(()).file if finding.document else ""
-        parts += [file, *finding.resource.values()]
+        parts += [file, *identity(finding.row.resource).values()]
         own = sha256(json.dumps(parts).encode()).digest()[:16]
         numbers[own] += 1
         if numbers[own] > 1:

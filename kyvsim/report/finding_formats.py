@@ -92,7 +92,7 @@ def _case(finding: Finding) -> tuple[str, str]:
         content = ""
     else:
         content = f"<system-out>{escaped(f'{finding.result}: {shown_text}')}</system-out>"
-    title = finding.rule or finding.definition.name
+    title = finding.rule or finding.row.policy.name
     name = attributes({"name": title, "classname": finding.policy})
     inner = f">\n      {content}\n    </testcase>" if content else "/>"
     return outcome, f"    <testcase{name}{inner}\n"
@@ -329,14 +329,14 @@ def _rule(finding: Finding) -> Json:
     named, described = (
         safe_text(text.strip()) if text.__class__ is str else ""
         for text in (
-            finding.definition.annotations.get(f"policies.kyverno.io/{name}")
+            finding.row.policy.annotations.get(f"policies.kyverno.io/{name}")
             for name in ("title", "description")
         )
     )
     data: dict[str, Json] = {
         "id": finding.shown_check,
         "shortDescription": {"text": named or finding.shown_name},
-        "helpUri": documentation_of(finding.definition),
+        "helpUri": documentation_of(finding.row.policy),
     }
     if described:
         data["fullDescription"] = {"text": described}

@@ -263,7 +263,6 @@ Lists: TypeAlias = Mapping[str, Iterable[str]]
 class StreamingDocument(NamedTuple):
     """One document: its head, the text of each response, its tail, in that order."""
 
-    head: Callable[[], Iterable[str]]
     row: Callable[[EngineResponse], str]
     """Takes a response in; gives what the document says of it at its place, "" for nothing.
 
@@ -274,6 +273,7 @@ class StreamingDocument(NamedTuple):
 
     It is given `lists`, or those of all parts of a run: of these the ones that have entries.
     """
+    head: Callable[[], Iterable[str]] = lambda: ()
     lists: Mapping[str, list[str]] = MappingProxyType({})
     """What a tail needs of the responses, by name: texts of one line, added while they are read."""
     lead: str = ""

@@ -127,7 +127,7 @@ def streaming_page(
                 lists[_COUNTS].append(json.dumps(counted))
         return ""
 
-    return StreamingDocument(head=lambda: (), row=row, tail=tail, lists=lists)
+    return StreamingDocument(row=row, tail=tail, lists=lists)
 
 
 def _shown(finding: Finding, explained: ObjectExplanation | None) -> _ShownFinding:
@@ -135,7 +135,7 @@ def _shown(finding: Finding, explained: ObjectExplanation | None) -> _ShownFindi
     why = None
     for rule in explained.rules if explained else ():
         own = any(result.rule is finding.row.result.rule for result in rule.results)
-        if explained and own and rule.policy is finding.definition:
+        if explained and own and rule.policy is finding.row.policy:
             why = explained_rule(rule, explained)
             break
     return _ShownFinding(

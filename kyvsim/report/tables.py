@@ -9,7 +9,7 @@ from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
 from kyvsim.report.ending import counts_line, ending_line, run_ending
 from kyvsim.report.finding import Finding, compile_findings
-from kyvsim.report.results import compile_rows, silent_rows, title
+from kyvsim.report.results import compile_rows, identity, silent_rows, title
 from kyvsim.report.run import Lists, Run, StreamingDocument
 from kyvsim.report.style import (
     STYLES,
@@ -57,7 +57,7 @@ def begin_table(run: Run, options: RenderOptions) -> StreamingDocument:
         yield from _table(lists.get(_ROWS, ()), columns, options)
         yield f"\n{counts_line(run)}\n"
 
-    return StreamingDocument(head=lambda: (), row=row, tail=tail, lists={_ROWS: gathered})
+    return StreamingDocument(row=row, tail=tail, lists={_ROWS: gathered})
 
 
 def _table(rows: Iterable[str], columns: tuple[str, ...], options: RenderOptions) -> Iterator[str]:
@@ -114,7 +114,7 @@ def begin_csv(run: Run, options: RenderOptions) -> StreamingDocument:
             (
                 *(finding.result, finding.policy, finding.rule, finding.row.result.phase.value),
                 *(finding.severity, finding.category),
-                *finding.resource.values(),
+                *identity(finding.row.resource).values(),
                 *_place(finding.location),
                 finding.path,
                 *_place(finding.rule_location),
@@ -167,7 +167,6 @@ def begin_markdown(run: Run, options: RenderOptions) -> StreamingDocument:
         yield f"\n{counts_line(run)}\n\n{markdown_text(ending_line(run_ending(run)))}\n"
 
     return StreamingDocument(
-        head=lambda: (),
         row=lambda response: "".join(map(line, findings(response))),
         tail=tail,
         lead=head,

@@ -438,7 +438,6 @@ def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the view: objects with something to show, then the summary."""
     if options.statistics:
         return StreamingDocument(
-            head=lambda: (),
             row=lambda _: "",
             tail=lambda _: rule_table(run, layout_of(options), every=True),
             joined=lambda _: (),
@@ -507,7 +506,6 @@ def _begin_failures(run: Run, options: RenderOptions) -> StreamingDocument:
         return renderer.line(failures) if run.is_part else renderer.row(failures)
 
     return StreamingDocument(
-        head=lambda: (),
         row=row,
         tail=lambda _: renderer.repeated(),
         joined=renderer.joined,

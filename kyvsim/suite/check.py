@@ -146,13 +146,13 @@ def _on_resource(
     A resource that is also a target has outcomes for both.
     """
     answers = context.observed.triggers[row.operation].get(key)
-    outcomes = [
-        _with_reasons(
-            _outcome(row, name or shown_key(key), answer.result, verdict), answers, answer, context
-        )
-        for answer in _answers(row, answers, targets)
-        for name, verdict in _verdicts(row, answer, context)
-    ]
+    outcomes = []
+    for answer in _answers(row, answers, targets):
+        for name, verdict in _verdicts(row, answer, context):
+            checked = _outcome(row, name or shown_key(key), answer.result, verdict)
+            if answers and checked.failed:
+                checked = checked._replace(reasons=context.reasons(answers, *answer))
+            outcomes.append(checked)
     policies = {target_policy.compiled.policy for target_policy in targets}
     for target in context.observed.targets.get(key, ()):
         policy, result = target.response.policy, target.result
@@ -162,18 +162,25 @@ def _on_resource(
             outcomes.append(_outcome(row, shown_key(key), result, verdict))
     if outcomes:
         return outcomes
-    kind = NO_MATCH
+    return _without_result(row, key, answers, targets)
+
+
+def _without_result(
+    row: ExpectedRow,
+    key: ObjectKey,
+    answers: ResourceAnswers | None,
+    targets: Sequence[TargetPolicy],
+) -> list[RowOutcome]:
+    """Return the outcome for a resource without a result, or none."""
+    kinds = []
     if answers is not None:
-        names = dict.fromkeys(target_policy.compiled.policy.name for target_policy in targets)
+        names = dict.fromkeys(target.compiled.policy.name for target in targets)
         texts = [text for name in names for text in answers.unchecked.get(name, ())]
         if texts:
             unchecked = RowVerdict(False, _UNRUN, f"not checked: {'; '.join(texts)}")
             return [outcome(row, row.rule, shown_key(key), unchecked)]
-        kinds = [
-            silence_reason(target_policy.compiled.policy, target_policy.rules, answers)
-            for target_policy in targets
-        ]
-        kind = next((kind for kind in (NOTHING_TO_CHECK, EXCLUDED) if kind in kinds), NO_MATCH)
+        kinds = [silence_reason(one.compiled.policy, one.rules, answers) for one in targets]
+    kind = next((kind for kind in (NOTHING_TO_CHECK, EXCLUDED) if kind in kinds), NO_MATCH)
     if row.result == _SKIP:
         shown = outcome(row, row.rule, shown_key(key), RowVerdict(True, "Ok", _SILENCE[kind]))
         return [shown._replace(skip=kind)]
@@ -194,18 +201,6 @@ def _answers(
                 for result in response.results:
                     if means_rule(row, policy, result.rule.name):
                         yield _RowAnswer(response, result)
-
-
-def _with_reasons(
-    row_outcome: RowOutcome,
-    answers: ResourceAnswers | None,
-    answer: _RowAnswer,
-    context: RowContext,
-) -> RowOutcome:
-    """Return an outcome with how the rule came to its result, where that is not as expected."""
-    if answers is None or not row_outcome.failed:
-        return row_outcome
-    return row_outcome._replace(reasons=context.reasons(answers, *answer))
 
 
 def _outcome(

@@ -103,15 +103,13 @@ def missing_namespaces(inputs: SuiteInputs) -> tuple[Document, ...]:
     if not inputs.in_cluster:
         return ()
     known = {object_key(obj).name for obj in _objects(inputs) if _is_namespace(obj)}
-    resources = inputs.resources
-    return tuple(obj for obj in resources if _lacks_namespace(obj, known, inputs))
-
-
-def _lacks_namespace(document: Document, known: set[str], inputs: SuiteInputs) -> bool:
-    namespace = object_key(document.data).namespace
-    labels = inputs.values.namespace_labels(namespace) if inputs.values else None
-    settled = labels or not namespace or _is_namespace(document.data)
-    return not settled and namespace not in known
+    missing = []
+    for document in inputs.resources:
+        namespace = object_key(document.data).namespace
+        has_labels = inputs.values and inputs.values.namespace_labels(namespace)
+        if namespace and namespace not in known and not _is_namespace(document.data):
+            missing += [] if has_labels else [document]
+    return tuple(missing)
 
 
 def object_keys(inputs: SuiteInputs) -> tuple[ObjectKey, ...]:
@@ -144,7 +142,11 @@ def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None 
         obj = document.data
         sources = _sources_of(obj, inputs.clone_sources)
         for operation in runs:
-            values = _with_operation(inputs.values, operation)
+            values = inputs.values
+            if operation != _BY_DEFAULT:
+                values = values or Values()
+                overrides = {**values.overrides, "request.operation": operation}
+                values = values._replace(overrides=overrides)
             world = about._replace(
                 values=values, answers_calls=inputs.in_cluster, sources=sources, arriving=obj
             )
@@ -189,13 +191,6 @@ def _payload_answers(payload: Payload, inputs: SuiteInputs, world: World) -> Res
         responses[answer.policy.name] = (*responses.get(answer.policy.name, ()), answer)
     request = AdmissionRequest(Operation.CREATE, {"kind": "Payload"}, is_payload=True)
     return ResourceAnswers(request, world, responses)
-
-
-def _with_operation(values: Values | None, operation: str) -> Values | None:
-    if operation == _BY_DEFAULT:
-        return values
-    base = values or Values()
-    return base._replace(overrides={**base.overrides, "request.operation": operation})
 
 
 def _expected_answers(policies: PolicySet) -> Iterator[_ExpectedAnswer]:
