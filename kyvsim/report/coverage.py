@@ -111,7 +111,7 @@ def render_lcov(coverage: Coverage) -> Iterator[str]:
             line = point.location.line
             hits[line] = hits.get(line, 0) + point.hits
             for number, outcome in enumerate(point.outcomes):
-                # A dash says that the block was never run at all.
+                # A dash: the block was never run.
                 yield f"BRDA:{line},{block},{number},{outcome.times if point.hits else '-'}\n"
         yield f"BRF:{file.ratio.total}\nBRH:{file.ratio.reached}\n"
         yield from (f"DA:{line},{times}\n" for line, times in sorted(hits.items()))

@@ -128,7 +128,7 @@ def _cells(text: str) -> int:
     return cell_len(text)
 
 
-# Where that which a result speaks of is written: its object, the failing part of it, its rule.
+# Positions of the object of a result, of the failed part of it, and of its rule.
 
 
 _MOST_SLASHES = 8

@@ -465,7 +465,7 @@ def object_title(difference: ObjectDifference) -> str:
 
 
 def author_lines(difference: ObjectDifference) -> Iterator[str]:
-    """Yield who made an object so in each set, with the place of the rule, and settings."""
+    """Yield the rules that changed an object in each set, with their places, and settings."""
     for word, side in (("old", difference.old), ("new", difference.new)):
         for author in side.authors if side else ():
             rule = f", rule {author.rule}" if author.rule else ""
@@ -554,14 +554,8 @@ def _list(head: str, items: Iterable[str], paint: Paint) -> Iterator[str]:
     yield f"{paint('title', head)}\n{lines}\n" if lines else ""
 
 
-# What two sets of policies say differently, as one JSON document.
-#
-# `resources` has those with a difference. Sides are null where a set says or makes nothing. What
-# the document holds, says docs/diff.schema.json.
-
-
 def render_json(comparison: RunComparison, _: RenderOptions) -> Iterator[str]:
-    """Yield the document a resource at a time."""
+    """Yield the document, described by docs/diff.schema.json, a resource at a time."""
     old, new = map(to_json, comparison.names)
     yield f'{{"old": {old}, "new": {new}, "resources": ['
     differing = (each for each in comparison.resources if each.verdicts or each.objects)

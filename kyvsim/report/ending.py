@@ -94,7 +94,7 @@ def closing_lines(
 def run_ending(run: Run) -> RunEnding:
     """Return how a run ended; unusable input wins over failures, those over warnings.
 
-    To be asked when all responses have been read.
+    All responses must have been read.
     upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go `exit`
     """
     counts, terms = run.result_counts, run.terms

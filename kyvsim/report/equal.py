@@ -252,7 +252,7 @@ def _account_lines(name: str, account: Account, example: Counterexample) -> Iter
         yield f"       {undone}"
     yield from (f"       later: {safe_line(rendered)}" for rendered in account.later)
     if account.decided:
-        # On one line, cut where it is long: a place says where all of it is.
+        # Shortened to one line: the place shows where all of it is.
         because = " ".join(map(safe_line, account.decided.split()))
         yield f"       because {truncated(because, _LONGEST)}"
     if account.place is not None:

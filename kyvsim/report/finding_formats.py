@@ -218,7 +218,7 @@ def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
         nonlocal is_begun
         texts = [""]
         for finding in findings(response):
-            # As heavy as its policy says where it fails, else as its status says.
+            # The severity of the policy for failures, or else that of the status.
             fails = finding.weight is Severity.ERROR
             own = _RESULT_WEIGHTS.get(finding.severity) if fails else None
             weight = own or _GITLAB_SEVERITIES[finding.weight]

@@ -119,7 +119,7 @@ class NamespaceCounts:
 
 # Results as rows that need no object any more, and what formats make of such rows.
 #
-# What formats say of rows they say in the words that they have for results: bytes are the same.
+# Formats render rows exactly as they render results.
 
 
 def compile_report_rows(

@@ -183,7 +183,7 @@ begin_open_json: BeginDocument = partial(_begin_json, group=_OPEN_REPORTS)
 def _compile_entry(now: "datetime | None") -> Callable[[Row], Json]:
     """Return a function that makes a report's entry for a row, keys in alphabetical order.
 
-    What is empty is left out, a `scored` that is false too, as the type says upstream
+    Empty fields are omitted, also a false `scored`, as in the type upstream
     (openreports.io/v1alpha1, ReportResult).
     """
     about: dict[Policy, Json] = {}
@@ -225,7 +225,7 @@ def _compile_entry(now: "datetime | None") -> Callable[[Row], Json]:
     return entry
 
 
-# PolicyExceptions by which what failed passes: one for each failure, to be read and kept.
+# PolicyExceptions that exempt failures, one for each.
 #
 # A policy with rules gets one of `kyverno.io`, one in CEL an exception of `policies.kyverno.io`.
 # upstream: cmd/cli/kubectl-kyverno/commands/apply/print.go (printExceptions). That knows the former
@@ -234,7 +234,7 @@ def _compile_entry(now: "datetime | None") -> Callable[[Row], Json]:
 _LIFETIME: Final = "cleanup.kyverno.io/ttl"
 _NO_NAME: Final = re.compile(r"[^a-z0-9.-]")
 _MOST_OF_A_NAME: Final = 253
-_HELD: Final = "held"
+_REMAINING: Final = "remaining"
 
 
 def _begin_exceptions(run: Run, options: RenderOptions, *, as_yaml: bool) -> StreamingDocument:
@@ -244,7 +244,7 @@ def _begin_exceptions(run: Run, options: RenderOptions, *, as_yaml: bool) -> Str
     exceptions, and an object needs a name.
     """
     rows_of = compile_rows(audit_warn=run.audit_warn)
-    held: list[str] = []
+    remaining: list[str] = []
 
     def row(response: EngineResponse) -> str:
         texts: list[str] = []
@@ -254,7 +254,7 @@ def _begin_exceptions(run: Run, options: RenderOptions, *, as_yaml: bool) -> Str
             make = _MAKERS.get(split_api_version(failure.policy.facts.api_version)[0])
             key = object_key(failure.resource)
             if make is None or not key.name:
-                held.append(
+                remaining.append(
                     f"{failure.policy.kind} {failure.policy.key}, {short_title(failure.resource)}"
                 )
                 continue
@@ -268,10 +268,10 @@ def _begin_exceptions(run: Run, options: RenderOptions, *, as_yaml: bool) -> Str
         return "".join(texts)
 
     def tail(lists: Lists) -> Iterator[str]:
-        kept = [*lists.get(_HELD, ())]
-        if kept:
+        failures = [*lists.get(_REMAINING, ())]
+        if failures:
             options.print_aside(
-                f"no exception can exempt {len(kept)} of the failures (first: {kept[0]})"
+                f"no exception can exempt {len(failures)} of the failures (first: {failures[0]})"
             )
         yield "" if as_yaml else "]}\n"
 
@@ -279,7 +279,7 @@ def _begin_exceptions(run: Run, options: RenderOptions, *, as_yaml: bool) -> Str
     # The first goes without the separator.
     skipped = len("---\n" if as_yaml else ",")
     return StreamingDocument(
-        head=lambda: (head,), row=row, tail=tail, lists={_HELD: held}, skipped=skipped
+        head=lambda: (head,), row=row, tail=tail, lists={_REMAINING: remaining}, skipped=skipped
     )
 
 

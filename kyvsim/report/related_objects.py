@@ -198,7 +198,7 @@ class Collision(NamedTuple):
     key: ObjectKey
     makers: tuple[tuple[str, str, Json], ...]
     agree: bool
-    """Whether all generate the same, so that it does not matter who comes last."""
+    """Whether all generate the same, so that the order does not matter."""
 
 
 class Collisions:

@@ -87,7 +87,7 @@ def with_message(
 #
 # A run may have any number of objects, so what is stored is bounded: a number of wordings for each
 # rule, and of examples for each wording. Parts of a run are rendered by several processes. Each
-# leaves out what it has already rendered itself, and whoever joins them in order leaves out the
+# leaves out what it has already rendered itself, and the process that joins them leaves out the
 # rest. The result is that of a single process: the first result of a wording in the whole run is
 # also the first of its part. The same holds for examples: once a part has enough of them, further
 # objects are counted there, and only the number is passed on.

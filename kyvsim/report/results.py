@@ -61,7 +61,7 @@ class Row(NamedTuple):
     result: RuleResult
     status: str
     resource: Json
-    """The object the rule looked at: before the policy's patches for a mutate rule.
+    """The object that was evaluated: before the policy's patches for a mutate rule.
 
     For one of a MutatingPolicy, before the patches of all of them.
     """

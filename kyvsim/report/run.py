@@ -178,8 +178,8 @@ class RenderedRun(NamedTuple):
     """For each format what follows on them in lists by name; of those that have entries."""
 
 
-class NotStreamable(Exception):  # noqa: N818 — no error: it says how to go on
-    """Parts of a run, each by itself, would not tell what the whole does; its text says why."""
+class NotStreamable(Exception):  # noqa: N818 — not an error: rendering continues in one process
+    """The output of parts of a run would be different from that of the whole; with the reason."""
 
 
 class Run(NamedTuple):
@@ -264,7 +264,7 @@ class StreamingDocument(NamedTuple):
     """One document: its head, the text of each response, its tail, in that order."""
 
     row: Callable[[EngineResponse], str]
-    """Takes a response in; gives what the document says of it at its place, "" for nothing.
+    """Returns the text of a response, "" for nothing.
 
     Of a part of a run it raises NotStreamable where that depends on responses of other parts.
     """

@@ -268,7 +268,7 @@ class RenderedChange(NamedTuple):
     word: str
     """`edit` or `new`."""
     name: str
-    """What was changed or created, or for the trigger itself, who did it."""
+    """The object that was changed or created; for the trigger itself, the policy and rules."""
     author: str
     """The policy and its rules; "" if they are the name."""
     before: Json
@@ -311,7 +311,7 @@ def changes_of(response: EngineResponse) -> Iterator[RenderedChange]:
         yield RenderedChange("edit", short_title(change.object), author, old, change.object)
     for change in generated(response):
         author = rule_title(change.policy.key, change.rule)
-        # What its title does not say, without the labels that Kyverno adds.
+        # Without what its title shows, and without the labels that Kyverno adds.
         metadata = change.object.get("metadata") or {}
         omitted = {"name", "namespace", "labels"}
         shown = {name: value for name, value in metadata.items() if name not in omitted}

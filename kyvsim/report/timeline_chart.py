@@ -71,7 +71,7 @@ def _repeat(marks: Sequence[Hashable], first: int, length: int) -> Repeat:
 
 # The axis of a timeline: milliseconds and hours on one line.
 #
-# Between two moments there is as much room as the logarithm of the time between them says,
+# The distance of two moments is the logarithm of the time between them,
 # wherever on the line they are: a burst of milliseconds after two hours is as wide as one at the
 # beginning. An axis that is logarithmic from its origin would squeeze that one into a point.
 

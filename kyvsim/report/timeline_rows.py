@@ -321,8 +321,8 @@ def interleavings_text(interleavings: Interleavings) -> str:
         if interleavings.complete
         else "more exist"
     )
-    ways = counted(len(interleavings.endings), "ending")
-    return f"{counted(interleavings.runs, 'interleaving')} tried ({extent}): {ways}"
+    endings = counted(len(interleavings.endings), "ending")
+    return f"{counted(interleavings.runs, 'interleaving')} tried ({extent}): {endings}"
 
 
 NO_LEVEL = "none"

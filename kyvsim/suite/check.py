@@ -81,7 +81,7 @@ def kind_of_skip(result: RuleResult) -> str:
 # The strict reading of rows: what does not exist, or never ran, fails.
 #
 # INVARIANT: every row gives at least one outcome, and a pass was compared with a result. A row
-# that expects a skip also passes where the rule leaves the resource alone; its outcome says so.
+# that expects a skip also passes where the rule leaves the resource alone; its outcome shows it.
 
 _SKIP = RuleStatus.SKIP.value
 _UNRUN = "Never ran"
@@ -261,7 +261,7 @@ def check_rows(
 
 # The reading of rows that the reference program has (`--lenient`), row for row.
 
-# What it does with rows that never ran is kept: a resource that no rule had anything to say of
+# Rows that never ran are treated as there: a resource without a result of any rule
 # passes as excluded, unknown names mean all resources. Source of the rules: upstream
 # cmd/cli/kubectl-kyverno/commands/test/output.go
 
@@ -326,11 +326,11 @@ def _of_trigger(
     name = row.policy.rpartition("/")[2]
     for response in answers.responses.get(name, ()) if answers else ():
         verdicts = tuple(_trigger_verdicts(row, response, files))
-        kept = [(result, name, verdict) for result, name, verdict in verdicts if verdict]
-        dropped = dropped or len(kept) < len(verdicts)
+        matched = [(result, name, verdict) for result, name, verdict in verdicts if verdict]
+        dropped = dropped or len(matched) < len(verdicts)
         rows += [
             outcome(row, result.rule.name, name or shown_key(key), verdict)
-            for result, name, verdict in kept
+            for result, name, verdict in matched
         ]
         if not rows and not dropped:
             excluded = ("Pass", "Excluded", "Excluded")

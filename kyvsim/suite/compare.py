@@ -10,7 +10,7 @@ from kyvsim.model.result import PolicyResponse, ReportedReason, RuleResult, Rule
 from kyvsim.model.suite import ExpectedRow, Golden, GoldenDifference, RowOutcome
 from kyvsim.suite.run import Observed, ResourceAnswers
 
-# Objects beside the files that say how they should be.
+# Objects compared with files of expected objects.
 #
 # Source of the rules: upstream cmd/cli/kubectl-kyverno/resource (labels.go, tidy.go, compare.go)
 
@@ -84,7 +84,7 @@ def _tidy(value: Json) -> Json:
     return value
 
 
-# One rule's result beside what a row expects of it.
+# The result of a rule compared with a row.
 #
 # Source of the rules: upstream cmd/cli/kubectl-kyverno/commands/test/command.go
 
@@ -211,13 +211,13 @@ def unmarked(obj: Json) -> Json:
     own = labels(obj)
     if not any(name.startswith(_GENERATE_LABEL) for name in own):
         return obj
-    kept = {
+    others = {
         name: value
         for name, value in own.items()
         if not name.startswith(_GENERATE_LABEL) and (name, value) != _MANAGED_BY
     }
     rest = {name: value for name, value in metadata(obj).items() if name != "labels"}
-    return {**obj, "metadata": {**rest, "labels": kept} if kept else rest}
+    return {**obj, "metadata": {**rest, "labels": others} if others else rest}
 
 
 FindReasons: TypeAlias = Callable[

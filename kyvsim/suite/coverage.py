@@ -143,7 +143,7 @@ def _sum(known: Point, point: Point) -> Point:
 
 
 def _file(name: str, points: Iterable[Point]) -> FileCoverage:
-    """Return the points of a file in the order of their places, whoever came upon them first."""
+    """Return the points of a file in the order of their places."""
     renamed = (point._replace(location=point.location._replace(file=name)) for point in points)
     kinds = tuple(PointKind)
 

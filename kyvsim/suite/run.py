@@ -132,7 +132,7 @@ def observe(inputs: SuiteInputs, operations: Iterable[str], begin: OnRun | None 
     runs = tuple(dict.fromkeys((_BY_DEFAULT, *sorted(set(operations)))))
     cluster = GivenObjects(_objects(inputs))
     expected_answers = tuple(_expected_answers(inputs.policies))
-    # What deletes is asked on a schedule, and no operation makes a difference to it.
+    # Deletions are evaluated on a schedule, without an operation.
     admitting = tuple(each for each in expected_answers if each.stage.phase is not Phase.DELETE)
     context = GivenObjects(inputs.context.resources) if inputs.context.resources else None
     about = World(cluster, targets=inputs.targets, context=context, images=inputs.context.images)

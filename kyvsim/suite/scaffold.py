@@ -1,6 +1,6 @@
 """Rows and files of expected objects for what policies do now.
 
-INVARIANT: a row is only kept where the strict reading passes it, one resource at a time.
+INVARIANT: a row is only written if the strict reading passes it, one resource at a time.
 """
 
 from collections import Counter
