@@ -18,7 +18,7 @@ from kyvsim.report.ending import (
     verdict_fact,
     warning_fact,
 )
-from kyvsim.report.finding_formats import attributes, escaped
+from kyvsim.report.finding_formats import attributes, case_element, escaped
 from kyvsim.report.object_text import json_document
 from kyvsim.report.style import counted, indented, painter, safe_line
 from kyvsim.report.suite_text import SuiteOptions
@@ -160,24 +160,20 @@ def render_junit(report: ChainsawReport, _: SuiteOptions) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield f'<testsuites{counts}>\n  <testsuite name="chainsaw"{counts}>\n'
     for text in errors:
-        yield '    <testcase classname="chainsaw" name="inputs">\n'
-        yield f"      <error{attributes({'message': text})}/>\n    </testcase>\n"
+        names = {"classname": "chainsaw", "name": "inputs"}
+        yield case_element(names, f"<error{attributes({'message': text})}/>")
     for outcome in report.outcomes:
         yield _case(outcome)
     yield "  </testsuite>\n</testsuites>\n"
 
 
 def _case(outcome: ChainsawOutcome) -> str:
-    named = {
-        "classname": outcome.file,
-        "name": outcome.test,
-        "time": f"{outcome.duration_ms / 1000:.3f}",
-    }
-    head = f"    <testcase{attributes(named)}"
+    seconds = f"{outcome.duration_ms / 1000:.3f}"
+    names = {"classname": outcome.file, "name": outcome.test, "time": seconds}
     if outcome.result == "pass":
-        return f"{head}/>\n"
+        return case_element(names)
     reason = attributes({"message": outcome.reason})
     if outcome.result == "unsupported":
-        return f"{head}>\n      <skipped{reason}/>\n    </testcase>\n"
+        return case_element(names, f"<skipped{reason}/>")
     place = escaped(str(outcome.location or ""))
-    return f"{head}>\n      <failure{reason}>{place}</failure>\n    </testcase>\n"
+    return case_element(names, f"<failure{reason}>{place}</failure>")

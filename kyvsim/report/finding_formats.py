@@ -39,6 +39,13 @@ def escaped(text: str) -> str:
     return _NOT_IN_XML.sub("\ufffd", safe_text(text)).translate(_MARKUP)
 
 
+def case_element(names: Mapping[str, str], *content: str) -> str:
+    """Return a `testcase` in a suite, with elements of XML as its content."""
+    start = f"    <testcase{attributes(names)}"
+    inner = "".join(f"      {element}\n" for element in content)
+    return f"{start}>\n{inner}    </testcase>\n" if inner else f"{start}/>\n"
+
+
 def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the document a suite at a time; errors of inputs are a suite of their own.
 
@@ -52,13 +59,12 @@ def begin_junit(run: Run, options: RenderOptions) -> StreamingDocument:
         return "".join(_suite(title(response.trigger), cases)) if cases else ""
 
     def tail(_: Lists) -> Iterator[str]:
-        case = attributes({"name": "inputs", "classname": "kyvsim"})
+        names = {"name": "inputs", "classname": "kyvsim"}
         cases = []
         for diagnostic in run.all_diagnostics():
             if diagnostic.severity is Severity.ERROR:
                 error = attributes({"message": safe_text(str(diagnostic)), "type": "input"})
-                text = f"    <testcase{case}>\n      <error{error}/>\n    </testcase>\n"
-                cases.append(("error", text))
+                cases.append(("error", case_element(names, f"<error{error}/>")))
         if cases:
             yield from _suite("inputs", cases)
         yield "</testsuites>\n"
@@ -85,17 +91,15 @@ def _case(finding: Finding) -> tuple[str, str]:
         element = "failure" if outcome == "fail" else "error"
         about = attributes({"message": shown_text, "type": finding.result})
         text = escaped(f"{shown_text}\nat {finding.place}\nrule: {finding.rule_location}")
-        content = f"<{element}{about}>{text}</{element}>"
+        content = [f"<{element}{about}>{text}</{element}>"]
     elif outcome == "skip":
-        content = f"<skipped{attributes({'message': shown_text})}/>"
+        content = [f"<skipped{attributes({'message': shown_text})}/>"]
     elif finding.result == "pass" and not finding.note:
-        content = ""
+        content = []
     else:
-        content = f"<system-out>{escaped(f'{finding.result}: {shown_text}')}</system-out>"
-    title = finding.rule or finding.row.policy.name
-    name = attributes({"name": title, "classname": finding.policy})
-    inner = f">\n      {content}\n    </testcase>" if content else "/>"
-    return outcome, f"    <testcase{name}{inner}\n"
+        content = [f"<system-out>{escaped(f'{finding.result}: {shown_text}')}</system-out>"]
+    names = {"name": finding.rule or finding.row.policy.name, "classname": finding.policy}
+    return outcome, case_element(names, *content)
 
 
 # Workflow commands: lines that GitHub reads in a log and shows beside the lines of a change.

@@ -11,7 +11,13 @@ from kyvsim.model.source import Location
 from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report.diagnostics import diagnostic_json, place_json
 from kyvsim.report.ending import ending_json
-from kyvsim.report.finding_formats import annotation, annotation_of, attributes, escaped
+from kyvsim.report.finding_formats import (
+    annotation,
+    annotation_of,
+    attributes,
+    case_element,
+    escaped,
+)
 from kyvsim.report.object_text import Marked, hunks, json_document, marked_yaml, to_yaml
 from kyvsim.report.page import TableEntry, ending_of, page, table_of
 from kyvsim.report.results import rule_title
@@ -92,8 +98,8 @@ def render_markdown(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[st
     if outcome.mutants is not None:
         mutants = outcome.mutants
         yield f"\n{score_line(mutants)}\n\n"
-        for hole in mutants.holes:
-            shown = f"{hole.location}: {change_text(hole)}"
+        for mutant in mutants.holes:
+            shown = f"{mutant.location}: {change_text(mutant)}"
             yield f"- {markdown_text(shown)}\n"
 
 
@@ -107,31 +113,31 @@ def render_junit(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
     paths = ManifestOutcome("paths", (), outcome.diagnostics)
     manifests = [file for file in (paths, *outcome.manifests) if file.rows or _errors(file)]
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    holes = survivor_cases(outcome.mutants)
-    yield f"<testsuites{attributes(_counts(*manifests, holes=len(holes)))}>\n"
+    survivors = survivor_cases(outcome.mutants)
+    yield f"<testsuites{attributes(_counts(*manifests, survivors=len(survivors)))}>\n"
     for manifest in manifests:
         yield f"  <testsuite{attributes({'name': manifest.file, **_counts(manifest)})}>\n"
         for text in _errors(manifest):
-            yield f"    <testcase{attributes({'classname': manifest.file, 'name': 'inputs'})}>\n"
-            yield f"      <error{attributes({'message': text})}/>\n    </testcase>\n"
+            names = {"classname": manifest.file, "name": "inputs"}
+            yield case_element(names, f"<error{attributes({'message': text})}/>")
         yield from map(_case, manifest.rows)
         yield "  </testsuite>\n"
     if outcome.mutants is not None:
-        yield f"  <testsuite{attributes({'name': 'mutants', **_counts(holes=len(holes))})}>\n"
+        counts = _counts(survivors=len(survivors))
+        yield f"  <testsuite{attributes({'name': 'mutants', **counts})}>\n"
         score = attributes({"name": "score", "value": score_line(outcome.mutants)})
         yield f"    <properties><property{score}/></properties>\n"
-        for hole in holes:
-            case = {"classname": hole.policy, "name": f"{hole.place}: {hole.title}"}
-            yield f"    <testcase{attributes(case)}>\n"
-            yield f"      <skipped{attributes({'message': 'no test detects this'})}/>\n"
-            yield f"      <system-out>{escaped(hole.advice)}</system-out>\n    </testcase>\n"
+        for mutant in survivors:
+            names = {"classname": mutant.policy, "name": f"{mutant.place}: {mutant.title}"}
+            skipped = f"<skipped{attributes({'message': 'no test detects this'})}/>"
+            yield case_element(names, skipped, f"<system-out>{escaped(mutant.advice)}</system-out>")
         yield "  </testsuite>\n"
     yield "</testsuites>\n"
 
 
 def _case(row: RowOutcome) -> str:
     owner = f"{row.policy}.{row.rule}" if row.rule else row.policy
-    case = attributes({"classname": owner, "name": row.resource or "all resources"})
+    names = {"classname": owner, "name": row.resource or "all resources"}
     if row.failed:
         lines = [str(row.location or ""), row.message]
         lines += [diff_text(row.difference)] if row.difference else []
@@ -143,22 +149,22 @@ def _case(row: RowOutcome) -> str:
     elif row.skip:
         content = f"<system-out>{escaped(reason(row))}</system-out>"
     else:
-        return f"    <testcase{case}/>\n"
-    return f"    <testcase{case}>\n      {content}\n    </testcase>\n"
+        return case_element(names)
+    return case_element(names, content)
 
 
 def _errors(manifest: ManifestOutcome) -> list[str]:
     return [str(entry) for entry in manifest.diagnostics if entry.severity is Severity.ERROR]
 
 
-def _counts(*manifests: ManifestOutcome, holes: int = 0) -> dict[str, str]:
+def _counts(*manifests: ManifestOutcome, survivors: int = 0) -> dict[str, str]:
     rows = [row for manifest in manifests for row in manifest.rows]
     errors = sum(len(_errors(manifest)) for manifest in manifests)
     return {
-        "tests": str(len(rows) + errors + holes),
+        "tests": str(len(rows) + errors + survivors),
         "failures": str(sum(row.failed for row in rows)),
         "errors": str(errors),
-        "skipped": str(sum(row.result == "Skip" for row in rows) + holes),
+        "skipped": str(sum(row.result == "Skip" for row in rows) + survivors),
     }
 
 
@@ -173,9 +179,9 @@ _IN_DESCRIPTION = str.maketrans({"\\": "\\\\", "#": "\\#"})
 def render_tap(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
     """Yield the plan and then a point at a time; input that could not be used is a failed point."""
     errors = [entry for entry in every_diagnostic(outcome) if entry.severity is Severity.ERROR]
-    holes = survivor_cases(outcome.mutants)
+    survivors = survivor_cases(outcome.mutants)
     rows_end = len(errors) + tally_of(outcome).total
-    count = rows_end + len(holes)
+    count = rows_end + len(survivors)
     yield "TAP version 13\n"
     yield f"1..{count}\n" if count else "1..0 # SKIP no rows\n"
     for number, diagnostic in enumerate(errors, 1):
@@ -192,9 +198,9 @@ def render_tap(outcome: SuiteOutcome, _: SuiteOptions) -> Iterator[str]:
             yield f"{point.rstrip()} # SKIP {safe_line(row.message)}\n"
         else:
             yield f"{point}\n{_details(reason(row)) if row.skip else ''}"
-    for number, hole in enumerate(holes, rows_end + 1):
-        point = _point(number, f"mutant of {hole.policy}: {hole.title}", passed=False).rstrip()
-        yield f"{point} # TODO no test detects this\n{_details(hole.advice, hole.place)}"
+    for number, mutant in enumerate(survivors, rows_end + 1):
+        point = _point(number, f"mutant of {mutant.policy}: {mutant.title}", passed=False).rstrip()
+        yield f"{point} # TODO no test detects this\n{_details(mutant.advice, mutant.place)}"
     if outcome.mutants is not None:
         yield f"# {safe_line(score_line(outcome.mutants))}\n"
 
@@ -230,9 +236,9 @@ def render_github(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]
         lines += [diff_text(row.difference)] if row.difference else []
         text = "\n".join(filter(None, lines))
         yield annotation(Severity.ERROR, row.location, reason(row), text)
-    for hole in outcome.mutants.holes if outcome.mutants else ():
-        text = "\n".join(advice_lines(hole))
-        yield annotation(Severity.WARNING, hole.location, change_text(hole), text)
+    for mutant in outcome.mutants.holes if outcome.mutants else ():
+        text = "\n".join(advice_lines(mutant))
+        yield annotation(Severity.WARNING, mutant.location, change_text(mutant), text)
     yield f"{summary_line(outcome)}\n"
     if outcome.mutants is not None:
         yield f"{score_line(outcome.mutants)}\n"
@@ -291,7 +297,7 @@ def render_html(outcome: SuiteOutcome, options: SuiteOptions) -> Iterator[str]:
         tables=(table_of("rule", by_rule, _STATUSES), table_of("manifest", by_manifest, _STATUSES)),
         manifests=manifests,
         score=score_line(outcome.mutants) if outcome.mutants else "",
-        holes=survivor_cases(outcome.mutants),
+        survivors=survivor_cases(outcome.mutants),
     )
 
 

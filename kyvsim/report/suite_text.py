@@ -54,10 +54,10 @@ _LONGEST = 80
 def mutant_lines(mutants: Mutants) -> Iterator[str]:
     """Yield the score, then each mutant that no test detects, with an object for a test."""
     yield f"{score_line(mutants)}\n"
-    for hole in mutants.holes:
-        yield f"  {safe_line(str(hole.location))}: {safe_line(change_text(hole))}\n"
-        yield f"    {hole.location.line} | {safe_line(hole.line.strip())}\n"
-        yield from (f"    {safe_line(line)}\n" for line in advice_lines(hole))
+    for mutant in mutants.holes:
+        yield f"  {safe_line(str(mutant.location))}: {safe_line(change_text(mutant))}\n"
+        yield f"    {mutant.location.line} | {safe_line(mutant.line.strip())}\n"
+        yield from (f"    {safe_line(line)}\n" for line in advice_lines(mutant))
 
 
 def score_line(mutants: Mutants) -> str:
@@ -72,20 +72,20 @@ def score_line(mutants: Mutants) -> str:
     return f"mutants: {shown}{same}{untried}"
 
 
-def change_text(hole: SurvivingMutant) -> str:
+def change_text(mutant: SurvivingMutant) -> str:
     """Return in words what was changed."""
-    was, now = truncated(hole.was, _LONGEST), truncated(hole.now, _LONGEST)
+    was, now = truncated(mutant.was, _LONGEST), truncated(mutant.now, _LONGEST)
     if now:
-        return f"{hole.kind}: `{was}` became `{now}`"
-    kind = "" if hole.kind == "left out" else f"{hole.kind}: "
+        return f"{mutant.kind}: `{was}` became `{now}`"
+    kind = "" if mutant.kind == "left out" else f"{mutant.kind}: "
     return f"{kind}`{was}` removed"
 
 
-def advice_lines(hole: SurvivingMutant) -> Iterator[str]:
+def advice_lines(mutant: SurvivingMutant) -> Iterator[str]:
     """Yield an object that a test could use, if one was found."""
-    example = hole.example
+    example = mutant.example
     if example is None:
-        why = "no object was found" if hole.looked_for else "there was no time to find an object"
+        why = "no object was found" if mutant.looked_for else "there was no time to find an object"
         yield f"no test detects this; {why} that shows a difference"
         return
     request = "" if example.operation == "CREATE" else f", at {example.operation}"
@@ -107,16 +107,16 @@ def mutants_json(mutants: Mutants) -> Json:
         "notTried": mutants.untried,
         "holes": [
             {
-                "policy": hole.policy,
-                "kind": hole.kind,
-                "was": hole.was,
-                "now": hole.now or None,
-                "location": hole.location._asdict(),
-                "line": hole.line,
-                "lookedForExample": hole.looked_for,
-                "example": None if hole.example is None else example_json(hole.example),
+                "policy": mutant.policy,
+                "kind": mutant.kind,
+                "was": mutant.was,
+                "now": mutant.now or None,
+                "location": mutant.location._asdict(),
+                "line": mutant.line,
+                "lookedForExample": mutant.looked_for,
+                "example": None if mutant.example is None else example_json(mutant.example),
             }
-            for hole in mutants.holes
+            for mutant in mutants.holes
         ],
     }
 
@@ -135,8 +135,13 @@ class SurvivorCase(NamedTuple):
 def survivor_cases(mutants: Mutants | None) -> tuple[SurvivorCase, ...]:
     """Return a case for each mutant that no test detects."""
     return tuple(
-        SurvivorCase(hole.policy, change_text(hole), hole.location, "\n".join(advice_lines(hole)))
-        for hole in (mutants.holes if mutants else ())
+        SurvivorCase(
+            mutant.policy,
+            change_text(mutant),
+            mutant.location,
+            "\n".join(advice_lines(mutant)),
+        )
+        for mutant in (mutants.holes if mutants else ())
     )
 
 
@@ -212,10 +217,10 @@ def suite_ending(outcome: SuiteOutcome) -> RunEnding:
         # What was not tried may not be noticed.
         noticed, total = mutants.noticed, mutants.score.total + mutants.untried
         missed = bool(demands.score) and (not total or 100 * noticed < demands.score * total)
-        holes, untried = len(mutants.holes), mutants.untried
+        survivors, untried = len(mutants.holes), mutants.untried
         facts += [
             verdict_fact("scoreTooLow", int(missed), f"mutation score is below {demands.score}%"),
-            info_fact("notNoticed", holes, f"{counted(holes, 'mutant')} not detected"),
+            info_fact("notNoticed", survivors, f"{counted(survivors, 'mutant')} not detected"),
             info_fact("notTried", untried, f"{counted(untried, 'mutant')} not tried"),
         ]
     if tally.total:
