@@ -17,7 +17,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.go_text import Base64Error, decode_padded
+from kyvsim.kubernetes.go_text import Base64Error, decode_base64
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
 from kyvsim.kubernetes.objects import Json, Path, metadata, object_key
 from kyvsim.kubernetes.quantities import parse_quantity
@@ -493,7 +493,7 @@ def _of_bytes(obj: Json) -> Iterator[_FieldError]:
         if value.__class__ is not str:
             continue
         try:
-            decode_padded(value)
+            decode_base64(value)
         except Base64Error:
             # The value may be a secret: it is not shown.
             hint = " (`stringData` takes plain text)" if key.kind == "Secret" else ""

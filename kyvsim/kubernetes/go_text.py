@@ -83,7 +83,9 @@ def format_float(number: float, form: str, bits: int = 64) -> str:
     sign = "-" if math.copysign(1.0, number) < 0 else ""
     digits, exponent = _shortest(abs(number), bits)
     if form == "f" or (form == "g" and -4 <= exponent < 6):
-        return sign + _positional(digits, exponent)
+        whole = digits[: exponent + 1].ljust(exponent + 1, "0") if exponent >= 0 else "0"
+        fraction = digits[exponent + 1 :] if exponent >= 0 else "0" * (-exponent - 1) + digits
+        return f"{sign}{whole}.{fraction}" if fraction else sign + whole
     letter = "E" if form == "E" else "e"
     fraction = f".{digits[1:]}" if digits[1:] else ""
     return f"{sign}{digits[0]}{fraction}{letter}{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
@@ -167,15 +169,6 @@ def _shortest(number: float, bits: int) -> tuple[str, int]:
         return "0", 0
     exponent = int(power or "0") + len(digits) - 1 - len(fraction)
     return digits.rstrip("0"), exponent
-
-
-def _positional(digits: str, exponent: int) -> str:
-    """Return digits in plain decimal notation."""
-    if exponent < 0:
-        return f"0.{'0' * (-exponent - 1)}{digits}"
-    whole = digits[: exponent + 1].ljust(exponent + 1, "0")
-    fraction = digits[exponent + 1 :]
-    return f"{whole}.{fraction}" if fraction else whole
 
 
 def clean_path(path: str) -> str:
@@ -328,19 +321,10 @@ class Base64Error(ValueError):
     """The text is not base64; the message is Go's."""
 
 
-def decode_padded(text: str) -> bytes:
-    """Return the bytes that a text with padding holds; raises Base64Error."""
-    return _decode(text, _PADDED, padded=True)
-
-
-def decode_unpadded(text: str) -> bytes:
-    """Return the bytes that a text without padding holds; raises Base64Error."""
-    return _decode(text, _UNPADDED, padded=False)
-
-
-def _decode(text: str, form: str, *, padded: bool) -> bytes:
+def decode_base64(text: str, *, padded: bool = True) -> bytes:
+    """Return the bytes that a text with or without padding holds; raises Base64Error."""
     joined = text.replace("\r", "").replace("\n", "")
-    if re.fullmatch(form, joined) is None:
+    if re.fullmatch(_PADDED if padded else _UNPADDED, joined) is None:
         place = _bad_byte(text, padded=padded)
         raise Base64Error(f"illegal base64 data at input byte {place}")
     return base64.b64decode(f"{joined}{'=' * (-len(joined) % 4)}")

@@ -41,7 +41,7 @@ class GoUrl(NamedTuple):
     opaque: str = ""
     has_user: bool = False
     force_query: bool = False
-    """Whether it ends with a question mark after which nothing stands."""
+    """Whether it ends with an empty query."""
     omit_host: bool = False
     """Whether a path follows the scheme at once."""
 
@@ -98,7 +98,6 @@ def _decoded(text: str) -> str:
 
 
 def _escaped(text: str, kept: frozenset[int]) -> str:
-    """Return an escaped text escaped anew, as Go does it."""
     return "".join(chr(byte) if byte in kept else f"%{byte:02X}" for byte in unquote_to_bytes(text))
 
 

@@ -159,7 +159,6 @@ _EMPTY_SELECTORS: Mapping[str, str] = MappingProxyType(
         "StatefulSet": "empty selector is invalid for statefulset",
     }
 )
-"""By kind why a selector that is there must not be empty."""
 
 
 def workload_problems(obj: Json) -> Iterator[str]:
@@ -252,7 +251,6 @@ _FIXED: Mapping[tuple[str, str], tuple[tuple[str, ...], ...]] = MappingProxyType
         ("batch/v1", "Job"): (("spec", "selector"), ("spec", "template")),
     }
 )
-"""By kind, the fields that stay as they are."""
 _POD_FIELDS = (
     "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
     "`spec.tolerations` (only additions to existing tolerations),"

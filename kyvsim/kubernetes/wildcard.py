@@ -65,7 +65,6 @@ def _follow(text: str, first: str, middle: Sequence[str], last: str) -> bool:
 
 
 def _fits(part: str, text: str) -> bool:
-    """Return whether a text fits a part without stars."""
     if "?" not in part:
         return part == text
     return len(part) == len(text) and _regex(part).fullmatch(text) is not None

@@ -182,7 +182,6 @@ _SIGNATURES = MappingProxyType(
         "1.3.101.112": 16.0,
     }
 )
-"""Go's numbers of signature algorithms."""
 
 
 def _signature_algorithm(found: _Found) -> float:

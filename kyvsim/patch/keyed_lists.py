@@ -262,7 +262,6 @@ class MergeField(NamedTuple):
     fields: "Mapping[str, MergeField]"
     """Fields of the map, or of the list's elements, that lead to lists which merge."""
     element: "MergeField | None" = None
-    """The type of the list's elements."""
 
 
 NOTHING_MERGES = MergeField(None, MappingProxyType({}))

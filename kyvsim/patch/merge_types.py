@@ -60,7 +60,6 @@ class NoTypesError(Exception):
 
 
 FindType = Callable[[str, str], Type | None]
-"""Finds the type of apiVersion and kind, as `find_type` does."""
 
 
 def find_type(api_version: str, kind: str) -> Type | None:

@@ -87,7 +87,6 @@ OBJECT_META: Mapping[str, Json] = MappingProxyType(
 # Kyverno's CustomResourceDefinitions by tests/package_data/make_kyverno_facts.py.
 
 KYVERNO = "1.19.0"
-"""The version whose facts are read."""
 RULES_GROUP, CEL_GROUP = "kyverno.io", "policies.kyverno.io"
 POLICY_GROUPS = (RULES_GROUP, CEL_GROUP)
 """The groups of what users write; the others are those of reports."""

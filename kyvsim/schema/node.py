@@ -311,13 +311,9 @@ def findings(data: Json, schema: SchemaNode) -> list[SchemaFinding]:
 
     Fields that the schema does not know are not among it: they are pruned before.
     """
-    quick = _SchemaWalk(as_written=False, found=[], in_order=False)
+    quick = _SchemaWalk(as_written=False, found=[], in_order=False)  # most objects fit
     _visit(quick, schema, data, ())
-    if not quick.found:
-        return []  # as of nearly all objects
-    walk = _SchemaWalk(as_written=False, found=[])
-    _visit(walk, schema, data, ())
-    return walk.found
+    return _tried(schema, data, ()) if quick.found else []
 
 
 def findings_as_written(data: Json, schema: SchemaNode) -> list[SchemaFinding]:
@@ -329,11 +325,6 @@ def findings_as_written(data: Json, schema: SchemaNode) -> list[SchemaFinding]:
     walk = _SchemaWalk(as_written=True, found=[], in_order=False)
     _visit(walk, schema, data, ())
     return walk.found
-
-
-def duplicates(data: Json, schema: SchemaNode) -> Iterator[SchemaFinding]:
-    """Yield the items of lists that repeat an earlier one, where that is not allowed."""
-    yield from _duplicates(schema, data, ())
 
 
 def _visit(walk: _SchemaWalk, schema: SchemaNode, data: Json, path: Path) -> None:
@@ -469,12 +460,13 @@ def _in_order(schema: SchemaNode, data: Iterable[str]) -> list[str]:
     return sorted(data, key=lambda name: (name in schema.properties, name))
 
 
-def _duplicates(schema: SchemaNode, data: Json, path: Path) -> Iterator[SchemaFinding]:
+def duplicates(data: Json, schema: SchemaNode, path: Path = ()) -> Iterator[SchemaFinding]:
+    """Yield the items of lists that repeat an earlier one, where that is not allowed."""
     if data.__class__ is dict:
         for name in sorted(data):
             child, value = schema.child(name), data[name]
             if child is not None and value.__class__ in _HOLDERS:
-                yield from _duplicates(child, value, (*path, name))
+                yield from duplicates(value, child, (*path, name))
     elif data.__class__ is list:
         sort = schema.words.get("x-kubernetes-list-type")
         repeated = _repeated(schema, data, sort) if sort in _DISTINCT else {}
@@ -482,7 +474,7 @@ def _duplicates(schema: SchemaNode, data: Json, path: Path) -> Iterator[SchemaFi
             if index in repeated:
                 yield SchemaFinding("duplicate", (*path, index), repeated[index])
             if schema.items is not None and item.__class__ in _HOLDERS:
-                yield from _duplicates(schema.items, item, (*path, index))
+                yield from duplicates(item, schema.items, (*path, index))
 
 
 def _repeated(schema: SchemaNode, data: list[Json], sort: str) -> dict[int, Json]:

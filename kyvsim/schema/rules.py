@@ -34,12 +34,10 @@ class BrokenRule(NamedTuple):
     message: str
 
 
-def broken_rules(obj: Json, old: Json, schema: SchemaNode) -> Iterator[BrokenRule]:
-    """Yield what the rules of a schema object to; `old` is None for a new object."""
-    yield from _broken(schema, obj, old, ())
-
-
-def _broken(schema: SchemaNode, data: Json, old: Json, path: Path) -> Iterator[BrokenRule]:
+def broken_rules(
+    data: Json, old: Json, schema: SchemaNode, path: Path = ()
+) -> Iterator[BrokenRule]:
+    """Yield the rules of a schema that do not hold; `old` is None for a new object."""
     if data is None or not schema.reaches(_RULES):
         return
     for rule in schema.words.get(_RULES) or ():
@@ -53,11 +51,11 @@ def _broken(schema: SchemaNode, data: Json, old: Json, path: Path) -> Iterator[B
             child, value = schema.child(name), data[name]
             # A schema that only names a type has no rules.
             if child is not None and value.__class__ not in child.settled:
-                yield from _broken(child, value, before.get(name), (*path, name))
+                yield from broken_rules(value, before.get(name), child, (*path, name))
     elif data.__class__ is list and schema.items is not None:
         for index, item in enumerate(data):
             if item.__class__ not in schema.items.settled:
-                yield from _broken(schema.items, item, None, (*path, index))
+                yield from broken_rules(item, None, schema.items, (*path, index))
 
 
 def _objection(rule: Mapping[str, Json], data: Json, old: Json) -> str:

@@ -130,7 +130,6 @@ def _outline(text: str) -> _Index:
 
 @lru_cache(maxsize=16)
 def _details(text: str) -> _Index:
-    """Return all places of a short text by path."""
     return _by_path(_places(text, -1))
 
 

@@ -20,7 +20,7 @@ from kyvsim.cel.values import Message
 from kyvsim.kubernetes.go_text import (
     Base64Error,
     JsonError,
-    decode_unpadded,
+    decode_base64,
     json_kind,
     parse_json,
     quote,
@@ -203,7 +203,7 @@ def _decoded(part: str, what: str) -> bytes:
     """Return the bytes of a part, in either alphabet, with padding or without."""
     text = part.replace("-", "+").replace("_", "/").rstrip("=")
     try:
-        return decode_unpadded(text)
+        return decode_base64(text, padded=False)
     except Base64Error as error:
         raise CelError(
             f"{_UNREAD}failed to decode {what}: failed to decode source: {error}"

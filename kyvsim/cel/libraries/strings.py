@@ -11,7 +11,7 @@ from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.string_format import format_latest, format_text
 from kyvsim.cel.values import NONE, Optional, TextList, show_value
-from kyvsim.kubernetes.go_text import Base64Error, decode_padded, decode_unpadded, quote
+from kyvsim.kubernetes.go_text import Base64Error, decode_base64, quote
 from kyvsim.kubernetes.regexes import RegexError, as_bytes, compile_regex, each_match
 
 # Functions on strings, counted in characters.
@@ -158,11 +158,11 @@ LATEST_STRINGS = Library(
 
 def _decode(text: str) -> bytes:
     try:
-        return decode_padded(text)
+        return decode_base64(text)
     except Base64Error:
         pass
     try:
-        return decode_unpadded(text)
+        return decode_base64(text, padded=False)
     except Base64Error as error:
         raise CelError(str(error)) from None
 

@@ -15,7 +15,7 @@ from kyvsim.kubernetes.go_text import (
     Base64Error,
     JsonError,
     clean_path,
-    decode_padded,
+    decode_base64,
     format_float,
 )
 from kyvsim.kubernetes.objects import Json
@@ -299,7 +299,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 def base64_decode(text: str) -> str:
     """Return the text that base64 holds; bytes that are no UTF-8 become U+FFFD, one each."""
     try:
-        data = decode_padded(text)
+        data = decode_base64(text)
     except Base64Error as error:
         raise QueryError(str(error)) from None
     decoded = data.decode("utf-8", "surrogateescape")
