@@ -14,7 +14,7 @@ from kyvsim.chainsaw.expressions import (
 )
 from kyvsim.chainsaw.unsupported import watch_pods, watch_policies, watch_responses
 from kyvsim.jmespath import System
-from kyvsim.kubernetes.discovery import lies_in_namespace, split_api_version
+from kyvsim.kubernetes.discovery import is_namespaced_in_cluster, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, text_field
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.chainsaw import ChainsawBinding, ChainsawTest, Timeouts
@@ -182,7 +182,7 @@ class TestSession:
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         """Return whether objects of a kind live in namespaces."""
         group = split_api_version(api_version)[0]
-        return lies_in_namespace(group, kind, self.sim.store.defined)
+        return is_namespaced_in_cluster(group, kind, self.sim.store.defined)
 
     def wait(self, seconds: float) -> None:
         """Let virtual time pass."""

@@ -10,7 +10,7 @@ from kyvsim.equivalence.cases import Case, Space
 from kyvsim.equivalence.edits import Edit, edit_to, edits, samples
 from kyvsim.equivalence.field_rules import image_type, leads_somewhere, type_of
 from kyvsim.equivalence.objects import NAMESPACE, KindName, smallest
-from kyvsim.kubernetes.discovery import KindTable, lies_in_namespace, split_api_version
+from kyvsim.kubernetes.discovery import KindTable, is_namespaced_in_cluster, split_api_version
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.model.field_reference import FieldPath, Segment
@@ -286,7 +286,7 @@ def _made(key: ObjectKey, there: Sequence[Json], kinds: KindTable) -> Json:
     own = {name: one for name, one in metadata(made).items() if name != "namespace"}
     own["name"] = key.name or NAME
     # What is asked for by its name lies where it is asked for, whatever is known of its kind.
-    is_spread = not key.name and lies_in_namespace(group, key.kind, kinds)
+    is_spread = not key.name and is_namespaced_in_cluster(group, key.kind, kinds)
     within = key.namespace or (NAMESPACE if is_spread else "")
     if within:
         own["namespace"] = within

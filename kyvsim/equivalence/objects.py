@@ -11,7 +11,7 @@ from kyvsim.kubernetes.discovery import (
     KindTable,
     every_kind,
     is_builtin_group,
-    lies_in_namespace,
+    is_namespaced_in_cluster,
     preferred_version,
     split_api_version,
 )
@@ -136,7 +136,7 @@ def smallest(kind: KindName, kinds: KindTable = NO_KINDS) -> Json:
 
 def _object(kind: KindName, fields: Mapping[str, Json], kinds: KindTable) -> Json:
     meta = {"name": NAME}
-    if lies_in_namespace(kind.group, kind.kind, kinds):
+    if is_namespaced_in_cluster(kind.group, kind.kind, kinds):
         meta["namespace"] = NAMESPACE
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta, **fields}
 

@@ -64,7 +64,7 @@ _YEAR = _CronField("year", 1970, 2099)
 
 
 class _Days(NamedTuple):
-    """What a field of days says: days by number, and other ways to find days of a month."""
+    """What a field of days says: days by number, and functions that find days of a month."""
 
     everyday: bool
     numbers: frozenset[int]
@@ -109,10 +109,10 @@ def _days_of(first: date, days: _Days, weekdays: _Days) -> Iterator[date]:
     meant: set[date | None] = set()
     if not days.everyday:
         meant |= {day for day in month if day.day in days.numbers}
-        meant |= {way(first) for way in days.others}
+        meant |= {day_of(first) for day_of in days.others}
     if not weekdays.everyday:
         meant |= {day for day in month if day.isoweekday() % 7 in weekdays.numbers}
-        meant |= {way(first) for way in weekdays.others}
+        meant |= {day_of(first) for day_of in weekdays.others}
     yield from (day for day in month if day in meant)
 
 

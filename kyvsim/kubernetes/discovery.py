@@ -91,7 +91,7 @@ def is_namespaced(group: str, kind: str, extra: KindTable = NO_KINDS) -> bool:
     return facts is None or facts.namespaced
 
 
-def lies_in_namespace(group: str, kind: str, extra: KindTable = NO_KINDS) -> bool:
+def is_namespaced_in_cluster(group: str, kind: str, extra: KindTable = NO_KINDS) -> bool:
     """Return whether an API server has objects of a kind in namespaces; True for unknown kinds."""
     facts = _builtin_kinds().get((group, kind))
     return is_namespaced(group, kind, extra) and not (facts and facts.misplaced)

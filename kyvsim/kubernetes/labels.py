@@ -153,56 +153,56 @@ _WITH_VALUES = frozenset({"In", "NotIn"})
 _WITHOUT_VALUES = frozenset({"Exists", "DoesNotExist"})
 
 
-def selector_fault(selector: Mapping[str, Json]) -> str:
-    """Return what Kubernetes says against a selector; "" where it takes it."""
+def selector_problem(selector: Mapping[str, Json]) -> str:
+    """Return why Kubernetes refuses a selector; "" where it does not."""
     for key, value in (selector.get("matchLabels") or {}).items():
-        found = [*_key_faults(key), *_value_faults(key, ["" if value is None else str(value)])]
+        found = [*_key_problems(key), *_value_problems(key, ["" if value is None else str(value)])]
         if found:
             return _together(found)
     for expression in selector.get("matchExpressions") or ():
-        fault = _expression_fault(expression or {})  # Go reads null as one without fields
-        if fault:
-            return fault
+        problem = _expression_problem(expression or {})  # Go reads null as one without fields
+        if problem:
+            return problem
     return ""
 
 
 def is_key(key: str) -> bool:
     """Return whether labels may have a key."""
-    return not any(_key_faults(key))
+    return not any(_key_problems(key))
 
 
 def is_value(value: Json) -> bool:
     """Return whether labels may have a value."""
-    return value.__class__ is str and not any(_value_faults("", [value]))
+    return value.__class__ is str and not any(_value_problems("", [value]))
 
 
-def _expression_fault(expression: Mapping[str, Json]) -> str:
+def _expression_problem(expression: Mapping[str, Json]) -> str:
     key, operator = expression.get("key") or "", expression.get("operator") or ""
     values: Sequence[Json] = expression.get("values") or []
     if operator not in _WITH_VALUES and operator not in _WITHOUT_VALUES:
         return f"{quote(operator)} is not a valid label selector operator"
-    found = [*_key_faults(key)]
+    found = [*_key_problems(key)]
     if operator in _WITH_VALUES and not values:
         text = "for 'in', 'notin' operators, values set can't be empty"
         found.append(f"values: Invalid value: null: {text}")
     if operator in _WITHOUT_VALUES and values:
         text = "values set must be empty for exists and does not exist"
         found.append(f"values: Invalid value: {to_json(values)}: {text}")
-    return _together([*found, *_value_faults(key, values)])
+    return _together([*found, *_value_problems(key, values)])
 
 
-def _together(faults: Sequence[str]) -> str:
-    different = list(dict.fromkeys(faults))
-    return different[0] if len(different) == 1 else f"[{', '.join(different)}]" if faults else ""
+def _together(problems: Sequence[str]) -> str:
+    different = list(dict.fromkeys(problems))
+    return different[0] if len(different) == 1 else f"[{', '.join(different)}]" if problems else ""
 
 
-def _key_faults(key: str) -> Iterator[str]:
+def _key_problems(key: str) -> Iterator[str]:
     text = "; ".join(_qualified_name(key, _LABEL_PREFIX))
     if text:
         yield f"key: Invalid value: {quote(key)}: {text}"
 
 
-def _value_faults(key: str, values: Sequence[Json]) -> Iterator[str]:
+def _value_problems(key: str, values: Sequence[Json]) -> Iterator[str]:
     for index, value in enumerate(values):
         text = "; ".join(_LABEL_VALUE.check(str(value)))
         if text:
@@ -228,12 +228,12 @@ def compile_selector(selector: Json) -> Selector:
     Raises SelectorError for an operator, key or value that Kubernetes refuses. A wildcard counts
     as "0" there, as upstream has it where no label fits.
     """
-    wanted = (selector.get("matchLabels") or {}).items()
-    plain = {_without_wildcards(key): _without_wildcards(_text(one)) for key, one in wanted}
-    fault = selector_fault({**selector, "matchLabels": plain})
-    if fault:
-        raise SelectorError(fault)
-    tests = [_label_test(key, _text(value)) for key, value in wanted]
+    match_labels = (selector.get("matchLabels") or {}).items()
+    plain = {_without_wildcards(key): _without_wildcards(_text(one)) for key, one in match_labels}
+    problem = selector_problem({**selector, "matchLabels": plain})
+    if problem:
+        raise SelectorError(problem)
+    tests = [_label_test(key, _text(value)) for key, value in match_labels]
     tests += map(_expression_test, selector.get("matchExpressions") or ())
     if len(tests) == 1:
         return tests[0]

@@ -11,7 +11,7 @@ A Python `int` stands for Go's int64 and a `float` for float64: Kyverno distingu
 """
 
 Path: TypeAlias = tuple[str | int, ...]
-"""The way from the root of a document to a node: mapping keys and list indices."""
+"""Mapping keys and list indices from the root of a document to a node."""
 
 
 def path_text(path: Path) -> str:
@@ -116,7 +116,7 @@ def in_version(obj: Json, api_version: str) -> Json:
 
 def object_key(obj: Json) -> ObjectKey:
     """Return the identity of `obj`; missing parts are empty texts."""
-    # Asked for all the time: written out in place of calls of the functions above.
+    # Called all the time: written out in place of calls of the functions above.
     if obj.__class__ is not dict:
         return _NO_KEY
     get = obj.get
@@ -177,18 +177,18 @@ def may_be_too_deep(brackets: int) -> bool:
     return brackets > MAX_DEPTH
 
 
-# Changes of plain data at a path: what is not on the way to it stays the same object.
+# Changes of plain data at a path: what is beside the path stays the same object.
 
 
 def replaced(value: Json, path: Path, leaf: Json) -> Json:
-    """Return a value with `leaf` in place of what stands at a path."""
+    """Return a value with `leaf` in place of what is at a path."""
     if not path:
         return leaf
     return _with_member(value, path[0], replaced(value[path[0]], path[1:], leaf))
 
 
 def without(value: Json, path: Path) -> Json:
-    """Return a value without what stands at a path, which is not the whole."""
+    """Return a value without what is at a path, which is not the whole."""
     step, *rest = path
     if rest:
         return _with_member(value, step, without(value[step], tuple(rest)))
@@ -207,7 +207,7 @@ def renamed(value: Json, path: Path, key: str) -> Json:
 
 
 def found_at(value: Json, path: Path) -> Json:
-    """Return what stands at a path that is there."""
+    """Return what is at a path that is there."""
     for step in path:
         value = value[step]
     return value

@@ -21,7 +21,7 @@ _OTHERS: Final = MappingProxyType({int: _TEXTS | {float}, float: _TEXTS | {int}}
 def with_floats(value: Json) -> Json:
     """Return `value` with every int a float; parts without ints are shared, not copied.
 
-    That is what Go's decoder makes of numbers where no type is asked for.
+    That is what Go's decoder makes of numbers without a given type.
     """
     return _with_numbers(value, int, float)
 
@@ -370,7 +370,7 @@ def _read(found: re.Match[str]) -> Quantity | None:
 
 
 def quantity_problem(text: str) -> str:
-    """Return what upstream says of a text that writes no quantity."""
+    """Return upstream's message for a text that writes no quantity."""
     shape = re.fullmatch(_SHAPE, text)
     if shape is None or not text:
         return _WRONG_SHAPE

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate
 from kyvsim.engine.match.block import traced_filter
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, is_namespaced, kind_of_plural, plural
-from kyvsim.kubernetes.labels import compile_selector, selector_fault
+from kyvsim.kubernetes.labels import compile_selector, selector_problem
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.tracing import traced_constraints, traced_parts
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -129,7 +129,7 @@ def _compile_labels(
     """Return a selector's test, None if it selects everything or cannot be read, and the error."""
     if not selector or not any(selector.values()):
         return None, ""
-    fault = selector_fault(selector)
+    fault = selector_problem(selector)
     return (
         (None, f"Internal error occurred: {fault}") if fault else (compile_selector(selector), "")
     )
@@ -224,6 +224,6 @@ def _selector_problems(
     spec: Mapping[str, Json], places: Sequence[tuple[str, str]]
 ) -> Iterator[tuple[Path, str]]:
     for field, name in places:
-        fault = selector_fault((spec.get(field) or {}).get(name) or {})
+        fault = selector_problem((spec.get(field) or {}).get(name) or {})
         if fault:
             yield ("spec", field, name), fault

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression
 from kyvsim.cel.nodes import Call, Literal, Loop, Node, Select, children, dotted_name
-from kyvsim.kubernetes.discovery import lies_in_namespace
+from kyvsim.kubernetes.discovery import is_namespaced_in_cluster
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.lint.cel_policy import (
     MUTATING,
@@ -314,7 +314,7 @@ def unguarded_namespaces(policy: CelPolicy) -> Iterator[Diagnostic]:
     if policy.kind not in _KINDS_WITH_NAMESPACE:
         return
     kinds = matched_kinds(policy.spec)
-    outside = [one.kind for one in kinds if not lies_in_namespace(one.group, one.kind)]
+    outside = [one.kind for one in kinds if not is_namespaced_in_cluster(one.group, one.kind)]
     # A request for a Namespace has its own name as its namespace.
     if not outside or "Namespace" in outside or _has_namespace_guard(policy):
         return

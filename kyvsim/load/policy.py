@@ -6,7 +6,7 @@ KV019 an exception among policies, KV227 a namespace of a kind that has none.
 
 from collections.abc import Iterable
 
-from kyvsim.kubernetes.discovery import is_builtin, lies_in_namespace, split_api_version
+from kyvsim.kubernetes.discovery import is_builtin, is_namespaced_in_cluster, split_api_version
 from kyvsim.kubernetes.objects import Json, metadata, text_field
 from kyvsim.load.recognise import advice_for, is_related, may_mean_policy_group
 from kyvsim.load.structure import check, diagnostics
@@ -97,7 +97,7 @@ def _placed(document: Document) -> tuple[Document, tuple[Diagnostic, ...]]:
     if not text_field(written, "namespace"):
         return document, ()
     group, kind = split_api_version(text_field(data, "apiVersion"))[0], text_field(data, "kind")
-    if lies_in_namespace(group, kind, kyverno_kinds()):
+    if is_namespaced_in_cluster(group, kind, kyverno_kinds()):
         return document, ()
     text = (
         f"`metadata.namespace` is ignored: {kind} is a cluster-scoped kind, "

@@ -505,7 +505,7 @@ def _only(
     selectors: dict[str, Json] = {}
     left_out = {"kinds", "operations", "namespaceSelector"}
     if one.namespace_selector is not None:
-        if all(map(_lies_in_namespaces, one.kinds or ("*",))):
+        if all(map(_are_namespaced, one.kinds or ("*",))):
             selectors["namespaceSelector"] = one.namespace_selector
         else:
             # A constraint also matches cluster-scoped objects, a rule does not.
@@ -530,7 +530,7 @@ def _only(
     return selectors, _filter_test(one, names, context, left_out)
 
 
-def _lies_in_namespaces(text: str) -> bool:
+def _are_namespaced(text: str) -> bool:
     """Return whether a kind is namespaced, as far as it is known."""
     selector = parse_kind_selector(text)
     groups = [group for group, kind in every_kind() if kind == selector.kind] or [selector.group]

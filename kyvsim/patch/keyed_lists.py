@@ -180,14 +180,14 @@ def _filled(one: list[str], other: list[str]) -> list[str] | None:
 
 def _find(items: list[Json], keys: list[str], values: list[str]) -> tuple[int, Json]:
     """Return place and value of the first element with these texts at the keys that have one."""
-    wanted = [(key, value) for key, value in zip(keys, values, strict=True) if value]
-    wanted = wanted or list(zip(keys, values, strict=True))
+    pairs = [(key, value) for key, value in zip(keys, values, strict=True) if value]
+    pairs = pairs or list(zip(keys, values, strict=True))
     for at, item in enumerate(items):
         if keys[0] == "":
             if text(item) == values[0]:
                 return at, item
         elif item.__class__ is dict and all(
-            key in item and text(item[key]) == value for key, value in wanted
+            key in item and text(item[key]) == value for key, value in pairs
         ):
             return at, item
     return -1, ABSENT
@@ -196,8 +196,8 @@ def _find(items: list[Json], keys: list[str], values: list[str]) -> tuple[int, J
 def _put(items: list[Json], new: Json, keys: list[str], values: list[str]) -> list[Json]:
     """Return the list with `new` in place of every element of that name, or else at its end.
 
-    ABSENT takes the elements out. Nulls and empty maps go in any case. An empty text stands for any
-    value of its key, and keys beyond the given values are not looked at.
+    ABSENT takes the elements out. Nulls and empty maps go in any case. An empty text fits any value
+    of its key, and keys beyond the given values are not looked at.
     """
     kept, found = [], False
     for item in items:
@@ -277,8 +277,8 @@ def find_type(api_version: str, kind: str) -> MergeField | None:
 def _types() -> Mapping[str, MergeField]:
     table = read_table(__file__, "merge_keys.json")
     types: list[Mapping[str, MergeField]] = []
-    for entry in table["types"]:  # a type stands after those that it names
-        types.append({name: _field(way, types) for name, way in entry.items()})
+    for entry in table["types"]:  # a type comes after those that it names
+        types.append({name: _field(written, types) for name, written in entry.items()})
     return {
         name: MergeField(None, types[number])
         for names, number in table["kinds"].items()
@@ -286,10 +286,10 @@ def _types() -> Mapping[str, MergeField]:
     }
 
 
-def _field(way: Json, types: list[Mapping[str, MergeField]]) -> MergeField:
-    if way.__class__ is int:
-        return MergeField(None, types[way])
-    keys, *element = way
+def _field(written: Json, types: list[Mapping[str, MergeField]]) -> MergeField:
+    if written.__class__ is int:
+        return MergeField(None, types[written])
+    keys, *element = written
     names = tuple(keys.split(",")) if keys else ()
     if not element:
         return MergeField(names, NOTHING_MERGES.fields, NOTHING_MERGES)

@@ -2,7 +2,7 @@
 
 The types of Kubernetes' own kinds are a table (`merge_types.jsonl`, made by
 tests/package_data/make_merge_types.py); those of custom resources are read from their schemas. Both
-are written in the same short way, which `read_type` explains.
+are written in the same short form, which `read_type` explains.
 
 upstream: sigs.k8s.io/structured-merge-diff/v6 schema/elements.go
 """
@@ -87,27 +87,27 @@ def resolve(ref: TypeRef) -> Type:
     return _numbered(ref) if isinstance(ref, int) else _ANY[ref]
 
 
-def read_type(way: Json) -> TypeRef:
-    """Return the type that is written in the short way.
+def read_type(written: Json) -> TypeRef:
+    """Return the type that is written in the short form.
 
-    A number stands for an entry of the table; `s`, `n`, `b`, `u` for scalars (texts, numbers,
+    A number is that of an entry of the table; `s`, `n`, `b`, `u` for scalars (texts, numbers,
     truth values, any of them); `*` for anything, replaced as a whole; `+` for anything, whose maps
     merge. `{p, e, x}` is a map: its fields, the type of others, whether it is replaced. `{a}`,
     `{s}` and `{m, k, d}` are lists of the type named there: replaced, a set, or with keys and
     their defaults.
     """
-    if way.__class__ is int:
-        number: int = way
+    if written.__class__ is int:
+        number: int = written
         return number
-    if way.__class__ is str:
-        return str(way) if way in _ANY else Type(_SCALARS[way])
-    if "p" in way or "e" in way:
-        fields = {name: read_type(one) for name, one in way.get("p", {}).items()}
-        others = read_type(way["e"]) if "e" in way else None
-        return Type(mapping=MapType(fields, others, bool(way.get("x"))))
-    letter = next(one for one in "asm" if one in way)
-    keys = {"a": None, "s": (), "m": tuple(way.get("k", ()))}[letter]
-    return Type(sequence=ListType(read_type(way[letter]), keys, way.get("d", {})))
+    if written.__class__ is str:
+        return str(written) if written in _ANY else Type(_SCALARS[written])
+    if "p" in written or "e" in written:
+        fields = {name: read_type(one) for name, one in written.get("p", {}).items()}
+        others = read_type(written["e"]) if "e" in written else None
+        return Type(mapping=MapType(fields, others, bool(written.get("x"))))
+    letter = next(one for one in "asm" if one in written)
+    keys = {"a": None, "s": (), "m": tuple(written.get("k", ()))}[letter]
+    return Type(sequence=ListType(read_type(written[letter]), keys, written.get("d", {})))
 
 
 @lru_cache(maxsize=1)

@@ -150,10 +150,10 @@ class _Map:
         """Return the map for a value of the object, and what ended it too early."""
         part = self.resolved(value) if self.additions else self
         for written, key, everywhere in part.conditions:
-            found, wanted = field_of(value, key), part.fields[written]
+            found, pattern = field_of(value, key), part.fields[written]
             # A condition's map with additions counts as met.
-            if found is not ABSENT and wanted.__class__ is _Map and wanted.additions:
-                part = part.exchanged(written, wanted.resolved(found))
+            if found is not ABSENT and pattern.__class__ is _Map and pattern.additions:
+                part = part.exchanged(written, pattern.resolved(found))
             elif found is ABSENT or not part.check(written)(_as_checked(found)):
                 return part, everywhere
         for name in part.entered:
@@ -382,11 +382,11 @@ def _candidates(template: _Part, items: Sequence[Json]) -> Sequence[Json]:
     if template.additions or not template.conditions:
         return items
     written, key, _ = template.conditions[0]
-    wanted = template.fields[written]
-    if wanted.__class__ is not str or not fits_itself_only(wanted):
+    pattern = template.fields[written]
+    if pattern.__class__ is not str or not fits_itself_only(pattern):
         return items
     found = texts_at(items, key)
-    return items if found is None else [*compress(items, map(wanted.__eq__, found))]
+    return items if found is None else [*compress(items, map(pattern.__eq__, found))]
 
 
 def _as_checked(value: Json) -> Json:
@@ -405,7 +405,7 @@ def _filled(fields: Mapping[str, _Part], scalar_goes: Callable[[str], bool]) -> 
 
 
 def _doubled(fields: dict[str, Json], shadowed: Mapping[str, _Part]) -> dict[str, Json]:
-    """Return the fields of a map with those that others stand before, which TWICE names."""
+    """Return the fields of a map with those that others hide, which TWICE names."""
     found = {name: _left(part, scalar_goes=False) for name, part in shadowed.items()}
     others = {name: left for name, left in found.items() if left is not _GONE}
     twice = sorted(others.keys() & fields.keys())

@@ -5,7 +5,7 @@ upstream: `pkg/engine/mutate/patch/strategicMergePatch.go`; kyaml `yaml/walk` an
 
 Four functions treat a place: `_merge` where object and patch have a value, `_keep` where only the
 object has one (its keyed lists are tidied all the same), `_adopt` where only the patch has one, and
-`_settle` for what lies inside a part taken from the patch, which the reference merges with itself.
+`_settle` for what is inside a part taken from the patch, which the reference merges with itself.
 Each returns ABSENT for a value that goes.
 """
 

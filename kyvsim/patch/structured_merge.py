@@ -235,7 +235,7 @@ def _key_text(value: Json) -> str:
     return "{{undefined}}" if isinstance(value, Foreign) else sprint(value)
 
 
-# The types that structured merges see in an OpenAPI schema, written in the short way.
+# The types that structured merges see in an OpenAPI schema, written in the short form.
 #
 # Source of the rules: upstream k8s.io/kube-openapi pkg/schemaconv (openapi.go, smd.go).
 
@@ -249,7 +249,7 @@ class Definitions(NamedTuple):
 
     schema: Callable[[str], Mapping[str, Json]]
     type: Callable[[str], Json]
-    """Gives the type in the short way."""
+    """Gives the type in the short form."""
 
 
 def type_finder(kinds: KindTable) -> FindType:
@@ -337,9 +337,9 @@ def _map(schema: Mapping[str, Json], named: Definitions, *, open_fields: bool) -
 
 def _list(schema: Mapping[str, Json], named: Definitions, *, open_fields: bool) -> dict[str, Json]:
     element: Mapping[str, Json] = schema.get("items") or {}
-    way = short_type(element, named, open_fields=open_fields) if element else "*"
+    element_type = short_type(element, named, open_fields=open_fields) if element else "*"
     letter, keys = _relation(schema)
-    found: dict[str, Json] = {letter: way}
+    found: dict[str, Json] = {letter: element_type}
     if letter == "m":
         found["k"] = keys
         name = _reference(element)
@@ -378,7 +378,7 @@ _NO_DEFINITIONS = Definitions(_nowhere, _nowhere)
 # Structured merges: a patch laid over an object by the types of its fields.
 #
 # Maps merge by field, lists with keys by the elements' names, sets by value; what is atomic is
-# replaced as a whole, and refused unless that is wanted.
+# replaced as a whole, and refused unless `replaces` is set.
 #
 # Source of the rules: upstream sigs.k8s.io/structured-merge-diff/v6 typed/merge.go,
 # k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/smd.go.
@@ -421,7 +421,7 @@ def _check(which: str, found: Sequence[TypeMismatch]) -> None:
 
 
 def _atomics(ref: TypeRef, value: Json, path: str) -> Iterator[str]:
-    """Yield the ways to what a value sets that is atomic; maps without fields are not entered."""
+    """Yield the paths of what a value sets that is atomic; maps without fields are not entered."""
     kind = resolve(ref)
     if value.__class__ is dict and kind.mapping is not None:
         if kind.mapping.atomic:
@@ -503,7 +503,7 @@ def _before(
 ) -> Iterator[Json]:
     """Yield the object's own elements that come before the patch's element of a name.
 
-    Shared ones on the way are passed over, as they come at their place in the patch; the next
+    Shared ones before it are passed over, as they come at their place in the patch; the next
     of them ends it. `placed` says of the patch's elements whether they have come.
     """
     while waiting and waiting[0][0] != name:

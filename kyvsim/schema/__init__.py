@@ -1,11 +1,11 @@
 """What objects of a kind look like: facts of Kyverno's kinds, and one engine that reads schemas.
 
-`kyverno-VERSION.json` is what is known of Kyverno's kinds, and all that is said of them anywhere is
-derived from it when it is asked for: names, scopes and versions (`kinds.py`), schemas (`facts.py`).
+`kyverno-VERSION.json` has the facts of Kyverno's kinds, from which everything else about them is
+derived on first use: names, scopes and versions (`kinds.py`), schemas (`facts.py`).
 Schemas are structural ones in Kubernetes' words, of Kyverno, of definitions that users give
 (`kinds.py`), and of the files that our commands read (`kyvsim/load/schemas/`). `shape.py`
 completes objects by them, `findings.py` finds what does not fit, `rules.py` what their CEL rules
-object to. The words for it are those of who asks: `kyvsim/load/structure.py` has ours,
+object to. The messages are the callers': `kyvsim/load/structure.py` has ours,
 `kyvsim/simulator/api_server/validation.py` the API server's.
 
 Facts of more versions belong here as well: a readable file, and one module that reads it on first

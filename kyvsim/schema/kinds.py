@@ -10,7 +10,7 @@ from kyvsim.kubernetes.discovery import (
     KindFacts,
     KindTable,
     every_kind,
-    lies_in_namespace,
+    is_namespaced_in_cluster,
     split_api_version,
 )
 from kyvsim.kubernetes.objects import Json
@@ -263,7 +263,7 @@ def is_cluster_scoped(text: str, extra: KindTable = NO_KINDS) -> bool | None:
     group = split_api_version(api_version)[0]
     table = every_kind({**kyverno_kinds(), **extra})
     keys = [(group, kind)] if api_version else [key for key in table if key[1] == kind]
-    found = [lies_in_namespace(*key, table) for key in keys if key in table]
+    found = [is_namespaced_in_cluster(*key, table) for key in keys if key in table]
     return not all(found) if found else None
 
 

@@ -13,12 +13,12 @@ from kyvsim.kubernetes.objects import Json, Path, texts_in
 from kyvsim.kubernetes.quantities import parse_duration
 from kyvsim.kubernetes.regexes import RegexError, compile_regex
 
-# Structural schemas, made ready to be walked: each part when it is first asked for.
+# Structural schemas, made ready to be walked: each part on first use.
 #
 # They are written in Kubernetes' words (`type`, `properties`, `items`, `additionalProperties`,
 # `default`, `x-kubernetes-…`), with a few more for files that our commands read: `either`,
 # schemas of which that of the fitting type counts; `form`, an expression that the whole of a text
-# fits; and `propertyNames`, a schema of keys. In place of a schema may stand a name: of another
+# fits; and `propertyNames`, a schema of keys. In place of a schema there may be a name: of another
 # one beside it, or of a plain type.
 
 SchemaRef: TypeAlias = str | Mapping[str, Json]
@@ -38,7 +38,7 @@ class NamedSchemas:
     def __init__(self, table: Mapping[str, Mapping[str, Json]] = NO_DEFINITIONS) -> None:
         self.table = table
         self._nodes: dict[str, SchemaNode] = {}
-        self._mentioning: dict[tuple[str, ...], set[str]] = {}
+        self._naming: dict[tuple[str, ...], set[str]] = {}
 
     def node(self, ref: SchemaRef) -> "SchemaNode":
         """Return the schema that a reference means; a name that is none of them is a type."""
@@ -49,9 +49,9 @@ class NamedSchemas:
             found = self._nodes[ref] = SchemaNode(self.table.get(ref) or {"type": ref}, self)
         return found
 
-    def mention(self, some: tuple[str, ...], words: Mapping[str, Json]) -> bool:
+    def may_have(self, some: tuple[str, ...], words: Mapping[str, Json]) -> bool:
         """Return whether a schema, or one inside it, may have one of some words, or its value."""
-        found = self._mentioning.get(some)
+        found = self._naming.get(some)
         if found is None:
             # These words, and the names of schemas that have them, or name one that has them.
             new, found = {*some}, {*some}
@@ -62,7 +62,7 @@ class NamedSchemas:
                     if name not in found and not new.isdisjoint(texts)
                 }
                 found |= new
-            self._mentioning[some] = found
+            self._naming[some] = found
         return not found.isdisjoint(texts_in(words))
 
     @cached_property
@@ -79,7 +79,7 @@ def schemas_of(table: Mapping[str, Json]) -> "Mapping[str, SchemaNode]":
 class SchemaNode:
     """A structural schema, and the way to those inside it. Nobody changes it.
 
-    Those of fields are made when they are asked for: of most schemas few are.
+    Those of fields are made on first use: of most schemas few are used.
     """
 
     def __init__(self, words: Mapping[str, Json], named: NamedSchemas) -> None:
@@ -127,7 +127,7 @@ class SchemaNode:
     def reaches(self, *some: str) -> bool:
         """Return whether this schema, or one inside it, may have one of some words or values."""
         if some not in self._reach:
-            self._reach[some] = self.named.mention(some, self.words)
+            self._reach[some] = self.named.may_have(some, self.words)
         return self._reach[some]
 
     def keeps(self, name: str) -> bool:
@@ -145,7 +145,7 @@ class SchemaNode:
         return next((one for one in self.choices if one.takes(data)), self)
 
     def takes(self, data: Json) -> bool:
-        """Return whether a value has a type that this schema allows; null is not asked about."""
+        """Return whether a value has a type that this schema allows, except for null."""
         if data.__class__ in self.classes:
             return True
         return data.__class__ is float and "integer" in self.types and data.is_integer()
@@ -319,7 +319,7 @@ def findings(data: Json, schema: SchemaNode) -> list[SchemaFinding]:
 def findings_as_written(data: Json, schema: SchemaNode) -> list[SchemaFinding]:
     """Return what does not fit in the order of the text, each mapping's own after its parts'.
 
-    Of a value whose type is wrong no more is said, and of a text or number the first bound that
+    A value whose type is wrong has no other finding, a text or number only the first bound that
     it breaks. Unknown fields are reported with the others.
     """
     walk = _SchemaWalk(as_written=True, found=[], in_order=False)
@@ -341,8 +341,8 @@ def _visit(walk: _SchemaWalk, schema: SchemaNode, data: Json, path: Path) -> Non
         _combine(walk, schema, data, path)
     words = schema.words
     if kind is str or kind is int or kind is float:
-        told = _bounds(words, data, path, as_written=walk.as_written)
-        walk.found.extend(islice(told, 1 if walk.as_written else None))
+        broken = _bounds(words, data, path, as_written=walk.as_written)
+        walk.found.extend(islice(broken, 1 if walk.as_written else None))
     elif kind is list:
         _visit_list(walk, schema, data, path)
     if "enum" in words and data not in words["enum"]:
@@ -359,8 +359,8 @@ def _combine(walk: _SchemaWalk, schema: SchemaNode, data: Json, path: Path) -> N
         tries = [_tried(one, data, path) for one in parts]
         fitting = sum(not one for one in tries)
         if _IS_BROKEN[word](fitting, len(tries)):
-            told = tries if word == "allOf" else () if fitting else tries[:1]
-            inner = tuple(finding for one in told for finding in one)
+            shown = tries if word == "allOf" else () if fitting else tries[:1]
+            inner = tuple(finding for one in shown for finding in one)
             limit = schema.words[word]
             walk.found.append(SchemaFinding(word, path, data, limit, fitting, inner))
 

@@ -41,7 +41,7 @@ def broken_rules(
     if data is None or not schema.reaches(_RULES):
         return
     for rule in schema.words.get(_RULES) or ():
-        message = _objection(rule, data, old)
+        message = _message(rule, data, old)
         if message:
             type_name = schema.words.get("type", "object")
             yield BrokenRule(path, type_name, text_field(rule, "rule"), message)
@@ -58,15 +58,15 @@ def broken_rules(
                 yield from broken_rules(item, None, schema.items, (*path, index))
 
 
-def _objection(rule: Mapping[str, Json], data: Json, old: Json) -> str:
-    """Return what a rule says of a value, "" where it holds or has nothing to compare with."""
+def _message(rule: Mapping[str, Json], data: Json, old: Json) -> str:
+    """Return the message of a broken rule, "" where it holds or has nothing to compare with."""
     text, message = text_field(rule, "rule"), text_field(rule, "message")
     if "oldSelf" in text and old is None:
         return ""
     try:
         holds = _program(text).evaluate((data, old))
-    except (CelError, CelBudgetError, CompileError) as fault:
-        return f"rule evaluation error: {fault}: evaluating rule: {message}"
+    except (CelError, CelBudgetError, CompileError) as error:
+        return f"rule evaluation error: {error}: evaluating rule: {message}"
     return "" if holds is True else message.strip() or f"failed rule: {text.strip()}"
 
 

@@ -39,7 +39,7 @@ class Frame(NamedTuple):
     envelope: dict[str, Json]
     """The list, its `items` empty."""
     sign: bytes
-    """What stands before each item but the first: the break, and what its line begins with."""
+    """What is before each item but the first: the line end, and what its line begins with."""
     column: int
     """Where items begin, counted from 0."""
     is_json: bool
@@ -194,12 +194,12 @@ def _cut_items(read: Reader, framed: Framed, size: int, line: int) -> Iterator[S
         start = end
 
 
-def _end_of_block(read: Reader, start: int, stop: int, how: tuple[int, bytes]) -> int:
-    """Return where a block ends that begins at `start`: at `stop`, or where a sign stands.
+def _end_of_block(read: Reader, start: int, stop: int, cut: tuple[int, bytes]) -> int:
+    """Return where a block ends that begins at `start`: at `stop`, or at a sign.
 
-    It is of about the wanted size, and larger only where one piece between two signs is.
+    It is of about the given size, and larger only where one piece between two signs is.
     """
-    size, sign = how
+    size, sign = cut
     behind = _break_in(sign)
     window = read(start, min(2 * size, stop - start))
     found = window.find(sign, size)

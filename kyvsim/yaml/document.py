@@ -219,7 +219,7 @@ Event: TypeAlias = Any
 """An event of libyaml; the stubs know too little of them."""
 
 _TYPE_KEYS = frozenset({"apiVersion", "kind"})
-_ITEM = object()  # stands for the key inside a list
+_ITEM = object()  # the key inside a list
 _NO_KEY = object()  # a map waits for its next key
 _PROPERTY_STARTS = frozenset("&!")
 _BARE_TAG = re.compile(r"(?:&\S+\s+)?!\s")
@@ -231,14 +231,14 @@ def parse_events(text: str) -> Iterator[Event]:
 
     try:
         events = iter(CParser(text).get_event, None)
-        asks = "?" in text and ("{" in text or "[" in text)
-        return _without_open_questions(events) if asks else events
+        is_odd = "?" in text and ("{" in text or "[" in text)
+        return _refuse_question_marks(events) if is_odd else events
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
         raise YamlError("invalid Unicode text: a lone surrogate", line, 1) from error
 
 
-def _without_open_questions(events: Iterator[Event]) -> Iterator[Event]:
+def _refuse_question_marks(events: Iterator[Event]) -> Iterator[Event]:
     """Yield events up to a `?` inside a plain scalar of a list or map in brackets.
 
     go-yaml ends the scalar there as libyaml did once, and finds no comma; libyaml takes it now.

@@ -1,4 +1,4 @@
-"""Plain block YAML read by lines: what a line says is worked out once for each text of a line.
+"""Plain block YAML read by lines: each text of a line is parsed once.
 
 It reads what manifests are made of: anything else raises NeedsFullParser and is left to libyaml.
 It gives the same data, faster where texts have much in common.
@@ -30,8 +30,8 @@ class NeedsFullParser(Exception):  # noqa: N818 — no fault: another reader kno
 
 
 Line: TypeAlias = tuple[int, int, str | None, Json, int]
-"""What a line says: what follows it, its level, its key, its value, and for what stands behind a
-dash twice its column, else 0.
+"""A parsed line: what follows it, its level, its key, its value, and for what is behind a dash
+twice its column, else 0.
 
 The level of the entry of a map is twice its column, that of the item of a list the same and one:
 what is inside of something has a greater one.
@@ -42,7 +42,7 @@ NOTHING, PARTS, MAP_PARTS, TEXT, BLOCK, QUOTED = range(6)
 the text that it goes on with, the text of a block, the rest of a quoted text."""
 
 SKIPPED: Line = (NOTHING, -2, None, None, 0)
-"""What a blank line or a comment says."""
+"""A blank line or a comment."""
 
 _LONGEST_KEY = 500
 """libyaml takes none of over 1,024 characters."""
@@ -68,7 +68,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _NO_PLAIN_START = frozenset("&*!%@`,]}")
 _INDICATORS = ("- ", ": ", "? ")
 _TEXT = r" *[A-Za-z0-9`'\"(](?:[^:#]++|:(?=\S)|(?<=\S)#)*+\Z"
-"""What a line can only say if a text of the line before goes on there."""
+"""A line that is only possible if a text of the line before goes on there."""
 _UNEVEN = re.compile(r"\A\n|\n[ \t\n]")
 """Lines that do not simply fold: such as are blank or indented."""
 
@@ -145,7 +145,7 @@ def _key(text: str) -> str:
 
 
 def _value(text: str, *, floats: bool) -> tuple[int, Json]:
-    """Return what follows, and the value that stands behind a key or dash."""
+    """Return what follows, and the value behind a key or dash."""
     first = text[:1]
     if not first or first == "#":
         return PARTS, None
@@ -234,12 +234,12 @@ def has_deeper(lines: Sequence[str], start: int, depth: int) -> bool:
     return level > depth and bare[:1] not in {"", "#"}
 
 
-def text_below(lines: Sequence[str], start: int, said: Line) -> tuple[str, int]:
-    """Return the text that a line has below it, and how many lines of it stand there.
+def text_below(lines: Sequence[str], start: int, line: Line) -> tuple[str, int]:
+    """Return the text that a line has below it, and how many lines that has.
 
-    They begin at line `start`. `said` says BLOCK or QUOTED. Raises NeedsFullParser.
+    They begin at line `start`. `line` has BLOCK or QUOTED. Raises NeedsFullParser.
     """
-    follows, level, key, begun, inner = said
+    follows, level, key, begun, inner = line
     column = (inner if key is not None and inner else level) // 2
     if follows == QUOTED:
         return _quoted_below(lines, start, column, begun)
@@ -249,10 +249,10 @@ def text_below(lines: Sequence[str], start: int, said: Line) -> tuple[str, int]:
     margin, found = " " * indent, []
     end = start
     for end in range(start, len(lines)):
-        line = lines[end]
-        if line.startswith(margin):
-            found.append(line[indent:])
-        elif not line.strip(" "):
+        text = lines[end]
+        if text.startswith(margin):
+            found.append(text[indent:])
+        elif not text.strip(" "):
             found.append("")
         else:
             break
@@ -271,7 +271,7 @@ def text_below(lines: Sequence[str], start: int, said: Line) -> tuple[str, int]:
 def text_going_on(lines: Sequence[str], start: int, text: str, level: int) -> tuple[str, int]:
     """Return a text that began one line before with what it goes on with, and how many lines more.
 
-    They begin at line `start` and stand below the level `level`. Raises NeedsFullParser.
+    They begin at line `start` and are below the level `level`. Raises NeedsFullParser.
     """
     head = _LINE.match(lines[start - 1])
     # What was quoted, has a comment behind it or was a block has ended.
@@ -339,7 +339,7 @@ def _chomped(text: str, header: str) -> str:
 def _folded(text: str) -> str:
     """Return the lines of a text joined by blanks where neither of two is indented.
 
-    What is indented keeps its line ends; a blank line is the line end that it stands for.
+    What is indented keeps its line ends; a blank line is a line end.
     """
     folded, blank_lines, kept = "", 0, True
     for line in text.split("\n"):
@@ -358,14 +358,14 @@ def _folded(text: str) -> str:
 
 _SHALLOW = 4
 _FOLD = "\x01"
-"""Stands for the line end and the blanks before a line that is indented by more than four columns:
+"""Replaces the line end and the blanks before a line that is indented by more than four columns:
 such lines are taken together with the one before them, which is indented less."""
 _DEEP = " " * (MAX_DEPTH // 2)
 """So far is a line indented where data is half as deep as it may be: libyaml counts then."""
 
 _TRIED, _RESTED = 64, 1024
-"""So many texts are read by folds before it is asked whether that pays, and so many without where
-it does not."""
+"""So many texts are read by folds before their cost is compared, and so many without where that
+does not pay."""
 _BEGINNING = 8
 """To read what is below a line for the first time takes as long as so many lines more."""
 _KEPT = 1 << 13
@@ -374,10 +374,10 @@ _LONGEST_KEPT = 1_500
 
 
 class _Lines(dict[str, Line]):
-    """What lines say, by their texts: who asks for one that is not kept has it read.
+    """Parsed lines by their texts; a missing one is parsed.
 
-    Those that were asked for lately are kept, as two generations: the older one is forgotten when
-    the younger one is full. Who asks a dict pays for no call where it knows the line.
+    Those that were used lately are kept, as two generations: the older one is forgotten when the
+    younger one is full. A look-up in a dict takes no call where the line is known.
     """
 
     def __init__(self, read: Callable[[str], Line]) -> None:
@@ -405,7 +405,7 @@ class _Folding:
 
     def __init__(self) -> None:
         self.spared = 0
-        """Lines that stood below others."""
+        """Lines that were below others."""
         self.cost = 0
         """Those that were read all the same, and what it takes to begin with them."""
         self._tried = self._rest = 0
@@ -449,7 +449,7 @@ def read_block(text: str, *, floats: bool = False, column: int = 0) -> Json:
 
 
 def read_line(text: str) -> Line:
-    """Return what one line of a text that is plain says; raises NeedsFullParser."""
+    """Return one line of a plain text, parsed; raises NeedsFullParser."""
     return _readers(0, floats=False)[0][text]
 
 
@@ -478,7 +478,7 @@ def _readers(column: int, *, floats: bool) -> tuple[_Lines, _Lines, str, _Foldin
 
 
 def _with_deeper(lines: list[str], single: _Lines, shallow: int) -> Line:
-    """Return what a line says together with the deeper ones below it."""
+    """Return a line together with the deeper ones below it."""
     _, level, key, _, inner = single[lines[0]]
     if key is None or level > 2 * shallow + 1:
         raise NeedsFullParser
@@ -489,9 +489,9 @@ def _with_deeper(lines: list[str], single: _Lines, shallow: int) -> Line:
 
 
 def _read(  # noqa: C901, PLR0912 — one pass over lines; calls would halve its speed
-    lines: list[str], said: _Lines
+    lines: list[str], known: _Lines
 ) -> Json:
-    """Return what lines say, the last of which is empty."""
+    """Return the data of lines, the last of which is empty."""
     root: dict[str, Json] = {}
     stack: list[tuple[Json, int]] = []
     container: Json = root
@@ -499,7 +499,7 @@ def _read(  # noqa: C901, PLR0912 — one pass over lines; calls would halve its
     pending: str | None = ""
     rest = iter(lines)
     for text in rest:
-        follows, level, key, value, inner = said[text]
+        follows, level, key, value, inner = known[text]
         if level > depth:
             if pending is None:
                 at = len(lines) - length_hint(rest) - 1
@@ -545,7 +545,7 @@ def _read(  # noqa: C901, PLR0912 — one pass over lines; calls would halve its
 
 
 def _last_text(follows: int, container: Json) -> tuple[str | int, str]:
-    """Return where the last text of a list or map stands, and that text; raises NeedsFullParser."""
+    """Return the place of the last text of a list or map, and that text; raises NeedsFullParser."""
     last = next(reversed(container)) if container.__class__ is dict else -1
     text = container[last]
     if follows != TEXT or text.__class__ is not str:

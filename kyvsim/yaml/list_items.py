@@ -25,7 +25,7 @@ class ListItem(NamedTuple):
 
     data: Json
     place: TextRange
-    """What it is written as, in the columns in which it stands."""
+    """What it is written as, in its columns."""
     is_plain: bool
     """Whether it is as `read_fast` says."""
 
@@ -42,7 +42,7 @@ def item_fallback(text: str, *, floats: bool) -> Json:
     """Return an item as libyaml reads it for itself; raises ValueError.
 
     Whatever is open at its end, or known from elsewhere, is an error then. What counts in the whole
-    document is left to who reads it as one: depth, and how much aliases bring.
+    document is left to its reader: depth, and how much aliases bring.
     """
     if "&" in text or "*" in text or sum(map(text.count, _DEEPER)) > _DEEPEST:
         raise NeedsFullParser

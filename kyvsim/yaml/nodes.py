@@ -1,7 +1,7 @@
 """YAML text as a tree whose scalars keep their text and line, typed as go-yaml v3 types it.
 
 Version 3 reads `yes` and `on` as texts and dates as points in time, refuses a key that is there
-twice, and lets what a map says itself win over what is merged into it.
+twice, and lets a map's own keys win over what is merged into it.
 
 Source of the rules: go.yaml.in/yaml/v3 (resolve.go, decode.go).
 """
@@ -49,7 +49,7 @@ class ScalarNode(NamedTuple):
     value: Json
     merges: bool = False
     """Whether it is the key `<<`, by which a map takes over others."""
-    fault: str = ""
+    problem: str = ""
     """Why it has no value; "" where it has one."""
 
 
@@ -61,7 +61,7 @@ class SequenceNode(NamedTuple):
 
 
 class MappingNode(NamedTuple):
-    """A map, its keys in the order in which they stand."""
+    """A map, its keys in the order of the text."""
 
     line: int
     entries: tuple[tuple["Node", "Node"], ...]
@@ -156,7 +156,7 @@ def _scalar(event: Event, line: int) -> ScalarNode:
         value = _time(text) or json_value(resolve(text))
         return ScalarNode(line, text, value, merges=text == _MERGE)
     except ScalarError as error:
-        return ScalarNode(line, text, None, fault=str(error))
+        return ScalarNode(line, text, None, problem=str(error))
 
 
 def _time(text: str) -> str:
@@ -179,8 +179,8 @@ def _time(text: str) -> str:
 def plain_data(node: Node) -> Json:
     """Return a tree as plain data; raises YamlError."""
     if isinstance(node, ScalarNode):
-        if node.fault:
-            raise YamlError(node.fault, node.line, 1)
+        if node.problem:
+            raise YamlError(node.problem, node.line, 1)
         return node.value
     if isinstance(node, SequenceNode):
         return [plain_data(one) for one in node.items]
@@ -216,8 +216,8 @@ def key_of(key: Node) -> str:
     """Return the name that a key makes; raises YamlError for lists, maps and null."""
     if not isinstance(key, ScalarNode):
         raise YamlError("invalid map key: neither list nor map can be a key", key.line, 1)
-    if key.fault:
-        raise YamlError(key.fault, key.line, 1)
+    if key.problem:
+        raise YamlError(key.problem, key.line, 1)
     try:
         return key_text(key.value)
     except ScalarError as error:

@@ -1,4 +1,4 @@
-"""YAML scalars with the types that Go gives them on the way YAML → JSON → Kubernetes object.
+"""YAML scalars with the types that Go gives them: YAML → JSON → Kubernetes object.
 
 Source of the rules: go-yaml v2 `resolve.go`, sigs.k8s.io/yaml (map keys), Go's `strconv` and
 `encoding/json`.
@@ -40,14 +40,14 @@ MEANINGS = MappingProxyType(
     | dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf)
     | dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf)
 )
-"""The words that stand for something else than text."""
+"""The words that are not text."""
 _KEPT = 1 << 13
 """Scalars whose values are remembered: more do not make dumps quicker to read, only larger."""
 _NUMBER_STARTS = frozenset("+-0123456789")
 _SHORT = 19
 """So many digits and more may be too much for 64 bits."""
 NUMBER_ENDS = frozenset("0123456789._abcdefABCDEF")
-"""What begins with a digit and ends otherwise is text."""
+"""What begins with a digit and has another end is text."""
 # Regular expressions are texts here, which `re` compiles when they are first used: whole numbers in
 # digits take none, and values are remembered.
 _INT = r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]{0,19}))\Z"
@@ -192,13 +192,13 @@ def tagged_value(tag: str, text: str) -> Json:
     if tag not in _CHECKED_TAGS and tag != _TIMESTAMP_TAG:
         return text
     value = resolve(text)
-    found = "null" if value is None else value.__class__.__name__
-    wanted = tag.removeprefix(_TAG_PREFIX)
-    if found == wanted:
+    actual = "null" if value is None else value.__class__.__name__
+    expected = tag.removeprefix(_TAG_PREFIX)
+    if actual == expected:
         return value
-    if wanted == "float" and found == "int" and value <= INT64_MAX:
+    if expected == "float" and actual == "int" and value <= INT64_MAX:
         return float(value)
-    raise ScalarError(f"cannot decode !!{found} `{text}` as a !!{wanted}")
+    raise ScalarError(f"cannot decode !!{actual} `{text}` as a !!{expected}")
 
 
 def tagged_key(tag: str, text: str) -> Json:

@@ -23,7 +23,7 @@ from kyvsim.yaml.scalars import ScalarError, plain_key
 
 _MAP, _LIST, _END, _SCALAR, _ALIAS = range(5)
 _FINE = 1 << 14
-"""Lists and maps of up to so many characters are indexed when something in them is asked for."""
+"""Lists and maps of up to so many characters are indexed when something in them is looked up."""
 
 _Path: TypeAlias = tuple[object, ...]
 
@@ -36,11 +36,11 @@ class _Span(NamedTuple):
     line: int
     column: int
     is_flow: bool
-    """Whether it stands in brackets: then its first column makes no difference to it."""
+    """Whether it is in brackets: then its first column makes no difference to it."""
 
 
 class _NodePlace(NamedTuple):
-    """Where a node stands: its path, and line and column from 1."""
+    """The place of a node: its path, and line and column from 1."""
 
     path: _Path
     position: tuple[int, int]
@@ -49,12 +49,12 @@ class _NodePlace(NamedTuple):
 
 
 class _OpenLevel:
-    __slots__ = ("index", "is_flow", "is_map", "key", "mark", "path", "place", "wants_key")
+    __slots__ = ("expects_key", "index", "is_flow", "is_map", "key", "mark", "path", "place")
 
     def __init__(self, path: _Path, kind: int, start: Event, place: int) -> None:
         self.path = path
         self.is_map = kind == _MAP
-        self.wants_key = self.is_map
+        self.expects_key = self.is_map
         self.index = -1
         self.key: object = None
         self.mark = start.start_mark
@@ -98,16 +98,16 @@ def _node_events(text: str) -> Iterator[tuple[int, Event]]:
 
 def position_by_events(text: str, path: Sequence[str | int]) -> tuple[int, int]:
     """Return line and column of a node as `find_position` does, whatever the text is."""
-    wanted = tuple(path)
-    place = _nearest(_outline(text), wanted)
-    if place.folded is None or len(place.path) == len(wanted):
+    full_path = tuple(path)
+    place = _nearest(_outline(text), full_path)
+    if place.folded is None or len(place.path) == len(full_path):
         return place.position
     span = place.folded
-    # A list or map without brackets begins in the column in which it stands; before others there
-    # may be as much on the line as a file has.
+    # A list or map without brackets begins in its column; before others there may be as much on the
+    # line as a file has.
     margin = " " * (0 if span.is_flow else span.column)
     details = _details(margin + text[span.start : span.end])
-    inner = _nearest(details, wanted[len(place.path) :])
+    inner = _nearest(details, full_path[len(place.path) :])
     line, column = inner.position
     if span.is_flow and line == 1:
         column += span.column
@@ -120,10 +120,10 @@ _Index: TypeAlias = Mapping[_Path, tuple[int, _NodePlace]]
 
 @lru_cache(maxsize=4)
 def _outline(text: str) -> _Index:
-    """Return the places of a text by path, without what stands inside of short lists and maps.
+    """Return the places of a text by path, without what is inside of short lists and maps.
 
-    Who asks for one place asks for more. A whole index would take some fifty times the text; this
-    one takes a place for each part of the long lists and maps.
+    It is cached, since one place is rarely all. A whole index would take some fifty times the text;
+    this one takes a place for each part of the long lists and maps.
     """
     return _by_path(_places(text, _FINE))
 
@@ -142,7 +142,7 @@ def _nearest(index: _Index, path: _Path) -> _NodePlace:
     best, latest = _NodePlace((), (1, 1)), -1
     for length in range(len(path) + 1):
         number, place = index.get(path[:length], (-1, None))
-        # What stands before its parent was in a duplicate of it that does not count.
+        # What is before its parent was in a duplicate of it that does not count.
         if place is None or number < latest:
             break
         best, latest = place, number
@@ -169,8 +169,8 @@ def _places(text: str, fold: int) -> list[_NodePlace]:
         leads_here = not levels
         if levels:
             level = levels[-1]
-            is_key = level.wants_key
-            level.wants_key = level.is_map and not is_key
+            is_key = level.expects_key
+            level.expects_key = level.is_map and not is_key
             if is_key:
                 level.key = _key_of(kind, event)
             else:
@@ -218,7 +218,7 @@ def plain_position(text: str, path: _Path) -> tuple[int, int] | None:
 
 @lru_cache(maxsize=16)
 def _plain_index(text: str) -> _PlainIndex | None:
-    """Return the places of a text, or None. Who asks for one place asks for more."""
+    """Return the places of a text, or None."""
     text = text if text.endswith("\n") else f"{text}\n"
     if read_fast(text) is None:
         return None
@@ -250,15 +250,15 @@ def _plain_index(text: str) -> _PlainIndex | None:
 
 
 def _described(lines: list[str]) -> Iterator[tuple[int, Line]]:
-    """Yield the lines that say something, numbered from 1; texts below others are left out."""
+    """Yield the parsed lines, numbered from 1, without blank ones and texts below others."""
     text_end = 0
     for number, text in enumerate(lines, 1):
-        said = SKIPPED if number <= text_end else read_line(text)
-        if said is SKIPPED or said[0] == TEXT:
+        line = SKIPPED if number <= text_end else read_line(text)
+        if line is SKIPPED or line[0] == TEXT:
             continue
-        if said[0] >= BLOCK:
-            text_end = number + text_below(lines, number, said)[1]
-        yield number, said
+        if line[0] >= BLOCK:
+            text_end = number + text_below(lines, number, line)[1]
+        yield number, line
 
 
 # A YAML stream cut into the texts of its documents, as Kubernetes' readers cut it.
@@ -269,7 +269,7 @@ _ODD_BREAK = r"[\r\x85\u2028\u2029]\s*[^\s#]"
 
 
 class TextRange(NamedTuple):
-    """A part of a text that is written out when it is asked for: many of them take little room."""
+    """A part of a text that is copied when it is used: many of them take little room."""
 
     whole: str
     start: int
@@ -286,14 +286,13 @@ class TextRange(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The part, in the columns in which it stands."""
+        """The part, in its columns."""
         return " " * self.margin + self.whole[self.start + self.margin : self.end]
 
     def line_of_whole(self, number: int, first: int = 0, last: int | None = None) -> str:
         """Return the line with a number as it is written; "" for one that is not of the part.
 
-        Of a line as long as a file only what stands between two columns, which count from 0, is
-        copied.
+        Of a line as long as a file only what is between two columns, which count from 0, is copied.
         """
         start = self.start - self.shift
         for _ in range(number - self.line):
@@ -427,8 +426,8 @@ _PLAIN_START = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)[A-Za-z{]"
 def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:
     """Return line and column, counted from 1, of the node at `path` in the first document.
 
-    For the entry of a map that is where its key stands. A node that does not exist stands where its
-    nearest existing ancestor does; of duplicate keys the last one counts.
+    For the entry of a map that is the place of its key; for a node that does not exist, that of its
+    nearest existing ancestor; of duplicate keys the last one counts.
     """
     text = text.removeprefix("\ufeff")
     if not path and text[:1].isalpha() and text[0].isascii():

@@ -11,8 +11,8 @@ from kyvsim.kubernetes.discovery import (
     crd_kinds,
     every_kind,
     is_builtin,
+    is_namespaced_in_cluster,
     kind_of_plural,
-    lies_in_namespace,
     parse_kind_selector,
     plural,
     served_versions,
@@ -173,7 +173,7 @@ class ObjectStore:
 
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         """Return whether objects of a kind live in namespaces."""
-        return lies_in_namespace(split_api_version(api_version)[0], kind, self._defined)
+        return is_namespaced_in_cluster(split_api_version(api_version)[0], kind, self._defined)
 
     @property
     def defined(self) -> KindTable:

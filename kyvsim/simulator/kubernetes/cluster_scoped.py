@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from enum import StrEnum
 
-from kyvsim.kubernetes.discovery import is_builtin, lies_in_namespace, split_api_version
+from kyvsim.kubernetes.discovery import is_builtin, is_namespaced_in_cluster, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.request import UserInfo
@@ -323,7 +323,7 @@ class _GarbageCollector:
         defined = self._sim.store.defined
         if not is_builtin(group, key.kind) and (group, key.kind) not in defined:
             return _Owner.THERE  # its kind is unknown, so it may exist
-        if not dependent.namespace and lies_in_namespace(group, key.kind, defined):
+        if not dependent.namespace and is_namespaced_in_cluster(group, key.kind, defined):
             return _Owner.THERE  # it is ambiguous which object is meant
         owner = self._client.get(*key)
         if owner is None or metadata(owner).get("uid") != reference.get("uid"):
@@ -334,6 +334,6 @@ class _GarbageCollector:
     def _key_of(self, reference: Json, dependent: ObjectKey) -> ObjectKey:
         version, kind = text_field(reference, "apiVersion"), text_field(reference, "kind")
         group = split_api_version(version)[0]
-        namespaced = lies_in_namespace(group, kind, self._sim.store.defined)
+        namespaced = is_namespaced_in_cluster(group, kind, self._sim.store.defined)
         namespace = dependent.namespace if namespaced else ""
         return ObjectKey(version, kind, namespace, text_field(reference, "name"))

@@ -44,7 +44,7 @@ def test_sprint_text(value, text):
 
 
 @pytest.mark.parametrize(("number", "text"), [(8080.0, "8.08E+03"), (0.0, "0E+00"), (0.5, "5E-01")])
-def test_sprint_e(number, text):
+def test_scientific_form(number, text):
     assert format_float(number, "E") == text
 
 

@@ -137,7 +137,7 @@ def test_a_definition_tells_the_resource_name_of_a_kind(resource, kinds, taken):
     assert found.kinds == ({"Ox"} if kinds and resource == "oxen" else None)
 
 
-def test_a_definition_tells_whether_a_kind_lies_in_namespaces():
+def test_a_definition_shows_whether_a_kind_is_namespaced():
     rule = {**RULE, "apiGroups": ["farm.example"], "resources": ["oxen"], "scope": "Cluster"}
     facts = match_facts(AdmissionRequest(Operation.CREATE, OX), OX, {})
     assert compile_constraints({"resourceRules": [rule]}, "", OXEN).matches(facts)

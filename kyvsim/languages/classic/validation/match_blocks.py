@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.engine.match.criteria import criteria_of
 from kyvsim.kubernetes.go_text import quote, to_json
-from kyvsim.kubernetes.labels import selector_fault
+from kyvsim.kubernetes.labels import selector_problem
 from kyvsim.kubernetes.objects import Json, Path, path_text
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, patch_paths
@@ -109,7 +109,7 @@ def _selector_problem(selector: Mapping[str, Json]) -> str:
         return ""
     if not labels and not selector.get("matchExpressions"):
         return "The requirements are not specified in selector"
-    return selector_fault({**selector, "matchLabels": dict(sorted(labels.items()))})
+    return selector_problem({**selector, "matchLabels": dict(sorted(labels.items()))})
 
 
 # A match block selects something, in one form only.
