@@ -287,14 +287,14 @@ def _called(
         fault = _fault(function)
         if len(fitting) > 1:
             count = len(arguments)
-            ways = [
+            overloads = [
                 (_guards(one, classes), one.run)
                 for one in function.overloads
                 if len(one.arguments) == count
             ]
 
             def run(*given: Any) -> Any:
-                for guards, one in ways:
+                for guards, one in overloads:
                     if all(
                         guard is None or guard(value)
                         for guard, value in zip(guards, given, strict=True)

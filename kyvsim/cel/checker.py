@@ -72,7 +72,7 @@ class Checked(NamedTuple):
 
     types: dict[int, CelType]
     overloads: dict[int, tuple[FunctionDecl, tuple[Overload, ...]]]
-    """For each call: the function, and the ways of calling it that its arguments may fit."""
+    """For each call: the function, and the overloads that its arguments may fit."""
     names: dict[int, str]
     """For each node that is a variable or type: the whole of its name."""
     issues: list[Issue]

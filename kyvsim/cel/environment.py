@@ -15,7 +15,7 @@ CALL_LIMIT = 1_000_000
 
 
 class Overload(NamedTuple):
-    """One way to call a function."""
+    """One signature of a function, and what runs."""
 
     member: bool
     """Whether its first argument is the receiver, before a dot."""
@@ -29,7 +29,7 @@ class Overload(NamedTuple):
 
 
 class FunctionDecl(NamedTuple):
-    """All ways to call one name."""
+    """The overloads of one name."""
 
     name: str
     overloads: tuple[Overload, ...]
@@ -118,7 +118,7 @@ def environment(libraries: tuple[Library, ...]) -> Environment:
         for function in library.functions:
             known = functions.get(function.name)
             if known is not None:
-                function = known._replace(  # noqa: PLW2901 — the same function with more ways
+                function = known._replace(  # noqa: PLW2901 — the same function with more overloads
                     overloads=known.overloads + function.overloads
                 )
             functions[function.name] = function
@@ -153,8 +153,8 @@ _NESTED: MappingProxyType[str, Callable[..., CelType]] = MappingProxyType(
 )
 
 
-def way(signature: str, run: Callable[..., Any], cost: int = 1) -> Overload:
-    """Return one way to call a function; in front of `.(` stands what is before the dot."""
+def overload(signature: str, run: Callable[..., Any], cost: int = 1) -> Overload:
+    """Return an overload of a function; in front of `.(` stands what is before the dot."""
     head, _, result = signature.partition(" -> ")
     target, _, arguments = head.rpartition("(")
     member = target.endswith(".")
@@ -162,16 +162,16 @@ def way(signature: str, run: Callable[..., Any], cost: int = 1) -> Overload:
     return Overload(member, tuple(map(read_type, texts)), read_type(result), run, cost)
 
 
-def function(name: str, *ways: Overload) -> FunctionDecl:
+def function(name: str, *overloads: Overload) -> FunctionDecl:
     """Return a function that looks at the types of its arguments before a call."""
-    return FunctionDecl(name, ways)
+    return FunctionDecl(name, overloads)
 
 
 def member_and_global(signature: str, run: Callable[..., Any]) -> tuple[Overload, Overload]:
-    """Return the ways for a function that may also be called with its first argument in front."""
+    """Return the overloads of a function that may also be called as a member."""
     first, result = signature.removeprefix("(").split(") -> ")
     target, *rest = _split(first)
-    return way(signature, run), way(f"{target}.({', '.join(rest)}) -> {result}", run)
+    return overload(signature, run), overload(f"{target}.({', '.join(rest)}) -> {result}", run)
 
 
 def succeeds(run: Callable[..., object]) -> Callable[..., bool]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import Library, function, way
+from kyvsim.cel.environment import Library, function, overload
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.functions import ServiceAccount
 from kyvsim.cel.libraries.admission import ObjectValue
@@ -282,9 +282,10 @@ def _own(value: Any) -> Any:
 JSON = Library(
     "json",
     (
-        function("unmarshal", way(f"{_JSON_TYPE.name}.(dyn) -> dyn", _unmarshal)),
+        function("unmarshal", overload(f"{_JSON_TYPE.name}.(dyn) -> dyn", _unmarshal)),
         function(
-            "marshal", way(f"{_JSON_TYPE.name}.(dyn) -> string", lambda _, value: show_json(value))
+            "marshal",
+            overload(f"{_JSON_TYPE.name}.(dyn) -> string", lambda _, value: show_json(value)),
         ),
     ),
     types=((JsonCodec, _JSON_TYPE),),
@@ -293,7 +294,7 @@ JSON = Library(
 
 AUTHORIZATION_JSON = Library(
     "authorization json",
-    (function("Unmarshal", way(f"{_JSON_TYPE.name}.(dyn) -> dyn", _unmarshal)),),
+    (function("Unmarshal", overload(f"{_JSON_TYPE.name}.(dyn) -> dyn", _unmarshal)),),
     types=((JsonCodec, _JSON_TYPE),),
     variables=(("json", _JSON_TYPE),),
 )
@@ -325,7 +326,7 @@ def _parse(_: YamlCodec, text: str) -> Any:
 
 YAML = Library(
     "yaml",
-    (function("parse", way(f"{_YAML_TYPE.name}.(string) -> dyn", _parse)),),
+    (function("parse", overload(f"{_YAML_TYPE.name}.(string) -> dyn", _parse)),),
     types=((YamlCodec, _YAML_TYPE),),
     variables=(("yaml", _YAML_TYPE),),
 )
@@ -367,8 +368,8 @@ def _decompress(data: bytes) -> str:
 GZIP = Library(
     "gzip",
     (
-        function("gzip.compress", way("(dyn) -> bytes", _compress)),
-        function("gzip.decompress", way("(bytes) -> string", _decompress)),
+        function("gzip.compress", overload("(dyn) -> bytes", _compress)),
+        function("gzip.decompress", overload("(bytes) -> string", _decompress)),
     ),
 )
 
@@ -406,4 +407,4 @@ def _decode(text: str) -> Any:
     return {**fields, "SerialNumber": float(bits - (1 << 64) if bits >> 63 else bits)}
 
 
-CERTIFICATES = Library("x509", (function("x509.decode", way("(string) -> dyn", _decode)),))
+CERTIFICATES = Library("x509", (function("x509.decode", overload("(string) -> dyn", _decode)),))

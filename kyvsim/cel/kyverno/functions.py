@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from kyvsim.cel.environment import Library, function, way
+from kyvsim.cel.environment import Library, function, overload
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.libraries.math import round_half_away
 from kyvsim.cel.types import STRING, CelType, struct
@@ -31,7 +31,7 @@ def _digest(algorithm: Callable[..., Any]) -> Callable[[str], str]:
 HASHES = Library(
     "hash",
     tuple(
-        function(f"{prefix}{algorithm}", way("(string) -> string", _digest(run)))
+        function(f"{prefix}{algorithm}", overload("(string) -> string", _digest(run)))
         for algorithm, run in (
             ("sha1", hashlib.sha1),
             ("sha256", hashlib.sha256),
@@ -59,7 +59,9 @@ def _round(number: float, digits: int) -> float:
     return math.copysign(math.inf, whole) if whole else math.nan
 
 
-ROUNDING = Library("rounding", (function("math.round", way("(double, int) -> double", _round)),))
+ROUNDING = Library(
+    "rounding", (function("math.round", overload("(double, int) -> double", _round)),)
+)
 
 # The current time, times cut down to a multiple of a duration, and times as cron schedules.
 #
@@ -77,9 +79,9 @@ def time_library(clock: Clock) -> Library:
     return Library(
         "time",
         (
-            function("time.now", way("() -> timestamp", now)),
-            function("time.toCron", way("(timestamp) -> string", _to_cron)),
-            function("time.truncate", way("(timestamp, duration) -> timestamp", _truncate)),
+            function("time.now", overload("() -> timestamp", now)),
+            function("time.toCron", overload("(timestamp) -> string", _to_cron)),
+            function("time.truncate", overload("(timestamp, duration) -> timestamp", _truncate)),
         ),
     )
 
@@ -116,8 +118,10 @@ def random_library(entropy: Entropy) -> Library:
         except RegexError as error:
             raise CelError(str(error)) from None
 
-    ways = way("(string) -> string", random), way("() -> string", random)
-    return Library("random", (function("random", *ways), function("random.random", *ways)))
+    overloads = overload("(string) -> string", random), overload("() -> string", random)
+    return Library(
+        "random", (function("random", *overloads), function("random.random", *overloads))
+    )
 
 
 # Two lists of objects as one map: keys out of the first, values out of the second.
@@ -182,7 +186,9 @@ def _native_type(value: Any) -> str:
 TRANSFORM = Library(
     "transform",
     tuple(
-        function(name, way("(list<dyn>, list<dyn>, string, string) -> map<dyn, dyn>", _list_to_map))
+        function(
+            name, overload("(list<dyn>, list<dyn>, string, string) -> map<dyn, dyn>", _list_to_map)
+        )
         for name in ("listObjToMap", "transform.listObjToMap")
     ),
 )
@@ -218,7 +224,7 @@ def _parse(user: str) -> ServiceAccount:
 USERS = Library(
     "users",
     tuple(
-        function(name, way("(string) -> dyn", _parse)._replace(result=ServiceAccount.cel_type))
+        function(name, overload("(string) -> dyn", _parse)._replace(result=ServiceAccount.cel_type))
         for name in ("parseServiceAccount", "user.parseServiceAccount")
     ),
     types=((ServiceAccount, ServiceAccount.cel_type),),

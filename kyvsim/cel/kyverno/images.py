@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import Library, function, succeeds, way
+from kyvsim.cel.environment import Library, function, overload, succeeds
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.kubernetes.go_url import UrlError, parse_url
@@ -96,16 +96,18 @@ IMAGES = Library(
     "images",
     (
         *(
-            function(name, way("(string) -> dyn", parse_image)._replace(result=_IMAGES_TYPE))
+            function(name, overload("(string) -> dyn", parse_image)._replace(result=_IMAGES_TYPE))
             for name in ("image", "parseImageReference")
         ),
-        function("isImage", way("(string) -> bool", succeeds(parse_image))),
-        function("containsDigest", way(_of_image("bool"), lambda image: bool(image.digest))),
-        function("registry", way(_of_image("string"), lambda image: image.registry)),
-        function("repository", way(_of_image("string"), lambda image: image.repository)),
-        function("identifier", way(_of_image("string"), lambda image: image.tag or image.digest)),
-        function("tag", way(_of_image("string"), lambda image: image.tag)),
-        function("digest", way(_of_image("string"), lambda image: image.digest)),
+        function("isImage", overload("(string) -> bool", succeeds(parse_image))),
+        function("containsDigest", overload(_of_image("bool"), lambda image: bool(image.digest))),
+        function("registry", overload(_of_image("string"), lambda image: image.registry)),
+        function("repository", overload(_of_image("string"), lambda image: image.repository)),
+        function(
+            "identifier", overload(_of_image("string"), lambda image: image.tag or image.digest)
+        ),
+        function("tag", overload(_of_image("string"), lambda image: image.tag)),
+        function("digest", overload(_of_image("string"), lambda image: image.digest)),
     ),
     types=((Image, _IMAGES_TYPE),),
 )
@@ -137,7 +139,7 @@ def _get(access: ImageDataAccess, reference: str) -> Any:
 IMAGE_DATA = Library(
     "image data",
     tuple(
-        function(name, way(f"{_IMAGE_DATA_TYPE.name}.(string) -> dyn", _get))
+        function(name, overload(f"{_IMAGE_DATA_TYPE.name}.(string) -> dyn", _get))
         for name in ("GetMetadata", "getMetadata")
     ),
     types=((ImageDataAccess, _IMAGE_DATA_TYPE),),
@@ -227,10 +229,12 @@ def image_verification(facts: ImageFacts) -> Library:
     return Library(
         "image verification",
         (
-            function("verifyImageSignatures", way("(string, list<dyn>) -> int", facts.signatures)),
-            function("verifyAttestationSignatures", way(attested, facts.attested)),
-            function("getImageData", way("(string) -> dyn", facts.data)),
-            function("extractPayload", way("(string, string) -> dyn", facts.payload)),
+            function(
+                "verifyImageSignatures", overload("(string, list<dyn>) -> int", facts.signatures)
+            ),
+            function("verifyAttestationSignatures", overload(attested, facts.attested)),
+            function("getImageData", overload("(string) -> dyn", facts.data)),
+            function("extractPayload", overload("(string, string) -> dyn", facts.payload)),
         ),
     )
 

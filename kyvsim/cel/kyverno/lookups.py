@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import FunctionDecl, Library, Overload, function, way
+from kyvsim.cel.environment import FunctionDecl, Library, Overload, function, overload
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.encodings import struct_value
 from kyvsim.cel.types import CelType, opaque
@@ -81,13 +81,13 @@ _OBJECT = "map<string, any>"
 
 
 def _ways(place: str, run: Callable[..., Any], last: tuple[str, ...]) -> tuple[Overload, ...]:
-    """Return the ways with apiVersion and plural as texts, and with both in one value."""
+    """Return the overloads with apiVersion and plural as texts, and with both in one value."""
 
     def run_kind(access: ResourceAccess, kind: GroupVersionResource, *rest: Any) -> Any:
         return run(access, kind.api_version, kind.resource, *rest)
 
     return tuple(
-        way(f"{_CLUSTER_T}.({', '.join(filter(None, (kind, place, more)))}) -> {_OBJECT}", one)
+        overload(f"{_CLUSTER_T}.({', '.join(filter(None, (kind, place, more)))}) -> {_OBJECT}", one)
         for kind, one in (("string, string", run), (_RESOURCE.name, run_kind))
         for more in last
     )
@@ -100,18 +100,18 @@ def _functions(place: str) -> tuple[FunctionDecl, ...]:
         (
             "Post",
             tuple(
-                way(
+                overload(
                     f"{_CLUSTER_T}.({', '.join(('string, string', *more, _OBJECT))}) -> {_OBJECT}",
                     _cluster_post,
                 )
                 for more in (((place,), ()) if place else ((),))
             ),
         ),
-        ("ToGVR", (way(f"{_CLUSTER_T}.(string, string) -> {_RESOURCE.name}", _to_resource),)),
+        ("ToGVR", (overload(f"{_CLUSTER_T}.(string, string) -> {_RESOURCE.name}", _to_resource),)),
     )
     return tuple(
-        function(spelled, *ways)
-        for name, ways in named
+        function(spelled, *overloads)
+        for name, overloads in named
         for spelled in (name, f"{name[0].lower()}{name[1:]}")
     )
 
@@ -156,8 +156,8 @@ GLOBAL_CONTEXT = Library(
     tuple(
         function(
             name,
-            way(f"{_GLOBAL_CONTEXT_TYPE.name}.(string) -> dyn", _global_context_get),
-            way(f"{_GLOBAL_CONTEXT_TYPE.name}.(string, string) -> dyn", _global_context_get),
+            overload(f"{_GLOBAL_CONTEXT_TYPE.name}.(string) -> dyn", _global_context_get),
+            overload(f"{_GLOBAL_CONTEXT_TYPE.name}.(string, string) -> dyn", _global_context_get),
         )
         for name in ("Get", "get")
     ),
@@ -199,7 +199,7 @@ def _generator_library(arguments: str, run: Callable[..., bool]) -> Library:
     signature = f"{_GENERATOR_TYPE.name}.({arguments}list<map<string, any>>) -> bool"
     return Library(
         "generator",
-        tuple(function(name, way(signature, run)) for name in ("Apply", "apply")),
+        tuple(function(name, overload(signature, run)) for name in ("Apply", "apply")),
         types=((Generator, _GENERATOR_TYPE),),
         variables=(("generator", _GENERATOR_TYPE),),
     )
@@ -256,23 +256,23 @@ def _client(access: HttpAccess, bundle: str) -> HttpAccess:
 HTTP = Library(
     "http",
     tuple(
-        function(spelled, *ways)
-        for name, ways in (
+        function(spelled, *overloads)
+        for name, overloads in (
             (
                 "get",
                 (
-                    way(f"{_HTTP_T}.(string) -> any", _get),
-                    way(f"{_HTTP_T}.(string, map<string, string>) -> any", _get),
+                    overload(f"{_HTTP_T}.(string) -> any", _get),
+                    overload(f"{_HTTP_T}.(string, map<string, string>) -> any", _get),
                 ),
             ),
             (
                 "post",
                 (
-                    way(f"{_HTTP_T}.(string, any) -> any", _http_post),
-                    way(f"{_HTTP_T}.(string, any, map<string, string>) -> any", _http_post),
+                    overload(f"{_HTTP_T}.(string, any) -> any", _http_post),
+                    overload(f"{_HTTP_T}.(string, any, map<string, string>) -> any", _http_post),
                 ),
             ),
-            ("client", (way(f"{_HTTP_T}.(string) -> {_HTTP_T}", _client),)),
+            ("client", (overload(f"{_HTTP_T}.(string) -> {_HTTP_T}", _client),)),
         )
         for spelled in (name, name.capitalize())
     ),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import Library, StructType, function, way
+from kyvsim.cel.environment import Library, StructType, function, overload
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import DYN, STRING, CelType, struct
 from kyvsim.cel.values import MadeList, MadeMap, UInt
@@ -135,39 +135,43 @@ _NARROW = _a("{ResourceCheck}.(string) -> {ResourceCheck}")
 AUTHORIZATION = Library(
     "authorizer",
     (
-        function("path", way(_a("{Authorizer}.(string) -> {PathCheck}"), _path)),
+        function("path", overload(_a("{Authorizer}.(string) -> {PathCheck}"), _path)),
         function(
             "group",
-            way(
+            overload(
                 _a("{Authorizer}.(string) -> {GroupCheck}"),
                 lambda asking, group: GroupCheck(asking.asked, group),
             ),
         ),
         function(
             "serviceAccount",
-            way(_a("{Authorizer}.(string, string) -> {Authorizer}"), _service_account),
+            overload(_a("{Authorizer}.(string, string) -> {Authorizer}"), _service_account),
         ),
-        function("resource", way(_a("{GroupCheck}.(string) -> {ResourceCheck}"), _resource)),
+        function("resource", overload(_a("{GroupCheck}.(string) -> {ResourceCheck}"), _resource)),
         *(
-            function(name, way(_NARROW, _narrowed(name)))
+            function(name, overload(_NARROW, _narrowed(name)))
             for name in ("subresource", "namespace", "name")
         ),
         # RBAC knows no selectors: what may be listed at all may be listed with them.
         *(
-            function(name, way(_NARROW, lambda check, _: check))
+            function(name, overload(_NARROW, lambda check, _: check))
             for name in ("fieldSelector", "labelSelector")
         ),
         function(
             "check",
-            way(_a("{PathCheck}.(string) -> {Decision}"), _decide, _CHECK_COST),
-            way(_a("{ResourceCheck}.(string) -> {Decision}"), _decide, _CHECK_COST),
+            overload(_a("{PathCheck}.(string) -> {Decision}"), _decide, _CHECK_COST),
+            overload(_a("{ResourceCheck}.(string) -> {Decision}"), _decide, _CHECK_COST),
         ),
         function(
-            "errored", way(_a("{Decision}.() -> bool"), lambda decision: bool(decision.error))
+            "errored", overload(_a("{Decision}.() -> bool"), lambda decision: bool(decision.error))
         ),
-        function("error", way(_a("{Decision}.() -> string"), lambda decision: decision.error)),
-        function("allowed", way(_a("{Decision}.() -> bool"), lambda decision: decision.allowed)),
-        function("reason", way(_a("{Decision}.() -> string"), lambda decision: decision.reason)),
+        function("error", overload(_a("{Decision}.() -> string"), lambda decision: decision.error)),
+        function(
+            "allowed", overload(_a("{Decision}.() -> bool"), lambda decision: decision.allowed)
+        ),
+        function(
+            "reason", overload(_a("{Decision}.() -> string"), lambda decision: decision.reason)
+        ),
     ),
     types=(
         (Authorizer, AUTHORIZER),
@@ -266,7 +270,7 @@ ESCAPES = Library(
     (
         function(
             "jsonpatch.escapeKey",
-            way("(string) -> string", lambda key: key.replace("~", "~0").replace("/", "~1")),
+            overload("(string) -> string", lambda key: key.replace("~", "~0").replace("/", "~1")),
         ),
     ),
 )

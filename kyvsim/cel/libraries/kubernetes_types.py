@@ -6,7 +6,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.cel.environment import Library, function, succeeds, way
+from kyvsim.cel.environment import Library, function, overload, succeeds
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import CelType, struct
 from kyvsim.cel.values import NONE, Optional, TextList
@@ -99,36 +99,41 @@ def _computed(
 QUANTITIES = Library(
     "quantity",
     (
-        function("quantity", way(f"(string) -> {_Q}", _quantity)),
+        function("quantity", overload(f"(string) -> {_Q}", _quantity)),
         function(
-            "isQuantity", way("(string) -> bool", lambda text: parse_quantity(text) is not None)
+            "isQuantity",
+            overload("(string) -> bool", lambda text: parse_quantity(text) is not None),
         ),
-        function("isInteger", way(f"{_Q}.() -> bool", lambda value: _whole(value) is not None)),
-        function("asInteger", way(f"{_Q}.() -> int", _as_integer)),
+        function(
+            "isInteger", overload(f"{_Q}.() -> bool", lambda value: _whole(value) is not None)
+        ),
+        function("asInteger", overload(f"{_Q}.() -> int", _as_integer)),
         function(
             "asApproximateFloat",
-            way(f"{_Q}.() -> double", lambda value: value.amount.approximate()),
+            overload(f"{_Q}.() -> double", lambda value: value.amount.approximate()),
         ),
         function(
             "sign",
-            way(f"({_Q}) -> int", lambda a: (a.amount.mantissa > 0) - (a.amount.mantissa < 0)),
+            overload(f"({_Q}) -> int", lambda a: (a.amount.mantissa > 0) - (a.amount.mantissa < 0)),
         ),
         function(
-            "isLessThan", way(f"{_Q}.({_Q}) -> bool", lambda a, b: _quantities_compare(a, b) < 0)
+            "isLessThan",
+            overload(f"{_Q}.({_Q}) -> bool", lambda a, b: _quantities_compare(a, b) < 0),
         ),
         function(
-            "isGreaterThan", way(f"{_Q}.({_Q}) -> bool", lambda a, b: _quantities_compare(a, b) > 0)
+            "isGreaterThan",
+            overload(f"{_Q}.({_Q}) -> bool", lambda a, b: _quantities_compare(a, b) > 0),
         ),
-        function("compareTo", way(f"{_Q}.({_Q}) -> int", _quantities_compare)),
+        function("compareTo", overload(f"{_Q}.({_Q}) -> int", _quantities_compare)),
         function(
             "add",
-            way(f"{_Q}.({_Q}) -> {_Q}", lambda a, b: _computed(a.amount.plus, b)),
-            way(f"{_Q}.(int) -> {_Q}", lambda a, b: _computed(a.amount.plus, b)),
+            overload(f"{_Q}.({_Q}) -> {_Q}", lambda a, b: _computed(a.amount.plus, b)),
+            overload(f"{_Q}.(int) -> {_Q}", lambda a, b: _computed(a.amount.plus, b)),
         ),
         function(
             "sub",
-            way(f"{_Q}.({_Q}) -> {_Q}", lambda a, b: _computed(a.amount.minus, b)),
-            way(f"{_Q}.(int) -> {_Q}", lambda a, b: _computed(a.amount.minus, b)),
+            overload(f"{_Q}.({_Q}) -> {_Q}", lambda a, b: _computed(a.amount.minus, b)),
+            overload(f"{_Q}.(int) -> {_Q}", lambda a, b: _computed(a.amount.minus, b)),
         ),
     ),
     types=((CelQuantity, _QUANTITIES_TYPE),),
@@ -195,24 +200,25 @@ SEMVERS = Library(
     (
         function(
             "semver",
-            way(f"(string) -> {_S}", _semver),
-            way(f"(string, bool) -> {_S}", _semver),
+            overload(f"(string) -> {_S}", _semver),
+            overload(f"(string, bool) -> {_S}", _semver),
         ),
         function(
             "isSemver",
-            way("(string) -> bool", succeeds(_semver)),
-            way("(string, bool) -> bool", succeeds(_semver)),
+            overload("(string) -> bool", succeeds(_semver)),
+            overload("(string, bool) -> bool", succeeds(_semver)),
         ),
-        function("major", way(f"{_S}.() -> int", lambda value: value.version.major)),
-        function("minor", way(f"{_S}.() -> int", lambda value: value.version.minor)),
-        function("patch", way(f"{_S}.() -> int", lambda value: value.version.patch)),
+        function("major", overload(f"{_S}.() -> int", lambda value: value.version.major)),
+        function("minor", overload(f"{_S}.() -> int", lambda value: value.version.minor)),
+        function("patch", overload(f"{_S}.() -> int", lambda value: value.version.patch)),
         function(
-            "isLessThan", way(f"{_S}.({_S}) -> bool", lambda a, b: _semvers_compare(a, b) < 0)
+            "isLessThan", overload(f"{_S}.({_S}) -> bool", lambda a, b: _semvers_compare(a, b) < 0)
         ),
         function(
-            "isGreaterThan", way(f"{_S}.({_S}) -> bool", lambda a, b: _semvers_compare(a, b) > 0)
+            "isGreaterThan",
+            overload(f"{_S}.({_S}) -> bool", lambda a, b: _semvers_compare(a, b) > 0),
         ),
-        function("compareTo", way(f"{_S}.({_S}) -> int", _semvers_compare)),
+        function("compareTo", overload(f"{_S}.({_S}) -> int", _semvers_compare)),
     ),
     types=((Semver, _SEMVERS_TYPE),),
 )
@@ -252,16 +258,18 @@ def _is_url(text: str) -> bool:
 URLS = Library(
     "url",
     (
-        function("url", way(f"(string) -> {_U}", _url)),
-        function("isURL", way("(string) -> bool", _is_url)),
-        function("getScheme", way(f"{_U}.() -> string", lambda url: url.parts.scheme)),
-        function("getHost", way(f"{_U}.() -> string", lambda url: url.parts.host)),
-        function("getHostname", way(f"{_U}.() -> string", lambda url: url.parts.hostname)),
-        function("getPort", way(f"{_U}.() -> string", lambda url: url.parts.port)),
-        function("getEscapedPath", way(f"{_U}.() -> string", lambda url: url.parts.escaped_path)),
+        function("url", overload(f"(string) -> {_U}", _url)),
+        function("isURL", overload("(string) -> bool", _is_url)),
+        function("getScheme", overload(f"{_U}.() -> string", lambda url: url.parts.scheme)),
+        function("getHost", overload(f"{_U}.() -> string", lambda url: url.parts.host)),
+        function("getHostname", overload(f"{_U}.() -> string", lambda url: url.parts.hostname)),
+        function("getPort", overload(f"{_U}.() -> string", lambda url: url.parts.port)),
+        function(
+            "getEscapedPath", overload(f"{_U}.() -> string", lambda url: url.parts.escaped_path)
+        ),
         function(
             "getQuery",
-            way(
+            overload(
                 f"{_U}.() -> map<string, list<string>>",
                 lambda url: {name: TextList(one) for name, one in url.parts.query().items()},
             ),
@@ -373,12 +381,13 @@ FORMATS = Library(
     "format",
     (
         *(
-            function(f"format.{name}", way(f"() -> {_FORMATS_TYPE.name}", _constant(name)))
+            function(f"format.{name}", overload(f"() -> {_FORMATS_TYPE.name}", _constant(name)))
             for name in _CHECKS
         ),
-        function("format.named", way(f"(string) -> optional<{_FORMATS_TYPE.name}>", _named)),
+        function("format.named", overload(f"(string) -> optional<{_FORMATS_TYPE.name}>", _named)),
         function(
-            "validate", way(f"{_FORMATS_TYPE.name}.(string) -> optional<list<string>>", _validate)
+            "validate",
+            overload(f"{_FORMATS_TYPE.name}.(string) -> optional<list<string>>", _validate),
         ),
     ),
     types=((NamedFormat, _FORMATS_TYPE),),

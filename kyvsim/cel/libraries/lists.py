@@ -5,7 +5,7 @@ from functools import cmp_to_key
 from typing import Any
 
 from kyvsim.cel.costs import MAX_RANGE, check_size
-from kyvsim.cel.environment import FunctionDecl, Library, function, way
+from kyvsim.cel.environment import FunctionDecl, Library, function, overload
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.operators import COMPARABLE, add, compare, contains, equals
 from kyvsim.cel.values import Duration, MadeList, MadeMap, Timestamp, UInt, go_type, type_name
@@ -158,31 +158,33 @@ def _last_index_of(values: list[Any], item: Any) -> int:
 
 def _for_ordered(name: str, result: str, run: Callable[[list[Any]], Any]) -> FunctionDecl:
     return function(
-        name, *(way(f"list<{kind}>.() -> {result.format(kind)}", run) for kind in _ORDERED)
+        name, *(overload(f"list<{kind}>.() -> {result.format(kind)}", run) for kind in _ORDERED)
     )
 
 
 LISTS = Library(
     "lists",
     (
-        function("slice", way("list<T>.(int, int) -> list<T>", _slice)),
+        function("slice", overload("list<T>.(int, int) -> list<T>", _slice)),
         FunctionDecl(
             "flatten",
             (
-                way("list<list<T>>.() -> list<T>", _flatten),
-                way("list<dyn>.(int) -> list<dyn>", _flatten),
+                overload("list<list<T>>.() -> list<T>", _flatten),
+                overload("list<dyn>.(int) -> list<dyn>", _flatten),
             ),
             guarded=False,
         ),
         _for_ordered("sort", "list<{}>", _sort)._replace(guarded=False),
         FunctionDecl(
             "@sortByAssociatedKeys",
-            tuple(way(f"list<T>.(list<{kind}>) -> list<T>", _sort_by) for kind in _ORDERED),
+            tuple(overload(f"list<T>.(list<{kind}>) -> list<T>", _sort_by) for kind in _ORDERED),
             guarded=False,
         ),
-        function("lists.range", way("(int) -> list<int>", _range)),
-        function("reverse", way("list<T>.() -> list<T>", lambda values: MadeList(values[::-1]))),
-        FunctionDecl("distinct", (way("list<T>.() -> list<T>", _distinct),), guarded=False),
+        function("lists.range", overload("(int) -> list<int>", _range)),
+        function(
+            "reverse", overload("list<T>.() -> list<T>", lambda values: MadeList(values[::-1]))
+        ),
+        FunctionDecl("distinct", (overload("list<T>.() -> list<T>", _distinct),), guarded=False),
     ),
     macros="sort_by",
 )
@@ -193,15 +195,15 @@ KUBERNETES_LISTS = Library(
         _for_ordered("isSorted", "bool", _is_sorted),
         function(
             "sum",
-            way("list<int>.() -> int", _sum_from(0)),
-            way("list<uint>.() -> uint", _sum_from(UInt(0))),
-            way("list<double>.() -> double", _sum_from(0.0)),
-            way("list<duration>.() -> duration", _sum_from(Duration(0))),
+            overload("list<int>.() -> int", _sum_from(0)),
+            overload("list<uint>.() -> uint", _sum_from(UInt(0))),
+            overload("list<double>.() -> double", _sum_from(0.0)),
+            overload("list<duration>.() -> duration", _sum_from(Duration(0))),
         ),
         _for_ordered("max", "{}", _extreme("max", 1)),
         _for_ordered("min", "{}", _extreme("min", -1)),
-        function("indexOf", way("list<A>.(A) -> int", _index_of)),
-        function("lastIndexOf", way("list<A>.(A) -> int", _last_index_of)),
+        function("indexOf", overload("list<A>.(A) -> int", _index_of)),
+        function("lastIndexOf", overload("list<A>.(A) -> int", _last_index_of)),
     ),
 )
 
@@ -220,14 +222,16 @@ def _contains(values: list[Any], part: list[Any]) -> bool:
 SETS = Library(
     "sets",
     (
-        function("sets.contains", way("(list<T>, list<T>) -> bool", _contains)),
+        function("sets.contains", overload("(list<T>, list<T>) -> bool", _contains)),
         function(
             "sets.equivalent",
-            way("(list<T>, list<T>) -> bool", lambda a, b: _contains(a, b) and _contains(b, a)),
+            overload(
+                "(list<T>, list<T>) -> bool", lambda a, b: _contains(a, b) and _contains(b, a)
+            ),
         ),
         function(
             "sets.intersects",
-            way("(list<T>, list<T>) -> bool", lambda a, b: any(contains(one, b) for one in a)),
+            overload("(list<T>, list<T>) -> bool", lambda a, b: any(contains(one, b) for one in a)),
         ),
     ),
 )

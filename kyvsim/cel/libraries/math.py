@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from kyvsim.cel.environment import FunctionDecl, Library, function, way
+from kyvsim.cel.environment import FunctionDecl, Library, function, overload
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.operators import NUMBERS, checked_int, compare
 from kyvsim.cel.values import UInt
@@ -43,20 +43,20 @@ def _extreme(name: str, sign: int) -> FunctionDecl:
 
     return function(
         name,
-        *(way(f"({kind}) -> {kind}", _same) for kind in _NUMERIC),
-        *(way(f"({kind}, {kind}) -> {kind}", of_pair) for kind in _NUMERIC),
+        *(overload(f"({kind}) -> {kind}", _same) for kind in _NUMERIC),
+        *(overload(f"({kind}, {kind}) -> {kind}", of_pair) for kind in _NUMERIC),
         *(
-            way(f"({one}, {other}) -> dyn", of_pair)
+            overload(f"({one}, {other}) -> dyn", of_pair)
             for one in _NUMERIC
             for other in _NUMERIC
             if one != other
         ),
-        *(way(f"(list<{kind}>) -> {kind}", of_list) for kind in _NUMERIC),
+        *(overload(f"(list<{kind}>) -> {kind}", of_list) for kind in _NUMERIC),
     )
 
 
 def _of_double(name: str, result: str, run: Callable[[float], Any]) -> FunctionDecl:
-    return function(f"math.{name}", way(f"(double) -> {result}", run))
+    return function(f"math.{name}", overload(f"(double) -> {result}", run))
 
 
 def _whole(step: Callable[[float], int]) -> Callable[[float], float]:
@@ -97,8 +97,8 @@ def _unsigned(number: int) -> UInt:
 def _bits_of_pair(name: str, run: Callable[[int, int], int]) -> FunctionDecl:
     return function(
         f"math.{name}",
-        way("(int, int) -> int", lambda left, right: _signed(run(left, right))),
-        way("(uint, uint) -> uint", lambda left, right: _unsigned(run(left, right))),
+        overload("(int, int) -> int", lambda left, right: _signed(run(left, right))),
+        overload("(uint, uint) -> uint", lambda left, right: _unsigned(run(left, right))),
     )
 
 
@@ -113,8 +113,8 @@ def _shift(name: str, run: Callable[[int, int], int]) -> FunctionDecl:
 
     return function(
         f"math.{name}",
-        way("(int, int) -> int", shifted(_signed)),
-        way("(uint, int) -> uint", shifted(_unsigned)),
+        overload("(int, int) -> int", shifted(_signed)),
+        overload("(uint, int) -> uint", shifted(_unsigned)),
     )
 
 
@@ -132,20 +132,20 @@ MATH = Library(
         _of_double("isFinite", "bool", math.isfinite),
         function(
             "math.abs",
-            way("(double) -> double", abs),
-            way("(int) -> int", lambda number: checked_int(abs(number))),
-            way("(uint) -> uint", _same),
+            overload("(double) -> double", abs),
+            overload("(int) -> int", lambda number: checked_int(abs(number))),
+            overload("(uint) -> uint", _same),
         ),
         function(
             "math.sign",
-            way("(double) -> double", _sign_of_double),
-            way("(int) -> int", lambda number: (number > 0) - (number < 0)),
-            way("(uint) -> uint", lambda number: UInt(number > 0)),
+            overload("(double) -> double", _sign_of_double),
+            overload("(int) -> int", lambda number: (number > 0) - (number < 0)),
+            overload("(uint) -> uint", lambda number: UInt(number > 0)),
         ),
         function(
             "math.sqrt",
             *(
-                way(f"({kind}) -> double", lambda a: math.sqrt(a) if a >= 0 else math.nan)
+                overload(f"({kind}) -> double", lambda a: math.sqrt(a) if a >= 0 else math.nan)
                 for kind in _NUMERIC
             ),
         ),
@@ -154,8 +154,8 @@ MATH = Library(
         _bits_of_pair("bitXor", lambda left, right: left ^ right),
         function(
             "math.bitNot",
-            way("(int) -> int", lambda number: ~number),
-            way("(uint) -> uint", lambda number: _unsigned(~number)),
+            overload("(int) -> int", lambda number: ~number),
+            overload("(uint) -> uint", lambda number: _unsigned(~number)),
         ),
         _shift("bitShiftLeft", lambda number, places: number << places),
         _shift("bitShiftRight", lambda number, places: number >> places),

@@ -7,7 +7,7 @@ import re
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.cel.environment import Library, function, succeeds, way
+from kyvsim.cel.environment import Library, function, overload, succeeds
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.kubernetes.go_text import quote
@@ -218,36 +218,40 @@ _IP, _NET = _IP_TYPE.name, _CIDR_TYPE.name
 NETWORKS = Library(
     "net",
     (
-        function("ip", way(f"(string) -> {_IP}", lambda text: Ip(_address(text)))),
-        function("family", way(f"{_IP}.() -> int", lambda ip: ip.address.version)),
+        function("ip", overload(f"(string) -> {_IP}", lambda text: Ip(_address(text)))),
+        function("family", overload(f"{_IP}.() -> int", lambda ip: ip.address.version)),
         function(
-            "ip.isCanonical", way("(string) -> bool", lambda text: str(_address(text)) == text)
+            "ip.isCanonical", overload("(string) -> bool", lambda text: str(_address(text)) == text)
         ),
-        function("isUnspecified", way(f"{_IP}.() -> bool", lambda ip: ip.address.is_unspecified)),
-        function("isLoopback", way(f"{_IP}.() -> bool", lambda ip: ip.address.is_loopback)),
-        function("isLinkLocalMulticast", way(f"{_IP}.() -> bool", _is_link_local_multicast)),
         function(
-            "isLinkLocalUnicast", way(f"{_IP}.() -> bool", lambda ip: ip.address.is_link_local)
+            "isUnspecified", overload(f"{_IP}.() -> bool", lambda ip: ip.address.is_unspecified)
         ),
-        function("isGlobalUnicast", way(f"{_IP}.() -> bool", _is_global_unicast)),
-        function("isIP", way("(string) -> bool", succeeds(_address))),
-        function("string", way(f"({_IP}) -> string", str)),
-        function("cidr", way(f"(string) -> {_NET}", _cidr)),
+        function("isLoopback", overload(f"{_IP}.() -> bool", lambda ip: ip.address.is_loopback)),
+        function("isLinkLocalMulticast", overload(f"{_IP}.() -> bool", _is_link_local_multicast)),
+        function(
+            "isLinkLocalUnicast", overload(f"{_IP}.() -> bool", lambda ip: ip.address.is_link_local)
+        ),
+        function("isGlobalUnicast", overload(f"{_IP}.() -> bool", _is_global_unicast)),
+        function("isIP", overload("(string) -> bool", succeeds(_address))),
+        function("string", overload(f"({_IP}) -> string", str)),
+        function("cidr", overload(f"(string) -> {_NET}", _cidr)),
         function(
             "containsIP",
-            way(f"{_NET}.(string) -> bool", _holds_text),
-            way(f"{_NET}.({_IP}) -> bool", lambda net, ip: _holds(net, ip.address)),
+            overload(f"{_NET}.(string) -> bool", _holds_text),
+            overload(f"{_NET}.({_IP}) -> bool", lambda net, ip: _holds(net, ip.address)),
         ),
         function(
             "containsCIDR",
-            way(f"{_NET}.(string) -> bool", lambda net, text: _holds_network(net, _cidr(text))),
-            way(f"{_NET}.({_NET}) -> bool", _holds_network),
+            overload(
+                f"{_NET}.(string) -> bool", lambda net, text: _holds_network(net, _cidr(text))
+            ),
+            overload(f"{_NET}.({_NET}) -> bool", _holds_network),
         ),
-        function("ip", way(f"{_NET}.() -> {_IP}", lambda net: Ip(net.address))),
-        function("prefixLength", way(f"{_NET}.() -> int", lambda net: net.bits)),
-        function("masked", way(f"{_NET}.() -> {_NET}", _masked)),
-        function("isCIDR", way("(string) -> bool", succeeds(_cidr))),
-        function("string", way(f"({_NET}) -> string", str)),
+        function("ip", overload(f"{_NET}.() -> {_IP}", lambda net: Ip(net.address))),
+        function("prefixLength", overload(f"{_NET}.() -> int", lambda net: net.bits)),
+        function("masked", overload(f"{_NET}.() -> {_NET}", _masked)),
+        function("isCIDR", overload("(string) -> bool", succeeds(_cidr))),
+        function("string", overload(f"({_NET}) -> string", str)),
     ),
     types=((Ip, _IP_TYPE), (Cidr, _CIDR_TYPE)),
 )

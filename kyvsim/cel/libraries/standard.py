@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from kyvsim.cel import conversion as to
 from kyvsim.cel import operators
 from kyvsim.cel.calls import Run
-from kyvsim.cel.environment import FunctionDecl, Library, function, member_and_global, way
+from kyvsim.cel.environment import FunctionDecl, Library, function, member_and_global, overload
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.operators import index_if_present
@@ -46,8 +46,8 @@ _NUMBERS = ("int", "uint", "double")
 
 
 def _operator(name: str, run: Callable[..., Any], *signatures: str) -> FunctionDecl:
-    ways = tuple(way(signature, run) for signature in signatures)
-    return FunctionDecl(name, ways, guarded=False)
+    overloads = tuple(overload(signature, run) for signature in signatures)
+    return FunctionDecl(name, overloads, guarded=False)
 
 
 def _each_alike(kinds: tuple[str, ...]) -> tuple[str, ...]:
@@ -186,53 +186,59 @@ STANDARD = Library(
             ),
             guarded=False,
         ),
-        function("bool", way("(bool) -> bool", _same), way("(string) -> bool", to.text_to_bool)),
-        function("bytes", way("(bytes) -> bytes", _same), way("(string) -> bytes", str.encode)),
+        function(
+            "bool", overload("(bool) -> bool", _same), overload("(string) -> bool", to.text_to_bool)
+        ),
+        function(
+            "bytes", overload("(bytes) -> bytes", _same), overload("(string) -> bytes", str.encode)
+        ),
         function(
             "double",
-            way("(double) -> double", _same),
-            way("(int) -> double", float),
-            way("(string) -> double", to.text_to_double),
-            way("(uint) -> double", float),
+            overload("(double) -> double", _same),
+            overload("(int) -> double", float),
+            overload("(string) -> double", to.text_to_double),
+            overload("(uint) -> double", float),
         ),
         function(
             "duration",
-            way("(duration) -> duration", _same),
-            way("(string) -> duration", to.text_to_duration),
+            overload("(duration) -> duration", _same),
+            overload("(string) -> duration", to.text_to_duration),
         ),
-        function("dyn", way("(A) -> dyn", _same)),
+        function("dyn", overload("(A) -> dyn", _same)),
         function(
             "int",
-            way("(int) -> int", _same),
-            way("(double) -> int", to.double_to_int),
-            way("(duration) -> int", lambda value: value.nanoseconds),
-            way("(string) -> int", to.text_to_int),
-            way("(timestamp) -> int", lambda value: value.nanoseconds // _SECOND),
-            way("(uint) -> int", to.uint_to_int),
+            overload("(int) -> int", _same),
+            overload("(double) -> int", to.double_to_int),
+            overload("(duration) -> int", lambda value: value.nanoseconds),
+            overload("(string) -> int", to.text_to_int),
+            overload("(timestamp) -> int", lambda value: value.nanoseconds // _SECOND),
+            overload("(uint) -> int", to.uint_to_int),
         ),
         function(
             "string",
             *(
-                way(f"({kind}) -> string", to.to_text)
+                overload(f"({kind}) -> string", to.to_text)
                 for kind in ("string", "bool", "bytes", *_NUMBERS, "duration", "timestamp")
             ),
         ),
         function(
             "timestamp",
-            way("(timestamp) -> timestamp", _same),
-            way("(int) -> timestamp", to.int_to_timestamp),
-            way("(string) -> timestamp", to.text_to_timestamp),
+            overload("(timestamp) -> timestamp", _same),
+            overload("(int) -> timestamp", to.int_to_timestamp),
+            overload("(string) -> timestamp", to.text_to_timestamp),
         ),
-        function("type", way("(A) -> type<A>", _type)),
+        function("type", overload("(A) -> type<A>", _type)),
         function(
             "uint",
-            way("(uint) -> uint", _same),
-            way("(double) -> uint", to.double_to_uint),
-            way("(int) -> uint", operators.checked_uint),
-            way("(string) -> uint", to.text_to_uint),
+            overload("(uint) -> uint", _same),
+            overload("(double) -> uint", to.double_to_uint),
+            overload("(int) -> uint", operators.checked_uint),
+            overload("(string) -> uint", to.text_to_uint),
         ),
         *(
-            FunctionDecl(name, (way("string.(string) -> bool", run),), fault="no such overload")
+            FunctionDecl(
+                name, (overload("string.(string) -> bool", run),), fault="no such overload"
+            )
             for name, run in (
                 ("contains", str.__contains__),
                 ("endsWith", str.endswith),
@@ -295,13 +301,13 @@ def _day_of_year(time: Time) -> int:
 
 
 def _getter(name: str, part: _Part, of_duration: Callable[[Duration], int] | None) -> FunctionDecl:
-    ways = [
-        way("timestamp.() -> int", lambda value: part(Time(value.nanoseconds))),
-        way("timestamp.(string) -> int", lambda value, zone: part(_in_zone(value, zone))),
+    overloads = [
+        overload("timestamp.() -> int", lambda value: part(Time(value.nanoseconds))),
+        overload("timestamp.(string) -> int", lambda value, zone: part(_in_zone(value, zone))),
     ]
     if of_duration is not None:
-        ways.append(way("duration.() -> int", of_duration))
-    return FunctionDecl(name, tuple(ways))
+        overloads.append(overload("duration.() -> int", of_duration))
+    return FunctionDecl(name, tuple(overloads))
 
 
 def _whole_units(nanoseconds: int) -> Callable[[Duration], int]:
@@ -371,33 +377,37 @@ def _unwrap(values: list[Any]) -> list[Any]:
 OPTIONALS = Library(
     "optionals",
     (
-        function("optional.of", way("(V) -> optional<V>", _of)),
-        function("optional.ofNonZeroValue", way("(V) -> optional<V>", _of_non_zero)),
-        function("optional.none", way("() -> optional<V>", lambda: NONE)),
-        function("value", way("optional<V>.() -> V", _value)),
-        function("hasValue", way("optional<V>.() -> bool", lambda found: found.present)),
-        function("or", way("optional<V>.(optional<V>) -> optional<V>", _never)),
-        function("orValue", way("optional<V>.(V) -> V", _never)),
+        function("optional.of", overload("(V) -> optional<V>", _of)),
+        function("optional.ofNonZeroValue", overload("(V) -> optional<V>", _of_non_zero)),
+        function("optional.none", overload("() -> optional<V>", lambda: NONE)),
+        function("value", overload("optional<V>.() -> V", _value)),
+        function("hasValue", overload("optional<V>.() -> bool", lambda found: found.present)),
+        function("or", overload("optional<V>.(optional<V>) -> optional<V>", _never)),
+        function("orValue", overload("optional<V>.(V) -> V", _never)),
         FunctionDecl(
             "_[?_]",
             (
-                way("(list<V>, int) -> optional<V>", index_if_present),
-                way("(optional<list<V>>, int) -> optional<V>", index_if_present),
-                way("(map<K, V>, K) -> optional<V>", index_if_present),
-                way("(optional<map<K, V>>, K) -> optional<V>", index_if_present),
+                overload("(list<V>, int) -> optional<V>", index_if_present),
+                overload("(optional<list<V>>, int) -> optional<V>", index_if_present),
+                overload("(map<K, V>, K) -> optional<V>", index_if_present),
+                overload("(optional<map<K, V>>, K) -> optional<V>", index_if_present),
             ),
         ),
-        function("first", way("list<V>.() -> optional<V>", lambda v: _of(v[0]) if v else NONE)),
-        function("last", way("list<V>.() -> optional<V>", lambda v: _of(v[-1]) if v else NONE)),
-        function("optional.unwrap", way("(list<optional<V>>) -> list<V>", _unwrap)),
-        function("unwrapOpt", way("list<optional<V>>.() -> list<V>", _unwrap)),
+        function(
+            "first", overload("list<V>.() -> optional<V>", lambda v: _of(v[0]) if v else NONE)
+        ),
+        function(
+            "last", overload("list<V>.() -> optional<V>", lambda v: _of(v[-1]) if v else NONE)
+        ),
+        function("optional.unwrap", overload("(list<optional<V>>) -> list<V>", _unwrap)),
+        function("unwrapOpt", overload("list<optional<V>>.() -> list<V>", _unwrap)),
     ),
     macros="optional",
 )
 
 LENIENT_OR_VALUE = Library(
     "lenient_or_value",
-    (function(OR_VALUE, way("(dyn, dyn) -> dyn", _never)),),
+    (function(OR_VALUE, overload("(dyn, dyn) -> dyn", _never)),),
     macros="lenient_or_value",
 )
 """`orValue` on what is not optional. upstream: pkg/cel/compiler/env.go"""

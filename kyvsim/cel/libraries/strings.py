@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kyvsim.cel.calls import Run
-from kyvsim.cel.environment import Library, function, way
+from kyvsim.cel.environment import Library, function, overload
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.string_format import format_latest, format_text
 from kyvsim.cel.values import NONE, Optional, TextList, show_value
@@ -97,46 +97,51 @@ def _join(texts: list[Any], separator: str = "") -> str:
 STRINGS = Library(
     "strings",
     (
-        function("charAt", way("string.(int) -> string", _char_at)),
+        function("charAt", overload("string.(int) -> string", _char_at)),
         function(
             "indexOf",
-            way("string.(string) -> int", _index_of),
-            way("string.(string, int) -> int", _index_of),
+            overload("string.(string) -> int", _index_of),
+            overload("string.(string, int) -> int", _index_of),
         ),
         function(
             "lastIndexOf",
-            way("string.(string) -> int", _last_index_of),
-            way("string.(string, int) -> int", _last_index_of_up_to),
+            overload("string.(string) -> int", _last_index_of),
+            overload("string.(string, int) -> int", _last_index_of_up_to),
         ),
-        function("lowerAscii", way("string.() -> string", lambda text: text.translate(_LOWER))),
-        function("upperAscii", way("string.() -> string", lambda text: text.translate(_UPPER))),
+        function(
+            "lowerAscii", overload("string.() -> string", lambda text: text.translate(_LOWER))
+        ),
+        function(
+            "upperAscii", overload("string.() -> string", lambda text: text.translate(_UPPER))
+        ),
         function(
             "replace",
-            way("string.(string, string) -> string", str.replace),
-            way(
+            overload("string.(string, string) -> string", str.replace),
+            overload(
                 "string.(string, string, int) -> string",
                 lambda text, old, new, count: text.replace(old, new, max(count, -1)),
             ),
         ),
         function(
             "split",
-            way("string.(string) -> list<string>", _split),
-            way("string.(string, int) -> list<string>", _split),
+            overload("string.(string) -> list<string>", _split),
+            overload("string.(string, int) -> list<string>", _split),
         ),
         function(
             "substring",
-            way("string.(int) -> string", _substring),
-            way("string.(int, int) -> string", _substring_between),
+            overload("string.(int) -> string", _substring),
+            overload("string.(int, int) -> string", _substring_between),
         ),
-        function("trim", way("string.() -> string", lambda text: text.strip(_GO_SPACE))),
-        function("format", way("string.(list<dyn>) -> string", format_text)),
+        function("trim", overload("string.() -> string", lambda text: text.strip(_GO_SPACE))),
+        function("format", overload("string.(list<dyn>) -> string", format_text)),
         function(
-            "strings.quote", way("(string) -> string", lambda text: f'"{text.translate(_ESCAPES)}"')
+            "strings.quote",
+            overload("(string) -> string", lambda text: f'"{text.translate(_ESCAPES)}"'),
         ),
         function(
             "join",
-            way("list<string>.() -> string", _join),
-            way("list<string>.(string) -> string", _join),
+            overload("list<string>.() -> string", _join),
+            overload("list<string>.(string) -> string", _join),
         ),
     ),
 )
@@ -145,8 +150,8 @@ LATEST_STRINGS = Library(
     "strings",
     (
         *(one for one in STRINGS.functions if one.name != "format"),
-        function("format", way("string.(list<dyn>) -> string", format_latest)),
-        function("reverse", way("string.() -> string", lambda text: text[::-1])),
+        function("format", overload("string.(list<dyn>) -> string", format_latest)),
+        function("reverse", overload("string.() -> string", lambda text: text[::-1])),
     ),
 )
 """The same with what versions 3 and 4 changed."""
@@ -170,9 +175,10 @@ def _decode(text: str) -> bytes:
 ENCODERS = Library(
     "encoders",
     (
-        function("base64.decode", way("(string) -> bytes", _decode)),
+        function("base64.decode", overload("(string) -> bytes", _decode)),
         function(
-            "base64.encode", way("(bytes) -> string", lambda data: base64.b64encode(data).decode())
+            "base64.encode",
+            overload("(bytes) -> string", lambda data: base64.b64encode(data).decode()),
         ),
     ),
 )
@@ -232,15 +238,17 @@ REGEX = Library(
     (
         function(
             "find",
-            way(
+            overload(
                 "string.(string) -> string",
                 lambda text, pattern: _first(_regex_compile(pattern), text),
             )._replace(optimize=_find_constant),
         ),
         function(
             "findAll",
-            way("string.(string) -> list<string>", _find_all)._replace(optimize=_find_all_constant),
-            way("string.(string, int) -> list<string>", _find_all)._replace(
+            overload("string.(string) -> list<string>", _find_all)._replace(
+                optimize=_find_all_constant
+            ),
+            overload("string.(string, int) -> list<string>", _find_all)._replace(
                 optimize=_find_all_constant
             ),
         ),
@@ -325,10 +333,10 @@ REGEX_GROUPS = Library(
     (
         function(
             "regex.replace",
-            way("(string, string, string) -> string", _regex_replace),
-            way("(string, string, string, int) -> string", _regex_replace),
+            overload("(string, string, string) -> string", _regex_replace),
+            overload("(string, string, string, int) -> string", _regex_replace),
         ),
-        function("regex.extract", way("(string, string) -> optional<string>", _extract)),
-        function("regex.extractAll", way("(string, string) -> list<string>", _extract_all)),
+        function("regex.extract", overload("(string, string) -> optional<string>", _extract)),
+        function("regex.extractAll", overload("(string, string) -> list<string>", _extract_all)),
     ),
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.cel.environment import read_type, way
+from kyvsim.cel.environment import overload, read_type
 
 # Signatures of functions as texts.
 
@@ -16,8 +16,8 @@ from kyvsim.cel.environment import read_type, way
         ("(map<K, list<V>>, K) -> V", False, ["map(<K>, list(<V>))", "<K>"], "<V>"),
     ],
 )
-def test_way(text, member, arguments, result):
-    found = way(text, len)
+def test_overload(text, member, arguments, result):
+    found = overload(text, len)
     assert found.member is member
     assert [str(one) for one in found.arguments] == arguments
     assert str(found.result) == result
