@@ -29,7 +29,7 @@ class Overload(NamedTuple):
 
 
 class FunctionDecl(NamedTuple):
-    """The overloads of one name."""
+    """Overloads of one name; an environment joins those of all declarations."""
 
     name: str
     overloads: tuple[Overload, ...]
@@ -116,12 +116,13 @@ def environment(libraries: tuple[Library, ...]) -> Environment:
     classes: dict[str, type] = {}
     for library in libraries:
         for function in library.functions:
-            known = functions.get(function.name)
-            if known is not None:
-                function = known._replace(  # noqa: PLW2901 — the same function with more overloads
-                    overloads=known.overloads + function.overloads
-                )
-            functions[function.name] = function
+            name = function.name
+            known = functions.get(name)
+            functions[name] = (
+                FunctionDecl(name, known.overloads + function.overloads, known.guarded, known.fault)
+                if known is not None
+                else function
+            )
         classes.update((kind.name, cls) for cls, kind in library.types)
     macros = frozenset(library.macros for library in libraries if library.macros)
     variables = tuple(one for library in libraries for one in library.variables)
@@ -135,7 +136,7 @@ def environment(libraries: tuple[Library, ...]) -> Environment:
     )
 
 
-# Signatures of functions, written as `list<A>.(A, int) -> bool` or `(string) -> int`.
+# Signatures of functions, written as `list<A>.flatten(int) -> list<A>` or `int(string) -> int`.
 
 _PART = re.compile(r"[A-Za-z_.][A-Za-z0-9_.]*|[<>,]")
 _KNOWN = MappingProxyType(
@@ -143,6 +144,17 @@ _KNOWN = MappingProxyType(
     | {types.show(one): one for one in (types.DOUBLE, types.STRING, types.BYTES, types.NULL)}
     | {types.show(one): one for one in (types.DURATION, types.TIMESTAMP)}
 )
+_STRUCTS = (
+    "kubernetes.",
+    "user.",
+    "envoy.",
+    "google.rpc.",
+    "http.Check",
+    "jwt.",
+    "mcp.MCPRequest",
+    "mcp.Implementation",
+)
+"""What the names of types with fields begin with."""
 _NESTED: MappingProxyType[str, Callable[..., CelType]] = MappingProxyType(
     {
         "list": types.list_of,
@@ -153,25 +165,40 @@ _NESTED: MappingProxyType[str, Callable[..., CelType]] = MappingProxyType(
 )
 
 
-def overload(signature: str, run: Callable[..., Any], cost: int = 1) -> Overload:
-    """Return an overload of a function; in front of `.(` stands what is before the dot."""
+def function(
+    signature: str,
+    run: Callable[..., Any],
+    cost: int = 1,
+    optimize: Callable[..., Any] | None = None,
+) -> FunctionDecl:
+    """Return one overload of a function, whose signature is as in `math.abs(int) -> int`."""
+    name, arguments, result = _read_signature(signature)
+    return FunctionDecl(name, (Overload(False, arguments, result, run, cost, optimize),))
+
+
+def method(
+    signature: str,
+    run: Callable[..., Any],
+    cost: int = 1,
+    optimize: Callable[..., Any] | None = None,
+) -> FunctionDecl:
+    """Return one overload that is called on a receiver, as in `list<A>.indexOf(A) -> int`."""
+    name, arguments, result = _read_signature(signature)
+    receiver, _, name = name.rpartition(".")
+    arguments = (read_type(receiver), *arguments)
+    return FunctionDecl(name, (Overload(True, arguments, result, run, cost, optimize),))
+
+
+def _read_signature(signature: str) -> tuple[str, tuple[CelType, ...], CelType]:
     head, _, result = signature.partition(" -> ")
-    target, _, arguments = head.rpartition("(")
-    member = target.endswith(".")
-    texts = ([target[:-1]] if member else []) + _split(arguments.removesuffix(")"))
-    return Overload(member, tuple(map(read_type, texts)), read_type(result), run, cost)
-
-
-def function(name: str, *overloads: Overload) -> FunctionDecl:
-    """Return a function that looks at the types of its arguments before a call."""
-    return FunctionDecl(name, overloads)
-
-
-def member_and_global(signature: str, run: Callable[..., Any]) -> tuple[Overload, Overload]:
-    """Return the overloads of a function that may also be called as a member."""
-    first, result = signature.removeprefix("(").split(") -> ")
-    target, *rest = _split(first)
-    return overload(signature, run), overload(f"{target}.({', '.join(rest)}) -> {result}", run)
+    name, _, arguments = head.partition("(")
+    kinds: list[CelType] = []
+    rest = _PART.findall(arguments)
+    while rest:
+        kind, rest = _read(rest)
+        kinds.append(kind)
+        rest = rest[1:]  # what follows the comma
+    return name, tuple(kinds), read_type(result)
 
 
 def succeeds(run: Callable[..., object]) -> Callable[..., bool]:
@@ -189,11 +216,18 @@ def succeeds(run: Callable[..., object]) -> Callable[..., bool]:
 
 def read_type(text: str) -> CelType:
     """Return the type that a text writes; one capital letter is a type variable."""
-    parts = _PART.findall(text)
-    found, rest = _read(parts)
+    if text in _KNOWN:
+        return _KNOWN[text]
+    found, rest = _read(_PART.findall(text))
     if rest:
         raise ValueError(f"unknown type: {text}")
     return found
+
+
+def read_fields(text: str) -> Mapping[str, CelType]:
+    """Return the fields that a text writes as `name=string items=list<int>`."""
+    fields = (one.split("=") for one in text.split())
+    return MappingProxyType({name: read_type(kind) for name, kind in fields})
 
 
 def _read(parts: list[str]) -> tuple[CelType, list[str]]:
@@ -212,17 +246,4 @@ def _named(name: str) -> CelType:
         return types.parameter(name)
     if name in _KNOWN:
         return _KNOWN[name]
-    return types.struct(name) if name.startswith("kubernetes.") else types.opaque(name)
-
-
-def _split(text: str) -> list[str]:
-    """Split at the commas that stand outside of angle brackets."""
-    found: list[str] = []
-    depth = start = 0
-    for at, char in enumerate(text):
-        depth += (char == "<") - (char == ">")
-        if char == "," and not depth:
-            found.append(text[start:at].strip())
-            start = at + 1
-    last = text[start:].strip()
-    return [*found, last] if last else found
+    return types.struct(name) if name.startswith(_STRUCTS) else types.opaque(name)

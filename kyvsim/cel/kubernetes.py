@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from kyvsim.cel import types
-from kyvsim.cel.environment import Environment, environment, read_type
+from kyvsim.cel.environment import Environment, environment, read_fields
 from kyvsim.cel.libraries import KUBERNETES
 from kyvsim.cel.libraries.admission import (
     AUTHORIZER,
@@ -53,11 +53,7 @@ _FIELDS = MappingProxyType(
 
 def typed_fields() -> Mapping[str, Mapping[str, CelType]]:
     """Return the fields of the typed objects of a request, by the names of their types."""
-    found: dict[str, Mapping[str, CelType]] = {}
-    for type_name, text in _FIELDS.items():
-        fields = (one.split("=") for one in text.split())
-        found[type_name] = MappingProxyType({name: read_type(kind) for name, kind in fields})
-    return found
+    return {name: read_fields(text) for name, text in _FIELDS.items()}
 
 
 @lru_cache(maxsize=8)

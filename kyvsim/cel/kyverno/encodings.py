@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import Library, function, overload
+from kyvsim.cel.environment import Library, function, method
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.functions import ServiceAccount
 from kyvsim.cel.libraries.admission import ObjectValue
@@ -282,11 +282,8 @@ def _own(value: Any) -> Any:
 JSON = Library(
     "json",
     (
-        function("unmarshal", overload(f"{_JSON_TYPE.name}.(dyn) -> dyn", _unmarshal)),
-        function(
-            "marshal",
-            overload(f"{_JSON_TYPE.name}.(dyn) -> string", lambda _, value: show_json(value)),
-        ),
+        method(f"{_JSON_TYPE.name}.unmarshal(dyn) -> dyn", _unmarshal),
+        method(f"{_JSON_TYPE.name}.marshal(dyn) -> string", lambda _, value: show_json(value)),
     ),
     types=((JsonCodec, _JSON_TYPE),),
     variables=(("json", _JSON_TYPE),),
@@ -294,7 +291,7 @@ JSON = Library(
 
 AUTHORIZATION_JSON = Library(
     "authorization json",
-    (function("Unmarshal", overload(f"{_JSON_TYPE.name}.(dyn) -> dyn", _unmarshal)),),
+    (method(f"{_JSON_TYPE.name}.Unmarshal(dyn) -> dyn", _unmarshal),),
     types=((JsonCodec, _JSON_TYPE),),
     variables=(("json", _JSON_TYPE),),
 )
@@ -326,7 +323,7 @@ def _parse(_: YamlCodec, text: str) -> Any:
 
 YAML = Library(
     "yaml",
-    (function("parse", overload(f"{_YAML_TYPE.name}.(string) -> dyn", _parse)),),
+    (method(f"{_YAML_TYPE.name}.parse(string) -> dyn", _parse),),
     types=((YamlCodec, _YAML_TYPE),),
     variables=(("yaml", _YAML_TYPE),),
 )
@@ -368,8 +365,8 @@ def _decompress(data: bytes) -> str:
 GZIP = Library(
     "gzip",
     (
-        function("gzip.compress", overload("(dyn) -> bytes", _compress)),
-        function("gzip.decompress", overload("(bytes) -> string", _decompress)),
+        function("gzip.compress(dyn) -> bytes", _compress),
+        function("gzip.decompress(bytes) -> string", _decompress),
     ),
 )
 
@@ -407,4 +404,4 @@ def _decode(text: str) -> Any:
     return {**fields, "SerialNumber": float(bits - (1 << 64) if bits >> 63 else bits)}
 
 
-CERTIFICATES = Library("x509", (function("x509.decode", overload("(string) -> dyn", _decode)),))
+CERTIFICATES = Library("x509", (function("x509.decode(string) -> dyn", _decode),))

@@ -4,128 +4,69 @@ upstream: kyverno-authz pkg/cel/libs/authz/envoy; envoyproxy/go-control-plane
 envoy/service/auth/v3, envoy/config/core/v3, envoy/type/v3
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from kyvsim.cel import types
-from kyvsim.cel.environment import Library, Overload, function
+from kyvsim.cel.environment import FunctionDecl, Library, function, method, read_fields
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.encodings import struct_value
 from kyvsim.cel.kyverno.messages import MessageTypes
+from kyvsim.cel.types import struct
 from kyvsim.cel.values import Message
 
 _AUTH = "envoy.service.auth.v3"
+_CONTEXT = f"{_AUTH}.AttributeContext"
 _CORE = "envoy.config.core.v3"
-_PEER = f"{_AUTH}.AttributeContext.Peer"
-_TEXTS = types.map_of(types.STRING, types.STRING)
-_STRUCT = types.map_of(types.STRING, types.DYN)
-REQUEST = types.struct(f"{_AUTH}.CheckRequest")
-RESPONSE = types.struct(f"{_AUTH}.CheckResponse")
-_OK = types.struct(f"{_AUTH}.OkHttpResponse")
-_DENIED = types.struct(f"{_AUTH}.DeniedHttpResponse")
-_OPTION = types.struct(f"{_CORE}.HeaderValueOption")
-_HEADER = types.struct(f"{_CORE}.HeaderValue")
-_PARAMETER = types.struct(f"{_CORE}.QueryParameter")
-_STATUS = types.struct("envoy.type.v3.HttpStatus")
-_OUTCOME = types.struct("google.rpc.Status")
+REQUEST = struct(f"{_AUTH}.CheckRequest")
+RESPONSE = struct(f"{_AUTH}.CheckResponse")
+_OK = f"{_AUTH}.OkHttpResponse"
+_DENIED = f"{_AUTH}.DeniedHttpResponse"
+_OPTION = f"{_CORE}.HeaderValueOption"
+_HEADER = f"{_CORE}.HeaderValue"
+_PARAMETER = f"{_CORE}.QueryParameter"
+_STATUS = "envoy.type.v3.HttpStatus"
+_OUTCOME = "google.rpc.Status"
 _PERMISSION_DENIED = 7
 
-
-_REQUEST_FIELDS: Mapping[str, Mapping[str, types.CelType]] = MappingProxyType(
+_FIELDS: Mapping[str, str] = MappingProxyType(
     {
-        REQUEST.name: {"attributes": types.struct(f"{_AUTH}.AttributeContext")},
-        f"{_AUTH}.AttributeContext": {
-            "source": types.struct(_PEER),
-            "destination": types.struct(_PEER),
-            "request": types.struct(f"{_AUTH}.AttributeContext.Request"),
-            "context_extensions": _TEXTS,
-            "metadata_context": types.struct(f"{_CORE}.Metadata"),
-            "route_metadata_context": types.struct(f"{_CORE}.Metadata"),
-            "tls_session": types.struct(f"{_AUTH}.AttributeContext.TLSSession"),
-        },
-        _PEER: {
-            "address": types.struct(f"{_CORE}.Address"),
-            "service": types.STRING,
-            "labels": _TEXTS,
-            "principal": types.STRING,
-            "certificate": types.STRING,
-        },
-        f"{_AUTH}.AttributeContext.Request": {
-            "time": types.TIMESTAMP,
-            "http": types.struct(f"{_AUTH}.AttributeContext.HttpRequest"),
-        },
-        f"{_AUTH}.AttributeContext.HttpRequest": {
-            **dict.fromkeys(("id", "method", "path", "host", "scheme", "query"), types.STRING),
-            **dict.fromkeys(("fragment", "protocol", "body"), types.STRING),
-            "headers": _TEXTS,
-            "header_map": types.struct(f"{_CORE}.HeaderMap"),
-            "size": types.INT,
-            "raw_body": types.BYTES,
-        },
-        f"{_AUTH}.AttributeContext.TLSSession": {"sni": types.STRING},
-        f"{_CORE}.HeaderMap": {"headers": types.list_of(_HEADER)},
-        f"{_CORE}.Metadata": {
-            "filter_metadata": types.map_of(types.STRING, _STRUCT),
-            "typed_filter_metadata": types.map_of(types.STRING, types.ANY),
-        },
-        f"{_CORE}.Address": {
-            "socket_address": types.struct(f"{_CORE}.SocketAddress"),
-            "pipe": types.struct(f"{_CORE}.Pipe"),
-            "envoy_internal_address": types.struct(f"{_CORE}.EnvoyInternalAddress"),
-        },
-        f"{_CORE}.SocketAddress": {
-            "protocol": types.INT,
-            "address": types.STRING,
-            "port_value": types.UINT,
-            "named_port": types.STRING,
-            "resolver_name": types.STRING,
-            "ipv4_compat": types.BOOL,
-            "network_namespace_filepath": types.STRING,
-        },
-        f"{_CORE}.Pipe": {"path": types.STRING, "mode": types.UINT},
-        f"{_CORE}.EnvoyInternalAddress": {
-            "server_listener_name": types.STRING,
-            "endpoint_id": types.STRING,
-        },
-    }
-)
-_RESPONSE_FIELDS: Mapping[str, Mapping[str, types.CelType]] = MappingProxyType(
-    {
-        RESPONSE.name: {
-            "status": _OUTCOME,
-            "denied_response": _DENIED,
-            "ok_response": _OK,
-            "error_response": _DENIED,
-            "dynamic_metadata": _STRUCT,
-        },
-        _OUTCOME.name: {
-            "code": types.INT,
-            "message": types.STRING,
-            "details": types.list_of(types.ANY),
-        },
-        _OK.name: {
-            "headers": types.list_of(_OPTION),
-            "headers_to_remove": types.list_of(types.STRING),
-            "dynamic_metadata": _STRUCT,
-            "response_headers_to_add": types.list_of(_OPTION),
-            "query_parameters_to_set": types.list_of(_PARAMETER),
-            "query_parameters_to_remove": types.list_of(types.STRING),
-        },
-        _DENIED.name: {"status": _STATUS, "headers": types.list_of(_OPTION), "body": types.STRING},
-        _STATUS.name: {"code": types.INT},
-        _OPTION.name: {
-            "header": _HEADER,
-            "append": types.DYN,
-            "append_action": types.INT,
-            "keep_empty_value": types.BOOL,
-        },
-        _HEADER.name: {"key": types.STRING, "value": types.STRING, "raw_value": types.BYTES},
-        _PARAMETER.name: {"key": types.STRING, "value": types.STRING},
+        REQUEST.name: f"attributes={_CONTEXT}",
+        _CONTEXT: f"source={_CONTEXT}.Peer destination={_CONTEXT}.Peer "
+        f"request={_CONTEXT}.Request context_extensions=map<string,string> "
+        f"metadata_context={_CORE}.Metadata route_metadata_context={_CORE}.Metadata "
+        f"tls_session={_CONTEXT}.TLSSession",
+        f"{_CONTEXT}.Peer": f"address={_CORE}.Address service=string labels=map<string,string> "
+        "principal=string certificate=string",
+        f"{_CONTEXT}.Request": f"time=timestamp http={_CONTEXT}.HttpRequest",
+        f"{_CONTEXT}.HttpRequest": "id=string method=string path=string host=string scheme=string "
+        "query=string fragment=string protocol=string body=string headers=map<string,string> "
+        f"header_map={_CORE}.HeaderMap size=int raw_body=bytes",
+        f"{_CONTEXT}.TLSSession": "sni=string",
+        f"{_CORE}.HeaderMap": f"headers=list<{_HEADER}>",
+        f"{_CORE}.Metadata": "filter_metadata=map<string,map<string,dyn>> "
+        "typed_filter_metadata=map<string,any>",
+        f"{_CORE}.Address": f"socket_address={_CORE}.SocketAddress pipe={_CORE}.Pipe "
+        f"envoy_internal_address={_CORE}.EnvoyInternalAddress",
+        f"{_CORE}.SocketAddress": "protocol=int address=string port_value=uint named_port=string "
+        "resolver_name=string ipv4_compat=bool network_namespace_filepath=string",
+        f"{_CORE}.Pipe": "path=string mode=uint",
+        f"{_CORE}.EnvoyInternalAddress": "server_listener_name=string endpoint_id=string",
+        RESPONSE.name: f"status={_OUTCOME} denied_response={_DENIED} ok_response={_OK} "
+        f"error_response={_DENIED} dynamic_metadata=map<string,dyn>",
+        _OUTCOME: "code=int message=string details=list<any>",
+        _OK: f"headers=list<{_OPTION}> headers_to_remove=list<string> "
+        f"dynamic_metadata=map<string,dyn> response_headers_to_add=list<{_OPTION}> "
+        f"query_parameters_to_set=list<{_PARAMETER}> query_parameters_to_remove=list<string>",
+        _DENIED: f"status={_STATUS} headers=list<{_OPTION}> body=string",
+        _STATUS: "code=int",
+        _OPTION: f"header={_HEADER} append=dyn append_action=int keep_empty_value=bool",
+        _HEADER: "key=string value=string raw_value=bytes",
+        _PARAMETER: "key=string value=string",
     }
 )
 ENVOY_TYPES = MessageTypes(
-    MappingProxyType({**_REQUEST_FIELDS, **_RESPONSE_FIELDS}),
+    MappingProxyType({name: read_fields(text) for name, text in _FIELDS.items()}),
     enums=MappingProxyType({(f"{_CORE}.SocketAddress", "protocol"): ("TCP", "UDP")}),
 )
 
@@ -141,119 +82,78 @@ def _more(field: str) -> Callable[[Message, Any], Message]:
     return lambda message, value: _with(message, field, [*message[field], value])
 
 
-def _more_headers(field: str) -> Callable[[Message, str, str], Message]:
-    return lambda message, key, value: _more(field)(message, _header(key, value))
-
-
 def _header(key: str, value: str) -> Message:
-    header = ENVOY_TYPES.make(_HEADER.name, {"key": key, "value": value})
-    return ENVOY_TYPES.make(_OPTION.name, {"header": header})
+    header = ENVOY_TYPES.make(_HEADER, {"key": key, "value": value})
+    return ENVOY_TYPES.make(_OPTION, {"header": header})
 
 
 def _parameter(key: str, value: str) -> Message:
-    return ENVOY_TYPES.make(_PARAMETER.name, {"key": key, "value": value})
+    return ENVOY_TYPES.make(_PARAMETER, {"key": key, "value": value})
 
 
 def _denied(code: int) -> Message:
     if not -(1 << 31) <= code < 1 << 31:
         raise CelError("integer overflow")
-    status = ENVOY_TYPES.make(_STATUS.name, {"code": code})
-    return ENVOY_TYPES.make(_DENIED.name, {"status": status})
+    return ENVOY_TYPES.make(_DENIED, {"status": ENVOY_TYPES.make(_STATUS, {"code": code})})
 
 
 def _response(field: str, code: int) -> Callable[[Message], Message]:
     def respond(answer: Message) -> Message:
-        status = ENVOY_TYPES.make(_OUTCOME.name, {"code": code})
+        status = ENVOY_TYPES.make(_OUTCOME, {"code": code})
         return ENVOY_TYPES.make(RESPONSE.name, {"status": status, field: answer})
 
     return respond
 
 
-def _call(
-    arguments: tuple[types.CelType, ...], result: types.CelType, run: Callable[..., Any]
-) -> Overload:
-    return Overload(member=False, arguments=arguments, result=result, run=run)
+def _with_message(response: Message, text: str) -> Message:
+    return _with(response, "status", _with(response["status"], "message", text))
 
 
-def _on(
-    target: types.CelType,
-    arguments: tuple[types.CelType, ...],
-    run: Callable[..., Any],
-    result: types.CelType,
-) -> Overload:
-    return Overload(member=True, arguments=(target, *arguments), result=result, run=run)
-
-
-def _appending(target: types.CelType, field: str) -> tuple[Overload, Overload]:
-    """Return the two ways to add a header to a list."""
-    return (
-        _on(target, (_OPTION,), _more(field), target),
-        _on(target, (types.STRING, types.STRING), _more_headers(field), target),
+def _appending(
+    target: str, name: str, field: str, kind: str, make: Callable[[str, str], Message]
+) -> Iterator[FunctionDecl]:
+    """Yield the overloads that append a header or parameter, which may be given as its parts."""
+    more = _more(field)
+    yield method(f"{target}.{name}({kind}) -> {target}", more)
+    yield method(
+        f"{target}.{name}(string, string) -> {target}",
+        lambda message, key, value: more(message, make(key, value)),
     )
 
 
-_PAIR = (types.STRING, types.STRING)
 ENVOY = Library(
     "envoy authorization",
     (
-        function("envoy.Allowed", _call((), _OK, lambda: ENVOY_TYPES.make(_OK.name, {}))),
-        function("envoy.Denied", _call((types.INT,), _DENIED, _denied)),
-        function("envoy.Header", _call(_PAIR, _OPTION, _header)),
-        function("envoy.QueryParam", _call(_PAIR, _PARAMETER, _parameter)),
-        function(
-            "WithBody",
-            _on(_DENIED, (types.STRING,), lambda d, body: _with(d, "body", body), _DENIED),
+        function(f"envoy.Allowed() -> {_OK}", lambda: ENVOY_TYPES.make(_OK, {})),
+        function(f"envoy.Denied(int) -> {_DENIED}", _denied),
+        function(f"envoy.Header(string, string) -> {_OPTION}", _header),
+        function(f"envoy.QueryParam(string, string) -> {_PARAMETER}", _parameter),
+        method(
+            f"{_DENIED}.WithBody(string) -> {_DENIED}",
+            lambda denied, body: _with(denied, "body", body),
         ),
-        function("WithHeader", *_appending(_OK, "headers"), *_appending(_DENIED, "headers")),
-        function("WithoutHeader", _on(_OK, (types.STRING,), _more("headers_to_remove"), _OK)),
-        function("WithResponseHeader", *_appending(_OK, "response_headers_to_add")),
-        function(
-            "WithQueryParam",
-            _on(_OK, (_PARAMETER,), _more("query_parameters_to_set"), _OK),
-            _on(
-                _OK,
-                _PAIR,
-                lambda ok, *pair: _more("query_parameters_to_set")(ok, _parameter(*pair)),
-                _OK,
-            ),
+        *_appending(_OK, "WithHeader", "headers", _OPTION, _header),
+        *_appending(_DENIED, "WithHeader", "headers", _OPTION, _header),
+        method(f"{_OK}.WithoutHeader(string) -> {_OK}", _more("headers_to_remove")),
+        *_appending(_OK, "WithResponseHeader", "response_headers_to_add", _OPTION, _header),
+        *_appending(_OK, "WithQueryParam", "query_parameters_to_set", _PARAMETER, _parameter),
+        method(f"{_OK}.WithoutQueryParam(string) -> {_OK}", _more("query_parameters_to_remove")),
+        method(
+            f"{_OPTION}.KeepEmptyValue() -> {_OPTION}",
+            lambda option: _with(option, "keep_empty_value", True),
         ),
-        function(
-            "WithoutQueryParam", _on(_OK, (types.STRING,), _more("query_parameters_to_remove"), _OK)
+        method(
+            f"{_OPTION}.KeepEmptyValue(bool) -> {_OPTION}",
+            lambda option, keeps: _with(option, "keep_empty_value", keeps),
         ),
-        function(
-            "KeepEmptyValue",
-            _on(_OPTION, (), lambda option: _with(option, "keep_empty_value", True), _OPTION),
-            _on(
-                _OPTION,
-                (types.BOOL,),
-                lambda option, on: _with(option, "keep_empty_value", on),
-                _OPTION,
-            ),
+        method(f"{_OK}.Response() -> {RESPONSE}", _response("ok_response", 0)),
+        method(
+            f"{_DENIED}.Response() -> {RESPONSE}", _response("denied_response", _PERMISSION_DENIED)
         ),
-        function(
-            "Response",
-            _on(_OK, (), _response("ok_response", 0), RESPONSE),
-            _on(_DENIED, (), _response("denied_response", _PERMISSION_DENIED), RESPONSE),
-        ),
-        function(
-            "WithMessage",
-            _on(
-                RESPONSE,
-                (types.STRING,),
-                lambda response, text: _with(
-                    response, "status", _with(response["status"], "message", text)
-                ),
-                RESPONSE,
-            ),
-        ),
-        function(
-            "WithMetadata",
-            _on(
-                RESPONSE,
-                (_STRUCT,),
-                lambda response, data: _with(response, "dynamic_metadata", struct_value(data)),
-                RESPONSE,
-            ),
+        method(f"{RESPONSE}.WithMessage(string) -> {RESPONSE}", _with_message),
+        method(
+            f"{RESPONSE}.WithMetadata(map<string, dyn>) -> {RESPONSE}",
+            lambda response, data: _with(response, "dynamic_metadata", struct_value(data)),
         ),
     ),
     types=ENVOY_TYPES.classes,

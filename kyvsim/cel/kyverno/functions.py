@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from kyvsim.cel.environment import Library, function, overload
+from kyvsim.cel.environment import Library, function
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.libraries.math import round_half_away
 from kyvsim.cel.types import STRING, CelType, struct
@@ -31,7 +31,7 @@ def _digest(algorithm: Callable[..., Any]) -> Callable[[str], str]:
 HASHES = Library(
     "hash",
     tuple(
-        function(f"{prefix}{algorithm}", overload("(string) -> string", _digest(run)))
+        function(f"{prefix}{algorithm}(string) -> string", _digest(run))
         for algorithm, run in (
             ("sha1", hashlib.sha1),
             ("sha256", hashlib.sha256),
@@ -59,9 +59,7 @@ def _round(number: float, digits: int) -> float:
     return math.copysign(math.inf, whole) if whole else math.nan
 
 
-ROUNDING = Library(
-    "rounding", (function("math.round", overload("(double, int) -> double", _round)),)
-)
+ROUNDING = Library("rounding", (function("math.round(double, int) -> double", _round),))
 
 # The current time, times cut down to a multiple of a duration, and times as cron schedules.
 #
@@ -79,9 +77,9 @@ def time_library(clock: Clock) -> Library:
     return Library(
         "time",
         (
-            function("time.now", overload("() -> timestamp", now)),
-            function("time.toCron", overload("(timestamp) -> string", _to_cron)),
-            function("time.truncate", overload("(timestamp, duration) -> timestamp", _truncate)),
+            function("time.now() -> timestamp", now),
+            function("time.toCron(timestamp) -> string", _to_cron),
+            function("time.truncate(timestamp, duration) -> timestamp", _truncate),
         ),
     )
 
@@ -118,9 +116,14 @@ def random_library(entropy: Entropy) -> Library:
         except RegexError as error:
             raise CelError(str(error)) from None
 
-    overloads = overload("(string) -> string", random), overload("() -> string", random)
     return Library(
-        "random", (function("random", *overloads), function("random.random", *overloads))
+        "random",
+        (
+            function("random(string) -> string", random),
+            function("random() -> string", random),
+            function("random.random(string) -> string", random),
+            function("random.random() -> string", random),
+        ),
     )
 
 
@@ -186,9 +189,7 @@ def _native_type(value: Any) -> str:
 TRANSFORM = Library(
     "transform",
     tuple(
-        function(
-            name, overload("(list<dyn>, list<dyn>, string, string) -> map<dyn, dyn>", _list_to_map)
-        )
+        function(f"{name}(list<dyn>, list<dyn>, string, string) -> map<dyn, dyn>", _list_to_map)
         for name in ("listObjToMap", "transform.listObjToMap")
     ),
 )
@@ -224,7 +225,7 @@ def _parse(user: str) -> ServiceAccount:
 USERS = Library(
     "users",
     tuple(
-        function(name, overload("(string) -> dyn", _parse)._replace(result=ServiceAccount.cel_type))
+        function(f"{name}(string) -> {SERVICE_ACCOUNT}", _parse)
         for name in ("parseServiceAccount", "user.parseServiceAccount")
     ),
     types=((ServiceAccount, ServiceAccount.cel_type),),

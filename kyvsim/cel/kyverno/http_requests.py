@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kyvsim.cel import types
-from kyvsim.cel.environment import Library, Overload, function
+from kyvsim.cel.environment import Library, function, method, read_fields
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno import mcp
 from kyvsim.cel.kyverno.messages import MessageError, MessageTypes
-from kyvsim.cel.types import CelType, list_of, map_of, struct
+from kyvsim.cel.types import STRING, struct
 from kyvsim.cel.values import Message
 from kyvsim.kubernetes.objects import Json, Path
 
@@ -25,23 +24,12 @@ _ATTRIBUTES = struct("http.CheckRequestAttributes")
 _OK = struct("http.CheckResponseOk")
 _DENIED = struct("http.CheckResponseDenied")
 _MCP = struct("http.MCPCheckData")
-_TEXTS = map_of(types.STRING, list_of(types.STRING))
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
-_ATTRIBUTE_FIELDS: Mapping[str, CelType] = MappingProxyType(
-    {
-        "method": types.STRING,
-        "header": _TEXTS,
-        "host": types.STRING,
-        "protocol": types.STRING,
-        "contentLength": types.INT,
-        "body": types.BYTES,
-        "scheme": types.STRING,
-        "path": types.STRING,
-        "query": _TEXTS,
-        "fragment": types.STRING,
-    }
+_ATTRIBUTE_FIELDS = read_fields(
+    "method=string header=map<string,list<string>> host=string protocol=string contentLength=int "
+    "body=bytes scheme=string path=string query=map<string,list<string>> fragment=string"
 )
 HTTP_TYPES = MessageTypes(
     MappingProxyType(
@@ -51,7 +39,7 @@ HTTP_TYPES = MessageTypes(
             _MCP.name: {"request": mcp.REQUEST},
             RESPONSE.name: {"ok": _OK, "denied": _DENIED},
             _OK.name: {},
-            _DENIED.name: {"reason": types.STRING},
+            _DENIED.name: {"reason": STRING},
             **mcp.MCP_TYPES.fields,
         }
     ),
@@ -156,33 +144,21 @@ def _response(field: str) -> Callable[[Message], Message]:
     return lambda answer: HTTP_TYPES.make(RESPONSE.name, {field: answer})
 
 
-_TEXT = types.STRING
-_GIVEN = (_ATTRIBUTES, _TEXT)
 HTTP_DECISIONS = Library(
     "http authorization",
     (
-        function("http.Allowed", Overload(False, (), _OK, lambda: HTTP_TYPES.make(_OK.name, {}))),
+        function(f"http.Allowed() -> {_OK}", lambda: HTTP_TYPES.make(_OK.name, {})),
         function(
-            "http.Denied",
-            Overload(
-                False,
-                (_TEXT,),
-                _DENIED,
-                lambda reason: HTTP_TYPES.make(_DENIED.name, {"reason": reason}),
-            ),
+            f"http.Denied(string) -> {_DENIED}",
+            lambda reason: HTTP_TYPES.make(_DENIED.name, {"reason": reason}),
         ),
-        function("Header", Overload(True, _GIVEN, list_of(_TEXT), _header)),
-        function(
-            "QueryParam",
-            Overload(
-                True, _GIVEN, list_of(_TEXT), lambda given, name: given["query"].get(name, [])
-            ),
+        method(f"{_ATTRIBUTES}.Header(string) -> list<string>", _header),
+        method(
+            f"{_ATTRIBUTES}.QueryParam(string) -> list<string>",
+            lambda attributes, name: attributes["query"].get(name, []),
         ),
-        function(
-            "Response",
-            Overload(True, (_OK,), RESPONSE, _response("ok")),
-            Overload(True, (_DENIED,), RESPONSE, _response("denied")),
-        ),
+        method(f"{_OK}.Response() -> {RESPONSE}", _response("ok")),
+        method(f"{_DENIED}.Response() -> {RESPONSE}", _response("denied")),
     ),
     types=HTTP_TYPES.classes,
     struct_of=HTTP_TYPES.written,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import Library, function, overload, succeeds
+from kyvsim.cel.environment import Library, function, method, succeeds
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.kubernetes.go_url import UrlError, parse_url
@@ -88,26 +88,21 @@ def _is_authority(host: str) -> bool:
         return False
 
 
-def _of_image(result: str) -> str:
-    return f"{_IMAGES_TYPE.name}.() -> {result}"
-
-
+_IMAGE = _IMAGES_TYPE.name
 IMAGES = Library(
     "images",
     (
         *(
-            function(name, overload("(string) -> dyn", parse_image)._replace(result=_IMAGES_TYPE))
+            function(f"{name}(string) -> {_IMAGE}", parse_image)
             for name in ("image", "parseImageReference")
         ),
-        function("isImage", overload("(string) -> bool", succeeds(parse_image))),
-        function("containsDigest", overload(_of_image("bool"), lambda image: bool(image.digest))),
-        function("registry", overload(_of_image("string"), lambda image: image.registry)),
-        function("repository", overload(_of_image("string"), lambda image: image.repository)),
-        function(
-            "identifier", overload(_of_image("string"), lambda image: image.tag or image.digest)
-        ),
-        function("tag", overload(_of_image("string"), lambda image: image.tag)),
-        function("digest", overload(_of_image("string"), lambda image: image.digest)),
+        function("isImage(string) -> bool", succeeds(parse_image)),
+        method(f"{_IMAGE}.containsDigest() -> bool", lambda image: bool(image.digest)),
+        method(f"{_IMAGE}.registry() -> string", lambda image: image.registry),
+        method(f"{_IMAGE}.repository() -> string", lambda image: image.repository),
+        method(f"{_IMAGE}.identifier() -> string", lambda image: image.tag or image.digest),
+        method(f"{_IMAGE}.tag() -> string", lambda image: image.tag),
+        method(f"{_IMAGE}.digest() -> string", lambda image: image.digest),
     ),
     types=((Image, _IMAGES_TYPE),),
 )
@@ -139,7 +134,7 @@ def _get(access: ImageDataAccess, reference: str) -> Any:
 IMAGE_DATA = Library(
     "image data",
     tuple(
-        function(name, overload(f"{_IMAGE_DATA_TYPE.name}.(string) -> dyn", _get))
+        method(f"{_IMAGE_DATA_TYPE.name}.{name}(string) -> dyn", _get)
         for name in ("GetMetadata", "getMetadata")
     ),
     types=((ImageDataAccess, _IMAGE_DATA_TYPE),),
@@ -225,16 +220,15 @@ def unanswered(image: str) -> str:
 
 def image_verification(facts: ImageFacts) -> Library:
     """Return the library of a policy."""
-    attested = "(string, string, list<dyn>) -> int"
     return Library(
         "image verification",
         (
+            function("verifyImageSignatures(string, list<dyn>) -> int", facts.signatures),
             function(
-                "verifyImageSignatures", overload("(string, list<dyn>) -> int", facts.signatures)
+                "verifyAttestationSignatures(string, string, list<dyn>) -> int", facts.attested
             ),
-            function("verifyAttestationSignatures", overload(attested, facts.attested)),
-            function("getImageData", overload("(string) -> dyn", facts.data)),
-            function("extractPayload", overload("(string, string) -> dyn", facts.payload)),
+            function("getImageData(string) -> dyn", facts.data),
+            function("extractPayload(string, string) -> dyn", facts.payload),
         ),
     )
 

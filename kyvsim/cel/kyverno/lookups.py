@@ -1,9 +1,9 @@
 """Lookups: objects of the cluster, global context entries, services; generated objects."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import FunctionDecl, Library, Overload, function, overload
+from kyvsim.cel.environment import FunctionDecl, Library, method
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.encodings import struct_value
 from kyvsim.cel.types import CelType, opaque
@@ -80,52 +80,47 @@ _LABELS = "map<string, string>"
 _OBJECT = "map<string, any>"
 
 
-def _ways(place: str, run: Callable[..., Any], last: tuple[str, ...]) -> tuple[Overload, ...]:
-    """Return the overloads with apiVersion and plural as texts, and with both in one value."""
-
-    def run_kind(access: ResourceAccess, kind: GroupVersionResource, *rest: Any) -> Any:
-        return run(access, kind.api_version, kind.resource, *rest)
-
-    return tuple(
-        overload(f"{_CLUSTER_T}.({', '.join(filter(None, (kind, place, more)))}) -> {_OBJECT}", one)
-        for kind, one in (("string, string", run), (_RESOURCE.name, run_kind))
-        for more in last
-    )
+def _by_kind(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that takes apiVersion and plural as one value."""
+    return lambda access, kind, *rest: run(access, kind.api_version, kind.resource, *rest)
 
 
-def _functions(place: str) -> tuple[FunctionDecl, ...]:
-    named = (
-        ("Get", _ways(place, _resources_get, ("string",))),
-        ("List", _ways(place, _list, ("", _LABELS))),
-        (
-            "Post",
-            tuple(
-                overload(
-                    f"{_CLUSTER_T}.({', '.join(('string, string', *more, _OBJECT))}) -> {_OBJECT}",
-                    _cluster_post,
-                )
-                for more in (((place,), ()) if place else ((),))
-            ),
+def _in_both_spellings(signature: str, run: Callable[..., Any]) -> Iterator[FunctionDecl]:
+    """Yield a method whose name begins with a capital letter, and the same with a small one."""
+    receiver, _, rest = signature.partition(".Context.")
+    for spelled in (rest, f"{rest[0].lower()}{rest[1:]}"):
+        yield method(f"{receiver}.Context.{spelled}", run)
+
+
+def _resource_functions(place: str) -> Iterator[FunctionDecl]:
+    """Yield the functions; `place` is the argument for a namespace, or ""."""
+    name, kind = f"string, string{place}", f"{_RESOURCE.name}{place}"
+    for signature, run in (
+        (f"Get({name}, string) -> {_OBJECT}", _resources_get),
+        (f"Get({kind}, string) -> {_OBJECT}", _by_kind(_resources_get)),
+        (f"List({name}) -> {_OBJECT}", _list),
+        (f"List({name}, {_LABELS}) -> {_OBJECT}", _list),
+        (f"List({kind}) -> {_OBJECT}", _by_kind(_list)),
+        (f"List({kind}, {_LABELS}) -> {_OBJECT}", _by_kind(_list)),
+        *(
+            (f"Post(string, string{within}, {_OBJECT}) -> {_OBJECT}", _cluster_post)
+            for within in dict.fromkeys((place, ""))
         ),
-        ("ToGVR", (overload(f"{_CLUSTER_T}.(string, string) -> {_RESOURCE.name}", _to_resource),)),
-    )
-    return tuple(
-        function(spelled, *overloads)
-        for name, overloads in named
-        for spelled in (name, f"{name[0].lower()}{name[1:]}")
-    )
+        (f"ToGVR(string, string) -> {_RESOURCE.name}", _to_resource),
+    ):
+        yield from _in_both_spellings(f"{_CLUSTER_T}.{signature}", run)
 
 
 def _resources_library(place: str) -> Library:
     return Library(
         "resources",
-        _functions(place),
+        tuple(_resource_functions(place)),
         types=((ResourceAccess, _RESOURCES_TYPE), (GroupVersionResource, _RESOURCE)),
         variables=(("resource", _RESOURCES_TYPE),),
     )
 
 
-CLUSTER_RESOURCES = _resources_library("string")
+CLUSTER_RESOURCES = _resources_library(", string")
 NAMESPACED_RESOURCES = _resources_library("")
 
 # Data of GlobalContextEntries.
@@ -133,6 +128,7 @@ NAMESPACED_RESOURCES = _resources_library("")
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/globalcontext.
 
 _GLOBAL_CONTEXT_TYPE = opaque("globalcontext.Context")
+_GLOBAL_CONTEXT = _GLOBAL_CONTEXT_TYPE.name
 
 
 class GlobalContextAccess(NamedTuple):
@@ -153,13 +149,9 @@ def _global_context_get(access: GlobalContextAccess, name: str, projection: str 
 
 GLOBAL_CONTEXT = Library(
     "global context",
-    tuple(
-        function(
-            name,
-            overload(f"{_GLOBAL_CONTEXT_TYPE.name}.(string) -> dyn", _global_context_get),
-            overload(f"{_GLOBAL_CONTEXT_TYPE.name}.(string, string) -> dyn", _global_context_get),
-        )
-        for name in ("Get", "get")
+    (
+        *_in_both_spellings(f"{_GLOBAL_CONTEXT}.Get(string) -> dyn", _global_context_get),
+        *_in_both_spellings(f"{_GLOBAL_CONTEXT}.Get(string, string) -> dyn", _global_context_get),
     ),
     types=((GlobalContextAccess, _GLOBAL_CONTEXT_TYPE),),
     variables=(("globalContext", _GLOBAL_CONTEXT_TYPE),),
@@ -196,10 +188,10 @@ def _apply(generator: Generator, namespace: str, objects: list[Any], *, argument
 
 
 def _generator_library(arguments: str, run: Callable[..., bool]) -> Library:
-    signature = f"{_GENERATOR_TYPE.name}.({arguments}list<map<string, any>>) -> bool"
+    signature = f"{_GENERATOR_TYPE.name}.Apply({arguments}list<map<string, any>>) -> bool"
     return Library(
         "generator",
-        tuple(function(name, overload(signature, run)) for name in ("Apply", "apply")),
+        tuple(_in_both_spellings(signature, run)),
         types=((Generator, _GENERATOR_TYPE),),
         variables=(("generator", _GENERATOR_TYPE),),
     )
@@ -256,25 +248,15 @@ def _client(access: HttpAccess, bundle: str) -> HttpAccess:
 HTTP = Library(
     "http",
     tuple(
-        function(spelled, *overloads)
-        for name, overloads in (
-            (
-                "get",
-                (
-                    overload(f"{_HTTP_T}.(string) -> any", _get),
-                    overload(f"{_HTTP_T}.(string, map<string, string>) -> any", _get),
-                ),
-            ),
-            (
-                "post",
-                (
-                    overload(f"{_HTTP_T}.(string, any) -> any", _http_post),
-                    overload(f"{_HTTP_T}.(string, any, map<string, string>) -> any", _http_post),
-                ),
-            ),
-            ("client", (overload(f"{_HTTP_T}.(string) -> {_HTTP_T}", _client),)),
+        one
+        for signature, run in (
+            ("Get(string) -> any", _get),
+            ("Get(string, map<string, string>) -> any", _get),
+            ("Post(string, any) -> any", _http_post),
+            ("Post(string, any, map<string, string>) -> any", _http_post),
+            (f"Client(string) -> {_HTTP_T}", _client),
         )
-        for spelled in (name, name.capitalize())
+        for one in _in_both_spellings(f"{_HTTP_T}.{signature}", run)
     ),
     types=((HttpAccess, _TYPE),),
     variables=(("http", _TYPE),),

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kyvsim.cel import types
 from kyvsim.cel.conversion import text_to_bool
-from kyvsim.cel.environment import Library, Overload, function
+from kyvsim.cel.environment import Library, method, read_fields
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.encodings import native_text
 from kyvsim.cel.kyverno.messages import MessageTypes
@@ -39,18 +39,12 @@ _PARAMETERS: Mapping[str, Mapping[str, types.CelType]] = MappingProxyType(
         "mcp.ReadResourceParams": {"URI": types.STRING},
         "mcp.SubscribeParams": {"URI": types.STRING},
         "mcp.UnsubscribeParams": {"URI": types.STRING},
-        "mcp.GetPromptParams": {
-            "Name": types.STRING,
-            "Arguments": types.map_of(types.STRING, types.STRING),
-        },
-        "mcp.InitializeParams": {
-            "ProtocolVersion": types.STRING,
-            "ClientInfo": types.struct("mcp.Implementation"),
-        },
-        "mcp.ElicitationParams": {"Mode": types.STRING, "Message": types.STRING},
+        "mcp.GetPromptParams": read_fields("Name=string Arguments=map<string,string>"),
+        "mcp.InitializeParams": read_fields("ProtocolVersion=string ClientInfo=mcp.Implementation"),
+        "mcp.ElicitationParams": read_fields("Mode=string Message=string"),
         "mcp.SetLevelParams": {"Level": types.STRING},
-        "mcp.Implementation": dict.fromkeys(
-            ("Name", "Version", "Title", "Description", "WebsiteURL"), types.STRING
+        "mcp.Implementation": read_fields(
+            "Name=string Version=string Title=string Description=string WebsiteURL=string"
         ),
         "mcp.RequestId": {},
     }
@@ -123,26 +117,28 @@ def parse_request(text: str) -> Message:
     given = {"Method": method, "ID": MCP_TYPES.make("mcp.RequestId", {})}
     if not field:
         return _request(given, {})
-    said = _fields(fields.get("params"), "Go struct field .params", _PLACES[field])
-    return _request(given, {field: said})
+    parameters = _fields(fields.get("params"), "Go struct field .params", _PLACES[field])
+    return _request(given, {field: parameters})
 
 
 def read_request(data: Json) -> Message:
     """Return the request that is written out as its fields; raises CelError."""
     fields = _fields(data, "Go struct field MCPCheckData.mcp.request", REQUEST.name)
     method = _text(fields.get("method"), "MCPRequest.mcp.request.Method")
-    said = {
+    parameters = {
         field: _fields(fields[field.lower()], f"Go struct field .{field}", name)
         for field, name in _PLACES.items()
         if fields.get(field.lower()) is not None
     }
-    return _request({"Method": method}, said)
+    return _request({"Method": method}, parameters)
 
 
-def _request(given: dict[str, Any], said: Mapping[str, Mapping[str, Json]]) -> Message:
-    parts = {field: _parameters(_PLACES[field], data) for field, data in said.items()}
+def _request(given: dict[str, Any], parameters: Mapping[str, Mapping[str, Json]]) -> Message:
+    parts = {field: _parameters(_PLACES[field], data) for field, data in parameters.items()}
     found = MCP_TYPES.make(REQUEST.name, {**given, **parts})
-    arguments = (said[field].get("arguments") for field in _WITH_ARGUMENTS if field in said)
+    arguments = (
+        parameters[field].get("arguments") for field in _WITH_ARGUMENTS if field in parameters
+    )
     # Functions read arguments of any type, which are not fields for expressions.
     found.hidden = next((one for one in arguments if one.__class__ is dict), {})
     return found
@@ -240,29 +236,24 @@ def _as_bool(value: Json) -> bool | None:
     return None
 
 
-_GETTERS = tuple(
-    (f"Get{name}{many}Argument", types.list_of(kind) if many else kind, made(of))
-    for name, kind, of in (
-        ("String", types.STRING, _as_text),
-        ("Int", types.INT, _as_int),
-        ("Float", types.DOUBLE, _as_double),
-        ("Bool", types.BOOL, _as_bool),
-    )
-    for many, made in (("", _argument), ("Slice", _arguments))
-)
-
 MCP = Library(
     "mcp",
     (
-        function(
-            "Parse",
-            Overload(
-                True, (_TYPE, types.DYN), REQUEST, lambda _, text: parse_request(native_text(text))
-            ),
+        method(
+            f"{_TYPE}.Parse(dyn) -> {REQUEST}", lambda _, text: parse_request(native_text(text))
         ),
         *(
-            function(name, Overload(True, (REQUEST, types.STRING, kind), kind, run))
-            for name, kind, run in _GETTERS
+            method(f"{REQUEST}.Get{name}{many}Argument(string, {result}) -> {result}", made(of))
+            for name, kind, of in (
+                ("String", "string", _as_text),
+                ("Int", "int", _as_int),
+                ("Float", "double", _as_double),
+                ("Bool", "bool", _as_bool),
+            )
+            for many, result, made in (
+                ("", kind, _argument),
+                ("Slice", f"list<{kind}>", _arguments),
+            )
         ),
     ),
     types=((McpAccess, _TYPE), *MCP_TYPES.classes),

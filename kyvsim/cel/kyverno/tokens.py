@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import Library, Overload, function
+from kyvsim.cel.environment import Library, function
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.messages import MessageTypes
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType, map_of, opaque, struct
@@ -98,12 +98,9 @@ def token_library(clock: Clock) -> Library:
     return Library(
         "tokens",
         (
-            function(
-                "jwt.Decode",
-                Overload(False, (STRING, STRING), TOKEN, decode),
-                Overload(False, (STRING, _SET), TOKEN, _unknown_keys),
-            ),
-            function("jwks.Fetch", Overload(False, (STRING,), _SET, _not_fetched)),
+            function(f"jwt.Decode(string, string) -> {TOKEN}", decode),
+            function(f"jwt.Decode(string, {_SET}) -> {TOKEN}", _unknown_keys),
+            function(f"jwks.Fetch(string) -> {_SET}", _not_fetched),
         ),
         types=((KeySet, _SET), *TOKEN_TYPES.classes),
         struct_of=TOKEN_TYPES.written,

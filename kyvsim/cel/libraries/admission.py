@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import Library, StructType, function, overload
+from kyvsim.cel.environment import Library, StructType, function, method
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import DYN, STRING, CelType, struct
 from kyvsim.cel.values import MadeList, MadeMap, UInt
@@ -121,57 +121,35 @@ def _decide(check: PathCheck | ResourceCheck, verb: str) -> AccessDecision:
     return AccessDecision(allowed=allowed, reason=reason)
 
 
-_NAMES = (AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION)
-
-
-def _a(signature: str) -> str:
-    for kind in _NAMES:
-        signature = signature.replace(f"{{{kind.name.rpartition('.')[2]}}}", kind.name)
-    return signature
-
-
-_NARROW = _a("{ResourceCheck}.(string) -> {ResourceCheck}")
+_AUTHORIZER, _PATH, _GROUP, _RESOURCE, _DECISION = (
+    kind.name for kind in (AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION)
+)
 
 AUTHORIZATION = Library(
     "authorizer",
     (
-        function("path", overload(_a("{Authorizer}.(string) -> {PathCheck}"), _path)),
-        function(
-            "group",
-            overload(
-                _a("{Authorizer}.(string) -> {GroupCheck}"),
-                lambda asking, group: GroupCheck(asking.asked, group),
-            ),
+        method(f"{_AUTHORIZER}.path(string) -> {_PATH}", _path),
+        method(
+            f"{_AUTHORIZER}.group(string) -> {_GROUP}",
+            lambda asking, group: GroupCheck(asking.asked, group),
         ),
-        function(
-            "serviceAccount",
-            overload(_a("{Authorizer}.(string, string) -> {Authorizer}"), _service_account),
-        ),
-        function("resource", overload(_a("{GroupCheck}.(string) -> {ResourceCheck}"), _resource)),
+        method(f"{_AUTHORIZER}.serviceAccount(string, string) -> {_AUTHORIZER}", _service_account),
+        method(f"{_GROUP}.resource(string) -> {_RESOURCE}", _resource),
         *(
-            function(name, overload(_NARROW, _narrowed(name)))
+            method(f"{_RESOURCE}.{name}(string) -> {_RESOURCE}", _narrowed(name))
             for name in ("subresource", "namespace", "name")
         ),
         # RBAC knows no selectors: what may be listed at all may be listed with them.
         *(
-            function(name, overload(_NARROW, lambda check, _: check))
+            method(f"{_RESOURCE}.{name}(string) -> {_RESOURCE}", lambda check, _: check)
             for name in ("fieldSelector", "labelSelector")
         ),
-        function(
-            "check",
-            overload(_a("{PathCheck}.(string) -> {Decision}"), _decide, _CHECK_COST),
-            overload(_a("{ResourceCheck}.(string) -> {Decision}"), _decide, _CHECK_COST),
-        ),
-        function(
-            "errored", overload(_a("{Decision}.() -> bool"), lambda decision: bool(decision.error))
-        ),
-        function("error", overload(_a("{Decision}.() -> string"), lambda decision: decision.error)),
-        function(
-            "allowed", overload(_a("{Decision}.() -> bool"), lambda decision: decision.allowed)
-        ),
-        function(
-            "reason", overload(_a("{Decision}.() -> string"), lambda decision: decision.reason)
-        ),
+        method(f"{_PATH}.check(string) -> {_DECISION}", _decide, _CHECK_COST),
+        method(f"{_RESOURCE}.check(string) -> {_DECISION}", _decide, _CHECK_COST),
+        method(f"{_DECISION}.errored() -> bool", lambda decision: bool(decision.error)),
+        method(f"{_DECISION}.error() -> string", lambda decision: decision.error),
+        method(f"{_DECISION}.allowed() -> bool", lambda decision: decision.allowed),
+        method(f"{_DECISION}.reason() -> string", lambda decision: decision.reason),
     ),
     types=(
         (Authorizer, AUTHORIZER),
@@ -269,8 +247,8 @@ ESCAPES = Library(
     "jsonpatch",
     (
         function(
-            "jsonpatch.escapeKey",
-            overload("(string) -> string", lambda key: key.replace("~", "~0").replace("/", "~1")),
+            "jsonpatch.escapeKey(string) -> string",
+            lambda key: key.replace("~", "~0").replace("/", "~1"),
         ),
     ),
 )

@@ -6,7 +6,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.cel.environment import Library, function, overload, succeeds
+from kyvsim.cel.environment import Library, function, method, succeeds
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import CelType, struct
 from kyvsim.cel.values import NONE, Optional, TextList
@@ -99,42 +99,19 @@ def _computed(
 QUANTITIES = Library(
     "quantity",
     (
-        function("quantity", overload(f"(string) -> {_Q}", _quantity)),
-        function(
-            "isQuantity",
-            overload("(string) -> bool", lambda text: parse_quantity(text) is not None),
-        ),
-        function(
-            "isInteger", overload(f"{_Q}.() -> bool", lambda value: _whole(value) is not None)
-        ),
-        function("asInteger", overload(f"{_Q}.() -> int", _as_integer)),
-        function(
-            "asApproximateFloat",
-            overload(f"{_Q}.() -> double", lambda value: value.amount.approximate()),
-        ),
-        function(
-            "sign",
-            overload(f"({_Q}) -> int", lambda a: (a.amount.mantissa > 0) - (a.amount.mantissa < 0)),
-        ),
-        function(
-            "isLessThan",
-            overload(f"{_Q}.({_Q}) -> bool", lambda a, b: _quantities_compare(a, b) < 0),
-        ),
-        function(
-            "isGreaterThan",
-            overload(f"{_Q}.({_Q}) -> bool", lambda a, b: _quantities_compare(a, b) > 0),
-        ),
-        function("compareTo", overload(f"{_Q}.({_Q}) -> int", _quantities_compare)),
-        function(
-            "add",
-            overload(f"{_Q}.({_Q}) -> {_Q}", lambda a, b: _computed(a.amount.plus, b)),
-            overload(f"{_Q}.(int) -> {_Q}", lambda a, b: _computed(a.amount.plus, b)),
-        ),
-        function(
-            "sub",
-            overload(f"{_Q}.({_Q}) -> {_Q}", lambda a, b: _computed(a.amount.minus, b)),
-            overload(f"{_Q}.(int) -> {_Q}", lambda a, b: _computed(a.amount.minus, b)),
-        ),
+        function(f"quantity(string) -> {_Q}", _quantity),
+        function("isQuantity(string) -> bool", lambda text: parse_quantity(text) is not None),
+        method(f"{_Q}.isInteger() -> bool", lambda value: _whole(value) is not None),
+        method(f"{_Q}.asInteger() -> int", _as_integer),
+        method(f"{_Q}.asApproximateFloat() -> double", lambda value: value.amount.approximate()),
+        function(f"sign({_Q}) -> int", lambda a: (a.amount.mantissa > 0) - (a.amount.mantissa < 0)),
+        method(f"{_Q}.isLessThan({_Q}) -> bool", lambda a, b: _quantities_compare(a, b) < 0),
+        method(f"{_Q}.isGreaterThan({_Q}) -> bool", lambda a, b: _quantities_compare(a, b) > 0),
+        method(f"{_Q}.compareTo({_Q}) -> int", _quantities_compare),
+        method(f"{_Q}.add({_Q}) -> {_Q}", lambda a, b: _computed(a.amount.plus, b)),
+        method(f"{_Q}.add(int) -> {_Q}", lambda a, b: _computed(a.amount.plus, b)),
+        method(f"{_Q}.sub({_Q}) -> {_Q}", lambda a, b: _computed(a.amount.minus, b)),
+        method(f"{_Q}.sub(int) -> {_Q}", lambda a, b: _computed(a.amount.minus, b)),
     ),
     types=((CelQuantity, _QUANTITIES_TYPE),),
 )
@@ -198,27 +175,16 @@ def _semvers_compare(left: Semver, right: Semver) -> int:
 SEMVERS = Library(
     "semver",
     (
-        function(
-            "semver",
-            overload(f"(string) -> {_S}", _semver),
-            overload(f"(string, bool) -> {_S}", _semver),
-        ),
-        function(
-            "isSemver",
-            overload("(string) -> bool", succeeds(_semver)),
-            overload("(string, bool) -> bool", succeeds(_semver)),
-        ),
-        function("major", overload(f"{_S}.() -> int", lambda value: value.version.major)),
-        function("minor", overload(f"{_S}.() -> int", lambda value: value.version.minor)),
-        function("patch", overload(f"{_S}.() -> int", lambda value: value.version.patch)),
-        function(
-            "isLessThan", overload(f"{_S}.({_S}) -> bool", lambda a, b: _semvers_compare(a, b) < 0)
-        ),
-        function(
-            "isGreaterThan",
-            overload(f"{_S}.({_S}) -> bool", lambda a, b: _semvers_compare(a, b) > 0),
-        ),
-        function("compareTo", overload(f"{_S}.({_S}) -> int", _semvers_compare)),
+        function(f"semver(string) -> {_S}", _semver),
+        function(f"semver(string, bool) -> {_S}", _semver),
+        function("isSemver(string) -> bool", succeeds(_semver)),
+        function("isSemver(string, bool) -> bool", succeeds(_semver)),
+        method(f"{_S}.major() -> int", lambda value: value.version.major),
+        method(f"{_S}.minor() -> int", lambda value: value.version.minor),
+        method(f"{_S}.patch() -> int", lambda value: value.version.patch),
+        method(f"{_S}.isLessThan({_S}) -> bool", lambda a, b: _semvers_compare(a, b) < 0),
+        method(f"{_S}.isGreaterThan({_S}) -> bool", lambda a, b: _semvers_compare(a, b) > 0),
+        method(f"{_S}.compareTo({_S}) -> int", _semvers_compare),
     ),
     types=((Semver, _SEMVERS_TYPE),),
 )
@@ -258,21 +224,16 @@ def _is_url(text: str) -> bool:
 URLS = Library(
     "url",
     (
-        function("url", overload(f"(string) -> {_U}", _url)),
-        function("isURL", overload("(string) -> bool", _is_url)),
-        function("getScheme", overload(f"{_U}.() -> string", lambda url: url.parts.scheme)),
-        function("getHost", overload(f"{_U}.() -> string", lambda url: url.parts.host)),
-        function("getHostname", overload(f"{_U}.() -> string", lambda url: url.parts.hostname)),
-        function("getPort", overload(f"{_U}.() -> string", lambda url: url.parts.port)),
-        function(
-            "getEscapedPath", overload(f"{_U}.() -> string", lambda url: url.parts.escaped_path)
-        ),
-        function(
-            "getQuery",
-            overload(
-                f"{_U}.() -> map<string, list<string>>",
-                lambda url: {name: TextList(one) for name, one in url.parts.query().items()},
-            ),
+        function(f"url(string) -> {_U}", _url),
+        function("isURL(string) -> bool", _is_url),
+        method(f"{_U}.getScheme() -> string", lambda url: url.parts.scheme),
+        method(f"{_U}.getHost() -> string", lambda url: url.parts.host),
+        method(f"{_U}.getHostname() -> string", lambda url: url.parts.hostname),
+        method(f"{_U}.getPort() -> string", lambda url: url.parts.port),
+        method(f"{_U}.getEscapedPath() -> string", lambda url: url.parts.escaped_path),
+        method(
+            f"{_U}.getQuery() -> map<string, list<string>>",
+            lambda url: {name: TextList(one) for name, one in url.parts.query().items()},
         ),
     ),
     types=((Url, _URLS_TYPE),),
@@ -381,14 +342,11 @@ FORMATS = Library(
     "format",
     (
         *(
-            function(f"format.{name}", overload(f"() -> {_FORMATS_TYPE.name}", _constant(name)))
+            function(f"format.{name}() -> {_FORMATS_TYPE.name}", _constant(name))
             for name in _CHECKS
         ),
-        function("format.named", overload(f"(string) -> optional<{_FORMATS_TYPE.name}>", _named)),
-        function(
-            "validate",
-            overload(f"{_FORMATS_TYPE.name}.(string) -> optional<list<string>>", _validate),
-        ),
+        function(f"format.named(string) -> optional<{_FORMATS_TYPE.name}>", _named),
+        method(f"{_FORMATS_TYPE.name}.validate(string) -> optional<list<string>>", _validate),
     ),
     types=((NamedFormat, _FORMATS_TYPE),),
 )

@@ -5,7 +5,7 @@ from functools import cmp_to_key
 from typing import Any
 
 from kyvsim.cel.costs import MAX_RANGE, check_size
-from kyvsim.cel.environment import FunctionDecl, Library, function, overload
+from kyvsim.cel.environment import FunctionDecl, Library, function, method
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.operators import COMPARABLE, add, compare, contains, equals
 from kyvsim.cel.values import Duration, MadeList, MadeMap, Timestamp, UInt, go_type, type_name
@@ -156,35 +156,30 @@ def _last_index_of(values: list[Any], item: Any) -> int:
     return next((place for place in places if equals(values[place], item)), -1)
 
 
-def _for_ordered(name: str, result: str, run: Callable[[list[Any]], Any]) -> FunctionDecl:
-    return function(
-        name, *(overload(f"list<{kind}>.() -> {result.format(kind)}", run) for kind in _ORDERED)
+def _for_ordered(
+    name: str, result: str, run: Callable[[list[Any]], Any]
+) -> tuple[FunctionDecl, ...]:
+    return tuple(
+        method(f"list<{kind}>.{name}() -> {result.format(kind)}", run) for kind in _ORDERED
     )
 
 
 LISTS = Library(
     "lists",
     (
-        function("slice", overload("list<T>.(int, int) -> list<T>", _slice)),
-        FunctionDecl(
-            "flatten",
-            (
-                overload("list<list<T>>.() -> list<T>", _flatten),
-                overload("list<dyn>.(int) -> list<dyn>", _flatten),
-            ),
-            guarded=False,
+        method("list<T>.slice(int, int) -> list<T>", _slice),
+        method("list<list<T>>.flatten() -> list<T>", _flatten)._replace(guarded=False),
+        method("list<dyn>.flatten(int) -> list<dyn>", _flatten)._replace(guarded=False),
+        *(one._replace(guarded=False) for one in _for_ordered("sort", "list<{}>", _sort)),
+        *(
+            method(f"list<T>.@sortByAssociatedKeys(list<{kind}>) -> list<T>", _sort_by)._replace(
+                guarded=False
+            )
+            for kind in _ORDERED
         ),
-        _for_ordered("sort", "list<{}>", _sort)._replace(guarded=False),
-        FunctionDecl(
-            "@sortByAssociatedKeys",
-            tuple(overload(f"list<T>.(list<{kind}>) -> list<T>", _sort_by) for kind in _ORDERED),
-            guarded=False,
-        ),
-        function("lists.range", overload("(int) -> list<int>", _range)),
-        function(
-            "reverse", overload("list<T>.() -> list<T>", lambda values: MadeList(values[::-1]))
-        ),
-        FunctionDecl("distinct", (overload("list<T>.() -> list<T>", _distinct),), guarded=False),
+        function("lists.range(int) -> list<int>", _range),
+        method("list<T>.reverse() -> list<T>", lambda values: MadeList(values[::-1])),
+        method("list<T>.distinct() -> list<T>", _distinct)._replace(guarded=False),
     ),
     macros="sort_by",
 )
@@ -192,18 +187,15 @@ LISTS = Library(
 KUBERNETES_LISTS = Library(
     "kubernetes lists",
     (
-        _for_ordered("isSorted", "bool", _is_sorted),
-        function(
-            "sum",
-            overload("list<int>.() -> int", _sum_from(0)),
-            overload("list<uint>.() -> uint", _sum_from(UInt(0))),
-            overload("list<double>.() -> double", _sum_from(0.0)),
-            overload("list<duration>.() -> duration", _sum_from(Duration(0))),
-        ),
-        _for_ordered("max", "{}", _extreme("max", 1)),
-        _for_ordered("min", "{}", _extreme("min", -1)),
-        function("indexOf", overload("list<A>.(A) -> int", _index_of)),
-        function("lastIndexOf", overload("list<A>.(A) -> int", _last_index_of)),
+        *_for_ordered("isSorted", "bool", _is_sorted),
+        method("list<int>.sum() -> int", _sum_from(0)),
+        method("list<uint>.sum() -> uint", _sum_from(UInt(0))),
+        method("list<double>.sum() -> double", _sum_from(0.0)),
+        method("list<duration>.sum() -> duration", _sum_from(Duration(0))),
+        *_for_ordered("max", "{}", _extreme("max", 1)),
+        *_for_ordered("min", "{}", _extreme("min", -1)),
+        method("list<A>.indexOf(A) -> int", _index_of),
+        method("list<A>.lastIndexOf(A) -> int", _last_index_of),
     ),
 )
 
@@ -222,16 +214,14 @@ def _contains(values: list[Any], part: list[Any]) -> bool:
 SETS = Library(
     "sets",
     (
-        function("sets.contains", overload("(list<T>, list<T>) -> bool", _contains)),
+        function("sets.contains(list<T>, list<T>) -> bool", _contains),
         function(
-            "sets.equivalent",
-            overload(
-                "(list<T>, list<T>) -> bool", lambda a, b: _contains(a, b) and _contains(b, a)
-            ),
+            "sets.equivalent(list<T>, list<T>) -> bool",
+            lambda a, b: _contains(a, b) and _contains(b, a),
         ),
         function(
-            "sets.intersects",
-            overload("(list<T>, list<T>) -> bool", lambda a, b: any(contains(one, b) for one in a)),
+            "sets.intersects(list<T>, list<T>) -> bool",
+            lambda a, b: any(contains(one, b) for one in a),
         ),
     ),
 )

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from kyvsim.cel.environment import FunctionDecl, Library, function, overload
+from kyvsim.cel.environment import FunctionDecl, Library, function
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.operators import NUMBERS, checked_int, compare
 from kyvsim.cel.values import UInt
@@ -22,7 +22,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _extreme(name: str, sign: int) -> FunctionDecl:
+def _extreme(name: str, sign: int) -> tuple[FunctionDecl, ...]:
     """Return the function for one number, two, or a list; a draw is won by the first."""
 
     def of_pair(left: Any, right: Any) -> Any:
@@ -41,22 +41,13 @@ def _extreme(name: str, sign: int) -> FunctionDecl:
             raise CelError(f"no such overload: {name}")
         return found
 
-    return function(
-        name,
-        *(overload(f"({kind}) -> {kind}", _same) for kind in _NUMERIC),
-        *(overload(f"({kind}, {kind}) -> {kind}", of_pair) for kind in _NUMERIC),
-        *(
-            overload(f"({one}, {other}) -> dyn", of_pair)
-            for one in _NUMERIC
-            for other in _NUMERIC
-            if one != other
-        ),
-        *(overload(f"(list<{kind}>) -> {kind}", of_list) for kind in _NUMERIC),
+    numbers, pairs = _NUMERIC, [(one, other) for one in _NUMERIC for other in _NUMERIC]
+    return (
+        *(function(f"{name}({kind}) -> {kind}", _same) for kind in numbers),
+        *(function(f"{name}({kind}, {kind}) -> {kind}", of_pair) for kind in numbers),
+        *(function(f"{name}({a}, {b}) -> dyn", of_pair) for a, b in pairs if a != b),
+        *(function(f"{name}(list<{kind}>) -> {kind}", of_list) for kind in numbers),
     )
-
-
-def _of_double(name: str, result: str, run: Callable[[float], Any]) -> FunctionDecl:
-    return function(f"math.{name}", overload(f"(double) -> {result}", run))
 
 
 def _whole(step: Callable[[float], int]) -> Callable[[float], float]:
@@ -84,6 +75,10 @@ def _sign_of_double(number: float) -> float:
     return float((number > 0) - (number < 0))
 
 
+def _square_root(number: float) -> float:
+    return math.sqrt(number) if number >= 0 else math.nan
+
+
 def _signed(number: int) -> int:
     """Return the int64 of these 64 bits."""
     bits = number % _WORD
@@ -94,15 +89,13 @@ def _unsigned(number: int) -> UInt:
     return UInt(number % _WORD)
 
 
-def _bits_of_pair(name: str, run: Callable[[int, int], int]) -> FunctionDecl:
+def _bits_of_pair(name: str, run: Callable[[int, int], int]) -> tuple[FunctionDecl, ...]:
     return function(
-        f"math.{name}",
-        overload("(int, int) -> int", lambda left, right: _signed(run(left, right))),
-        overload("(uint, uint) -> uint", lambda left, right: _unsigned(run(left, right))),
-    )
+        f"math.{name}(int, int) -> int", lambda left, right: _signed(run(left, right))
+    ), function(f"math.{name}(uint, uint) -> uint", lambda left, right: _unsigned(run(left, right)))
 
 
-def _shift(name: str, run: Callable[[int, int], int]) -> FunctionDecl:
+def _shift(name: str, run: Callable[[int, int], int]) -> tuple[FunctionDecl, ...]:
     def shifted(make: Callable[[int], Any]) -> Callable[[int, int], Any]:
         def shift(number: int, places: int) -> Any:
             if places < 0:
@@ -111,54 +104,37 @@ def _shift(name: str, run: Callable[[int, int], int]) -> FunctionDecl:
 
         return shift
 
-    return function(
-        f"math.{name}",
-        overload("(int, int) -> int", shifted(_signed)),
-        overload("(uint, int) -> uint", shifted(_unsigned)),
+    return function(f"math.{name}(int, int) -> int", shifted(_signed)), function(
+        f"math.{name}(uint, int) -> uint", shifted(_unsigned)
     )
 
 
 MATH = Library(
     "math",
     (
-        _extreme("math.@min", -1),
-        _extreme("math.@max", 1),
-        _of_double("ceil", "double", _whole(math.ceil)),
-        _of_double("floor", "double", _whole(math.floor)),
-        _of_double("round", "double", round_half_away),
-        _of_double("trunc", "double", _whole(math.trunc)),
-        _of_double("isInf", "bool", math.isinf),
-        _of_double("isNaN", "bool", math.isnan),
-        _of_double("isFinite", "bool", math.isfinite),
-        function(
-            "math.abs",
-            overload("(double) -> double", abs),
-            overload("(int) -> int", lambda number: checked_int(abs(number))),
-            overload("(uint) -> uint", _same),
-        ),
-        function(
-            "math.sign",
-            overload("(double) -> double", _sign_of_double),
-            overload("(int) -> int", lambda number: (number > 0) - (number < 0)),
-            overload("(uint) -> uint", lambda number: UInt(number > 0)),
-        ),
-        function(
-            "math.sqrt",
-            *(
-                overload(f"({kind}) -> double", lambda a: math.sqrt(a) if a >= 0 else math.nan)
-                for kind in _NUMERIC
-            ),
-        ),
-        _bits_of_pair("bitAnd", lambda left, right: left & right),
-        _bits_of_pair("bitOr", lambda left, right: left | right),
-        _bits_of_pair("bitXor", lambda left, right: left ^ right),
-        function(
-            "math.bitNot",
-            overload("(int) -> int", lambda number: ~number),
-            overload("(uint) -> uint", lambda number: _unsigned(~number)),
-        ),
-        _shift("bitShiftLeft", lambda number, places: number << places),
-        _shift("bitShiftRight", lambda number, places: number >> places),
+        *_extreme("math.@min", -1),
+        *_extreme("math.@max", 1),
+        function("math.ceil(double) -> double", _whole(math.ceil)),
+        function("math.floor(double) -> double", _whole(math.floor)),
+        function("math.round(double) -> double", round_half_away),
+        function("math.trunc(double) -> double", _whole(math.trunc)),
+        function("math.isInf(double) -> bool", math.isinf),
+        function("math.isNaN(double) -> bool", math.isnan),
+        function("math.isFinite(double) -> bool", math.isfinite),
+        function("math.abs(double) -> double", abs),
+        function("math.abs(int) -> int", lambda number: checked_int(abs(number))),
+        function("math.abs(uint) -> uint", _same),
+        function("math.sign(double) -> double", _sign_of_double),
+        function("math.sign(int) -> int", lambda number: (number > 0) - (number < 0)),
+        function("math.sign(uint) -> uint", lambda number: UInt(number > 0)),
+        *(function(f"math.sqrt({kind}) -> double", _square_root) for kind in _NUMERIC),
+        *_bits_of_pair("bitAnd", lambda left, right: left & right),
+        *_bits_of_pair("bitOr", lambda left, right: left | right),
+        *_bits_of_pair("bitXor", lambda left, right: left ^ right),
+        function("math.bitNot(int) -> int", lambda number: ~number),
+        function("math.bitNot(uint) -> uint", lambda number: _unsigned(~number)),
+        *_shift("bitShiftLeft", lambda number, places: number << places),
+        *_shift("bitShiftRight", lambda number, places: number >> places),
     ),
     macros="math",
 )

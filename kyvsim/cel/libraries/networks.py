@@ -7,7 +7,7 @@ import re
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.cel.environment import Library, function, overload, succeeds
+from kyvsim.cel.environment import Library, function, method, succeeds
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.kubernetes.go_text import quote
@@ -218,40 +218,29 @@ _IP, _NET = _IP_TYPE.name, _CIDR_TYPE.name
 NETWORKS = Library(
     "net",
     (
-        function("ip", overload(f"(string) -> {_IP}", lambda text: Ip(_address(text)))),
-        function("family", overload(f"{_IP}.() -> int", lambda ip: ip.address.version)),
-        function(
-            "ip.isCanonical", overload("(string) -> bool", lambda text: str(_address(text)) == text)
+        function(f"ip(string) -> {_IP}", lambda text: Ip(_address(text))),
+        method(f"{_IP}.family() -> int", lambda ip: ip.address.version),
+        function("ip.isCanonical(string) -> bool", lambda text: str(_address(text)) == text),
+        method(f"{_IP}.isUnspecified() -> bool", lambda ip: ip.address.is_unspecified),
+        method(f"{_IP}.isLoopback() -> bool", lambda ip: ip.address.is_loopback),
+        method(f"{_IP}.isLinkLocalMulticast() -> bool", _is_link_local_multicast),
+        method(f"{_IP}.isLinkLocalUnicast() -> bool", lambda ip: ip.address.is_link_local),
+        method(f"{_IP}.isGlobalUnicast() -> bool", _is_global_unicast),
+        function("isIP(string) -> bool", succeeds(_address)),
+        function(f"string({_IP}) -> string", str),
+        function(f"cidr(string) -> {_NET}", _cidr),
+        method(f"{_NET}.containsIP(string) -> bool", _holds_text),
+        method(f"{_NET}.containsIP({_IP}) -> bool", lambda net, ip: _holds(net, ip.address)),
+        method(
+            f"{_NET}.containsCIDR(string) -> bool",
+            lambda net, text: _holds_network(net, _cidr(text)),
         ),
-        function(
-            "isUnspecified", overload(f"{_IP}.() -> bool", lambda ip: ip.address.is_unspecified)
-        ),
-        function("isLoopback", overload(f"{_IP}.() -> bool", lambda ip: ip.address.is_loopback)),
-        function("isLinkLocalMulticast", overload(f"{_IP}.() -> bool", _is_link_local_multicast)),
-        function(
-            "isLinkLocalUnicast", overload(f"{_IP}.() -> bool", lambda ip: ip.address.is_link_local)
-        ),
-        function("isGlobalUnicast", overload(f"{_IP}.() -> bool", _is_global_unicast)),
-        function("isIP", overload("(string) -> bool", succeeds(_address))),
-        function("string", overload(f"({_IP}) -> string", str)),
-        function("cidr", overload(f"(string) -> {_NET}", _cidr)),
-        function(
-            "containsIP",
-            overload(f"{_NET}.(string) -> bool", _holds_text),
-            overload(f"{_NET}.({_IP}) -> bool", lambda net, ip: _holds(net, ip.address)),
-        ),
-        function(
-            "containsCIDR",
-            overload(
-                f"{_NET}.(string) -> bool", lambda net, text: _holds_network(net, _cidr(text))
-            ),
-            overload(f"{_NET}.({_NET}) -> bool", _holds_network),
-        ),
-        function("ip", overload(f"{_NET}.() -> {_IP}", lambda net: Ip(net.address))),
-        function("prefixLength", overload(f"{_NET}.() -> int", lambda net: net.bits)),
-        function("masked", overload(f"{_NET}.() -> {_NET}", _masked)),
-        function("isCIDR", overload("(string) -> bool", succeeds(_cidr))),
-        function("string", overload(f"({_NET}) -> string", str)),
+        method(f"{_NET}.containsCIDR({_NET}) -> bool", _holds_network),
+        method(f"{_NET}.ip() -> {_IP}", lambda net: Ip(net.address)),
+        method(f"{_NET}.prefixLength() -> int", lambda net: net.bits),
+        method(f"{_NET}.masked() -> {_NET}", _masked),
+        function("isCIDR(string) -> bool", succeeds(_cidr)),
+        function(f"string({_NET}) -> string", str),
     ),
     types=((Ip, _IP_TYPE), (Cidr, _CIDR_TYPE)),
 )

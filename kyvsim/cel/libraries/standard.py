@@ -1,7 +1,7 @@
 """The language's own functions: operators, sizes, conversions, strings, times, optionals."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from kyvsim.cel import conversion as to
 from kyvsim.cel import operators
 from kyvsim.cel.calls import Run
-from kyvsim.cel.environment import FunctionDecl, Library, function, member_and_global, overload
+from kyvsim.cel.environment import FunctionDecl, Library, function, method
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.operators import index_if_present
@@ -46,8 +46,8 @@ _NUMBERS = ("int", "uint", "double")
 
 
 def _operator(name: str, run: Callable[..., Any], *signatures: str) -> FunctionDecl:
-    overloads = tuple(overload(signature, run) for signature in signatures)
-    return FunctionDecl(name, overloads, guarded=False)
+    declared = (function(f"{name}{signature}", run) for signature in signatures)
+    return FunctionDecl(name, tuple(one.overloads[0] for one in declared), guarded=False)
 
 
 def _each_alike(kinds: tuple[str, ...]) -> tuple[str, ...]:
@@ -169,83 +169,61 @@ def _type(value: Any) -> CelType:
     return found
 
 
-_MATCHES = tuple(
-    one._replace(optimize=_matches_constant)
-    for one in member_and_global("(string, string) -> bool", _matches)
-)
-
 STANDARD = Library(
     "standard",
     (
-        FunctionDecl(
-            "size",
-            tuple(
-                one
-                for kind in ("bytes", "list<A>", "map<A, B>", "string")
-                for one in member_and_global(f"({kind}) -> int", _size)
-            ),
-            guarded=False,
-        ),
-        function(
-            "bool", overload("(bool) -> bool", _same), overload("(string) -> bool", to.text_to_bool)
-        ),
-        function(
-            "bytes", overload("(bytes) -> bytes", _same), overload("(string) -> bytes", str.encode)
-        ),
-        function(
-            "double",
-            overload("(double) -> double", _same),
-            overload("(int) -> double", float),
-            overload("(string) -> double", to.text_to_double),
-            overload("(uint) -> double", float),
-        ),
-        function(
-            "duration",
-            overload("(duration) -> duration", _same),
-            overload("(string) -> duration", to.text_to_duration),
-        ),
-        function("dyn", overload("(A) -> dyn", _same)),
-        function(
-            "int",
-            overload("(int) -> int", _same),
-            overload("(double) -> int", to.double_to_int),
-            overload("(duration) -> int", lambda value: value.nanoseconds),
-            overload("(string) -> int", to.text_to_int),
-            overload("(timestamp) -> int", lambda value: value.nanoseconds // _SECOND),
-            overload("(uint) -> int", to.uint_to_int),
-        ),
-        function(
-            "string",
-            *(
-                overload(f"({kind}) -> string", to.to_text)
-                for kind in ("string", "bool", "bytes", *_NUMBERS, "duration", "timestamp")
-            ),
-        ),
-        function(
-            "timestamp",
-            overload("(timestamp) -> timestamp", _same),
-            overload("(int) -> timestamp", to.int_to_timestamp),
-            overload("(string) -> timestamp", to.text_to_timestamp),
-        ),
-        function("type", overload("(A) -> type<A>", _type)),
-        function(
-            "uint",
-            overload("(uint) -> uint", _same),
-            overload("(double) -> uint", to.double_to_uint),
-            overload("(int) -> uint", operators.checked_uint),
-            overload("(string) -> uint", to.text_to_uint),
-        ),
         *(
-            FunctionDecl(
-                name, (overload("string.(string) -> bool", run),), fault="no such overload"
+            one._replace(guarded=False)
+            for kind in ("bytes", "list<A>", "map<A, B>", "string")
+            for one in (
+                function(f"size({kind}) -> int", _size),
+                method(f"{kind}.size() -> int", _size),
             )
+        ),
+        function("bool(bool) -> bool", _same),
+        function("bool(string) -> bool", to.text_to_bool),
+        function("bytes(bytes) -> bytes", _same),
+        function("bytes(string) -> bytes", str.encode),
+        function("double(double) -> double", _same),
+        function("double(int) -> double", float),
+        function("double(string) -> double", to.text_to_double),
+        function("double(uint) -> double", float),
+        function("duration(duration) -> duration", _same),
+        function("duration(string) -> duration", to.text_to_duration),
+        function("dyn(A) -> dyn", _same),
+        function("int(int) -> int", _same),
+        function("int(double) -> int", to.double_to_int),
+        function("int(duration) -> int", lambda value: value.nanoseconds),
+        function("int(string) -> int", to.text_to_int),
+        function("int(timestamp) -> int", lambda value: value.nanoseconds // _SECOND),
+        function("int(uint) -> int", to.uint_to_int),
+        *(
+            function(f"string({kind}) -> string", to.to_text)
+            for kind in ("string", "bool", "bytes", *_NUMBERS, "duration", "timestamp")
+        ),
+        function("timestamp(timestamp) -> timestamp", _same),
+        function("timestamp(int) -> timestamp", to.int_to_timestamp),
+        function("timestamp(string) -> timestamp", to.text_to_timestamp),
+        function("type(A) -> type<A>", _type),
+        function("uint(uint) -> uint", _same),
+        function("uint(double) -> uint", to.double_to_uint),
+        function("uint(int) -> uint", operators.checked_uint),
+        function("uint(string) -> uint", to.text_to_uint),
+        *(
+            method(f"string.{name}(string) -> bool", run)._replace(fault="no such overload")
             for name, run in (
                 ("contains", str.__contains__),
                 ("endsWith", str.endswith),
                 ("startsWith", str.startswith),
             )
         ),
-        FunctionDecl("matches", _MATCHES, guarded=False),
+        *(
+            one._replace(guarded=False)
+            for one in (
+                function("matches(string, string) -> bool", _matches, optimize=_matches_constant),
+                method("string.matches(string) -> bool", _matches, optimize=_matches_constant),
+            )
+        ),
     ),
 )
 
@@ -300,14 +278,15 @@ def _day_of_year(time: Time) -> int:
     return (time.nanoseconds - start.nanoseconds) // (86_400 * _SECOND)
 
 
-def _getter(name: str, part: _Part, of_duration: Callable[[Duration], int] | None) -> FunctionDecl:
-    overloads = [
-        overload("timestamp.() -> int", lambda value: part(Time(value.nanoseconds))),
-        overload("timestamp.(string) -> int", lambda value, zone: part(_in_zone(value, zone))),
-    ]
+def _getter(
+    name: str, part: _Part, of_duration: Callable[[Duration], int] | None = None
+) -> Iterator[FunctionDecl]:
+    yield method(f"timestamp.{name}() -> int", lambda value: part(Time(value.nanoseconds)))
+    yield method(
+        f"timestamp.{name}(string) -> int", lambda value, zone: part(_in_zone(value, zone))
+    )
     if of_duration is not None:
-        overloads.append(overload("duration.() -> int", of_duration))
-    return FunctionDecl(name, tuple(overloads))
+        yield method(f"duration.{name}() -> int", of_duration)
 
 
 def _whole_units(nanoseconds: int) -> Callable[[Duration], int]:
@@ -321,16 +300,16 @@ def _whole_units(nanoseconds: int) -> Callable[[Duration], int]:
 TIMES = Library(
     "times",
     (
-        _getter("getFullYear", lambda time: time.civil()[0], None),
-        _getter("getMonth", lambda time: time.civil()[1] - 1, None),
-        _getter("getDayOfYear", _day_of_year, None),
-        _getter("getDayOfMonth", lambda time: time.civil()[2] - 1, None),
-        _getter("getDate", lambda time: time.civil()[2], None),
-        _getter("getDayOfWeek", lambda time: time.civil()[4], None),
-        _getter("getHours", lambda time: time.civil()[3] // 3600, _whole_units(3600 * _SECOND)),
-        _getter("getMinutes", lambda time: time.civil()[3] // 60 % 60, _whole_units(60 * _SECOND)),
-        _getter("getSeconds", lambda time: time.civil()[3] % 60, _whole_units(_SECOND)),
-        _getter(
+        *_getter("getFullYear", lambda time: time.civil()[0]),
+        *_getter("getMonth", lambda time: time.civil()[1] - 1),
+        *_getter("getDayOfYear", _day_of_year),
+        *_getter("getDayOfMonth", lambda time: time.civil()[2] - 1),
+        *_getter("getDate", lambda time: time.civil()[2]),
+        *_getter("getDayOfWeek", lambda time: time.civil()[4]),
+        *_getter("getHours", lambda time: time.civil()[3] // 3600, _whole_units(3600 * _SECOND)),
+        *_getter("getMinutes", lambda time: time.civil()[3] // 60 % 60, _whole_units(60 * _SECOND)),
+        *_getter("getSeconds", lambda time: time.civil()[3] % 60, _whole_units(_SECOND)),
+        *_getter(
             "getMilliseconds",
             lambda time: time.nanoseconds % _SECOND // 1_000_000,
             _whole_units(1_000_000),
@@ -377,37 +356,28 @@ def _unwrap(values: list[Any]) -> list[Any]:
 OPTIONALS = Library(
     "optionals",
     (
-        function("optional.of", overload("(V) -> optional<V>", _of)),
-        function("optional.ofNonZeroValue", overload("(V) -> optional<V>", _of_non_zero)),
-        function("optional.none", overload("() -> optional<V>", lambda: NONE)),
-        function("value", overload("optional<V>.() -> V", _value)),
-        function("hasValue", overload("optional<V>.() -> bool", lambda found: found.present)),
-        function("or", overload("optional<V>.(optional<V>) -> optional<V>", _never)),
-        function("orValue", overload("optional<V>.(V) -> V", _never)),
-        FunctionDecl(
-            "_[?_]",
-            (
-                overload("(list<V>, int) -> optional<V>", index_if_present),
-                overload("(optional<list<V>>, int) -> optional<V>", index_if_present),
-                overload("(map<K, V>, K) -> optional<V>", index_if_present),
-                overload("(optional<map<K, V>>, K) -> optional<V>", index_if_present),
-            ),
-        ),
-        function(
-            "first", overload("list<V>.() -> optional<V>", lambda v: _of(v[0]) if v else NONE)
-        ),
-        function(
-            "last", overload("list<V>.() -> optional<V>", lambda v: _of(v[-1]) if v else NONE)
-        ),
-        function("optional.unwrap", overload("(list<optional<V>>) -> list<V>", _unwrap)),
-        function("unwrapOpt", overload("list<optional<V>>.() -> list<V>", _unwrap)),
+        function("optional.of(V) -> optional<V>", _of),
+        function("optional.ofNonZeroValue(V) -> optional<V>", _of_non_zero),
+        function("optional.none() -> optional<V>", lambda: NONE),
+        method("optional<V>.value() -> V", _value),
+        method("optional<V>.hasValue() -> bool", lambda found: found.present),
+        method("optional<V>.or(optional<V>) -> optional<V>", _never),
+        method("optional<V>.orValue(V) -> V", _never),
+        function("_[?_](list<V>, int) -> optional<V>", index_if_present),
+        function("_[?_](optional<list<V>>, int) -> optional<V>", index_if_present),
+        function("_[?_](map<K, V>, K) -> optional<V>", index_if_present),
+        function("_[?_](optional<map<K, V>>, K) -> optional<V>", index_if_present),
+        method("list<V>.first() -> optional<V>", lambda v: _of(v[0]) if v else NONE),
+        method("list<V>.last() -> optional<V>", lambda v: _of(v[-1]) if v else NONE),
+        function("optional.unwrap(list<optional<V>>) -> list<V>", _unwrap),
+        method("list<optional<V>>.unwrapOpt() -> list<V>", _unwrap),
     ),
     macros="optional",
 )
 
 LENIENT_OR_VALUE = Library(
     "lenient_or_value",
-    (function(OR_VALUE, overload("(dyn, dyn) -> dyn", _never)),),
+    (function(f"{OR_VALUE}(dyn, dyn) -> dyn", _never),),
     macros="lenient_or_value",
 )
 """`orValue` on what is not optional. upstream: pkg/cel/compiler/env.go"""

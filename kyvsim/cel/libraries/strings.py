@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kyvsim.cel.calls import Run
-from kyvsim.cel.environment import Library, function, overload
+from kyvsim.cel.environment import Library, function, method
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.string_format import format_latest, format_text
 from kyvsim.cel.values import NONE, Optional, TextList, show_value
@@ -97,52 +97,27 @@ def _join(texts: list[Any], separator: str = "") -> str:
 STRINGS = Library(
     "strings",
     (
-        function("charAt", overload("string.(int) -> string", _char_at)),
-        function(
-            "indexOf",
-            overload("string.(string) -> int", _index_of),
-            overload("string.(string, int) -> int", _index_of),
+        method("string.charAt(int) -> string", _char_at),
+        method("string.indexOf(string) -> int", _index_of),
+        method("string.indexOf(string, int) -> int", _index_of),
+        method("string.lastIndexOf(string) -> int", _last_index_of),
+        method("string.lastIndexOf(string, int) -> int", _last_index_of_up_to),
+        method("string.lowerAscii() -> string", lambda text: text.translate(_LOWER)),
+        method("string.upperAscii() -> string", lambda text: text.translate(_UPPER)),
+        method("string.replace(string, string) -> string", str.replace),
+        method(
+            "string.replace(string, string, int) -> string",
+            lambda text, old, new, count: text.replace(old, new, max(count, -1)),
         ),
-        function(
-            "lastIndexOf",
-            overload("string.(string) -> int", _last_index_of),
-            overload("string.(string, int) -> int", _last_index_of_up_to),
-        ),
-        function(
-            "lowerAscii", overload("string.() -> string", lambda text: text.translate(_LOWER))
-        ),
-        function(
-            "upperAscii", overload("string.() -> string", lambda text: text.translate(_UPPER))
-        ),
-        function(
-            "replace",
-            overload("string.(string, string) -> string", str.replace),
-            overload(
-                "string.(string, string, int) -> string",
-                lambda text, old, new, count: text.replace(old, new, max(count, -1)),
-            ),
-        ),
-        function(
-            "split",
-            overload("string.(string) -> list<string>", _split),
-            overload("string.(string, int) -> list<string>", _split),
-        ),
-        function(
-            "substring",
-            overload("string.(int) -> string", _substring),
-            overload("string.(int, int) -> string", _substring_between),
-        ),
-        function("trim", overload("string.() -> string", lambda text: text.strip(_GO_SPACE))),
-        function("format", overload("string.(list<dyn>) -> string", format_text)),
-        function(
-            "strings.quote",
-            overload("(string) -> string", lambda text: f'"{text.translate(_ESCAPES)}"'),
-        ),
-        function(
-            "join",
-            overload("list<string>.() -> string", _join),
-            overload("list<string>.(string) -> string", _join),
-        ),
+        method("string.split(string) -> list<string>", _split),
+        method("string.split(string, int) -> list<string>", _split),
+        method("string.substring(int) -> string", _substring),
+        method("string.substring(int, int) -> string", _substring_between),
+        method("string.trim() -> string", lambda text: text.strip(_GO_SPACE)),
+        method("string.format(list<dyn>) -> string", format_text),
+        function("strings.quote(string) -> string", lambda text: f'"{text.translate(_ESCAPES)}"'),
+        method("list<string>.join() -> string", _join),
+        method("list<string>.join(string) -> string", _join),
     ),
 )
 
@@ -150,8 +125,8 @@ LATEST_STRINGS = Library(
     "strings",
     (
         *(one for one in STRINGS.functions if one.name != "format"),
-        function("format", overload("string.(list<dyn>) -> string", format_latest)),
-        function("reverse", overload("string.() -> string", lambda text: text[::-1])),
+        method("string.format(list<dyn>) -> string", format_latest),
+        method("string.reverse() -> string", lambda text: text[::-1]),
     ),
 )
 """The same with what versions 3 and 4 changed."""
@@ -175,11 +150,8 @@ def _decode(text: str) -> bytes:
 ENCODERS = Library(
     "encoders",
     (
-        function("base64.decode", overload("(string) -> bytes", _decode)),
-        function(
-            "base64.encode",
-            overload("(bytes) -> string", lambda data: base64.b64encode(data).decode()),
-        ),
+        function("base64.decode(string) -> bytes", _decode),
+        function("base64.encode(bytes) -> string", lambda data: base64.b64encode(data).decode()),
     ),
 )
 
@@ -197,6 +169,10 @@ def _regex_compile(pattern: str) -> Any:
 
 def _first(pattern: Any, text: str) -> str:
     return next(_regex_texts(pattern, text), "")
+
+
+def _find(text: str, pattern: str) -> str:
+    return _first(_regex_compile(pattern), text)
 
 
 def _find_all(text: str, pattern: str, count: int = -1) -> TextList:
@@ -236,21 +212,10 @@ def _text(value: Any) -> str:
 REGEX = Library(
     "regex",
     (
-        function(
-            "find",
-            overload(
-                "string.(string) -> string",
-                lambda text, pattern: _first(_regex_compile(pattern), text),
-            )._replace(optimize=_find_constant),
-        ),
-        function(
-            "findAll",
-            overload("string.(string) -> list<string>", _find_all)._replace(
-                optimize=_find_all_constant
-            ),
-            overload("string.(string, int) -> list<string>", _find_all)._replace(
-                optimize=_find_all_constant
-            ),
+        method("string.find(string) -> string", _find, optimize=_find_constant),
+        method("string.findAll(string) -> list<string>", _find_all, optimize=_find_all_constant),
+        method(
+            "string.findAll(string, int) -> list<string>", _find_all, optimize=_find_all_constant
         ),
     ),
 )
@@ -331,12 +296,9 @@ def _extract_all(text: str, pattern: str) -> TextList:
 REGEX_GROUPS = Library(
     "regex groups",
     (
-        function(
-            "regex.replace",
-            overload("(string, string, string) -> string", _regex_replace),
-            overload("(string, string, string, int) -> string", _regex_replace),
-        ),
-        function("regex.extract", overload("(string, string) -> optional<string>", _extract)),
-        function("regex.extractAll", overload("(string, string) -> list<string>", _extract_all)),
+        function("regex.replace(string, string, string) -> string", _regex_replace),
+        function("regex.replace(string, string, string, int) -> string", _regex_replace),
+        function("regex.extract(string, string) -> optional<string>", _extract),
+        function("regex.extractAll(string, string) -> list<string>", _extract_all),
     ),
 )

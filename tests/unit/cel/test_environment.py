@@ -2,25 +2,28 @@
 
 import pytest
 
-from kyvsim.cel.environment import overload, read_type
+from kyvsim.cel.environment import function, method, read_type
 
 # Signatures of functions as texts.
 
 
 @pytest.mark.parametrize(
-    ("text", "member", "arguments", "result"),
+    ("declare", "text", "name", "arguments", "result"),
     [
-        ("(string) -> int", False, ["string"], "int"),
-        ("() -> optional<V>", False, [], "optional_type(<V>)"),
-        ("list<A>.(A, int) -> bool", True, ["list(<A>)", "<A>", "int"], "bool"),
-        ("(map<K, list<V>>, K) -> V", False, ["map(<K>, list(<V>))", "<K>"], "<V>"),
+        (function, "int(string) -> int", "int", ["string"], "int"),
+        (function, "optional.none() -> optional<V>", "optional.none", [], "optional_type(<V>)"),
+        (method, "list<A>.has(A, int) -> bool", "has", ["list(<A>)", "<A>", "int"], "bool"),
+        (method, "net.IP.family() -> int", "family", ["net.IP"], "int"),
+        (function, "f(map<K, list<V>>, K) -> V", "f", ["map(<K>, list(<V>))", "<K>"], "<V>"),
     ],
 )
-def test_overload(text, member, arguments, result):
-    found = overload(text, len)
-    assert found.member is member
-    assert [str(one) for one in found.arguments] == arguments
-    assert str(found.result) == result
+def test_signature(declare, text, name, arguments, result):
+    found = declare(text, len)
+    (overload,) = found.overloads
+    assert found.name == name
+    assert overload.member is (declare is method)
+    assert [str(one) for one in overload.arguments] == arguments
+    assert str(overload.result) == result
 
 
 def test_names_of_the_api_server_are_typed_objects():
