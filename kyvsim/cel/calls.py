@@ -1,6 +1,7 @@
 """Calls of functions and loop macros, as closures that look at the types of their arguments."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from kyvsim.cel import values
@@ -30,7 +31,6 @@ class LoopParts(NamedTuple):
     test: Run
     result: Run
     steps: RoundSteps
-    """What its rounds take."""
 
 
 def spend(frame: list[Any], steps: int) -> None:
@@ -244,7 +244,7 @@ def compile_call(
     before, after = weights(found[0].name, resolved=len(found[1]) == 1)
     if before is None and after is None:
         return _called(found, arguments, classes)
-    call = _called(found, tuple(map(_from_given, range(len(arguments)))), classes)
+    call = _called(found, tuple(map(itemgetter, range(len(arguments)))), classes)
 
     def run(frame: list[Any]) -> Any:
         given = [one(frame) for one in arguments]
@@ -270,10 +270,6 @@ def weighed(name: str, operand: Run, constant: Any) -> Run:
         return value
 
     return run
-
-
-def _from_given(place: int) -> Run:
-    return lambda given: given[place]
 
 
 def _called(

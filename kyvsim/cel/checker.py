@@ -23,19 +23,7 @@ from kyvsim.cel.nodes import (
     dotted_name,
 )
 from kyvsim.cel.string_format import WANTED, WANTED_LATEST, fill
-from kyvsim.cel.types import (
-    ANY,
-    DYN,
-    ERROR,
-    CelType,
-    Substitutions,
-    list_of,
-    map_of,
-    most_general,
-    same_shape,
-    show,
-    unwrap_optional,
-)
+from kyvsim.cel.types import DYN, ERROR, CelType, Substitutions, list_of, map_of, show
 from kyvsim.cel.values import runtime_type
 from kyvsim.kubernetes.regexes import RegexError, compile_regex
 
@@ -136,7 +124,7 @@ class _Checker:
         return types.BOOL if node.test else self.known.resolve(found)
 
     def field(self, node: Select) -> CelType:
-        operand, was_optional = unwrap_optional(self.known.resolve(self.visit(node.operand)))
+        operand, was_optional = types.unwrap_optional(self.known.resolve(self.visit(node.operand)))
         found = self.field_of(node, operand)
         optional = was_optional or node.optional
         return types.optional_of(found) if optional else found
@@ -238,12 +226,12 @@ class _Checker:
         if previous is None:
             return current
         if self.known.assignable((previous,), (current,)):
-            return most_general(previous, current)
+            return types.most_general(previous, current)
         return DYN
 
     def optional_part(self, node: Node) -> CelType:
         found = self.visit(node)
-        inner, was_optional = unwrap_optional(found)
+        inner, was_optional = types.unwrap_optional(found)
         if not was_optional and found.kind != "dyn":
             self.mismatch(node.at, types.optional_of(found), found)
         return inner
@@ -305,7 +293,7 @@ class _Checker:
             return (types.INT, element) if two else (element,)
         if source.kind == "map":
             return source.parameters if two else source.parameters[:1]
-        if source.kind in {"dyn", "error", "parameter"} and source != ANY:
+        if source.kind in {"dyn", "error", "parameter"} and source != types.ANY:
             self.known.assignable((DYN,), (source,))
             return (DYN, DYN) if two else (DYN,)
         self.report(
@@ -530,7 +518,7 @@ def _different(
             found = found.parameters[0]
         if wanted is None:
             wanted = found
-        elif not same_shape(wanted, found):
+        elif not types.same_shape(wanted, found):
             yield Issue(part.at, f"expected type '{show(wanted)}' but found '{show(found)}'")
             if first_only:
                 return

@@ -10,8 +10,6 @@ from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.operators import NUMBERS, as_key, contains, equals, equated, select_if_present
 from kyvsim.cel.values import NONE, MadeList, MadeMap, Optional, show_value
 
-# The closures that expressions are mostly made of, each as direct as it can be.
-
 _MAX_EXACT = 1 << 53
 _PLAIN = frozenset({str, bool, *NUMBERS})
 _SIZED: frozenset[Any] = frozenset({str, list, dict, bytes})

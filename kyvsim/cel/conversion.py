@@ -117,14 +117,6 @@ def int_to_timestamp(seconds: int) -> Timestamp:
     return checked_timestamp(seconds * 1_000_000_000)
 
 
-def bytes_to_text(value: bytes) -> str:
-    """Return the text that bytes hold in UTF-8."""
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        raise CelError("invalid UTF-8 in bytes, cannot convert to string") from None
-
-
 def to_text(value: Any) -> str:
     """Return a number, truth value, time or text as text."""
     kind = value.__class__
@@ -133,7 +125,10 @@ def to_text(value: Any) -> str:
     if kind is bool:
         return "true" if value else "false"
     if kind is bytes:
-        return bytes_to_text(value)
+        try:
+            return str(value.decode())
+        except UnicodeDecodeError:
+            raise CelError("invalid UTF-8 in bytes, cannot convert to string") from None
     if kind is Duration:
         return show_seconds(value)
     if kind is Timestamp:

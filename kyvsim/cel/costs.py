@@ -361,7 +361,6 @@ def _of_call(node: Call, checked: Checked) -> int:
 
 
 def _of_attribute(node: Node, checked: Checked) -> int:
-    """Return the steps of the operand of a selection, or of its key."""
     return steps(node, checked) + (not _is_attribute(node, checked))
 
 

@@ -70,7 +70,6 @@ class Environment(NamedTuple):
     functions: Mapping[str, FunctionDecl]
     macros: frozenset[str]
     classes: Mapping[str, type]
-    """The classes of values, by the name of their type."""
     fields: Mapping[str, Mapping[str, CelType]]
     """The fields of typed objects, by the name of the type."""
     checks_literals: bool = True
@@ -82,7 +81,6 @@ class Environment(NamedTuple):
     structs: tuple[Callable[[str], StructType | None], ...] = ()
     """What finds the types that can be written, by their names."""
     limit: int = CALL_LIMIT
-    """The steps that one expression may take."""
     per_step: int = CEL_STEPS
     """How many of them count as one of the steps that a rule may take."""
     folds: bool = True

@@ -15,8 +15,6 @@ from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.regexes import RegexError
 from kyvsim.model.ports import CEL_STEPS, Meter
 
-# Text → a program that can be evaluated any number of times.
-
 _MANY = 10_000
 """Steps that are worth counting."""
 _VARIABLES = "variables"
@@ -36,11 +34,9 @@ class Program(NamedTuple):
     """The variables of the environment that it looks at; of others no value is needed."""
 
     limit: int = CALL_LIMIT
-    """The steps that it may take."""
     per_step: int = CEL_STEPS
     """How many of them count as one on the meter."""
     env: Environment | None = None
-    """What it was compiled in."""
     meter: Meter | None = None
     """Counts what evaluations take, for all that is evaluated together."""
 

@@ -22,8 +22,6 @@ from kyvsim.cel.nodes import (
 )
 from kyvsim.cel.values import show_value
 
-# Nodes of expressions as they are written, on one line.
-
 _Path: TypeAlias = tuple[str | int, ...]
 
 _TIGHTNESS: Mapping[str, int] = MappingProxyType(

@@ -41,34 +41,17 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _SYMBOLS: Final = MappingProxyType(
-    {
-        "[?": ("filter", "tFilter"),
-        "[]": ("flatten", "tFlatten"),
-        "[": ("lbracket", "tLbracket"),
-        "]": ("rbracket", "tRbracket"),
-        ".": ("dot", "tDot"),
-        "*": ("star", "tStar"),
-        ",": ("comma", "tComma"),
-        ":": ("colon", "tColon"),
-        "@": ("current", "tCurrent"),
-        "(": ("lparen", "tLparen"),
-        ")": ("rparen", "tRparen"),
-        "{": ("lbrace", "tLbrace"),
-        "}": ("rbrace", "tRbrace"),
-        "||": ("or", "tOr"),
-        "|": ("pipe", "tPipe"),
-        "&&": ("and", "tAnd"),
-        "&": ("expref", "tExpref"),
-        "==": ("eq", "tEQ"),
-        "!=": ("ne", "tNE"),
-        "<=": ("lte", "tLTE"),
-        "<": ("lt", "tLT"),
-        ">=": ("gte", "tGTE"),
-        ">": ("gt", "tGT"),
-        "!": ("not", "tNot"),
-        "=": ("unknown", "tUnknown"),
-    }
+    dict(
+        one.split()
+        for one in (
+            *("[? tFilter", "[] tFlatten", "[ tLbracket", "] tRbracket", "( tLparen", ") tRparen"),
+            *("{ tLbrace", "} tRbrace", ". tDot", "* tStar", ", tComma", ": tColon", "@ tCurrent"),
+            *("|| tOr", "| tPipe", "&& tAnd", "& tExpref", "! tNot", "= tUnknown"),
+            *("== tEQ", "!= tNE", "<= tLTE", "< tLT", ">= tGTE", "> tGT"),
+        )
+    )
 )
+"""Upstream's name of the type of each symbol; the type is the same in small letters."""
 _QUOTES: Final = ('"', "'", "`")
 
 
@@ -99,7 +82,8 @@ def tokenize(expression: str, *, bindings: bool = False) -> list[Token]:
 def _token(kind: str, text: str, expression: str, start: int) -> Token:
     name, value = "", text
     if kind == "symbol":
-        kind, name = _SYMBOLS[text]
+        name = _SYMBOLS[text]
+        kind = name[1:].lower()
     elif kind == "unquoted_identifier":
         name = "tUnquotedIdentifier"
     elif kind == "number":

@@ -166,7 +166,6 @@ class LoweringContext(NamedTuple):
     """What calls of functions need."""
 
     function: Callable[[str], Function | None]
-    """Finds a function by its name."""
     system: System
     bindings: Mapping[str, Json] = MappingProxyType({})
     """What `$name` stands for."""

@@ -6,6 +6,7 @@ upstream: pkg/engine/variables (regex, vars.go)
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from kyvsim.jmespath.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
@@ -137,16 +138,7 @@ _PLAIN: Final = r"[(A-Za-z_][)0-9A-Za-z_]*"
 _PART: Final = r"(?s)(?:\\.|[^/\\])+"
 _ESCAPED: Final = r"(?s)\\(.)"
 _SPECIAL: Final = r'["\\/\x00-\x1f]'
-_NAMED_ESCAPES: Final = (
-    ('"', '\\"'),
-    ("\\", "\\\\"),
-    ("/", "\\/"),
-    ("\b", "\\b"),
-    ("\f", "\\f"),
-    ("\n", "\\n"),
-    ("\r", "\\r"),
-    ("\t", "\\t"),
-)
+_NAMED_ESCAPES: Final = MappingProxyType(dict(zip('"\\/\b\f\n\r\t', '"\\/bfnrt', strict=True)))
 
 
 def current_path(path: str, start: tuple[str, ...]) -> str:
@@ -168,8 +160,8 @@ def current_path(path: str, start: tuple[str, ...]) -> str:
 
 
 def _escape(found: re.Match[str]) -> str:
-    named = dict(_NAMED_ESCAPES).get(found[0])
-    return named if named is not None else f"\\u{ord(found[0]):04x}"
+    named = _NAMED_ESCAPES.get(found[0])
+    return f"\\{named}" if named is not None else f"\\u{ord(found[0]):04x}"
 
 
 # One variable → the query for its value, with upstream's error texts.

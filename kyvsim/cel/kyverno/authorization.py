@@ -55,7 +55,6 @@ class AuthorizationMode(NamedTuple):
     """Makes the value of `object` of a payload's data; raises MessageError."""
     decide: Callable[[Message], PolicyDecision]
     constants: Mapping[str, int] = MappingProxyType({})
-    """Names of numbers."""
 
     @property
     def values(self) -> dict[str, Any]:

@@ -135,8 +135,6 @@ _CONVERSIONS: Mapping[type, Callable[[Any], Json]] = MappingProxyType(
 _GO_NAMES = MappingProxyType({"NamedFormat": "Format", "image": "Image"})
 """Names of Go types that are not the last part of the CEL type's name."""
 
-# Values as JSON, YAML, gzip and certificates, and back.
-
 # Values as JSON texts and back.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/json, over Go's encoding/json:

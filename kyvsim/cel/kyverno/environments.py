@@ -66,7 +66,6 @@ class PolicyEnvironment(NamedTuple):
     bare_payloads: bool = False
     """Whether mode JSON knows no variables that only a request gives, nor those of the policy."""
     unbound: frozenset[str] = frozenset()
-    """The variables that have no value."""
 
 
 KINDS: Mapping[str, PolicyEnvironment] = MappingProxyType(

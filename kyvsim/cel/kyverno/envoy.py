@@ -72,7 +72,6 @@ ENVOY_TYPES = MessageTypes(
 
 
 def _with(message: Message, field: str, value: Any) -> Message:
-    """Return a message with another value in one field."""
     given = {name: message[name] for name in message.present}
     return ENVOY_TYPES.make(message.cel_type.name, {**given, field: value})
 

@@ -8,8 +8,6 @@ from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.encodings import struct_value
 from kyvsim.cel.types import CelType, opaque
 
-# Objects of the cluster, global context entries, and objects that a policy generates.
-
 # Objects of the cluster.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/resource. In a namespaced policy
@@ -81,7 +79,6 @@ _OBJECT = "map<string, any>"
 
 
 def _by_kind(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that takes apiVersion and plural as one value."""
     return lambda access, kind, *rest: run(access, kind.api_version, kind.resource, *rest)
 
 

@@ -213,19 +213,11 @@ def _url(text: str) -> Url:
         raise CelError(f"URL parse error during conversion from string: {error}") from None
 
 
-def _is_url(text: str) -> bool:
-    try:
-        parse_request_uri(text)
-    except UrlError:
-        return False
-    return True
-
-
 URLS = Library(
     "url",
     (
         function(f"url(string) -> {_U}", _url),
-        function("isURL(string) -> bool", _is_url),
+        function("isURL(string) -> bool", lambda text: not _uri(text)),
         method(f"{_U}.getScheme() -> string", lambda url: url.parts.scheme),
         method(f"{_U}.getHost() -> string", lambda url: url.parts.host),
         method(f"{_U}.getHostname() -> string", lambda url: url.parts.hostname),
@@ -334,15 +326,11 @@ def _validate(named: NamedFormat, text: str) -> Optional:
     return Optional(present=True, value=found) if found else NONE
 
 
-def _constant(name: str) -> Callable[[], NamedFormat]:
-    return lambda: NamedFormat(name)
-
-
 FORMATS = Library(
     "format",
     (
         *(
-            function(f"format.{name}() -> {_FORMATS_TYPE.name}", _constant(name))
+            function(f"format.{name}() -> {_FORMATS_TYPE.name}", partial(NamedFormat, name))
             for name in _CHECKS
         ),
         function(f"format.named(string) -> optional<{_FORMATS_TYPE.name}>", _named),

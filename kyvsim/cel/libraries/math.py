@@ -80,7 +80,6 @@ def _square_root(number: float) -> float:
 
 
 def _signed(number: int) -> int:
-    """Return the int64 of these 64 bits."""
     bits = number % _WORD
     return bits - _WORD if bits > _MAX_INT else bits
 

@@ -43,7 +43,6 @@ class Cidr(NamedTuple):
     cel_type: CelType = _CIDR_TYPE
 
     def __str__(self) -> str:
-        """Return the address and its bits, as `10.0.0.0/8`."""
         return f"{self.address}/{self.bits}"
 
 

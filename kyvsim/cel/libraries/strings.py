@@ -160,11 +160,11 @@ ENCODERS = Library(
 # Source of the rules: upstream k8s.io/apiserver pkg/cel/library/regex.go.
 
 
-def _regex_compile(pattern: str) -> Any:
+def _regex_compile(pattern: str, prefix: str = "") -> Any:
     try:
         return compile_regex(pattern)
     except RegexError as error:
-        raise CelError(f"Illegal regex: {error}") from None
+        raise CelError(f"{prefix}{error}") from None
 
 
 def _first(pattern: Any, text: str) -> str:
@@ -172,11 +172,11 @@ def _first(pattern: Any, text: str) -> str:
 
 
 def _find(text: str, pattern: str) -> str:
-    return _first(_regex_compile(pattern), text)
+    return _first(_regex_compile(pattern, "Illegal regex: "), text)
 
 
 def _find_all(text: str, pattern: str, count: int = -1) -> TextList:
-    return _all(_regex_compile(pattern), text, count)
+    return _all(_regex_compile(pattern, "Illegal regex: "), text, count)
 
 
 def _all(pattern: Any, text: str, count: int = -1) -> TextList:
@@ -226,17 +226,10 @@ REGEX = Library(
 # `\\` for a backslash.
 
 
-def _regex_groups_compile(pattern: str) -> Any:
-    try:
-        return compile_regex(pattern)
-    except RegexError as error:
-        raise CelError(str(error)) from None
-
-
 def _regex_replace(text: str, pattern: str, replacement: str, count: int = -1) -> str:
     if not count:
         return text
-    compiled = _regex_groups_compile(pattern)
+    compiled = _regex_compile(pattern)
     data, made, last = as_bytes(text), [], 0
     for place, match in enumerate(each_match(compiled, data)):
         if 0 <= count <= place:
@@ -272,7 +265,7 @@ def _filled(replacement: str, match: Any, groups: int) -> bytes:
 
 def _regex_groups_texts(text: str, pattern: str) -> Iterator[str]:
     """Yield what each match has in the only group, or as a whole where there is none."""
-    compiled = _regex_groups_compile(pattern)
+    compiled = _regex_compile(pattern)
     if compiled.groups > 1:
         shown = quote(pattern)
         raise CelError(f"regular expression has more than one capturing group: {shown}")
@@ -283,13 +276,13 @@ def _regex_groups_texts(text: str, pattern: str) -> Iterator[str]:
 def _extract(text: str, pattern: str) -> Optional:
     found = next(_regex_groups_texts(text, pattern), None)
     # A group that takes no character counts as missing, a whole match that is empty does not.
-    if found is None or (not found and _regex_groups_compile(pattern).groups):
+    if found is None or (not found and _regex_compile(pattern).groups):
         return NONE
     return Optional(present=True, value=found)
 
 
 def _extract_all(text: str, pattern: str) -> TextList:
-    grouped = _regex_groups_compile(pattern).groups > 0
+    grouped = _regex_compile(pattern).groups > 0
     return TextList(found for found in _regex_groups_texts(text, pattern) if found or not grouped)
 
 
