@@ -389,8 +389,8 @@ def _guard(kind: CelType, classes: Mapping[str, type]) -> Guard | None:
         return _map_guard(*(_guard(one, classes) for one in kind.parameters))
     if classes.get(kind.name) is values.Message:
         return lambda value: value.__class__ is values.Message and value.cel_type == kind
-    wanted = _plain_class(kind, classes)
-    return lambda value: value.__class__ is wanted
+    expected = _plain_class(kind, classes)
+    return lambda value: value.__class__ is expected
 
 
 def _map_guard(key: Guard | None, value: Guard | None) -> Guard:

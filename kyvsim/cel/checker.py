@@ -22,7 +22,7 @@ from kyvsim.cel.nodes import (
     children,
     dotted_name,
 )
-from kyvsim.cel.string_format import WANTED, WANTED_LATEST, fill
+from kyvsim.cel.string_format import CLAUSE_ERRORS, LATEST_CLAUSE_ERRORS, fill
 from kyvsim.cel.types import DYN, ERROR, CelType, Substitutions, list_of, map_of, show
 from kyvsim.cel.values import runtime_type
 from kyvsim.kubernetes.regexes import RegexError, compile_regex
@@ -219,8 +219,8 @@ class _Checker:
         self.mismatch(at, types.BOOL, kind)
         return False
 
-    def mismatch(self, at: int, wanted: CelType, found: CelType) -> CelType:
-        return self.report(at, f"expected type '{show(wanted)}' but found '{show(found)}'")
+    def mismatch(self, at: int, expected: CelType, found: CelType) -> CelType:
+        return self.report(at, f"expected type '{show(expected)}' but found '{show(found)}'")
 
     def join(self, previous: CelType | None, current: CelType) -> CelType:
         if previous is None:
@@ -258,15 +258,15 @@ class _Checker:
             return self.undeclared(node.at, node.type_name)
         for field in node.fields:
             found = self.optional_part(field.value) if field.optional else self.visit(field.value)
-            asked = kind.field(field.name)
-            if field.name not in self.env.fields.get(node.type_name, {field.name: asked}):
+            expected = kind.field(field.name)
+            if field.name not in self.env.fields.get(node.type_name, {field.name: expected}):
                 self.report(field.at, f"undefined field '{field.name}'")
-            elif not self.known.assignable((asked,), (found,)):
+            elif not self.known.assignable((expected,), (found,)):
                 shown = self.known.resolve(found, free_is_dyn=True)
                 self.report(
                     field.at,
-                    f"expected type of field '{field.name}' is '{show(asked)}' but provided type "
-                    f"is '{show(shown)}'",
+                    f"expected type of field '{field.name}' is '{show(expected)}' but provided "
+                    f"type is '{show(shown)}'",
                 )
         return types.struct(node.type_name)
 
@@ -377,12 +377,14 @@ class _Clauses(NamedTuple):
 
     takes: Mapping[str, frozenset[str]]
     """The types that a clause takes, by its letter; `s` takes whatever can be printed."""
-    wanted: Mapping[str, str]
+    errors: Mapping[str, str]
     """The first words about an argument of another type."""
 
 
-_PLAIN = _Clauses(_TAKES, WANTED)
-_LATEST = _Clauses(MappingProxyType({**_TAKES, **dict.fromkeys("dfe", _NUMBERS)}), WANTED_LATEST)
+_PLAIN = _Clauses(_TAKES, CLAUSE_ERRORS)
+_LATEST = _Clauses(
+    MappingProxyType({**_TAKES, **dict.fromkeys("dfe", _NUMBERS)}), LATEST_CLAUSE_ERRORS
+)
 
 
 class _UnfitArgumentError(CelError):
@@ -433,7 +435,7 @@ def _check_argument(argument: Node, letter: str, checked: Checked, clauses: _Cla
     found = checked.types[argument.id]
     takes = _PRINTED if letter == "s" else clauses.takes[letter]
     if found.kind != "dyn" and found.kind not in takes:
-        error = _UnfitArgumentError(f"{clauses.wanted[letter]}, was given {found.name}")
+        error = _UnfitArgumentError(f"{clauses.errors[letter]}, was given {found.name}")
         error.at = argument.at
         raise error
     if letter == "s" and isinstance(argument, (ListLiteral, MapLiteral)):
@@ -511,14 +513,14 @@ def _check_mixture(node: Node, checked: Checked) -> Iterator[Issue]:
 def _different(
     parts: list[tuple[Node, bool]], checked: Checked, *, first_only: bool
 ) -> Iterator[Issue]:
-    wanted: CelType | None = None
+    expected: CelType | None = None
     for part, optional in parts:
         found = checked.types[part.id]
         if optional and found.parameters:
             found = found.parameters[0]
-        if wanted is None:
-            wanted = found
-        elif not types.same_shape(wanted, found):
-            yield Issue(part.at, f"expected type '{show(wanted)}' but found '{show(found)}'")
+        if expected is None:
+            expected = found
+        elif not types.same_shape(expected, found):
+            yield Issue(part.at, f"expected type '{show(expected)}' but found '{show(found)}'")
             if first_only:
                 return

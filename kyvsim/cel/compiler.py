@@ -43,7 +43,7 @@ from kyvsim.kubernetes.regexes import RegexError
 
 
 def is_held_optional(node: Node, checked: Checked) -> bool:
-    """Return whether a field or an element is an optional by itself, not by the way there."""
+    """Return whether a field or an element is an optional by itself, not by the path to it."""
     if not _is_optional(node, checked):
         return False
     if isinstance(node, Select):
@@ -119,13 +119,13 @@ class _Lowering:
         self.counted = counted
         """Whether there are loops: without them no limit is near."""
         self.lazy: dict[int, Run] = {}
-        """What reads a name that is evaluated when it is first asked for."""
+        """What reads a name that is evaluated when it is first read."""
 
     def lower(self, node: Node) -> CompiledNode:
         code = self.lower_silently(node)
         if self.on_node is None or code.constant:
             return code
-        # What is made of slots and fields does not ask it, and stays as it is.
+        # What is made of slots and fields does not pass it, and stays as it is.
         return code._replace(run=self.on_node(node, code.run))
 
     def lower_silently(self, node: Node) -> CompiledNode:

@@ -35,8 +35,8 @@ _MAX_DIGITS = 400
 _INT_LIMIT = 1 << 63
 
 
-def _unfit(value: Any, wanted: CelType) -> CelError:
-    return CelError(f"type conversion error from '{runtime_type(value)}' to '{wanted}'")
+def _unfit(value: Any, expected: CelType) -> CelError:
+    return CelError(f"type conversion error from '{runtime_type(value)}' to '{expected}'")
 
 
 def text_to_int(text: str) -> int:

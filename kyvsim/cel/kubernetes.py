@@ -101,10 +101,10 @@ def declared_type(found: CelType) -> CelType:
 
 
 def authorizer_values(
-    asked: AccessQuery, attributes: Mapping[str, str] = MappingProxyType({})
+    query: AccessQuery, attributes: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Authorizer, ResourceCheck]:
     """Return the values of `authorizer` and `authorizer.requestResource`.
 
-    `attributes` name what the request is about, as an authorizer is asked about it.
+    `attributes` name what the request is about, as an authorizer decides on it.
     """
-    return Authorizer(asked), ResourceCheck(asked, attributes)
+    return Authorizer(query), ResourceCheck(query, attributes)

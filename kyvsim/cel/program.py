@@ -92,15 +92,15 @@ class Program(NamedTuple):
             raise CelBudgetError from None
 
 
-def compile_expression(text: str, env: Environment, wanted: CelType = DYN) -> Program:
+def compile_expression(text: str, env: Environment, expected: CelType = DYN) -> Program:
     """Return the program for an expression; raises CompileError with upstream's message.
 
-    `wanted` is the type that its value must have; DYN takes any.
+    `expected` is the type that its value must have; DYN takes any.
 
     upstream: k8s.io/apiserver/pkg/admission/plugin/cel/compile.go
     """
     try:
-        return _compile(text, env, wanted)
+        return _compile(text, env, expected)
     except ExpressionSyntaxError as found:
         raise _refused(text, found.issues) from None
     except RecursionError:
@@ -109,7 +109,7 @@ def compile_expression(text: str, env: Environment, wanted: CelType = DYN) -> Pr
 
 
 def _compile(
-    text: str, env: Environment, wanted: CelType, on_node: NodeHook | None = None
+    text: str, env: Environment, expected: CelType, on_node: NodeHook | None = None
 ) -> Program:
     root = parse(text, env.macros)
     checked = check(root, env)
@@ -117,8 +117,8 @@ def _compile(
     if issues:
         raise _refused(text, issues)
     found = checked.types[root.id]
-    if wanted not in {DYN, found}:
-        raise CompileError(f"must evaluate to {wanted} but got {found}")
+    if expected not in {DYN, found}:
+        raise CompileError(f"must evaluate to {expected} but got {found}")
     try:
         lowered = lower(root, checked, env, on_node)
     except (CelError, RegexError) as error:
@@ -141,7 +141,7 @@ def _refused(text: str, issues: Sequence[Issue]) -> CompileError:
     return CompileError(f"compilation failed: {listing}", issues, listing)
 
 
-# The variables of a policy: expressions that are evaluated when they are first asked for.
+# The variables of a policy: expressions that are evaluated when they are first read.
 
 _Known = TypeVar("_Known")
 Evaluate: TypeAlias = Callable[[str, _Known, Sequence[Any]], Any]
@@ -149,7 +149,7 @@ Evaluate: TypeAlias = Callable[[str, _Known, Sequence[Any]], Any]
 
 
 class LazyVariables(dict[str, Any], Generic[_Known]):
-    """The variables of a policy on one request, each evaluated when it is first asked for.
+    """The variables of a policy on one request, each evaluated when it is first read.
 
     A loop over them goes through the values and not through the names.
     upstream: k8s.io/apiserver pkg/cel/lazy/lazy.go

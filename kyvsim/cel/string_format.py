@@ -23,7 +23,7 @@ _INTS = frozenset({int, UInt})
 _PRINTED = frozenset({int, UInt, float, bool, str, Timestamp, bytes, Duration, CelType})
 _NOT_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
 
-WANTED = MappingProxyType(
+CLAUSE_ERRORS = MappingProxyType(
     {
         "s": "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, "
         "types, durations, and timestamps",
@@ -85,7 +85,7 @@ def _read_clause(text: str, at: int) -> tuple[str, int | None, int]:
             raise CelError(f"{wrong}the precision is larger than kyvsim supports")
         precision = int(shown)
     letter = text[at]
-    if letter not in WANTED:
+    if letter not in CLAUSE_ERRORS:
         raise CelError(f'{start}unrecognized formatting clause "{letter}"')
     return letter, precision, at + 1
 
@@ -95,10 +95,10 @@ def _clause(value: Any, letter: str, precision: int | None) -> str:
         return _shown(value)
     if letter in "fe":
         return _double(value, letter, _DEFAULT_PRECISION if precision is None else precision)
-    return _digits(value, letter, WANTED)
+    return _digits(value, letter, CLAUSE_ERRORS)
 
 
-def _digits(value: Any, letter: str, wanted: Mapping[str, str]) -> str:
+def _digits(value: Any, letter: str, errors: Mapping[str, str]) -> str:
     """Return what the clauses for whole numbers make of a value in all versions."""
     kind = value.__class__
     if letter == "b" and kind is bool:
@@ -108,7 +108,7 @@ def _digits(value: Any, letter: str, wanted: Mapping[str, str]) -> str:
     if letter in "xX" and kind in {str, bytes}:
         found = (value.encode() if kind is str else value).hex()
         return str(found.upper() if letter == "X" else found)
-    raise CelError(f"{wanted[letter]}, was given {type_name(value)}")
+    raise CelError(f"{errors[letter]}, was given {type_name(value)}")
 
 
 def _shown(value: Any) -> str:
@@ -127,7 +127,7 @@ def _shown(value: Any) -> str:
         return str(value)
     if kind in _PRINTED:
         return to_text(value)
-    raise CelError(f"{WANTED['s']}, was given {type_name(value)}")
+    raise CelError(f"{CLAUSE_ERRORS['s']}, was given {type_name(value)}")
 
 
 def _quoted(value: Any) -> str:
@@ -153,7 +153,7 @@ def _quoted(value: Any) -> str:
 def _double(value: Any, letter: str, precision: int) -> str:
     kind = value.__class__
     if kind is not float and not (kind is str and value in _NOT_NUMBERS):
-        raise CelError(f"{WANTED[letter]}, was given {type_name(value)}")
+        raise CelError(f"{CLAUSE_ERRORS[letter]}, was given {type_name(value)}")
     number = text_to_double(value) if kind is str else value
     if math.isnan(number):
         return "NaN"
@@ -180,9 +180,9 @@ _SUPERSCRIPTS = MappingProxyType(dict(zip("-0123456789", "⁻⁰¹²³⁴⁵⁶�
 # Source of the rules: upstream cel-go ext/formatting_v2.go, for strings of version 4 and later.
 
 _LATEST_PRINTED = frozenset({bool, str, Timestamp, bytes, Duration, CelType})
-WANTED_LATEST: Mapping[str, str] = MappingProxyType(
+LATEST_CLAUSE_ERRORS: Mapping[str, str] = MappingProxyType(
     {
-        **WANTED,
+        **CLAUSE_ERRORS,
         "d": "decimal clause can only be used on ints, uints, and doubles",
         "f": "fixed-point clause can only be used on ints, uints, and doubles",
         "e": "scientific clause can only be used on ints, uints, and doubles",
@@ -203,7 +203,7 @@ def _latest_clause(value: Any, letter: str, precision: int | None) -> str:
         return _special(float(value)) or f"{float(value):.{digits}{letter}}"
     if letter == "d" and kind is float:
         return _number(value)
-    return _digits(value, letter, WANTED_LATEST)
+    return _digits(value, letter, LATEST_CLAUSE_ERRORS)
 
 
 def _shown_by_latest(value: Any) -> str:
@@ -226,7 +226,7 @@ def _shown_by_latest(value: Any) -> str:
         return str(value.name)
     if kind in _LATEST_PRINTED:
         return to_text(value)
-    raise CelError(f"{WANTED_LATEST['s']}, was given {type_name(value)}")
+    raise CelError(f"{LATEST_CLAUSE_ERRORS['s']}, was given {type_name(value)}")
 
 
 def _number(value: float) -> str:

@@ -92,7 +92,7 @@ def show(found: CelType) -> str:
     return f"{name}({', '.join(map(show, found.parameters))})"
 
 
-# Whether a value of one type may stand where another is asked for, with type variables.
+# Whether a value of one type may stand where another is expected, with type variables.
 #
 # Source of the rules: upstream cel-go checker/types.go.
 
@@ -115,13 +115,13 @@ class Substitutions:
         self._fresh += 1
         return found
 
-    def assignable(self, given: Sequence[CelType], asked: Sequence[CelType]) -> bool:
-        """Tell whether each given type fits the asked one; what that needs is remembered."""
-        if len(given) != len(asked):
+    def assignable(self, given: Sequence[CelType], expected: Sequence[CelType]) -> bool:
+        """Return whether each given type fits the expected one; what that needs is remembered."""
+        if len(given) != len(expected):
             return False
         before = dict(self._found)
-        for one, other in zip(given, asked, strict=True):
-            # Most types of arguments are the very ones that are asked for.
+        for one, other in zip(given, expected, strict=True):
+            # Most types of arguments are the very ones that are expected.
             if (one is other and one.kind in _PLAIN) or self._fits(one, other):
                 continue
             self._found = before
@@ -140,27 +140,27 @@ class Substitutions:
         inner = tuple([self.resolve(one, free_is_dyn=free_is_dyn) for one in kind.parameters])
         return CelType(kind.kind, kind.name, inner)
 
-    def _fits(self, given: CelType, asked: CelType) -> bool:
-        if asked.kind == "parameter":
-            valid, known = self._substitutes(given, asked)
+    def _fits(self, given: CelType, expected: CelType) -> bool:
+        if expected.kind == "parameter":
+            valid, known = self._substitutes(given, expected)
             if valid or known:
                 return valid
         if given.kind == "parameter":
-            return self._substitutes(asked, given)[0]
-        if given.kind in {"dyn", "error"} or asked.kind in {"dyn", "error"}:
+            return self._substitutes(expected, given)[0]
+        if given.kind in {"dyn", "error"} or expected.kind in {"dyn", "error"}:
             return True
-        if given.kind == "null" or asked.kind == "null":
-            other = asked if given.kind == "null" else given
+        if given.kind == "null" or expected.kind == "null":
+            other = expected if given.kind == "null" else given
             return other.kind == "null" or other.kind in _NULLABLE
-        if given.kind == asked.kind == "type":
+        if given.kind == expected.kind == "type":
             return True
         if given.kind in _PARAMETRIC:
             return (
-                (given.kind, given.name) == (asked.kind, asked.name)
-                and len(given.parameters) == len(asked.parameters)
-                and all(map(self._fits, given.parameters, asked.parameters))
+                (given.kind, given.name) == (expected.kind, expected.name)
+                and len(given.parameters) == len(expected.parameters)
+                and all(map(self._fits, given.parameters, expected.parameters))
             )
-        return given == asked
+        return given == expected
 
     def _substitutes(self, kind: CelType, variable: CelType) -> tuple[bool, bool]:
         """Return whether `kind` may stand for the variable, and whether that stood for one."""
@@ -208,7 +208,7 @@ def _is_less_specific(left: CelType, right: CelType) -> bool:
 
 
 def same_shape(left: CelType, right: CelType) -> bool:
-    """Tell whether two types are the same, whatever the kind of their type variables."""
+    """Return whether two types are the same, whatever the kind of their type variables."""
     if left.kind == right.kind == "parameter":
         return True
     return (left.kind, left.name) == (right.kind, right.name) and (

@@ -64,7 +64,7 @@ class AccessPath(NamedTuple):
         return self._replace(steps=self.steps[len(start) :]) if first == start else None
 
 
-class _NoWayError(Exception):
+class _OtherTreeError(Exception):
     """An expression that does more than lead somewhere."""
 
 
@@ -80,24 +80,24 @@ def path_of(expression: str) -> AccessPath | None:
     if not _LOADED.isdisjoint(names_in(expression)):
         return None
     try:
-        return _way(parse(expression.strip()))
-    except (QuerySyntaxError, _NoWayError):
+        return _path_of_tree(parse(expression.strip()))
+    except (QuerySyntaxError, _OtherTreeError):
         return None
 
 
-def _way(tree: Tree) -> AccessPath:
+def _path_of_tree(tree: Tree) -> AccessPath:
     default: tuple[Json, ...] = ()
     if tree["type"] == "or_expression":
         tree, other = tree["children"]
         if other["type"] != "literal":
-            raise _NoWayError
+            raise _OtherTreeError
         default = (other["value"],)
     if tree["type"] != "filter_projection":
         return AccessPath(_checked_steps(tuple(_steps(tree))), default)
     listed, right, condition = tree["children"]
     steps = _checked_steps(tuple(_steps(listed)))
     if right["type"] != "identity" or steps[-1] is not Spread.KEYS:
-        raise _NoWayError
+        raise _OtherTreeError
     return AccessPath(steps, default, _unlike(condition))
 
 
@@ -108,7 +108,7 @@ def _checked_steps(steps: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
         before, after = steps[:place], steps[place + 1 :]
         joined = after == (Spread.ELEMENTS,)
         if not joined and (after or Spread.ELEMENTS in before):
-            raise _NoWayError
+            raise _OtherTreeError
     return steps
 
 
@@ -119,7 +119,7 @@ def _unlike(condition: Tree) -> str:
         is_text = right["type"] == "literal" and right["value"].__class__ is str
         if left["type"] == "current" and is_text:
             return str(right["value"])
-    raise _NoWayError
+    raise _OtherTreeError
 
 
 def _steps(tree: Tree) -> Iterator[PathStep]:
@@ -129,7 +129,7 @@ def _steps(tree: Tree) -> Iterator[PathStep]:
     elif kind == "subexpression":
         *before, last = (tuple(_steps(child)) for child in children)
         if not all(isinstance(step, FieldStep) for part in before for step in part):
-            raise _NoWayError
+            raise _OtherTreeError
         yield from (step for part in (*before, last) for step in part)
     elif kind == "projection":
         # What is flattened may be anything that leads to lists; a plain projection keeps lists of
@@ -137,7 +137,7 @@ def _steps(tree: Tree) -> Iterator[PathStep]:
         left, right = children
         listed = left["children"][0] if left["type"] == "flatten" else left
         if listed is left and left["type"] != "field":
-            raise _NoWayError
+            raise _OtherTreeError
         yield from _optional(_steps(listed))
         yield Spread.ELEMENTS
         yield from _optional(_fields(right))
@@ -148,14 +148,14 @@ def _steps(tree: Tree) -> Iterator[PathStep]:
     ):
         yield Spread.KEYS
     else:
-        raise _NoWayError
+        raise _OtherTreeError
 
 
 def _fields(tree: Tree) -> Iterator[PathStep]:
     """Yield the steps of a part that may lead through fields, and to keys."""
     for step in () if tree["type"] == "identity" else _steps(tree):
         if not isinstance(step, FieldStep) and step is not Spread.KEYS:
-            raise _NoWayError
+            raise _OtherTreeError
         yield step
 
 

@@ -30,12 +30,12 @@ Ask = Callable[[str, tuple[str, ...], Mapping[str, str]], Answer | None]
 """Answers whether a user of some groups may do what attributes say; None if unknown."""
 
 
-def _nobody(user: str, groups: tuple[str, ...], wanted: Mapping[str, str]) -> None:
-    del user, groups, wanted
+def _nobody(user: str, groups: tuple[str, ...], attributes: Mapping[str, str]) -> None:
+    del user, groups, attributes
 
 
 class AccessQuery(NamedTuple):
-    """Who is asked about, and who answers."""
+    """Whose access is in question, and what decides it."""
 
     user: str = ""
     groups: tuple[str, ...] = ()
@@ -43,16 +43,16 @@ class AccessQuery(NamedTuple):
 
 
 class Authorizer(NamedTuple):
-    """Who is asked."""
+    """What decides on the access of a user."""
 
-    asked: AccessQuery = AccessQuery()
+    query: AccessQuery = AccessQuery()
     cel_type: CelType = AUTHORIZER
 
 
 class PathCheck(NamedTuple):
     """A question about a path of the API."""
 
-    asked: AccessQuery
+    query: AccessQuery
     attributes: Mapping[str, str] = _NOTHING
     cel_type: CelType = PATH_CHECK
 
@@ -60,7 +60,7 @@ class PathCheck(NamedTuple):
 class GroupCheck(NamedTuple):
     """A question about a group of the API."""
 
-    asked: AccessQuery
+    query: AccessQuery
     group: str = ""
     cel_type: CelType = GROUP_CHECK
 
@@ -68,7 +68,7 @@ class GroupCheck(NamedTuple):
 class ResourceCheck(NamedTuple):
     """A question about resources."""
 
-    asked: AccessQuery
+    query: AccessQuery
     attributes: Mapping[str, str] = _NOTHING
     cel_type: CelType = RESOURCE_CHECK
 
@@ -82,13 +82,13 @@ class AccessDecision(NamedTuple):
     cel_type: CelType = DECISION
 
 
-def _path(asking: Authorizer, path: str) -> PathCheck:
+def _path(authorizer: Authorizer, path: str) -> PathCheck:
     if not path.strip():
         raise CelError("path must not be empty")
-    return PathCheck(asking.asked, {"path": path})
+    return PathCheck(authorizer.query, {"path": path})
 
 
-def _service_account(asking: Authorizer, namespace: str, name: str) -> Authorizer:
+def _service_account(authorizer: Authorizer, namespace: str, name: str) -> Authorizer:
     if not is_subdomain(name):
         raise CelError("Invalid service account name")
     if not is_label(namespace):
@@ -96,13 +96,13 @@ def _service_account(asking: Authorizer, namespace: str, name: str) -> Authorize
     group = "system:serviceaccounts"
     user = f"system:serviceaccount:{namespace}:{name}"
     groups = (group, f"{group}:{namespace}", "system:authenticated")
-    return Authorizer(asking.asked._replace(user=user, groups=groups))
+    return Authorizer(authorizer.query._replace(user=user, groups=groups))
 
 
 def _resource(check: GroupCheck, resource: str) -> ResourceCheck:
     if not resource.strip():
         raise CelError("resource must not be empty")
-    return ResourceCheck(check.asked, {"group": check.group, "resource": resource})
+    return ResourceCheck(check.query, {"group": check.group, "resource": resource})
 
 
 def _narrowed(field: str) -> Callable[[ResourceCheck, str], ResourceCheck]:
@@ -113,10 +113,10 @@ def _narrowed(field: str) -> Callable[[ResourceCheck, str], ResourceCheck]:
 
 
 def _decide(check: PathCheck | ResourceCheck, verb: str) -> AccessDecision:
-    asked = check.asked
-    answer = asked.ask(asked.user, asked.groups, {**check.attributes, "verb": verb})
+    query = check.query
+    answer = query.ask(query.user, query.groups, {**check.attributes, "verb": verb})
     if answer is None:
-        return AccessDecision("" if asked.user else "no service account provided")
+        return AccessDecision("" if query.user else "no service account provided")
     allowed, reason = answer
     return AccessDecision(allowed=allowed, reason=reason)
 
@@ -131,7 +131,7 @@ AUTHORIZATION = Library(
         method(f"{_AUTHORIZER}.path(string) -> {_PATH}", _path),
         method(
             f"{_AUTHORIZER}.group(string) -> {_GROUP}",
-            lambda asking, group: GroupCheck(asking.asked, group),
+            lambda authorizer, group: GroupCheck(authorizer.query, group),
         ),
         method(f"{_AUTHORIZER}.serviceAccount(string, string) -> {_AUTHORIZER}", _service_account),
         method(f"{_GROUP}.resource(string) -> {_RESOURCE}", _resource),
@@ -162,7 +162,7 @@ AUTHORIZATION = Library(
 
 # Objects and JSON patches that expressions write: `Object.spec{…}`, `JSONPatch{…}`.
 #
-# An object may have any field. Whether the name of its type is the way to the field at which it
+# An object may have any field. Whether the name of its type is the path to the field at which it
 # stands is looked at when it is used, see `type_mismatches`.
 #
 # Source of the rules: upstream k8s.io/apiserver pkg/cel/mutation, pkg/cel/library/jsonpatch.go.
@@ -195,25 +195,25 @@ class JsonPatchOperation(dict[str, Any]):
     cel_type = JSON_PATCH
 
 
-def type_mismatches(value: Any, wanted: str) -> Iterator[str]:
-    """Yield what is wrong with the names of types inside a value at the way `wanted`.
+def type_mismatches(value: Any, expected: str) -> Iterator[str]:
+    """Yield what is wrong with the names of types inside a value below the type `expected`.
 
-    Lists and maps between two objects have no part in the way.
+    Lists and maps between two objects have no part in its name.
     """
     if isinstance(value, ObjectValue):
-        if value.type_name != wanted:
+        if value.type_name != expected:
             yield (
-                f'unexpected type name "{value.type_name}", expected "{wanted}", which matches '
+                f'unexpected type name "{value.type_name}", expected "{expected}", which matches '
                 "field name path from root Object type"
             )
         for name, field in value.items():
-            yield from type_mismatches(field, f"{wanted}.{name}")
+            yield from type_mismatches(field, f"{expected}.{name}")
     elif value.__class__ is MadeList:
         for one in value:
-            yield from type_mismatches(one, wanted)
+            yield from type_mismatches(one, expected)
     elif value.__class__ is MadeMap:
         for one in value.values():
-            yield from type_mismatches(one, wanted)
+            yield from type_mismatches(one, expected)
 
 
 def _object_type(name: str) -> StructType | None:

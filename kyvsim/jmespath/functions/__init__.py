@@ -52,8 +52,8 @@ class Function(NamedTuple):
         least = len(self.arguments)
         if not least or count == least or (self.variadic and count > least):
             return ""
-        wanted = f"{least} {'argument' if least == 1 else 'arguments'}"
-        return f"function `{self.name}` takes {'at least ' * self.variadic}{wanted}, not {count}"
+        expected = f"{least} {'argument' if least == 1 else 'arguments'}"
+        return f"function `{self.name}` takes {'at least ' * self.variadic}{expected}, not {count}"
 
     @property
     def signature(self) -> str:

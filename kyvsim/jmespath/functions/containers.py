@@ -62,9 +62,9 @@ def _key(value: Json) -> str:
     raise QueryError(f"JMESPath function 'object_from_lists': {problem}")
 
 
-def label_match(wanted: dict[str, Json], labels: dict[str, Json]) -> bool:
-    """Tell whether `labels` has everything that `wanted` has."""
-    return all(key in labels and deep_equal(labels[key], value) for key, value in wanted.items())
+def label_match(expected: dict[str, Json], labels: dict[str, Json]) -> bool:
+    """Tell whether `labels` has everything that `expected` has."""
+    return all(key in labels and deep_equal(labels[key], value) for key, value in expected.items())
 
 
 CONTAINERS = (

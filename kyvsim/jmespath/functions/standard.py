@@ -28,16 +28,16 @@ def _floor(number: float) -> float:
     return float(math.floor(number)) if math.isfinite(number) else number
 
 
-def _contains(search: Json, wanted: Json) -> bool:
+def _contains(search: Json, item: Json) -> bool:
     if search.__class__ is str:
-        return wanted.__class__ is str and wanted in search
-    kind = wanted.__class__
+        return item.__class__ is str and item in search
+    kind = item.__class__
     if kind in {dict, list}:  # upstream crashes where it compares two maps or two lists
-        if any(item.__class__ is kind for item in search):
+        if any(one.__class__ is kind for one in search):
             name = "map[string]interface {}" if kind is dict else "[]interface {}"
             raise QueryError(f"runtime error: comparing uncomparable type {name}")
         return False
-    return any(item.__class__ is kind and item == wanted for item in search)
+    return any(one.__class__ is kind and one == item for one in search)
 
 
 def _join(system: System, separator: str, texts: list[str]) -> str:
