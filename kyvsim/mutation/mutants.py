@@ -214,10 +214,20 @@ def _images(images: images.ImageVerification) -> _Points:
         yield from _elements(images.skip_image_references, path)
 
 
-def _nothing(_: Node) -> _Points:
-    return iter(())
-
-
+_WITHOUT_POINTS = (
+    # Those around them read what can be changed.
+    tree.PatternEntry, cel.CelExpression, cel.ParamKind, cel.ParamRef, cel.NamedExpression,
+    tree.PodSecurityExclusion,
+    # They only have other nodes.
+    PolicyNode, tree.Deny, tree.Pattern, generation.ForEachGeneration, images.ImageValidation,
+    # Their own fields are not changed.
+    tree.Subject, tree.ConfigMapEntry, tree.ApiCallEntry, tree.GlobalReferenceEntry,
+    tree.ImageRegistryEntry, FailureOverride, mutation.JsonPatch, mutation.MutateTarget,
+    generation.Clone, generation.CloneList, images.Attestation, images.AttestorSet, images.Attestor,
+    images.Keys, images.Rekor, images.CTLog, images.Keyless, images.Certificates,
+    images.ImageExtractors, images.ImageExtractor, images.Manifests, images.ManifestObject,
+    images.IgnoredFields,
+)  # fmt: skip
 POINTS: Mapping[type, Callable[..., _Points]] = MappingProxyType(
     {
         RuleNode: _rule,
@@ -240,58 +250,7 @@ POINTS: Mapping[type, Callable[..., _Points]] = MappingProxyType(
         generation.GenerateTarget: _generated,
         images.ImageVerification: _images,
         WebhookConfiguration: _webhook,
-        # Those around them read what can be changed.
-        **dict.fromkeys(
-            (
-                tree.PatternEntry,
-                cel.CelExpression,
-                cel.ParamKind,
-                cel.ParamRef,
-                cel.NamedExpression,
-                tree.PodSecurityExclusion,
-            ),
-            _nothing,
-        ),
-        # Those that only have other nodes.
-        **dict.fromkeys(
-            (
-                PolicyNode,
-                tree.Deny,
-                tree.Pattern,
-                generation.ForEachGeneration,
-                images.ImageValidation,
-            ),
-            _nothing,
-        ),
-        # Those whose own fields are not changed.
-        **dict.fromkeys(
-            (
-                tree.Subject,
-                tree.ConfigMapEntry,
-                tree.ApiCallEntry,
-                tree.GlobalReferenceEntry,
-                tree.ImageRegistryEntry,
-                FailureOverride,
-                mutation.JsonPatch,
-                mutation.MutateTarget,
-                generation.Clone,
-                generation.CloneList,
-                images.Attestation,
-                images.AttestorSet,
-                images.Attestor,
-                images.Keys,
-                images.Rekor,
-                images.CTLog,
-                images.Keyless,
-                images.Certificates,
-                images.ImageExtractors,
-                images.ImageExtractor,
-                images.Manifests,
-                images.ManifestObject,
-                images.IgnoredFields,
-            ),
-            _nothing,
-        ),
+        **dict.fromkeys(_WITHOUT_POINTS, lambda _: iter(())),
     }
 )
 """The points of a node by its class, without those of the nodes below it."""

@@ -334,6 +334,22 @@ _SOURCES: Mapping[type, str] = MappingProxyType(
 )
 """What values of context entries come from, where it is outside of the request."""
 
+_PLAIN_NODES = (
+    tree.MatchBlock, tree.Conditions, tree.ConditionGroup, images.ImageExtractors,
+    images.ImageExtractor, Validate, tree.Deny, mutation.Mutate, mutation.MutateTarget,
+    generation.Generate, generation.GenerateTarget, generation.Clone, generation.CloneList,
+    images.Attestation, images.AttestorSet, images.Attestor, images.Keys, images.Rekor,
+    images.CTLog, images.Keyless, images.Certificates, images.ImageValidation, images.Manifests,
+    images.ManifestObject, images.IgnoredFields,
+)  # fmt: skip
+"""Nodes that only have other nodes, and texts with variables."""
+_UNREAD_NODES = (
+    # The blocks around them read these.
+    cel.CelExpression, cel.ParamKind, cel.ParamRef, tree.PodSecurityExclusion,
+    # What failures do, and for which requests the API server calls Kyverno.
+    FailureOverride, PolicyNode, WebhookConfiguration,
+)  # fmt: skip
+
 
 def classic_references(policy: Policy, _: System) -> Iterator[FieldReference]:
     """Yield the fields that the rules of a policy refer to, or a cleanup policy."""
@@ -532,9 +548,6 @@ class NodeReader:
                 self._notes.note(Subject.OBJECT, path, references)
         self._parts(images, "image_references", "skip_image_references", "data")
 
-    def _nothing(self, _: Node) -> None:
-        pass
-
     READERS: ClassVar[Mapping[type, Callable[..., None]]] = MappingProxyType(
         {
             RuleNode: _rule,
@@ -556,44 +569,8 @@ class NodeReader:
             mutation.JsonPatch: _json_patch,
             images.ImageVerification: _images,
             **dict.fromkeys(_SOURCES, _external),
-            # Those that only have other nodes, and texts with variables.
-            **dict.fromkeys(
-                (
-                    tree.MatchBlock,
-                    tree.Conditions,
-                    tree.ConditionGroup,
-                    images.ImageExtractors,
-                    images.ImageExtractor,
-                    Validate,
-                    tree.Deny,
-                    mutation.Mutate,
-                    mutation.MutateTarget,
-                    generation.Generate,
-                    generation.GenerateTarget,
-                    generation.Clone,
-                    generation.CloneList,
-                    images.Attestation,
-                    images.AttestorSet,
-                    images.Attestor,
-                    images.Keys,
-                    images.Rekor,
-                    images.CTLog,
-                    images.Keyless,
-                    images.Certificates,
-                    images.ImageValidation,
-                    images.Manifests,
-                    images.ManifestObject,
-                    images.IgnoredFields,
-                ),
-                _parts,
-            ),
-            # The blocks around them read these.
-            **dict.fromkeys(
-                (cel.CelExpression, cel.ParamKind, cel.ParamRef, tree.PodSecurityExclusion),
-                _nothing,
-            ),
-            # What failures do, and for which requests the API server calls Kyverno.
-            **dict.fromkeys((FailureOverride, PolicyNode, WebhookConfiguration), _nothing),
+            **dict.fromkeys(_PLAIN_NODES, _parts),
+            **dict.fromkeys(_UNREAD_NODES, lambda *_: None),
         }
     )
     """By class of nodes: all of them, so that none is forgotten."""
