@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.cel.parser import tokenize
 from kyvsim.kubernetes.objects import Json, Path, renamed, replaced, without
-from kyvsim.kubernetes.wildcard import has_wildcard, range_ends, split_operator
+from kyvsim.kubernetes.wildcard import Comparison, Range, has_wildcard, parse_alternatives
 from kyvsim.policy.anchors import CONDITION, EQUALITY, GLOBAL, Anchor, parse_anchor
 
 
@@ -71,7 +71,6 @@ class MutationKind(NamedTuple):
 
 
 def _with_value(point: MutationPoint, value: Json, data: Json, other: Json) -> PolicyChange:
-    """Return the document with another value at a place."""
     was, now = json.dumps(value), json.dumps(other)
     return PolicyChange(point.path, was, now, replaced(data, point.path, other))
 
@@ -195,8 +194,8 @@ def _anchors(point: MutationPoint, _: Json, data: Json) -> Iterator[PolicyChange
         yield PolicyChange(point.path, was, now, renamed(data, point.path, now))
 
 
-def _atoms(value: Json) -> Iterator[tuple[str, int]]:
-    """Yield the parts of a pattern between `|` and `&`, and where each begins.
+def _atoms(value: Json) -> Iterator[tuple[str, int, Comparison | Range]]:
+    """Yield the parts of a pattern between `|` and `&`, where each begins, and its meaning.
 
     None of other values, or where variables give the text.
     """
@@ -205,14 +204,14 @@ def _atoms(value: Json) -> Iterator[tuple[str, int]]:
     for found in _ATOM.finditer(value):
         text = found[0].strip()
         if text:
-            yield text, found.start() + found[0].index(text)
+            ((atom,),) = parse_alternatives(text)
+            yield text, found.start() + found[0].index(text), atom
 
 
 def _pattern_operators(point: MutationPoint, value: Json, data: Json) -> Iterator[PolicyChange]:
-    for text, at in _atoms(value):
-        operator, operand = split_operator(text)
-        if operator in _OTHER_PATTERN_OPERATORS:
-            now = f"{_OTHER_PATTERN_OPERATORS[operator]}{operand}"
+    for text, at, atom in _atoms(value):
+        if isinstance(atom, Comparison) and atom.operator in _OTHER_PATTERN_OPERATORS:
+            now = f"{_OTHER_PATTERN_OPERATORS[atom.operator]}{atom.operand}"
             yield _with_text(point, value, data, at, text, now)
 
 
@@ -221,7 +220,7 @@ def _pattern_values(point: MutationPoint, value: Json, data: Json) -> Iterator[P
     if value.__class__ is not str:
         yield _with_value(point, value, data, _other_value(value))
         return
-    for text, at in _atoms(value):
+    for text, at, atom in _atoms(value):
         before = value[:at].rstrip()
         after = value[at + len(text) :].lstrip()
         if before:
@@ -230,22 +229,19 @@ def _pattern_values(point: MutationPoint, value: Json, data: Json) -> Iterator[P
             less = after[1:].lstrip()
         if less:
             yield PolicyChange(point.path, text, "", replaced(data, point.path, less), at)
-        now = _other_pattern(text)
+        now = _other_pattern(atom)
         if now:
             yield _with_text(point, value, data, at, text, now)
 
 
-def _other_pattern(text: str) -> str:
+def _other_pattern(atom: Comparison | Range) -> str:
     """Return another text for an atom; "" where there is none."""
-    operator, operand = split_operator(text)
-    ends = range_ends(text)
-    if ends is not None:
-        low, high, inside = ends
-        return f"{low}{'-' if inside else '!-'}{_other_text(high)}"
-    if has_wildcard(operand) and not operand.strip("?*"):
+    if isinstance(atom, Range):
+        return f"{atom.first}{'-' if atom.inside else '!-'}{_other_text(atom.last)}"
+    if has_wildcard(atom.operand) and not atom.operand.strip("?*"):
         # What only has to exist may then be anything; other texts get a letter more.
-        return "*" if operand == "?*" else ""
-    return f"{operator}{_other_text(operand)}"
+        return "*" if atom.operand == "?*" else ""
+    return f"{atom.operator}{_other_text(atom.operand)}"
 
 
 # CEL expressions: constants, operators and quantifiers.
