@@ -1,6 +1,7 @@
 """All checks, in the order in which they run."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Final
 
 from kyvsim.lint import (
@@ -17,229 +18,116 @@ from kyvsim.lint.check import Check, CheckCode, CheckSubject
 from kyvsim.lint.runs import IMPOSSIBLE_CALL, RUN_CHECKS, UNUSED_BINDING
 from kyvsim.model.diagnostic import Diagnostic
 
+
+def _check(
+    subject: CheckSubject, run: Callable[[Any], Iterable[Diagnostic]], **examples: str
+) -> Check:
+    """Return a check that only warns, with an example for each of its codes."""
+    return Check(tuple(CheckCode(*one) for one in examples.items()), subject, run)
+
+
+_rules = partial(_check, CheckSubject.RULES)
+_cel = partial(_check, CheckSubject.CEL)
+_expressions = partial(_check, CheckSubject.EXPRESSIONS)
+_documents = partial(_check, CheckSubject.DOCUMENTS)
+_files = partial(_check, CheckSubject.FILES)
+
 CHECKS: Final = (
-    Check(
-        (CheckCode("KV202", "validationFailureAction: Enforce"),),
-        CheckSubject.RULES,
-        fields.deprecated_fields,
-    ),
-    Check(
-        (CheckCode("KV201", "operator: Equal"),),
-        CheckSubject.RULES,
-        expressions.deprecated_operators,
-    ),
-    Check((CheckCode("KV204", "name: owners"),), CheckSubject.RULES, expressions.unread_entries),
-    Check(
-        (CheckCode("KV209", "list: request.object.spec.containers["),),
-        CheckSubject.RULES,
-        expressions.unreadable_queries,
-    ),
-    Check((IMPOSSIBLE_CALL,), CheckSubject.RULES, expressions.impossible_calls),
-    Check((CheckCode("KV206", "kinds: [ConfigMap]"),), CheckSubject.RULES, rules.never_matches),
-    Check(
-        (CheckCode("KV222", "key: request.object.metadata.name"),),
-        CheckSubject.RULES,
-        expressions.constant_conditions,
-    ),
-    Check(
-        (CheckCode("KV223", 'key: "{{ request.operation }}"'),),
-        CheckSubject.RULES,
-        expressions.exclusive_conditions,
-    ),
-    Check(
-        (CheckCode("KV224", "policies.kyverno.io/titel: Teams"),),
-        CheckSubject.RULES,
-        fields.misspelt_annotations,
-    ),
-    Check((CheckCode("KV207", "kinds: [Pod, Service]"),), CheckSubject.RULES, rules.autogen_off),
-    Check(
-        (
-            CheckCode("KV250", "kind: ValidatingPolicy"),
-            CheckCode("KV255", "objectSelector:"),
-        ),
-        CheckSubject.CEL,
-        cel_matching.no_constraints,
-    ),
-    Check(
-        (CheckCode("KV256", "kind: DeletingPolicy"),), CheckSubject.CEL, cel_matching.no_conditions
-    ),
-    Check(
-        (
-            CheckCode(
-                "KV247", "expression: oldObject == null || object.spec.type == oldObject.spec.type"
-            ),
-        ),
-        CheckSubject.CEL,
+    _rules(fields.deprecated_fields, KV202="validationFailureAction: Enforce"),
+    _rules(expressions.deprecated_operators, KV201="operator: Equal"),
+    _rules(expressions.unread_entries, KV204="name: owners"),
+    _rules(expressions.unreadable_queries, KV209="list: request.object.spec.containers["),
+    _rules(expressions.impossible_calls, KV205=IMPOSSIBLE_CALL.example),
+    _rules(rules.never_matches, KV206="kinds: [ConfigMap]"),
+    _rules(expressions.constant_conditions, KV222="key: request.object.metadata.name"),
+    _rules(expressions.exclusive_conditions, KV223='key: "{{ request.operation }}"'),
+    _rules(fields.misspelt_annotations, KV224="policies.kyverno.io/titel: Teams"),
+    _rules(rules.autogen_off, KV207="kinds: [Pod, Service]"),
+    _cel(cel_matching.no_constraints, KV250="kind: ValidatingPolicy", KV255="objectSelector:"),
+    _cel(cel_matching.no_conditions, KV256="kind: DeletingPolicy"),
+    _cel(
         cel_validations.null_objects,
+        KV247="expression: oldObject == null || object.spec.type == oldObject.spec.type",
     ),
-    Check(
-        (CheckCode("KV241", "expression: object.metadata.name != 'web'"),),
-        CheckSubject.CEL,
-        cel_validations.unreached_validations,
-    ),
-    Check(
-        (CheckCode("KV249", "message: A Service needs a team."),),
-        CheckSubject.CEL,
-        cel_validations.unshown_messages,
-    ),
-    Check(
-        (
-            CheckCode("KV245", "resources: [pods, pods/ephemeralcontainers]"),
-            CheckCode("KV246", "autogen: {podControllers: {controllers: [deployment]}}"),
-        ),
-        CheckSubject.CEL,
+    _cel(cel_validations.unreached_validations, KV241="expression: object.metadata.name != 'web'"),
+    _cel(cel_validations.unshown_messages, KV249="message: A Service needs a team."),
+    _cel(
         cel_matching.controllers_left_out,
+        KV245="resources: [pods, pods/ephemeralcontainers]",
+        KV246="autogen: {podControllers: {controllers: [deployment]}}",
     ),
-    Check(
-        (CheckCode("KV243", "expression: object['spec'].?hostNetwork.orValue(false) == false"),),
-        CheckSubject.CEL,
+    _cel(
         cel_matching.controllers_spec,
+        KV243="expression: object['spec'].?hostNetwork.orValue(false) == false",
     ),
-    Check(
-        (CheckCode("KV244", "expression: object.metadata.name != 'web'"),),
-        CheckSubject.CEL,
-        cel_matching.controllers_metadata,
-    ),
-    Check(
-        (CheckCode("KV253", 'Object{metadata: Object.metadata{labels: {"team": "shop"}}}'),),
-        CheckSubject.CEL,
+    _cel(cel_matching.controllers_metadata, KV244="expression: object.metadata.name != 'web'"),
+    _cel(
         cel_matching.metadata_of_templates,
+        KV253='Object{metadata: Object.metadata{labels: {"team": "shop"}}}',
     ),
-    Check(
-        (CheckCode("KV254", 'JSONPatch{op: "add", path: "/metadata/labels/team", value: "shop"}'),),
-        CheckSubject.CEL,
+    _cel(
         cel_matching.unmoved_patches,
+        KV254='JSONPatch{op: "add", path: "/metadata/labels/team", value: "shop"}',
     ),
-    Check(
-        (CheckCode("KV251", "expression: request.userInfo.username != 'robot'"),),
-        CheckSubject.CEL,
-        cel_matching.scanned_users,
+    _cel(cel_matching.scanned_users, KV251="expression: request.userInfo.username != 'robot'"),
+    _cel(cel_mutations.unfilled_templates, KV263="namespace: ((object.metadata.name))"),
+    _expressions(
+        cel_validations.absent_objects, KV248="expression: oldObject.spec.type != 'LoadBalancer'"
     ),
-    Check(
-        (CheckCode("KV263", "namespace: ((object.metadata.name))"),),
-        CheckSubject.CEL,
-        cel_mutations.unfilled_templates,
+    _expressions(cel_validations.constant_tests, KV240='expression: "true"'),
+    _expressions(cel_validations.unread_variables, KV242="name: team"),
+    _expressions(
+        cel_validations.number_arithmetic, KV252="expression: object.spec.replicas * 2 <= 6"
     ),
-    Check(
-        (CheckCode("KV248", "expression: oldObject.spec.type != 'LoadBalancer'"),),
-        CheckSubject.EXPRESSIONS,
-        cel_validations.absent_objects,
-    ),
-    Check(
-        (CheckCode("KV240", 'expression: "true"'),),
-        CheckSubject.EXPRESSIONS,
-        cel_validations.constant_tests,
-    ),
-    Check(
-        (CheckCode("KV242", "name: team"),),
-        CheckSubject.EXPRESSIONS,
-        cel_validations.unread_variables,
-    ),
-    Check(
-        (CheckCode("KV252", "expression: object.spec.replicas * 2 <= 6"),),
-        CheckSubject.EXPRESSIONS,
-        cel_validations.number_arithmetic,
-    ),
-    Check(
-        (
-            CheckCode(
-                "KV257",
-                "expression: \"object.spec.containers.all(c, c.image.startsWith('ghcr.io/'))\"",
-            ),
-        ),
-        CheckSubject.EXPRESSIONS,
+    _expressions(
         cel_validations.only_containers,
+        KV257="expression: \"object.spec.containers.all(c, c.image.startsWith('ghcr.io/'))\"",
     ),
-    Check(
-        (CheckCode("KV264", "resources: [pods, pods/ephemeralcontainers]"),),
-        CheckSubject.EXPRESSIONS,
-        cel_validations.ephemeral_containers,
+    _expressions(
+        cel_validations.ephemeral_containers, KV264="resources: [pods, pods/ephemeralcontainers]"
     ),
-    Check(
-        (CheckCode("KV262", "expression: namespaceObject.metadata.name != 'shop'"),),
-        CheckSubject.EXPRESSIONS,
+    _expressions(
         cel_validations.unguarded_namespaces,
+        KV262="expression: namespaceObject.metadata.name != 'shop'",
     ),
-    Check(
-        (CheckCode("KV258", 'Object{spec: Object.spec{selector: {"app": "web"}}}'),),
-        CheckSubject.EXPRESSIONS,
-        cel_mutations.atomic_fields,
+    _expressions(
+        cel_mutations.atomic_fields, KV258='Object{spec: Object.spec{selector: {"app": "web"}}}'
     ),
-    Check(
-        (CheckCode("KV259", 'Object{spec: Object.spec{sessionAfinity: "ClientIP"}}'),),
-        CheckSubject.EXPRESSIONS,
+    _expressions(
         cel_mutations.undeclared_fields,
+        KV259='Object{spec: Object.spec{sessionAfinity: "ClientIP"}}',
     ),
-    Check(
-        (CheckCode("KV260", 'path: "/spec/sessionAfinity"'),),
-        CheckSubject.EXPRESSIONS,
-        cel_mutations.unknown_paths,
-    ),
-    Check(
-        (CheckCode("KV261", 'path: "/metadata/labels/team"'),),
-        CheckSubject.EXPRESSIONS,
-        cel_mutations.absent_parents,
-    ),
-    Check(
-        (CheckCode("KV267", 'op: "replace"'),),
-        CheckSubject.EXPRESSIONS,
-        cel_mutations.added_by_replace,
-    ),
-    Check(
-        (CheckCode("KV268", "resources: [deployments, daemonsets, statefulsets, replicasets]"),),
-        CheckSubject.EXPRESSIONS,
+    _expressions(cel_mutations.unknown_paths, KV260='path: "/spec/sessionAfinity"'),
+    _expressions(cel_mutations.absent_parents, KV261='path: "/metadata/labels/team"'),
+    _expressions(cel_mutations.added_by_replace, KV267='op: "replace"'),
+    _expressions(
         cel_matching.unseen_controllers,
+        KV268="resources: [deployments, daemonsets, statefulsets, replicasets]",
     ),
-    Check(
-        (CheckCode("KV270", "excludeResourceRules:"),),
-        CheckSubject.EXPRESSIONS,
-        cel_matching.excluded_resources,
-    ),
-    Check(
-        (CheckCode("KV203", "apiVersion: kyverno.io/v2beta1"),),
-        CheckSubject.DOCUMENTS,
+    _expressions(cel_matching.excluded_resources, KV270="excludeResourceRules:"),
+    _documents(
         lambda given: documents.deprecated_versions(given.documents),
+        KV203="apiVersion: kyverno.io/v2beta1",
     ),
-    Check(
-        (CheckCode("KV208", "name: example"),),
-        CheckSubject.DOCUMENTS,
-        lambda given: documents.duplicate_names(given.documents),
-    ),
-    Check(
-        (CheckCode("KV219", 'expiresAt: "2024-01-31T00:00:00Z"'),),
-        CheckSubject.DOCUMENTS,
+    _documents(lambda given: documents.duplicate_names(given.documents), KV208="name: example"),
+    _documents(
         lambda given: documents.expired_exceptions(given.documents, given.now),
+        KV219='expiresAt: "2024-01-31T00:00:00Z"',
     ),
     *RUN_CHECKS,
-    Check(
-        (CheckCode("KV226", "policyName: example"),),
-        CheckSubject.FILES,
-        references.powerless_exceptions,
-    ),
-    Check(
-        (
-            UNUSED_BINDING,
-            CheckCode("KV265", "name: other"),
-            CheckCode("KV266", "validationActions: [Deny, Warn]"),
-            CheckCode("KV269", "resources: [pods]"),
-        ),
-        CheckSubject.FILES,
+    _files(references.powerless_exceptions, KV226="policyName: example"),
+    _files(
         lambda given: references.binding_problems(given.bindings, given.policies),
+        KV167=UNUSED_BINDING.example,
+        KV265="name: other",
+        KV266="validationActions: [Deny, Warn]",
+        KV269="resources: [pods]",
     ),
-    Check(
-        (CheckCode("KV220", "name: b"),),
-        CheckSubject.FILES,
-        lambda given: rules.repeated_rules(given.policies),
-    ),
-    Check(
-        (CheckCode("KV221", "restartPolicy: Never"),),
-        CheckSubject.FILES,
-        lambda given: rules.contradicting_rules(given.policies),
-    ),
-    Check(
-        (CheckCode("KV225", "=(hostNetwrk): false"),),
-        CheckSubject.FILES,
+    _files(lambda given: rules.repeated_rules(given.policies), KV220="name: b"),
+    _files(lambda given: rules.contradicting_rules(given.policies), KV221="restartPolicy: Never"),
+    _files(
         lambda given: fields.unknown_pattern_fields(given.policies, given.kinds),
+        KV225="=(hostNetwrk): false",
     ),
 )
 
