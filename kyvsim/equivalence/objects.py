@@ -90,10 +90,7 @@ CONTROLLERS: Mapping[tuple[str, str], Callable[[Json], Json]] = MappingProxyType
         ("apps", "DaemonSet"): _selecting,
         ("apps", "StatefulSet"): lambda one: {**_selecting(one), "serviceName": NAME},
         ("apps", "ReplicaSet"): _selecting,
-        ("", "ReplicationController"): lambda one: {
-            **_selecting(one),
-            "selector": dict(_LABELS),
-        },
+        ("", "ReplicationController"): lambda one: {**_selecting(one), "selector": dict(_LABELS)},
         ("batch", "Job"): _finishing,
         ("batch", "CronJob"): lambda one: {
             "schedule": "0 0 * * *",

@@ -15,12 +15,7 @@ from typing import NamedTuple
 
 from kyvsim.equivalence.cases import Case, Space, smallest_requests
 from kyvsim.equivalence.edits import Edit, edits, keys_meant
-from kyvsim.equivalence.field_rules import (
-    is_accepted,
-    leads_somewhere,
-    of_one_shape,
-    type_of,
-)
+from kyvsim.equivalence.field_rules import is_accepted, leads_somewhere, of_one_shape, type_of
 from kyvsim.equivalence.lookups import LookupAnswers
 from kyvsim.equivalence.objects import CONTROLLERS, POD, KindName, smallest, wrapped
 from kyvsim.equivalence.policy_runner import CaseDifference, CaseEffect, PolicyPair, Verdicts

@@ -215,10 +215,7 @@ def reports_in(stores: Iterable[ReportStore]) -> Reports:
     after = _each(own.after for _, own in plans)
     missing = [
         Diagnostic(
-            "KV082",
-            Severity.ERROR,
-            f"no report on its bytes {first} to {last}",
-            Location(file),
+            "KV082", Severity.ERROR, f"no report on its bytes {first} to {last}", Location(file)
         )
         for file, first, last in parts.gaps
     ]

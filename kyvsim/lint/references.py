@@ -30,9 +30,7 @@ class KnownNames(NamedTuple):
 
 
 def names_of(
-    policies: Iterable[Policy],
-    resources: Iterable[str],
-    derive: Callable[[Policy], Iterable[Rule]],
+    policies: Iterable[Policy], resources: Iterable[str], derive: Callable[[Policy], Iterable[Rule]]
 ) -> KnownNames:
     """Return what exceptions and values of a run can name."""
     rules = {

@@ -12,11 +12,7 @@ from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.kubernetes.objects import Json, Path, without
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.languages.classic.autogen import (
-    ANNOTATION,
-    POD_CONTROLLERS,
-    compute_rules,
-)
+from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS, compute_rules
 from kyvsim.languages.classic.validation.match_blocks import check_empty_match
 from kyvsim.languages.classic.validation.rule_parts import rules_under_check
 from kyvsim.model.diagnostic import Diagnostic

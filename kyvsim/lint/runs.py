@@ -99,11 +99,7 @@ RUN_CHECKS: Final = (
         lambda given: meaningless_annotations(given.policies),
     ),
     Check(
-        (
-            _UNUSED_EXCEPTION,
-            CheckCode("KV072", "ruleNames: [b]"),
-            CheckCode("KV073", "name: b"),
-        ),
+        (_UNUSED_EXCEPTION, CheckCode("KV072", "ruleNames: [b]"), CheckCode("KV073", "name: b")),
         CheckSubject.INPUTS,
         unused_names,
     ),

@@ -5,13 +5,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from kyvsim.kubernetes.objects import Json, Path, found_at
-from kyvsim.mutation.changes import (
-    KINDS,
-    MutationKind,
-    MutationPoint,
-    PartKind,
-    PolicyChange,
-)
+from kyvsim.mutation.changes import KINDS, MutationKind, MutationPoint, PartKind, PolicyChange
 from kyvsim.policy import cel, generation, images, mutation, tree
 from kyvsim.policy.nodes import Node
 from kyvsim.policy.read import pattern_node

@@ -138,11 +138,7 @@ def _derive(rule: Rule, policy: PolicyNode, names: list[str]) -> Iterator[Derive
 
 
 def _derived(
-    rule: Rule,
-    policy: PolicyNode,
-    make: Callable[[], dict[str, Json]],
-    *,
-    for_cron_jobs_only: bool,
+    rule: Rule, policy: PolicyNode, make: Callable[[], dict[str, Json]], *, for_cron_jobs_only: bool
 ) -> DerivedRule:
     template = JOB_TEMPLATE if for_cron_jobs_only else TEMPLATE
 

@@ -371,10 +371,4 @@ def _pattern_facts(target: GenerateTarget, elements: str = "") -> GeneratePatter
 
 _MADE = Ends(APPLIED.names, lambda outcome: APPLIED.of(outcome) if outcome.generated else None)
 
-RULE_TYPE = RuleType(
-    ("generate",),
-    Phase.GENERATE,
-    _compile,
-    facts=_facts,
-    ends=lambda _: _MADE,
-)
+RULE_TYPE = RuleType(("generate",), Phase.GENERATE, _compile, facts=_facts, ends=lambda _: _MADE)

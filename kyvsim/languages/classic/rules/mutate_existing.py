@@ -16,10 +16,7 @@ from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, labels, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.languages.classic.rule_type import (
-    RuleContext,
-    RuleType,
-)
+from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.mutate_foreach import compile_loops
 from kyvsim.languages.classic.rules.mutate_resource import apply_patch, compile_rule_patch
 from kyvsim.model.background import MutationTarget
@@ -208,9 +205,5 @@ def _facts(facts: RuleFacts, rule: RuleNode, policy: PolicyNode) -> RuleFacts:
 
 
 RULE_TYPE = RuleType(
-    ("mutate", "targets"),
-    Phase.MUTATE,
-    _compile,
-    counts=lambda _: False,
-    facts=_facts,
+    ("mutate", "targets"), Phase.MUTATE, _compile, counts=lambda _: False, facts=_facts
 )

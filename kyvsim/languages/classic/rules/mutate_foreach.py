@@ -11,11 +11,7 @@ from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.rule_type import (
-    Problem,
-    RuleContext,
-    RuleType,
-)
+from kyvsim.languages.classic.rule_type import Problem, RuleContext, RuleType
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list
 from kyvsim.languages.classic.rules.mutate_resource import (
     Patcher,

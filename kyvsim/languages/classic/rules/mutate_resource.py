@@ -13,10 +13,7 @@ from kyvsim.engine.compile.tracing import traced_template
 from kyvsim.engine.pattern import compile_pattern, compile_scalar
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.objects import Json, object_key
-from kyvsim.languages.classic.rule_type import (
-    RuleContext,
-    RuleType,
-)
+from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.model.ports import Meter
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.patch.json_patch import compile_json_patch
@@ -158,10 +155,7 @@ def _merge(rule: RuleNode) -> tuple[Pattern, ...]:
 
 
 STRATEGIC_MERGE = RuleType(
-    ("mutate", "patchStrategicMerge"),
-    Phase.MUTATE,
-    _compile,
-    patterns=_merge,
+    ("mutate", "patchStrategicMerge"), Phase.MUTATE, _compile, patterns=_merge
 )
 JSON_PATCH = RuleType(
     ("mutate", "patchesJson6902"),

@@ -18,15 +18,9 @@ from kyvsim.engine.compile.compiled import (
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.jmespath import QueryError
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.rule_type import (
-    Problem,
-    RuleContext,
-    RuleType,
-)
+from kyvsim.languages.classic.rule_type import Problem, RuleContext, RuleType
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list, is_absent
-from kyvsim.languages.classic.rules.validate_deny import (
-    compile_deny,
-)
+from kyvsim.languages.classic.rules.validate_deny import compile_deny
 from kyvsim.languages.classic.rules.validate_pattern import (
     compile_any_pattern_body,
     compile_pattern_body,

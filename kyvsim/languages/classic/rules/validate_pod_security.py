@@ -33,10 +33,7 @@ from kyvsim.languages.classic.pod_security.controls import (
     read_pod,
 )
 from kyvsim.languages.classic.pod_security.go_structs import MisfitError, read_object
-from kyvsim.languages.classic.rule_type import (
-    RuleContext,
-    RuleType,
-)
+from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.result import Phase
 from kyvsim.model.tracing import TraceContext, trace_step
@@ -66,10 +63,7 @@ def compile_exclusions(entries: Sequence[PodSecurityExclusion]) -> tuple[Exclusi
 
     return tuple(
         Exclusion(
-            entry.control_name,
-            any_of(entry.images),
-            entry.restricted_field,
-            any_of(entry.values),
+            entry.control_name, any_of(entry.images), entry.restricted_field, any_of(entry.values)
         )
         for entry in entries
     )
@@ -324,8 +318,5 @@ def _finding_text(finding: ForbiddenField, kind: str) -> str:
 
 
 RULE_TYPE = RuleType(
-    ("validate", "podSecurity"),
-    Phase.VALIDATE,
-    _compile,
-    exclusions=compile_exclusions,
+    ("validate", "podSecurity"), Phase.VALIDATE, _compile, exclusions=compile_exclusions
 )

@@ -51,11 +51,7 @@ from kyvsim.languages.classic.images import (
     image_fits,
     matching,
 )
-from kyvsim.languages.classic.rule_type import (
-    RuleContext,
-    RuleType,
-    compile_denial_message,
-)
+from kyvsim.languages.classic.rule_type import RuleContext, RuleType, compile_denial_message
 from kyvsim.model.explanation import Step, StepKind
 from kyvsim.model.mocks import ImageData
 from kyvsim.model.policy import Policy, RuleFacts
