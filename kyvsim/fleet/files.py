@@ -211,21 +211,20 @@ def _storage(url: str) -> tuple[Any, str]:
     except ImportError:
         text = f"{url}: URLs need the package fsspec: pip install 'kyvsim[fleet]'"
         raise FleetError(text) from None
-    found, problem = _attempt(lambda: url_to_fs(url))
-    if found is None:
-        raise FleetError(f"{url}: {problem}")
-    return found[0], str(found[1])
+    files, path = _attempt(lambda: url_to_fs(url), FleetError, url)
+    return files, str(path)
 
 
-def _attempt(query: Callable[[], _Read]) -> tuple[_Read | None, str]:
-    """Return what a storage answers, or None and what kept it from doing so."""
+def _attempt(query: Callable[[], _Read], failure: type[Exception], start: str) -> _Read:
+    """Return what a storage answers; raises a failure with `start` and the cause."""
     try:
-        return query(), ""
+        return query()
     except FileNotFoundError:
-        return None, "there is no such file"
+        problem = "there is no such file"
     except Exception as error:  # noqa: BLE001 — each storage's library has errors of its own
         text = " ".join(str(error).split()) or type(error).__name__
-        return None, text[:1].lower() + text[1:] if text[1:2].islower() else text
+        problem = text[:1].lower() + text[1:] if text[1:2].islower() else text
+    raise failure(f"{start}: {problem}")
 
 
 class RemoteFiles:
@@ -248,9 +247,7 @@ class RemoteFiles:
             below = files.find(path, detail=True)
             return {name: one for name, one in below.items() if is_manifest_name(bare_name(name))}
 
-        entries, problem = _attempt(query)
-        if entries is None:
-            raise FleetError(f"{url}: {problem}")
+        entries = _attempt(query, FleetError, url)
         there = [one for one in sorted(entries.items()) if one[1]["type"] == "file"]
         if not there:
             raise FleetError(f"{url}: no file matches")
@@ -265,18 +262,15 @@ class RemoteFiles:
     def read(url: str, first: int, last: int | None) -> bytes:
         """Return bytes of a file from `first` up to and without `last`; raises ReadError."""
         files, path = _storage(url)
-        data, problem = _attempt(lambda: bytes(files.cat_file(path, start=first, end=last)))
-        if data is None:
-            raise ReadError(f"cannot be read: {problem}")
-        return data
+        return _attempt(
+            lambda: bytes(files.cat_file(path, start=first, end=last)), ReadError, "cannot be read"
+        )
 
     @staticmethod
     def write(url: str, data: bytes) -> None:
         """Put a file in its place, which storages of objects do at once; raises FleetError."""
         files, path = _storage(url)
-        done, problem = _attempt(lambda: files.pipe_file(path, data) or True)
-        if not done:
-            raise FleetError(f"cannot write to {url}: {problem}")
+        _attempt(lambda: files.pipe_file(path, data), FleetError, f"cannot write to {url}")
 
     @staticmethod
     def names_in(url: str) -> list[str]:
@@ -287,18 +281,14 @@ class RemoteFiles:
             files.invalidate_cache()
             return [str(one) for one in files.ls(path, detail=False)] if files.exists(path) else []
 
-        names, problem = _attempt(query)
-        if names is None:
-            raise FleetError(f"{url}: {problem}")
+        names = _attempt(query, FleetError, url)
         return sorted(one.rstrip("/").rpartition("/")[2] for one in names)
 
     @staticmethod
     def make_folder(url: str) -> None:
         """See to it that there is a folder, where the storage has folders; raises FleetError."""
         files, path = _storage(url)
-        done, problem = _attempt(lambda: files.makedirs(path, exist_ok=True) or True)
-        if not done:
-            raise FleetError(f"cannot write to {url}: {problem}")
+        _attempt(lambda: files.makedirs(path, exist_ok=True), FleetError, f"cannot write to {url}")
 
 
 # Files of a run, by path or URL: paths are this machine's, URLs are read by `fsspec`.

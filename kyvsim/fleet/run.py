@@ -9,7 +9,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import AbstractContextManager, ExitStack
 from typing import Final, NamedTuple, TypeAlias
 
@@ -130,36 +130,23 @@ def _attempt(
             if not width and now - manned > _PATIENCE:
                 raise FleetError(f"{engine.name} has had no worker for {_PATIENCE:.0f} seconds")
             manned = now if width else manned
-            broken = broken or not _filled(executor, engine, work, (waiting, under_way, width))
+            while waiting and len(under_way) < width and not broken:
+                item = waiting.popleft()
+                if not work.is_needed(item):
+                    continue
+                try:
+                    under_way[executor.submit(evaluate, work.assignment, item)] = item
+                except engine.lost:
+                    waiting.appendleft(item)
+                    broken = True
             if not under_way:
-                time.sleep(_GLANCE if (bool(waiting) and not broken) else 0)
-            done = wait(under_way, _GLANCE, FIRST_COMPLETED).done
-            for future in done:
+                time.sleep(_GLANCE if waiting and not broken else 0)
+            for future in wait(under_way, _GLANCE, FIRST_COMPLETED).done:
                 item, end = under_way.pop(future), _end_of(future, engine)
                 broken |= engine.breaks and isinstance(end, Lost)
                 yield item, end
     finally:
         engine.close(executor)
-
-
-def _filled(
-    executor: Executor,
-    engine: Engine,
-    work: FleetWork,
-    state: tuple[deque[WorkItem], dict[Future[ItemOutcome], WorkItem], int],
-) -> bool:
-    """Give the executor as many items as it is to have; return False where it has broken."""
-    waiting, under_way, width = state
-    while waiting and len(under_way) < width:
-        item = waiting.popleft()
-        if not work.is_needed(item):
-            continue
-        try:
-            under_way[executor.submit(evaluate, work.assignment, item)] = item
-        except engine.lost:
-            waiting.appendleft(item)
-            return False
-    return True
 
 
 def _end_of(future: Future[ItemOutcome], engine: Engine) -> _End:

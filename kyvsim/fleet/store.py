@@ -29,7 +29,6 @@ class RunPlan(NamedTuple):
     """What a run is to evaluate; it is there before any report is."""
 
     run: str
-    """A random id of the run."""
     assignment: str
     everything: bool
     """Whether all rows are reported."""
@@ -78,11 +77,8 @@ def plan_of(text: bytes) -> RunPlan | None:
 
 def end_text(end: RunEnd) -> bytes:
     """Return the end of a run as the content of a file."""
-    content = {
-        "run": end.run,
-        "remarks": _remarks_json(end.remarks),
-        "last": _remarks_json(end.last),
-    }
+    remarks, last = _remarks_json(end.remarks), _remarks_json(end.last)
+    content = {"run": end.run, "remarks": remarks, "last": last}
     return f"{json.dumps(content, indent=1)}\n".encode()
 
 
