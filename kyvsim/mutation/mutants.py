@@ -80,10 +80,6 @@ def _choices(node: tree.MatchBlock | tree.ConditionGroup, name: str, others: boo
         yield from _elements(group, path, name)
 
 
-def _match_block(block: tree.MatchBlock) -> _Points:
-    return _choices(block, "filter", others=not block.own.is_empty)
-
-
 def _filter(one: tree.ResourceFilter) -> _Points:
     lists = {
         "operations": one.operations,
@@ -112,10 +108,6 @@ def _conditions(block: tree.Conditions) -> _Points:
         yield _removable(block.path)
     if block.is_list:
         yield from _elements(block.groups, block.path, "condition")
-
-
-def _condition_group(group: tree.ConditionGroup) -> _Points:
-    return _choices(group, "condition", others=False)
 
 
 def _condition(condition: tree.Condition) -> _Points:
@@ -166,10 +158,6 @@ def _pattern_map(node: tree.PatternMap) -> _Points:
             yield _removable(entry.path)
 
 
-def _pattern_list(node: tree.PatternList) -> _Points:
-    return _elements(node.items, node.path, "element")
-
-
 def _pattern_leaf(node: tree.PatternLeaf) -> _Points:
     if node.data is not None:
         yield MutationPoint(PartKind.PATTERN, node.path)
@@ -194,10 +182,6 @@ def _expressions(
     yield from _elements(listed, path, name)
     for one in listed:
         yield MutationPoint(PartKind.EXPRESSION, (*one.path, "expression"))
-
-
-def _generated(target: generation.GenerateTarget) -> _Points:
-    return _patch_points(pattern_node(target.data, (*target.path, "data")))
 
 
 def _images(images: images.ImageVerification) -> _Points:
@@ -225,23 +209,25 @@ _WITHOUT_POINTS = (
 POINTS: Mapping[type, Callable[..., _Points]] = MappingProxyType(
     {
         RuleNode: _rule,
-        tree.MatchBlock: _match_block,
+        tree.MatchBlock: lambda one: _choices(one, "filter", others=not one.own.is_empty),
         tree.ResourceFilter: _filter,
         tree.Conditions: _conditions,
-        tree.ConditionGroup: _condition_group,
+        tree.ConditionGroup: lambda group: _choices(group, "condition", others=False),
         tree.Condition: _condition,
         tree.VariableEntry: _variable,
         Validate: _validation,
         ForEachValidation: _validation,
         tree.PatternMap: _pattern_map,
-        tree.PatternList: _pattern_list,
+        tree.PatternList: lambda one: _elements(one.items, one.path, "element"),
         tree.PatternLeaf: _pattern_leaf,
         tree.PodSecurity: _pod_security,
         cel.CelValidation: _cel,
         mutation.Mutate: _loops,
         mutation.ForEachMutation: _loops,
         generation.Generate: _loops,
-        generation.GenerateTarget: _generated,
+        generation.GenerateTarget: lambda one: _patch_points(
+            pattern_node(one.data, (*one.path, "data"))
+        ),
         images.ImageVerification: _images,
         WebhookConfiguration: _webhook,
         **dict.fromkeys(_WITHOUT_POINTS, lambda _: iter(())),

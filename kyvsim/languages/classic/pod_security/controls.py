@@ -121,23 +121,10 @@ def app_armor(pod: CheckedPod) -> Violation | None:
 
 # Linux capabilities that containers add and drop.
 
-DEFAULT_CAPABILITIES = frozenset(
-    (
-        "AUDIT_WRITE",
-        "CHOWN",
-        "DAC_OVERRIDE",
-        "FOWNER",
-        "FSETID",
-        "KILL",
-        "MKNOD",
-        "NET_BIND_SERVICE",
-        "SETFCAP",
-        "SETGID",
-        "SETPCAP",
-        "SETUID",
-        "SYS_CHROOT",
-    )
-)
+DEFAULT_CAPABILITIES = frozenset((
+    "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE",
+    "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
+))  # fmt: skip
 """What the baseline level lets be added."""
 RESTRICTED_CAPABILITIES = frozenset(("NET_BIND_SERVICE",))
 """What the restricted level does."""
@@ -398,42 +385,15 @@ def run_as_user(pod: CheckedPod) -> Violation | None:
 
 # Volumes of the kinds that a restricted Pod may have.
 
-RESTRICTED_VOLUMES = frozenset(
-    (
-        "configMap",
-        "csi",
-        "downwardAPI",
-        "emptyDir",
-        "ephemeral",
-        "image",
-        "persistentVolumeClaim",
-        "projected",
-        "secret",
-    )
-)
+RESTRICTED_VOLUMES = frozenset((
+    "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim",
+    "projected", "secret",
+))  # fmt: skip
 OTHER_VOLUMES = (
-    "hostPath",
-    "gcePersistentDisk",
-    "awsElasticBlockStore",
-    "gitRepo",
-    "nfs",
-    "iscsi",
-    "glusterfs",
-    "rbd",
-    "flexVolume",
-    "cinder",
-    "cephfs",
-    "flocker",
-    "fc",
-    "azureFile",
-    "vsphereVolume",
-    "quobyte",
-    "azureDisk",
-    "photonPersistentDisk",
-    "portworxVolume",
-    "scaleIO",
-    "storageos",
-)
+    "hostPath", "gcePersistentDisk", "awsElasticBlockStore", "gitRepo", "nfs", "iscsi", "glusterfs",
+    "rbd", "flexVolume", "cinder", "cephfs", "flocker", "fc", "azureFile", "vsphereVolume",
+    "quobyte", "azureDisk", "photonPersistentDisk", "portworxVolume", "scaleIO", "storageos",
+)  # fmt: skip
 """In the order in which the first is reported if a volume has several."""
 
 
@@ -455,15 +415,10 @@ _VERSION = re.compile(r"v1\.(0|[1-9][0-9]{0,17})")
 
 _SELINUX_TYPES = frozenset(("container_t", "container_init_t", "container_kvm_t"))
 _SELINUX_TYPES_31 = _SELINUX_TYPES | {"container_engine_t"}
-_SYSCTLS = frozenset(
-    (
-        "kernel.shm_rmid_forced",
-        "net.ipv4.ip_local_port_range",
-        "net.ipv4.tcp_syncookies",
-        "net.ipv4.ping_group_range",
-        "net.ipv4.ip_unprivileged_port_start",
-    )
-)
+_SYSCTLS = frozenset((
+    "kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_syncookies",
+    "net.ipv4.ping_group_range", "net.ipv4.ip_unprivileged_port_start",
+))  # fmt: skip
 _SYSCTLS_27 = _SYSCTLS | {"net.ipv4.ip_local_reserved_ports"}
 _SYSCTLS_29 = _SYSCTLS_27 | {
     "net.ipv4.tcp_keepalive_time",
