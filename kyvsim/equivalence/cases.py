@@ -41,7 +41,6 @@ class Case(NamedTuple):
     """The object as it was; None where it is created."""
     user: UserInfo = STRANGER
     namespace_labels: Mapping[str, str] = MappingProxyType({})
-    """Labels of the object's Namespace."""
     there: tuple[Json, ...] = ()
     """Other objects of the cluster, and image data: made for lookups."""
     given: bool = False
@@ -236,11 +235,9 @@ class Space(NamedTuple):
     users: tuple[UserInfo, ...]
     """Users that policies refer to."""
     namespace_labels: tuple[Mapping[str, str], ...]
-    """Labels for the Namespace of the object."""
     lookups: tuple[str, ...]
     """Sources of data besides object and request: `configMap`, `resource`, …"""
     parts: tuple[SubresourceKind, ...]
-    """Subresources that are named."""
     subresources: tuple[str, ...]
     """Subresources whose request bodies are unknown: these are not tried."""
     updates: frozenset[FieldPath]

@@ -235,14 +235,14 @@ def edits(
     in_list = Segment.ELEMENT in way
     wild = wildcards(values or ("a",)) if in_list else islice(wildcards(values), 1)
     written_values = [*samples(values), *usual(way), *wild]
-    at = type_at(root, way) if root else None
+    at = type_at(root, way)
     if not values or not any(suits(at, one) for one in written_values):
         written_values += _typical(at, way)
     written = {value.__class__ for value in written_values}
     usual_places = ((way, value) for value in written_values)
     unusual_places = ((place, value) for place in _places_around(way) for value in UNUSUAL)
     for place, value in chain(usual_places, unusual_places):
-        known = type_at(root, place) if root else None
+        known = type_at(root, place)
         is_odd = root is None and not (place == way and value.__class__ in written)
         fitting = _fits(known, place, value) and not is_odd
         (plain if fitting else unusual).append(_edit(place, _set(value), root))
@@ -268,7 +268,7 @@ def keys_meant(
     Of a map with free keys those that are written; of a type's fields all that there are.
     """
     for way, values in places.items():
-        around = type_at(root, way[:-1]) if root and isinstance(way[-1], Segment) else None
+        around = type_at(root, way[:-1]) if isinstance(way[-1], Segment) else None
         if around is None or around.mapping is None:
             continue
         free = (one for one in samples(values) if isinstance(one, str) and is_key(one))
@@ -296,19 +296,18 @@ def _typical(at: Type | None, way: FieldPath) -> list[Json]:
         return ["a"]
     if at.scalar and at.mapping is None:
         return [value for value in ("a", "1", 1, True, False) if _fits(at, way, value)]
+    name = next((one for one in reversed(way) if isinstance(one, str)), "")
     if at.sequence:
-        name = next((one for one in reversed(way) if isinstance(one, str)), "")
         return [[new_element(name, len(way), at)]]
     if at.mapping is None:
         return []
-    name = next((one for one in reversed(way) if isinstance(one, str)), "")
     return [dict(needed(name, len(way)) if at.mapping.fields else usual_entries(name))]
 
 
 def _entries(root: Type | None, way: FieldPath) -> Iterator[FieldPath]:
     """Yield the prefixes of a path that end in a free key, such as a label."""
-    for place in _places_around(way) if root else ():
-        around = type_at(root, place[:-1]) if root else None
+    for place in _places_around(way):
+        around = type_at(root, place[:-1])
         fields = around.mapping.fields if around and around.mapping else None
         if fields is not None and isinstance(place[-1], str) and place[-1] not in fields:
             yield place
@@ -336,12 +335,12 @@ def _several(
     inner: FieldPath, values: Iterable[Json], root: Type | None, place: FieldPath
 ) -> Iterator[_Change]:
     """Yield changes of a list: another element, first or last, with a different content."""
-    at = type_at(root, (*place, Segment.ELEMENT, *inner)) if root else None
     whole = (*place, Segment.ELEMENT, *inner)
+    at = type_at(root, whole)
     fitting = [value for value in (*samples(values), *usual(whole)) if _fits(at, whole, value)]
     texts = (str(one) if one.__class__ in {dict, list} else one for one in fitting[:4])
     changes = [_gone, *map(_set, dict.fromkeys(texts))]
-    element = type_at(root, (*place, Segment.ELEMENT)) if root else None
+    element = type_at(root, (*place, Segment.ELEMENT))
     for change in changes:
         for first in (False, True):
             yield partial(_with_another, inner, change, element, first)
@@ -399,8 +398,7 @@ class _Here(NamedTuple):
     depth: int
 
     def below(self, step: str | Segment, name: str) -> "_Here":
-        inner = type_at(self.type, (step,)) if self.type else None
-        return _Here(inner, name, self.depth + 1)
+        return _Here(type_at(self.type, (step,)), name, self.depth + 1)
 
 
 def _walk(value: Json, way: FieldPath, change: _Change, here: _Here) -> Json:

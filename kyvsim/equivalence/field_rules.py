@@ -82,7 +82,7 @@ _WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
     }
 )
 """By the last names of a way: the only texts that an API server takes there."""
-_SHARES: frozenset[FieldPath] = frozenset({("maxUnavailable",), ("minAvailable",)})
+_SHARES = frozenset({("maxUnavailable",), ("minAvailable",)})
 """Numbers, or texts that are so many percent."""
 _SHARE = re.compile(r"[0-9]+%")
 _PORTS = frozenset(
@@ -102,8 +102,6 @@ _HOSTS = ("a.example.com", "*.example.com")
 _PATH_WAY = ("spec", "rules", "http", "paths", "path")
 _PATHS = ("/a", "/b", "/*")
 """Of an Ingress: paths begin with a slash, and load balancers take a wildcard behind it."""
-_PORT_WAYS = frozenset({("targetPort",)})
-"""Numbers, or names of ports."""
 _LONGEST_PORT = 15
 _LABELS = frozenset({"labels", "matchLabels", "nodeSelector"})
 _MOMENT = ("Time", "Timestamp", "time", "startedAt", "finishedAt", "timeAdded")
@@ -247,7 +245,7 @@ def _is_text(way: FieldPath, text: str) -> bool:
         return is_subdomain(text.removeprefix("*."))
     if names_of(way) == _PATH_WAY:
         return text.startswith("/")
-    if way[-1:] in _PORT_WAYS:
+    if way[-1:] == ("targetPort",):
         return text.isascii() and text.isalnum() and text.islower() and len(text) <= _LONGEST_PORT
     if _is_image(way):
         try:
@@ -258,7 +256,6 @@ def _is_text(way: FieldPath, text: str) -> bool:
 
 
 def _is_amount(way: FieldPath) -> bool:
-    """Return whether a way leads to an amount of a resource."""
     return way[-2:-1] in {("limits",), ("requests",), ("hard",)} or way[-1:] == ("sizeLimit",)
 
 
@@ -279,7 +276,6 @@ def usual_entries(name: str) -> Mapping[str, Json]:
 
 
 def _is_image(way: FieldPath) -> bool:
-    """Return whether a way leads to the image of a container."""
     return way[-1:] == ("image",) and bool(way[-3:-2]) and way[-3] in _CONTAINERS
 
 
@@ -355,7 +351,7 @@ def with_spec(obj: Json, kind: Type | None) -> Json:
 
     Source of the rule: the types of k8s.io/api, of which none has a pointer there.
     """
-    if kind is None or obj.get("spec") is not None or type_at(kind, ("spec",)) is None:
+    if obj.get("spec") is not None or type_at(kind, ("spec",)) is None:
         return obj
     return {**obj, "spec": {}}
 
@@ -377,9 +373,9 @@ def of_one_shape(ways: Iterable[FieldPath]) -> Iterator[FieldPath]:
             yield way
 
 
-def type_at(root: Type, way: FieldPath) -> Type | None:
+def type_at(root: Type | None, way: FieldPath) -> Type | None:
     """Return the type of the value at a path, None if there can be none."""
-    here: Type | None = root
+    here = root
     for step in way:
         if here is None:
             return None
@@ -418,7 +414,7 @@ def new_element(name: str, depth: int, sequence: Type | None) -> Json:
     keys = (sequence.sequence.keys if sequence and sequence.sequence else None) or ()
     named = {}
     for key in keys:
-        at = type_at(inner, (key,)) if inner else None
+        at = type_at(inner, (key,))
         taken = words((key,)) or (_SAMPLES.get(at.scalar if at else "", "a"),)
         named[key] = taken[0]
     return {**named, **needed(name, depth)}
@@ -523,8 +519,7 @@ def _has_values(kind: Type, value: Json, way: FieldPath) -> bool:
 @cache
 def _metadata() -> Type:
     """Return the type of metadata, which objects of all kinds share."""
-    pod = find_type("v1", "Pod")
-    found = type_at(pod, ("metadata",)) if pod else None
+    found = type_at(find_type("v1", "Pod"), ("metadata",))
     if found is None:
         raise LookupError("the types of Kubernetes have no metadata")
     return found

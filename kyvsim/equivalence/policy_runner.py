@@ -85,7 +85,6 @@ class StepCounter:
 
     def __init__(self) -> None:
         self.answers: set[tuple[object, ...]] = set()
-        """The different answers of parts."""
         self.parts: set[_Part] = set()
         """The parts that were evaluated, without what is only found if one fails."""
         self._open: list[tuple[set[_Part], set[_Part]] | None] = []
@@ -334,11 +333,9 @@ def _later(answer: PolicyResponse, one: RuleResult) -> Iterator[str]:
         facts = answer.policy.facts
         yield f"it runs on the schedule `{facts.schedule}`, {facts.propagation}"
     elif one.generated:
-        yield from (
-            f"generated objects have `{name}: true`"
-            for name, on in one.rule.facts.upkeep.items()
-            if on
-        )
+        for name, on in one.rule.facts.upkeep.items():
+            if on:
+                yield f"generated objects have `{name}: true`"
 
 
 def _plain(obj: Json) -> Json:

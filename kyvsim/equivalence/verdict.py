@@ -110,7 +110,7 @@ def _with_smaller_answers(case: Case) -> Iterator[Case]:
 
 
 def _smaller_objects(obj: Json) -> Iterator[Json]:
-    """Yield smaller objects; what one is called may change, but not go."""
+    # What one is called may change, but not go.
     return _smaller_parts(obj, _IDENTITY, _TYPE)
 
 
@@ -295,17 +295,15 @@ def _not_seen(tried: SearchResult, pair: PolicyPair) -> Iterator[str]:
     if not tried.finished:
         cases = "1 case" if tried.total == 1 else f"{tried.total} cases"
         yield f"the limit on time or cases was reached after {cases}, so not all were tried"
-    sides = (("old", pair.old), ("new", pair.new))
-    unseen = ((name, _unseen(point)) for name, side in sides for point in side.points())
-    yield from (f"{missing} ({name})" for name, missing in unseen if missing)
+    for name, side in (("old", pair.old), ("new", pair.new)):
+        unseen = filter(None, map(_unseen, side.points()))
+        yield from (f"{missing} ({name})" for missing in unseen)
     for name, passed in zip(("old", "new"), tried.let_pass, strict=True):
         if not passed:
             yield f"no valid object was admitted ({name})"
-    kinds = (kind for kind in tried.one_sided if kind != UNDERIVED)
-    yield from (
-        f"only one side handles {kind}, and no relevant difference was found for it"
-        for kind in kinds
-    )
+    for kind in tried.one_sided:
+        if kind != UNDERIVED:
+            yield f"only one side handles {kind}, and no relevant difference was found for it"
     if not any(tried.acted):
         yield "neither side had any effect in any case"
 
@@ -359,11 +357,7 @@ def examples(
     The policies are the old ones of the pair. One object may show several things.
     """
     results = [(case, pair.run(case).old) for case in tried.cases]
-    usable = [
-        (case, effect)
-        for case, effect in results
-        if case.is_plain and is_accepted(case.object, pair.find)
-    ]
+    usable = [one for one in results if one[0].is_plain and is_accepted(one[0].object, pair.find)]
     found: dict[str, tuple[Json, list[RuleAction]]] = {}
     missing: list[MissingExample] = []
     for one in requested:

@@ -12,8 +12,6 @@ from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
 from kyvsim.model.source import Document
 from kyvsim.schema.kinds import CEL_GROUP, is_deprecated, kyverno_kinds
 
-# Checks of documents together, policies or not.
-
 
 def deprecated_versions(documents: Iterable[Document]) -> Iterator[Diagnostic]:
     """KV203: an apiVersion that a newer one of the same shape has replaced.
@@ -26,7 +24,6 @@ def deprecated_versions(documents: Iterable[Document]) -> Iterator[Diagnostic]:
             group = split_api_version(api_version)[0]
             newer = f"{group}/{preferred_version(group, kind, kyverno_kinds())}"
             text = f"{api_version} of {kind} is deprecated: use {newer}"
-
             fix = Fix(f"use {newer}", (change(document, ChangeKind.VALUE, ("apiVersion",), newer),))
             yield warn(document, "KV203", text, ("apiVersion",), fix=fix)
 

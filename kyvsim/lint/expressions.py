@@ -96,7 +96,6 @@ def _is_length(key: str) -> bool:
     called = _LENGTH.fullmatch(key.strip())
     if not called:
         return False
-
     try:
         tree = parse(called[1])
     except QuerySyntaxError:

@@ -50,10 +50,6 @@ def successor_fix(policy: Policy, data: Json, path: Path) -> Fix | None:
     return Fix(_TITLES.get(name, f"move `{name}`"), changes) if changes else None
 
 
-def _left_out(policy: Policy, _: Json, path: Path) -> _Changes:
-    return (change(policy.document, ChangeKind.REMOVE, path),)
-
-
 def _into_webhook(name: str) -> _Mover:
     def move(policy: Policy, data: Json, path: Path) -> _Changes:
         entry = f"{name}: {_word(data[path[-1]])}"
@@ -106,7 +102,7 @@ def _written(policy: Policy, path: Path) -> Json:
 
 
 def _one_filter(policy: Policy, data: Json, path: Path) -> _Changes:
-    if data.get("any") or data.get("all") or "any" in data or "all" in data:
+    if "any" in data or "all" in data:
         return ()
     return (change(policy.document, ChangeKind.ITEM, path[:-1], "any"),)
 
@@ -138,7 +134,9 @@ _MOVERS: Mapping[str, _Mover] = MappingProxyType(
             lambda rule: rule.tree.mutate if rule.mutates_existing else None,
         ),
         "generateExisting": _into_rules("generateExisting", lambda rule: rule.tree.generate),
-        "schemaValidation": _left_out,
+        "schemaValidation": lambda policy, _, path: (
+            change(policy.document, ChangeKind.REMOVE, path),
+        ),
         **dict.fromkeys(("resources", "subjects", "roles", "clusterRoles"), _one_filter),
         "name": _into_names,
         "predicateType": _into_type,
@@ -241,20 +239,15 @@ def misspelt_annotations(policy: Policy) -> Iterator[Diagnostic]:
         if _likeness(name, meant) >= _NEAR and meant not in policy.annotations:
             path = ("metadata", "annotations", name)
             text = f"unknown annotation `{name}` is ignored: did you mean `{meant}`?"
-            yield warn(policy.document, "KV224", text, path, fix=_respelt(policy, path, meant))
+            # Nothing is judged by a description, so that one may be respelt.
+            respelt = Fix(f"use {meant}", (change(policy.document, ChangeKind.KEY, path, meant),))
+            fix = respelt if meant in _DESCRIPTIVE else None
+            yield warn(policy.document, "KV224", text, path, fix=fix)
 
 
 def _likeness(name: str, known: str) -> float:
     pairs = zip(name.lower().partition("/"), known.partition("/"), strict=True)
     return min(SequenceMatcher(None, one, other).ratio() for one, other in pairs)
-
-
-def _respelt(policy: Policy, path: Path, meant: str) -> "Fix | None":
-    """Return what spells an annotation rightly, where nothing is judged by it."""
-    if meant not in _DESCRIPTIVE:
-        return None
-
-    return Fix(f"use {meant}", (change(policy.document, ChangeKind.KEY, path, meant),))
 
 
 # Patterns on fields that no object of the rule's kinds can have.

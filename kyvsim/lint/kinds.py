@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     from kyvsim.model.exceptions import PolicyException
 
 # Kinds in match and exclude blocks that nothing knows: the rule never runs, and all is green.
-#
-# In a PolicyException it is the other way round: nothing is exempt. A kind is known if it is
-# built in or Kyverno's own, if a definition of it is given, or an object. What has a wildcard in
-# its kind is left alone.
-#
-# Source of the rules: upstream pkg/utils/kube/kind.go, pkg/clients/dclient/discovery.go
 
 _NEAR = 0.85
 """How similar two names must be for one to be a typo of the other."""

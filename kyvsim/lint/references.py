@@ -124,9 +124,9 @@ def unused_bindings(
         if any(binding.binds(one.kind, one.name) for one in every):
             continue
         kind = binding.kind.removesuffix("Binding")
-        given = listed(one.name for one in every if one.kind == kind)
+        given = (one.name for one in every if one.kind == kind)
         text = f"the binding names the {kind} `{binding.policy}`, which is not given"
-        text = f"{text} (given: {given})" if given else text
+        text = _with(text, "given", given)
         yield warn(binding.document, "KV167", text, ("spec", "policyName"))
 
 

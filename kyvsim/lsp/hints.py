@@ -193,7 +193,7 @@ _MOST: Final = 16
 
 def jmespath_offers(text: YamlText, document: int) -> Iterator[Offer]:
     """Yield names and functions that a template may use."""
-    for name in context_names(text, document):
+    for name in _names_in(text, document, "context"):
         yield Offer(name, "entry of the context")
     for name, note in VARIABLES.items():
         yield Offer(name, "variable", note)
@@ -201,12 +201,12 @@ def jmespath_offers(text: YamlText, document: int) -> Iterator[Offer]:
         yield Offer(one.name, one.signature, one.note, f"{one.name}(")
 
 
-def context_names(text: YamlText, document: int) -> tuple[str, ...]:
-    """Return the names of the entries of contexts of a document."""
+def _names_in(text: YamlText, document: int, section: str) -> tuple[str, ...]:
+    """Return the names of the elements of sections of a document, each once."""
     found = (
         one.value
         for one in text.of(document)
-        if one.name == "name" and len(one.path) > 2 and one.path[-3] == "context"
+        if one.name == "name" and len(one.path) > 2 and one.path[-3] == section
     )
     return tuple(dict.fromkeys(filter(None, found)))
 
@@ -227,12 +227,7 @@ def _cel_names(kind: str) -> Mapping[str, Offer]:
 
 def cel_offers(text: YamlText, document: int) -> Iterator[Offer]:
     """Yield what an expression in CEL of a document may use."""
-    names = (
-        one.value
-        for one in text.of(document)
-        if one.name == "name" and len(one.path) > 2 and one.path[-3] == "variables"
-    )
-    for name in filter(None, names):
+    for name in _names_in(text, document, "variables"):
         yield Offer(f"variables.{name}", "variable of the policy")
     yield from _cel_names(cel_kind(text.kind(document))).values()
 

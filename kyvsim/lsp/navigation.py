@@ -135,9 +135,9 @@ def spots_of(
         if wanted in source.text:
             text = read_text(source.text)
             for document in sorted({one.document for one in text.entries}):
-                path = ("metadata", "name")
-                name = next((one for one in text.of(document) if one.path == path), None)
-                if name is None or name.value != (named.policy or named.object):
+                own = text.of(document)
+                name = next((one for one in own if one.path == ("metadata", "name")), None)
+                if name is None or name.value != wanted:
                     continue
                 kind = text.value(document, "kind")
                 if named.policy and not kind.endswith("Policy"):

@@ -188,12 +188,10 @@ class EditorSession:
                 for one in remarks
                 if one.location and os.path.realpath(one.location.file) == file
             ]
-            text = ""
             uri = uris.from_fs_path(file)
             if uri is None:
                 continue
-            if os.path.isfile(file):
-                text = self.document(uri).source
+            text = self.document(uri).source if os.path.isfile(file) else ""
             published = lsp.PublishDiagnosticsParams(uri, [*shown(own, text)])
             self.server.text_document_publish_diagnostics(published)
         self._told = frozenset(files)

@@ -103,19 +103,9 @@ def timeline(simulation: Simulation | None, diagnostics: Sequence[Diagnostic]) -
 # this is the second line of defence.
 
 _NEVER: Final = (
-    "socket.",
-    "subprocess.",
-    "os.exec",
-    "os.fork",
-    "os.posix_spawn",
-    "os.spawn",
-    "os.startfile",
-    "os.system",
-    "pty.",
-    "ctypes.",
-    "shutil.",
-    "tempfile.",
-)
+    "socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.startfile",
+    "os.system", "pty.", "ctypes.", "shutil.", "tempfile.",
+)  # fmt: skip
 """How events begin that reach out; https://docs.python.org/3/library/audit_events.html."""
 _CHANGING: Final = frozenset(
     {"os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir"}
@@ -180,8 +170,7 @@ class PageQuery(NamedTuple):
 
 def _reasons(typed: Typed) -> PageUpdate:
     found = explain_typed(typed)
-    objects = tuple(found.objects)
-    return reasons(found.run, objects)
+    return reasons(found.run, found.objects)
 
 
 def _timeline(typed: Typed) -> PageUpdate:

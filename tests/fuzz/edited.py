@@ -8,7 +8,7 @@ from kyvsim.lsp.document import read_text
 from kyvsim.lsp.hints import completions_at, hover_at
 from kyvsim.lsp.navigation import DefinitionContext, named_by, spots_of, symbols_of
 from kyvsim.lsp.session import shown
-from kyvsim.playground.evaluator import VIEWS, PageQuery, answer
+from kyvsim.playground.evaluator import VIEWS
 
 _STEPS = 12
 """Of how many places of a text an editor asks."""
@@ -38,4 +38,4 @@ def play(files: Mapping[str, str]) -> None:
     names = ("policy.yaml", "resource.yaml", "values.yaml", "exception.yaml")
     typed = Typed(*(files[name] for name in names))
     for view in VIEWS:
-        answer(PageQuery(typed, view))
+        VIEWS[view](typed)

@@ -39,7 +39,8 @@ def native_twin(policy: Policy, exceptions: Iterable[PolicyException]) -> Native
     (rule,) = policy.rules
     cel = _cel_of(rule.tree)
     reference = cel and cel.param_ref
-    excepted = (one for exception in exceptions for one in _exempted(exception))
+    # Exceptions cannot have the legacy form, which comes last.
+    excepted = (one for exception in exceptions for one in exception.match.filters[:-1])
     action = rule.facts.action.own or policy.facts.action.own or "Audit"
     return NativeTwin(
         match=_in_order(rule.tree.match),
@@ -169,8 +170,3 @@ def _in_order(block: MatchBlock | None) -> tuple[ResourceFilter, ...]:
         return ()
     legacy = (block.own,) if block.own.has_resources or block.own.names_users else ()
     return (*legacy, *(block.any or ()), *(block.all or ()))
-
-
-def _exempted(exception: PolicyException) -> tuple[ResourceFilter, ...]:
-    """Return the filters of an exception, but for a legacy form, which it cannot have."""
-    return exception.match.filters[:-1]

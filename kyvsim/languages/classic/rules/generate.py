@@ -26,10 +26,6 @@ from kyvsim.model.simulation import FailureCause
 from kyvsim.policy.generation import ForEachGeneration, Generate, GenerateTarget
 from kyvsim.policy.rule import PolicyNode, RuleNode
 
-# Downstream objects: what a generate rule makes of data or of a source.
-#
-# Source of the rules: upstream pkg/background/generate, pkg/background/common/labels.go.
-
 _LABEL = "generate.kyverno.io/"
 _SERVER_FIELDS = frozenset(
     {"uid", "selfLink", "creationTimestamp", "managedFields", "resourceVersion"}
@@ -265,9 +261,7 @@ def compile_generated(context: RuleContext) -> GeneratedSets:
     """
     generate = _generate_of(context)
     if generate.foreach:
-        loops = [
-            _compile_loop(context, number, loop) for number, loop in enumerate(generate.foreach)
-        ]
+        loops = [_compile_loop(context, *numbered) for numbered in enumerate(generate.foreach)]
         return lambda scope: (found for loop in loops for found in loop(scope))
     make = _compile_set(context, generate.target)
     return lambda scope: (make(scope, ""),)

@@ -26,10 +26,6 @@ from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
 from kyvsim.policy.mutation import MutateTarget
 from kyvsim.policy.rule import PolicyNode, RuleNode
 
-# The existing objects that a target of a mutate rule means.
-#
-# Source of the rules: upstream pkg/clients/dclient/helpers.go.
-
 
 def _find_targets(selector: Mapping[str, Json], namespace: str, cluster: ClusterView) -> list[Json]:
     """Return the objects that a target means; raise `LookupError` where there must be one.
