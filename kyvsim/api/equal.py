@@ -137,7 +137,7 @@ def comparison_setup(
 def _role_places(policy: Policy, options: CompileOptions) -> Iterator[str]:
     """Yield the namespaces of roles that a policy reads, "" for any."""
     for reference in mentions_of(policy, options.system):
-        if reference.about is Subject.REQUEST and reference.way[1:] in {
+        if reference.about is Subject.REQUEST and reference.path[1:] in {
             ("roles",),
             ("clusterRoles",),
         }:

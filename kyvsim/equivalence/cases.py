@@ -225,7 +225,7 @@ class Space(NamedTuple):
     derived: frozenset[str]
     """Those of them that no policy names: controllers for which rules are derived."""
     places: Mapping[FieldPath, tuple[Json, ...]]
-    """Ways in the object, with the values that are written for them."""
+    """Paths in the object, with the values that are written for them."""
     read: Mapping[FieldPath, tuple[Json, ...]]
     """Paths in looked-up data, starting with the source's name, with the values compared there."""
     sizes: Mapping[FieldPath, tuple[int, ...]]
@@ -241,7 +241,7 @@ class Space(NamedTuple):
     subresources: tuple[str, ...]
     """Subresources whose request bodies are unknown: these are not tried."""
     updates: frozenset[FieldPath]
-    """Ways at which the object is looked at as it was before."""
+    """Paths at which the object is looked at as it was before."""
 
 
 _Item = TypeVar("_Item")
@@ -250,7 +250,7 @@ _Item = TypeVar("_Item")
 def space_of(mentions: Iterable[FieldReference], kinds: KindTable, now: datetime) -> Space:
     """Return the space of cases that policies refer to; `now` is the time of evaluation."""
     references = tuple(mentions)
-    places = _by_way(_places(references))
+    places = _by_path(_places(references))
     written = _same_spelling(one for m in references if m.about is Subject.KIND for one in m.values)
     found = dict.fromkeys(kind for one in written for kind in kinds_meant(one, kinds))
     # Where Pods are among the kinds rules are derived for their controllers.
@@ -261,16 +261,16 @@ def space_of(mentions: Iterable[FieldReference], kinds: KindTable, now: datetime
     return Space(
         kinds=(*found, *controllers),
         derived=frozenset(one.kind for one in controllers),
-        places={way: (*values, *moments(way, values, now)) for way, values in places.items()},
-        read=_by_way((one.way, one.values) for one in references if one.about is Subject.WORLD),
-        sizes=_by_way((one.way, one.sizes) for one in references if one.sizes),
+        places={path: (*values, *moments(path, values, now)) for path, values in places.items()},
+        read=_by_path((one.path, one.values) for one in references if one.about is Subject.WORLD),
+        sizes=_by_path((one.path, one.sizes) for one in references if one.sizes),
         user=STRANGER,
         users=tuple(dict.fromkeys(_users(references))),
         namespace_labels=tuple(_namespace_labels(references)),
-        lookups=tuple(sorted({str(m.way[0]) for m in references if m.about is Subject.WORLD})),
+        lookups=tuple(sorted({str(m.path[0]) for m in references if m.about is Subject.WORLD})),
         parts=tuple(dict.fromkeys(part for some in parts.values() for part in some)),
         subresources=tuple(one for one, some in parts.items() if not some),
-        updates=frozenset(m.way for m in references if m.about is Subject.OLD_OBJECT and m.way),
+        updates=frozenset(m.path for m in references if m.about is Subject.OLD_OBJECT and m.path),
     )
 
 
@@ -290,29 +290,29 @@ def _same_spelling(written: Iterable[str]) -> tuple[str, ...]:
 
 
 def _places(mentions: Iterable[FieldReference]) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
-    """Yield the ways in objects with the values that are written for them."""
+    """Yield the paths in objects with the values that are written for them."""
     for one in mentions:
-        if one.about in {Subject.OBJECT, Subject.OLD_OBJECT} and one.way not in _NO_PLACES:
-            yield one.way, one.values
-        elif one.about is Subject.REQUEST and one.way[:1] in {("namespace",), ("name",)}:
-            yield ("metadata", *one.way[:1]), one.values
+        if one.about in {Subject.OBJECT, Subject.OLD_OBJECT} and one.path not in _NO_PLACES:
+            yield one.path, one.values
+        elif one.about is Subject.REQUEST and one.path[:1] in {("namespace",), ("name",)}:
+            yield ("metadata", *one.path[:1]), one.values
 
 
-def _by_way(
+def _by_path(
     found: Iterable[tuple[FieldPath, tuple[_Item, ...]]],
 ) -> dict[FieldPath, tuple[_Item, ...]]:
-    """Return all items of each way."""
-    by_way: dict[FieldPath, tuple[_Item, ...]] = {}
-    for way, items in found:
-        by_way[way] = (*by_way.get(way, ()), *items)
-    return by_way
+    """Return all items of each path."""
+    by_path: dict[FieldPath, tuple[_Item, ...]] = {}
+    for path, items in found:
+        by_path[path] = (*by_path.get(path, ()), *items)
+    return by_path
 
 
 def _users(mentions: Iterable[FieldReference]) -> Iterator[UserInfo]:
     for one in mentions:
-        if one.about is not Subject.REQUEST or not one.way:
+        if one.about is not Subject.REQUEST or not one.path:
             continue
-        field = str(one.way[1]) if one.way[0] == "userInfo" and len(one.way) > 1 else one.way[0]
+        field = str(one.path[1]) if one.path[0] == "userInfo" and len(one.path) > 1 else one.path[0]
         # Whose account it is may only be held against the object.
         written = one.values or (("a",) if field == "serviceAccountName" else ())
         for value in samples(written):
@@ -337,9 +337,9 @@ def _namespace_labels(mentions: Iterable[FieldReference]) -> Iterator[Mapping[st
     """Yield the labels one by one, then the first value of each together."""
     together: dict[str, str] = {}
     for one in mentions:
-        if one.about is not Subject.NAMESPACE or one.way[:2] != _LABELS or len(one.way) != 3:
+        if one.about is not Subject.NAMESPACE or one.path[:2] != _LABELS or len(one.path) != 3:
             continue
-        name = str(one.way[2])
+        name = str(one.path[2])
         texts = [value for value in samples(one.values or ("a",)) if isinstance(value, str)]
         if texts:
             together[name] = texts[0]

@@ -190,12 +190,12 @@ _ENDS = ("Timestamp", "Time")
 _BESIDE = timedelta(seconds=1)
 
 
-def moments(way: FieldPath, written: Iterable[Json], now: datetime) -> Iterator[str]:
+def moments(path: FieldPath, written: Iterable[Json], now: datetime) -> Iterator[str]:
     """Yield times for a place that holds one: just as far from now as a duration, and beside that.
 
     Nothing for other places.
     """
-    if not str(way[-1]).endswith(_ENDS):
+    if not str(path[-1]).endswith(_ENDS):
         return
     for one in dict.fromkeys(value for value in written if isinstance(value, str)):
         found = parse_duration(one)
@@ -223,39 +223,39 @@ Edit: TypeAlias = Callable[[Json], Json]
 
 
 def edits(
-    root: Type | None, way: FieldPath, values: Sequence[Json], sizes: Sequence[int] = ()
+    root: Type | None, path: FieldPath, values: Sequence[Json], sizes: Sequence[int] = ()
 ) -> tuple[list[Edit], list[Edit]]:
-    """Return the changes at a way that keep to the type of an object, and those that do not.
+    """Return the changes at a path that keep to the type of an object, and those that do not.
 
     `sizes` are the sizes that policies compare with there.
     """
     plain: list[Edit] = []
     unusual: list[Edit] = []
     # Many texts with wildcards in lists; elsewhere one, where a policy writes any text at all.
-    in_list = Segment.ELEMENT in way
+    in_list = Segment.ELEMENT in path
     wild = wildcards(values or ("a",)) if in_list else islice(wildcards(values), 1)
-    written_values = [*samples(values), *usual(way), *wild]
-    at = type_at(root, way)
+    written_values = [*samples(values), *usual(path), *wild]
+    at = type_at(root, path)
     if not values or not any(suits(at, one) for one in written_values):
-        written_values += _typical(at, way)
+        written_values += _typical(at, path)
     written = {value.__class__ for value in written_values}
-    usual_places = ((way, value) for value in written_values)
-    unusual_places = ((place, value) for place in _places_around(way) for value in UNUSUAL)
+    usual_places = ((path, value) for value in written_values)
+    unusual_places = ((place, value) for place in _places_around(path) for value in UNUSUAL)
     for place, value in chain(usual_places, unusual_places):
         known = type_at(root, place)
-        is_odd = root is None and not (place == way and value.__class__ in written)
+        is_odd = root is None and not (place == path and value.__class__ in written)
         fitting = _fits(known, place, value) and not is_odd
         (plain if fitting else unusual).append(_edit(place, _set(value), root))
-    plain += (_edit(place, _gone, root) for place in _places_around(way))
-    for place in _entries(root, way):
+    plain += (_edit(place, _gone, root) for place in _places_around(path))
+    for place in _entries(root, path):
         plain.append(_edit(place[:-1], partial(_renamed, str(place[-1])), root))
-    for place in _lists(way):
-        inner = way[len(place) + 1 :]
+    for place in _lists(path):
+        inner = path[len(place) + 1 :]
         changes = (_set([]), *_several(inner, values, root, place))
         plain += (_edit(place, change, root) for change in changes)
     near = {other for one in sizes for other in (one - 1, one, one + 1)}
     sizes = sorted(one for one in near if 1 < one <= _MOST_IN_ALL)
-    for place in (*_lists(way), way):
+    for place in (*_lists(path), path):
         plain += (_edit(place, partial(_of_size, size), root) for size in sizes)
     return plain, unusual
 
@@ -263,50 +263,50 @@ def edits(
 def keys_meant(
     root: Type | None, places: Mapping[FieldPath, Sequence[Json]]
 ) -> Iterator[FieldPath]:
-    """Yield the ways to entries of maps of which a policy lists the keys.
+    """Yield the paths to entries of maps of which a policy lists the keys.
 
     Of a map with free keys those that are written; of a type's fields all that there are.
     """
-    for way, values in places.items():
-        around = type_at(root, way[:-1]) if isinstance(way[-1], Segment) else None
+    for path, values in places.items():
+        around = type_at(root, path[:-1]) if isinstance(path[-1], Segment) else None
         if around is None or around.mapping is None:
             continue
         free = (one for one in samples(values) if isinstance(one, str) and is_key(one))
-        yield from ((*way[:-1], key) for key in around.mapping.fields or free)
+        yield from ((*path[:-1], key) for key in around.mapping.fields or free)
 
 
-def edit_to(root: Type | None, way: FieldPath, value: Json) -> Edit:
-    """Return the change that sets a value at a way."""
-    return _edit(way, _set(value), root)
+def edit_to(root: Type | None, path: FieldPath, value: Json) -> Edit:
+    """Return the change that sets a value at a path."""
+    return _edit(path, _set(value), root)
 
 
 def _edit(place: FieldPath, change: _Change, root: Type | None) -> Edit:
     return lambda obj: _changed(obj, place, change, root)
 
 
-def _fits(at: Type | None, way: FieldPath, value: Json) -> bool:
-    """Return whether an API server would take a value at a way, as far as is known."""
+def _fits(at: Type | None, path: FieldPath, value: Json) -> bool:
+    """Return whether an API server would take a value at a path, as far as is known."""
     checked = {str, int} if at is not None else {str}
-    return suits(at, value) and (value.__class__ not in checked or is_possible(way, value))
+    return suits(at, value) and (value.__class__ not in checked or is_possible(path, value))
 
 
-def _typical(at: Type | None, way: FieldPath) -> list[Json]:
+def _typical(at: Type | None, path: FieldPath) -> list[Json]:
     """Return values for a place for which a policy writes none."""
     if at is None:
         return ["a"]
     if at.scalar and at.mapping is None:
-        return [value for value in ("a", "1", 1, True, False) if _fits(at, way, value)]
-    name = next((one for one in reversed(way) if isinstance(one, str)), "")
+        return [value for value in ("a", "1", 1, True, False) if _fits(at, path, value)]
+    name = next((one for one in reversed(path) if isinstance(one, str)), "")
     if at.sequence:
-        return [[new_element(name, len(way), at)]]
+        return [[new_element(name, len(path), at)]]
     if at.mapping is None:
         return []
-    return [dict(needed(name, len(way)) if at.mapping.fields else usual_entries(name))]
+    return [dict(needed(name, len(path)) if at.mapping.fields else usual_entries(name))]
 
 
-def _entries(root: Type | None, way: FieldPath) -> Iterator[FieldPath]:
+def _entries(root: Type | None, path: FieldPath) -> Iterator[FieldPath]:
     """Yield the prefixes of a path that end in a free key, such as a label."""
-    for place in _places_around(way):
+    for place in _places_around(path):
         around = type_at(root, place[:-1])
         fields = around.mapping.fields if around and around.mapping else None
         if fields is not None and isinstance(place[-1], str) and place[-1] not in fields:
@@ -321,14 +321,14 @@ def _renamed(key: str, found: Json) -> Json:
     return {**rest, other_key(key): found[key]}
 
 
-def _places_around(way: FieldPath) -> Iterator[FieldPath]:
-    """Yield the ways to a place and to all that is around it, the innermost first."""
-    for end in range(len(way), 0, -1):
-        yield way[:end]
+def _places_around(path: FieldPath) -> Iterator[FieldPath]:
+    """Yield the paths to a place and to all that is around it, the innermost first."""
+    for end in range(len(path), 0, -1):
+        yield path[:end]
 
 
-def _lists(way: FieldPath) -> Iterator[FieldPath]:
-    return (way[:index] for index, step in enumerate(way) if step is Segment.ELEMENT)
+def _lists(path: FieldPath) -> Iterator[FieldPath]:
+    return (path[:index] for index, step in enumerate(path) if step is Segment.ELEMENT)
 
 
 def _several(
@@ -384,9 +384,9 @@ def _gone(_: Json) -> Json:
     return _ABSENT
 
 
-def _changed(obj: Json, way: FieldPath, change: _Change, root: Type | None) -> Json:
+def _changed(obj: Json, path: FieldPath, change: _Change, root: Type | None) -> Json:
     """Return an object with the value at a path changed; missing parents are created."""
-    found = _walk(obj, way, change, _Here(root, "", 0))
+    found = _walk(obj, path, change, _Here(root, "", 0))
     return obj if found is _ABSENT else found
 
 
@@ -401,10 +401,10 @@ class _Here(NamedTuple):
         return _Here(type_at(self.type, (step,)), name, self.depth + 1)
 
 
-def _walk(value: Json, way: FieldPath, change: _Change, here: _Here) -> Json:
-    if not way:
+def _walk(value: Json, path: FieldPath, change: _Change, here: _Here) -> Json:
+    if not path:
         return change(value)
-    step, rest = way[0], way[1:]
+    step, rest = path[0], path[1:]
     if step is Segment.ELEMENT:
         return _in_list(value, rest, change, here)
     found = value if value.__class__ is dict else dict(needed(here.name, here.depth))

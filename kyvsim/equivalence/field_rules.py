@@ -81,7 +81,7 @@ _WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
         ("spec", "type"): ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName"),
     }
 )
-"""By the last names of a way: the only texts that an API server takes there."""
+"""By the last names of a path: the only texts that an API server takes there."""
 _SHARES = frozenset({("maxUnavailable",), ("minAvailable",)})
 """Numbers, or texts that are so many percent."""
 _SHARE = re.compile(r"[0-9]+%")
@@ -96,10 +96,10 @@ _AT_LEAST_ONE = frozenset(
 )
 _HIGHEST_PORT = 65535
 _HIGHEST: Mapping[str, int] = MappingProxyType({"weight": 100, "defaultMode": 0o777, "mode": 0o777})
-_HOST_WAYS = frozenset({("spec", "rules", "host"), ("spec", "tls", "hosts")})
+_HOST_PATHS = frozenset({("spec", "rules", "host"), ("spec", "tls", "hosts")})
 """Of an Ingress: names of hosts, of which the first part may be a wildcard."""
 _HOSTS = ("a.example.com", "*.example.com")
-_PATH_WAY = ("spec", "rules", "http", "paths", "path")
+_HTTP_PATH = ("spec", "rules", "http", "paths", "path")
 _PATHS = ("/a", "/b", "/*")
 """Of an Ingress: paths begin with a slash, and load balancers take a wildcard behind it."""
 _LONGEST_PORT = 15
@@ -206,48 +206,48 @@ def other_key(key: str) -> str:
     return _OTHER_AMOUNTS.get(key, "other")
 
 
-def names_of(way: FieldPath) -> tuple[str, ...]:
-    """Return the names of the fields on a way."""
-    return tuple(one for one in way if not isinstance(one, Segment))
+def names_of(path: FieldPath) -> tuple[str, ...]:
+    """Return the names of the fields on a path."""
+    return tuple(one for one in path if not isinstance(one, Segment))
 
 
-def words(way: FieldPath) -> tuple[str, ...] | None:
+def words(path: FieldPath) -> tuple[str, ...] | None:
     """Return the strings allowed at a path; None if all are."""
-    names = names_of(way)
+    names = names_of(path)
     return _WORDS.get(names[-1:]) or _WORDS.get(names[-2:])
 
 
-def is_possible(way: FieldPath, value: str | int) -> bool:
+def is_possible(path: FieldPath, value: str | int) -> bool:
     """Return whether a string or a number is allowed at a path.
 
     Words of its field, images, quantities, labels, ports, numbers that are no less than 0.
     """
     if not isinstance(value, int):
-        return _is_text(way, value)
-    name = str(way[-1]) if way else ""
+        return _is_text(path, value)
+    name = str(path[-1]) if path else ""
     if name in _PORTS:
         return 0 < value <= _HIGHEST_PORT
     least = 1 if name in _AT_LEAST_ONE else 0
     return name in _BELOW_ZERO or least <= value <= _HIGHEST.get(name, value)
 
 
-def _is_text(way: FieldPath, text: str) -> bool:
-    allowed = words(way)
+def _is_text(path: FieldPath, text: str) -> bool:
+    allowed = words(path)
     if allowed is not None:
         return text in allowed
-    if way[-1:] in _SHARES:
+    if path[-1:] in _SHARES:
         return _SHARE.fullmatch(text) is not None
-    if _is_amount(way):
+    if _is_amount(path):
         return is_quantity(text)
-    if len(way) > 1 and way[-2] in _LABELS:
+    if len(path) > 1 and path[-2] in _LABELS:
         return not format_problems("labelValue", text)
-    if names_of(way) in _HOST_WAYS:
+    if names_of(path) in _HOST_PATHS:
         return is_subdomain(text.removeprefix("*."))
-    if names_of(way) == _PATH_WAY:
+    if names_of(path) == _HTTP_PATH:
         return text.startswith("/")
-    if way[-1:] == ("targetPort",):
+    if path[-1:] == ("targetPort",):
         return text.isascii() and text.isalnum() and text.islower() and len(text) <= _LONGEST_PORT
-    if _is_image(way):
+    if _is_image(path):
         try:
             parse_image(text)
         except ValueError:
@@ -255,8 +255,8 @@ def _is_text(way: FieldPath, text: str) -> bool:
     return True
 
 
-def _is_amount(way: FieldPath) -> bool:
-    return way[-2:-1] in {("limits",), ("requests",), ("hard",)} or way[-1:] == ("sizeLimit",)
+def _is_amount(path: FieldPath) -> bool:
+    return path[-2:-1] in {("limits",), ("requests",), ("hard",)} or path[-1:] == ("sizeLimit",)
 
 
 def is_quantity(text: str) -> bool:
@@ -265,9 +265,9 @@ def is_quantity(text: str) -> bool:
     return found is not None and found.mantissa >= 0
 
 
-def is_moment(way: FieldPath) -> bool:
-    """Return whether a way leads to a time."""
-    return bool(way) and str(way[-1]).endswith(_MOMENT)
+def is_moment(path: FieldPath) -> bool:
+    """Return whether a path leads to a time."""
+    return bool(path) and str(path[-1]).endswith(_MOMENT)
 
 
 def usual_entries(name: str) -> Mapping[str, Json]:
@@ -275,51 +275,51 @@ def usual_entries(name: str) -> Mapping[str, Json]:
     return {"cpu": "1"} if _is_amount((name, "cpu")) else {"a": "a"}
 
 
-def _is_image(way: FieldPath) -> bool:
-    return way[-1:] == ("image",) and bool(way[-3:-2]) and way[-3] in _CONTAINERS
+def _is_image(path: FieldPath) -> bool:
+    return path[-1:] == ("image",) and bool(path[-3:-2]) and path[-3] in _CONTAINERS
 
 
-def usual(way: FieldPath) -> tuple[str, ...]:
-    """Return a few texts that an API server takes at a way; () where nothing is known."""
-    if _is_amount(way):
+def usual(path: FieldPath) -> tuple[str, ...]:
+    """Return a few texts that an API server takes at a path; () where nothing is known."""
+    if _is_amount(path):
         return _QUANTITIES
-    if names_of(way) in _HOST_WAYS:
+    if names_of(path) in _HOST_PATHS:
         return _HOSTS
-    if names_of(way) == _PATH_WAY:
+    if names_of(path) == _HTTP_PATH:
         return _PATHS
-    return _IMAGES if _is_image(way) else (words(way) or ())[:3]
+    return _IMAGES if _is_image(path) else (words(path) or ())[:3]
 
 
 def problems(obj: Json) -> Iterator[FieldPath]:
-    """Yield the ways to what an API server would miss in an object, or would not take there."""
+    """Yield the paths to what an API server would miss in an object, or would not take there."""
     if text_field(obj, "kind") in _WITH_SPEC and not obj.get("spec"):
         yield ("spec",)
     yield from _problems(obj, ())
 
 
-def _problems(value: Json, way: FieldPath) -> Iterator[FieldPath]:
-    if way[-1:] in _SHARES and value.__class__ in {dict, list, bool}:
-        yield way
+def _problems(value: Json, path: FieldPath) -> Iterator[FieldPath]:
+    if path[-1:] in _SHARES and value.__class__ in {dict, list, bool}:
+        yield path
     elif value.__class__ is dict:
-        names = names_of(way)
+        names = names_of(path)
         last, depth = (names or ("",))[-1], len(names)
         if not (last in _ONE_OF and depth > 1):
-            in_backend = way[-2:-1] and way[-2] in _BACKENDS
+            in_backend = path[-2:-1] and path[-2] in _BACKENDS
             fields = _NEEDED_IN_BACKENDS.get(last, ()) if in_backend else needed(last, depth)
             lacks = (name for name in fields if value.get(name) in _NOTHING)
-            yield from ((*way, name) for name in lacks)
+            yield from ((*path, name) for name in lacks)
         elif len(_ONE_OF[last] & value.keys()) != 1:
-            yield way
-        yield from (way for some in _EXCLUSIVE.get(last, ()) if len(some & value.keys()) > 1)
+            yield path
+        yield from (path for some in _EXCLUSIVE.get(last, ()) if len(some & value.keys()) > 1)
         if last in _LABELS:
-            yield from ((*way, name) for name in value if format_problems("qualifiedName", name))
+            yield from ((*path, name) for name in value if format_problems("qualifiedName", name))
         for name, inner in value.items():
-            yield from _problems(inner, (*way, name))
+            yield from _problems(inner, (*path, name))
     elif value.__class__ is list:
         for one in value:
-            yield from _problems(one, (*way, Segment.ELEMENT))
-    elif value.__class__ is str and not _is_text(way, value):
-        yield way
+            yield from _problems(one, (*path, Segment.ELEMENT))
+    elif value.__class__ is str and not _is_text(path, value):
+        yield path
 
 
 _NOTHING: tuple[Json, ...] = (None, "", [])
@@ -356,27 +356,27 @@ def with_spec(obj: Json, kind: Type | None) -> Json:
     return {**obj, "spec": {}}
 
 
-def leads_somewhere(root: Type | None, way: FieldPath) -> bool:
-    """Return whether an object can have something at a way; True where nothing is known."""
-    return root is None or type_at(root, way) is not None
+def leads_somewhere(root: Type | None, path: FieldPath) -> bool:
+    """Return whether an object can have something at a path; True where nothing is known."""
+    return root is None or type_at(root, path) is not None
 
 
-def of_one_shape(ways: Iterable[FieldPath]) -> Iterator[FieldPath]:
-    """Yield ways of which none takes for a list what another one before it took for a map.
+def of_one_shape(paths: Iterable[FieldPath]) -> Iterator[FieldPath]:
+    """Yield paths of which none takes for a list what another one before it took for a map.
 
     If the types are unknown, the first policy that reads a field decides.
     """
     is_list: dict[FieldPath, bool] = {}
-    for way in ways:
-        steps = {way[:end]: way[end] is Segment.ELEMENT for end in range(len(way))}
+    for path in paths:
+        steps = {path[:end]: path[end] is Segment.ELEMENT for end in range(len(path))}
         if all(is_list.setdefault(place, found) is found for place, found in steps.items()):
-            yield way
+            yield path
 
 
-def type_at(root: Type | None, way: FieldPath) -> Type | None:
+def type_at(root: Type | None, path: FieldPath) -> Type | None:
     """Return the type of the value at a path, None if there can be none."""
     here = root
-    for step in way:
+    for step in path:
         if here is None:
             return None
         if step is Segment.ELEMENT:
@@ -491,7 +491,7 @@ def is_accepted(obj: Json, find: FindType) -> bool:
     )
 
 
-def _has_values(kind: Type, value: Json, way: FieldPath) -> bool:
+def _has_values(kind: Type, value: Json, path: FieldPath) -> bool:
     """Return whether numbers, quantities and times have values that an API server reads.
 
     The types say of a quantity or a time only that it is a scalar, of an IntOrString that it may be
@@ -500,20 +500,20 @@ def _has_values(kind: Type, value: Json, way: FieldPath) -> bool:
     if value.__class__ is dict and kind.mapping is not None:
         fields = kind.mapping.fields
         return all(
-            ref is None or _has_values(resolve(ref), one, (*way, name))
+            ref is None or _has_values(resolve(ref), one, (*path, name))
             for name, one in value.items()
             for ref in (fields.get(name, kind.mapping.others),)
         )
     if value.__class__ is list and kind.sequence is not None:
         inner = resolve(kind.sequence.element)
-        return all(_has_values(inner, one, (*way, Segment.ELEMENT)) for one in value)
+        return all(_has_values(inner, one, (*path, Segment.ELEMENT)) for one in value)
     if kind.scalar == NUMERIC:
-        return value.__class__ is int and is_possible(way, value)
-    if kind.scalar != UNTYPED or way[:1] == ("metadata",):
+        return value.__class__ is int and is_possible(path, value)
+    if kind.scalar != UNTYPED or path[:1] == ("metadata",):
         return True
     if kind.mapping is not None:
-        return value.__class__ in {str, int} and is_possible(way, value)
-    return value.__class__ is str and (is_moment(way) or is_quantity(value))
+        return value.__class__ in {str, int} and is_possible(path, value)
+    return value.__class__ is str and (is_moment(path) or is_quantity(value))
 
 
 @cache

@@ -150,13 +150,13 @@ class LookupAnswers:
     """Makes answers for cases, and changes them."""
 
     def __init__(self, space: Space, kinds: KindTable, find: FindType) -> None:
-        """Take what policies read in answers: ways after the name of their source, with values."""
+        """Take what policies read in answers: paths after the name of their source, with values."""
         self._read = space.read
         self._kinds = kinds
         self._find = find
         self._edits: dict[tuple[str, str], list[Edit]] = {}
         counted = (
-            one for way, some in space.sizes.items() if way[1:2] == ("items",) for one in some
+            one for path, some in space.sizes.items() if path[1:2] == ("items",) for one in some
         )
         sizes = {size for one in counted for size in (one, one + 1)}
         self._sizes = sorted({2} | {size for size in sizes if 1 < size <= _MOST_COUNTED})
@@ -187,7 +187,7 @@ class LookupAnswers:
             if key not in self._edits:
                 root, places = self._root(answer), self._places(answer).items()
                 self._edits[key] = [
-                    edit for way, values in places for edit in _changes(answer, root, way, values)
+                    edit for path, values in places for edit in _changes(answer, root, path, values)
                 ]
             for edit in self._edits[key]:
                 changed = edit(answer)
@@ -214,8 +214,8 @@ class LookupAnswers:
     def _filled(self, answer: Json) -> Json:
         """Return an answer with something at every place that is read in such."""
         root = self._root(answer)
-        for way, values in self._places(answer).items():
-            first = next(iter(_changes(answer, root, way, values)), None)
+        for path, values in self._places(answer).items():
+            first = next(iter(_changes(answer, root, path, values)), None)
             answer = first(answer) if first else answer
         return answer
 
@@ -223,46 +223,48 @@ class LookupAnswers:
         return image_type() if is_image(answer) else type_of(answer, self._find)
 
     def _places(self, answer: Json) -> Mapping[FieldPath, tuple[Json, ...]]:
-        """Return the ways in an answer that are read, with the values that are written for them."""
+        """Return the paths in an answer that are read, with the values written for them."""
         root = self._root(answer)
         found: dict[FieldPath, tuple[Json, ...]] = {}
         for (source, *steps), values in self._read.items():
-            way = _way_in(answer, str(source), tuple(steps))
-            if way and leads_somewhere(root, way):
-                found[way] = (*found.get(way, ()), *values)
+            path = _path_in(answer, str(source), tuple(steps))
+            if path and leads_somewhere(root, path):
+                found[path] = (*found.get(path, ()), *values)
         return found
 
 
-def _way_in(answer: Json, source: str, steps: FieldPath) -> FieldPath:
-    """Return the way in an answer that a way in data of a source means, () for none."""
+def _path_in(answer: Json, source: str, steps: FieldPath) -> FieldPath:
+    """Return the path in an answer that a path in data of a source means, () for none."""
     if is_image(answer) != (source in _OF_IMAGES):
         return ()
     if source == "configMap" and answer["kind"] != "ConfigMap":
         return ()
     if is_image(answer):
         return tuple(_SPELLED.get(one, one) if isinstance(one, str) else one for one in steps)
-    way = steps[2:] if steps[:2] == _IN_LISTS else steps
-    if way[:1] == (Segment.ELEMENT,):
+    path = steps[2:] if steps[:2] == _IN_LISTS else steps
+    if path[:1] == (Segment.ELEMENT,):
         # A GlobalContextEntry keeps the objects of a kind as a plain list.
-        way = way[1:]
-    # An answer is an object: no way whose first step is a place in a list leads into it.
-    return way if way and way != ("items",) and isinstance(way[0], str) else ()
+        path = path[1:]
+    # An answer is an object: no path whose first step is a place in a list leads into it.
+    return path if path and path != ("items",) and isinstance(path[0], str) else ()
 
 
-def _changes(answer: Json, root: Type | None, way: FieldPath, values: Sequence[Json]) -> list[Edit]:
-    """Return the changes of an answer at a way.
+def _changes(
+    answer: Json, root: Type | None, path: FieldPath, values: Sequence[Json]
+) -> list[Edit]:
+    """Return the changes of an answer at a path.
 
     A text of a ConfigMap becomes other ones, and lists written in JSON. It is never empty, or the
     beginning of a list: who reads that reads nothing.
     """
-    if answer.get("kind") != "ConfigMap" or way[:1] != ("data",):
-        return edits(root, way, values)[0]
+    if answer.get("kind") != "ConfigMap" or path[:1] != ("data",):
+        return edits(root, path, values)[0]
     written = (one for one in samples(values) if one.__class__ is str)
     texts = [one for one in written if one and not one.startswith("[")] or ["a", "b"]
     lists = (json.dumps(texts[:1]), json.dumps(texts[:3]))
-    if len(way) == 1:
+    if len(path) == 1:
         return []
-    return [edit_to(root, way, one) for one in dict.fromkeys((*texts, *lists))]
+    return [edit_to(root, path, one) for one in dict.fromkeys((*texts, *lists))]
 
 
 def _identity(answer: Json) -> tuple[str, ...]:
@@ -285,7 +287,7 @@ def _made(key: ObjectKey, there: Sequence[Json], kinds: KindTable) -> Json:
     made = next(alike, None) or smallest(kind, kinds)
     own = {name: one for name, one in metadata(made).items() if name != "namespace"}
     own["name"] = key.name or NAME
-    # What is asked for by its name lies where it is asked for, whatever is known of its kind.
+    # What is looked up by its name is in the namespace of the look-up, whatever its kind is.
     is_spread = not key.name and is_namespaced_in_cluster(group, key.kind, kinds)
     within = key.namespace or (NAMESPACE if is_spread else "")
     if within:

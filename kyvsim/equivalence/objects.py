@@ -169,19 +169,19 @@ def with_template_metadata(obj: Json) -> Json:
     found = _template_in(obj)
     if found is None or "metadata" in found:
         return obj
-    return replaced(obj, way_to_template(obj), {"metadata": {}, **found})
+    return replaced(obj, template_path(obj), {"metadata": {}, **found})
 
 
 def _template_in(obj: Json) -> Json:
     """Return the template of Pods in a controller, None where there is none."""
-    way = way_to_template(obj)
+    path = template_path(obj)
     found: Json = obj
-    for step in way:
+    for step in path:
         found = found.get(step) if found.__class__ is dict else None
-    return found if way and found.__class__ is dict else None
+    return found if path and found.__class__ is dict else None
 
 
-def way_to_template(obj: Json) -> tuple[str, ...]:
+def template_path(obj: Json) -> tuple[str, ...]:
     """Return where objects of a kind have their template, () where they have none."""
     group, _ = split_api_version(text_field(obj, "apiVersion"))
     kind = text_field(obj, "kind")

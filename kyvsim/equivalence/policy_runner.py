@@ -57,7 +57,7 @@ class CaseEffect(NamedTuple):
     """Created objects, without Kyverno's own labels, and changes of other objects."""
     deleted: bool
     """Whether a policy that deletes would."""
-    said: tuple[CaseResult, ...]
+    results: tuple[CaseResult, ...]
     later: tuple[str, ...] = ()
     """Later effects: when and how the object is deleted, how generated objects are kept in sync."""
     unanswered: bool = False
@@ -145,7 +145,7 @@ class CaseWorld:
         """Take a world to which the given objects are added.
 
         `stores` says whether policies look at it once the object of a case is there, `binds`
-        in which namespaces they ask for roles, none where they do not: "" is that of a case.
+        in which namespaces they look up roles, none where they do not: "" is that of a case.
         """
         self.lookups = LookupLog()
         self._binds = binds
@@ -301,7 +301,7 @@ def effect_of(response: EngineResponse, namespace: Json = None) -> CaseEffect:
             answer.phase is Phase.DELETE and one.status is RuleStatus.PASS
             for answer, one in results
         ),
-        said=tuple(
+        results=tuple(
             CaseResult(answer.policy.key, one.rule.name, one.status.value, one.message)
             for answer, one in results
         ),
@@ -427,7 +427,7 @@ class PolicyPair:
         conditions: frozenset[Limit] = frozenset(),
         patterns: frozenset[str] = frozenset(),
     ) -> None:
-        """Take `find`, which tells the types of objects, and `conditions`, which are known to hold.
+        """Take `find`, which finds the types of objects, and `conditions`, which are known to hold.
 
         These were named when one side was converted to the other: what differs where they do not
         hold is no counterexample. `patterns` are the texts with operators that either side writes.
@@ -460,7 +460,8 @@ class PolicyPair:
         accepted = all(is_accepted(one, self.find) for one in (case.object, *old, *there))
         accepted = accepted and not (old and any(problems_of(case.object, case.old)))
         refusals = tuple(
-            frozenset(one.status for one in effect.said) - {"pass", "skip"} for effect in verdicts
+            frozenset(one.status for one in effect.results) - {"pass", "skip"}
+            for effect in verdicts
         )
         limit = self._limit(case, verdicts, found)
         if limit is None and not accepted:
@@ -482,8 +483,8 @@ class PolicyPair:
             return Limit.ORDER
         if self._tolerates(case):
             return Limit.EXISTING
-        is_silent = not verdicts.new.said
-        refused = {one.status for one in verdicts.old.said} - {"pass", "skip"}
+        is_silent = not verdicts.new.results
+        refused = {one.status for one in verdicts.old.results} - {"pass", "skip"}
         # The new side is not about an operation for which the old one ends in nothing but errors.
         is_other = case.operation is not Operation.CREATE and refused == {"error"} and is_silent
         if Limit.OTHER_OPERATIONS in self._conditions and is_other:
@@ -543,7 +544,7 @@ class PolicyPair:
         if text_field(case.object, "kind") != UNDERIVED:
             return False
         pod = unwrapped(case.object)
-        silent = [effect for effect in verdicts if not effect.said]
+        silent = [effect for effect in verdicts if not effect.results]
         return (
             len(silent) == 1
             and pod is not None
@@ -553,7 +554,7 @@ class PolicyPair:
 
 def _ends_in_errors(verdicts: Verdicts) -> bool:
     """Return whether only the new side refuses, and with nothing but errors of reading texts."""
-    refused = [one for one in verdicts.new.said if one.status not in {"pass", "skip"}]
+    refused = [one for one in verdicts.new.results if one.status not in {"pass", "skip"}]
     return not verdicts.old.denied and all(
         one.status == "error" and ("conversion error" in one.message or "quantit" in one.message)
         for one in refused

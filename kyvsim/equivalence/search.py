@@ -118,7 +118,7 @@ class Search:
         self._mattering: set[Edit] = set()
         """The changes, by their ids, of which something that was kept came."""
         self._leading: list[Case] = []
-        """Those of them that are the first in what both sides say."""
+        """Those of them that are the first in the results of both sides."""
         self._changes: dict[tuple[str, str], tuple[list[Edit], list[Edit]]] = {}
         self._harmless: dict[str, Json] = {}
         """By kind an object that both sides let pass."""
@@ -228,16 +228,16 @@ class Search:
         With `everywhere`, also in all fields outside of lists, and no empty texts.
         """
         root = type_of(obj, self._pair.find)
-        fields = (way for way in self._space.places if way and isinstance(way[-1], str))
-        for way in sorted(fields, key=len):  # lists before what is in their elements
-            is_left_out = not everywhere and Segment.ELEMENT not in way
-            if is_left_out or not leads_somewhere(root, way):
+        fields = (path for path in self._space.places if path and isinstance(path[-1], str))
+        for path in sorted(fields, key=len):  # lists before what is in their elements
+            is_left_out = not everywhere and Segment.ELEMENT not in path
+            if is_left_out or not leads_somewhere(root, path):
                 continue
             # Texts with wildcards first, the long ones before others: they give whole values.
-            values = [one for one in self._space.places[way] if not everywhere or one != ""]
+            values = [one for one in self._space.places[path] if not everywhere or one != ""]
             texts = ((one if isinstance(one, str) else "", one) for one in values)
             ordered = sorted(texts, key=lambda both: (not has_wildcard(both[0]), -len(both[0])))
-            plain, _ = edits(root, way, [one for _, one in ordered])
+            plain, _ = edits(root, path, [one for _, one in ordered])
             changed = plain[0](obj) if plain else obj
             obj = changed if changed.__class__ is dict else obj
         return obj
@@ -259,10 +259,10 @@ class Search:
             return
         update = case._replace(operation=Operation.UPDATE, given=False)
         root = type_of(case.object, self._pair.find)
-        for way in self._space.updates:
-            if not leads_somewhere(root, way):
+        for path in self._space.updates:
+            if not leads_somewhere(root, path):
                 continue
-            some = edits(root, way, self._space.places.get(way, ()))[0][:_MOST_IN_PAIRS]
+            some = edits(root, path, self._space.places.get(path, ()))[0][:_MOST_IN_PAIRS]
             made = [one for one in (edit(case.object) for edit in some) if one.__class__ is dict]
             states = [case.object, *(one for one in made if one is not case.object)]
             for place, old in enumerate(states):
@@ -314,7 +314,7 @@ class Search:
         return [
             kind
             for kind, one in effects
-            if one.acts and not one.differs and one.spoke.count(True) == 1
+            if one.acts and not one.differs and one.has_results.count(True) == 1
         ]
 
     def _edits(self, obj: Json) -> tuple[list[Edit], list[Edit]]:
@@ -324,14 +324,16 @@ class Search:
         if kind not in self._changes:
             root = type_of(obj, self._pair.find)
             places = self._space.places
-            ways = list(of_one_shape(places)) if root is None else [*places]
+            paths = list(of_one_shape(places)) if root is None else [*places]
             sizes = self._space.sizes
             both = [
-                edits(root, way, places[way], sizes.get(way, ()))
-                for way in ways
-                if leads_somewhere(root, way)
+                edits(root, path, places[path], sizes.get(path, ()))
+                for path in paths
+                if leads_somewhere(root, path)
             ]
-            both += [edits(root, way, ()) for way in keys_meant(root, places) if way not in places]
+            both += [
+                edits(root, path, ()) for path in keys_meant(root, places) if path not in places
+            ]
             self._changes[kind] = (
                 [edit for plain, _ in both for edit in plain],
                 [edit for _, unusual in both for edit in unusual],
@@ -347,8 +349,8 @@ class Search:
             return
         every = case in self._leading
         for kind in self._space.kinds:
-            is_wanted = every or kind.kind in _SORTS or kind.kind not in self._space.derived
-            if is_wanted and (kind.group, kind.kind) in CONTROLLERS:
+            is_tried = every or kind.kind in _SORTS or kind.kind not in self._space.derived
+            if is_tried and (kind.group, kind.kind) in CONTROLLERS:
                 yield case._replace(object=wrapped(case.object, kind), given=False)
 
     def _requests(self, case: Case) -> Iterator[Case]:
@@ -377,8 +379,8 @@ class Search:
         answers, parts = self._pair.reached()
         verdicts = self._pair.run(case)
         self._count(case, verdicts)
-        said = tuple(_statuses(effect) for effect in verdicts)
-        signature = (object_key(case.object).kind, case.operation, said)
+        statuses = tuple(_statuses(effect) for effect in verdicts)
+        signature = (object_key(case.object).kind, case.operation, statuses)
         is_new = signature not in self._signatures
         self._signatures.add(signature)
         more_answers, more_parts = self._pair.reached()
@@ -422,7 +424,7 @@ class Search:
         self._denied += verdicts.old.denied
         effects = self._kind_effects[object_key(case.object).kind]
         for number, effect in enumerate(verdicts):
-            effects.spoke[number] |= bool(effect.said)
+            effects.has_results[number] |= bool(effect.results)
             effects.acts |= effect.acts
             self._acted[number] += effect.acts
             self._answered[number] |= effect.answered
@@ -447,7 +449,7 @@ class _KindEffects:
     """What both sides did with objects of one kind."""
 
     def __init__(self) -> None:
-        self.spoke = [False, False]
+        self.has_results = [False, False]
         self.acts = False
         self.differs = False
         """Whether there is a difference that counts."""
@@ -469,4 +471,4 @@ class _EnoughError(Exception):
 
 def _statuses(effect: CaseEffect) -> tuple[tuple[str, str, str], ...]:
     """Return the distinct results of rules: image rules have one for each image."""
-    return tuple(sorted({(one.policy, one.rule, one.status) for one in effect.said}))
+    return tuple(sorted({(one.policy, one.rule, one.status) for one in effect.results}))

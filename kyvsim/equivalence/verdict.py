@@ -280,7 +280,7 @@ def _account(effect: CaseEffect, case: Case, why: DecisionText) -> Account:
         meta = {name: value for name, value in metadata(changed).items() if name != "namespace"}
         changed = {**changed, "metadata": meta}
     return Account(
-        said=effect.said,
+        said=effect.results,
         object=changed,
         generated=effect.generated,
         deleted=effect.deleted,
@@ -398,19 +398,19 @@ def _needs(shown: Sequence[Case]) -> str:
 
 def _seen(one: RuleAction, effects: Sequence[CaseEffect], total: int) -> str:
     """Return what a rule did in all cases, where none shows the requested action."""
-    said = [
-        (said.status, said.message)
+    results = [
+        (result.status, result.message)
         for effect in effects
-        for said in effect.said
-        if (said.policy, said.rule) == (one.policy, one.rule)
+        for result in effect.results
+        if (result.policy, result.rule) == (one.policy, one.rule)
     ]
     cases = "1 case" if total == 1 else f"{total} cases"
-    if not said:
+    if not results:
         return f"the rule matched no object in {cases}"
     if any(effect.unanswered for effect in effects):
         return f"none of {cases} shows it, and the policy looks up data that was not given"
-    statuses = dict.fromkeys(status for status, _ in said)
-    errors = [message for status, message in said if status == "error"]
+    statuses = dict.fromkeys(status for status, _ in results)
+    errors = [message for status, message in results if status == "error"]
     if errors:
         return f"none of {cases} shows it, and the rule ended in an error in some: {errors[0]}"
     if one.outcome == "applied" and "pass" in statuses:
@@ -420,13 +420,13 @@ def _seen(one: RuleAction, effects: Sequence[CaseEffect], total: int) -> str:
 
 def _shows(one: RuleAction, effect: CaseEffect) -> bool:
     status = _STATUSES[one.outcome]
-    results = ((one.policy, one.rule, status) == said[:3] for said in effect.said)
+    results = ((one.policy, one.rule, status) == result[:3] for result in effect.results)
     acts = effect.changed or bool(effect.generated) or effect.deleted
     return any(results) and (one.outcome != "applied" or acts)
 
 
 def _refusals(effect: CaseEffect) -> frozenset[tuple[str, str]]:
-    return frozenset((one.policy, one.rule) for one in effect.said if one.status in _REFUSING)
+    return frozenset((one.policy, one.rule) for one in effect.results if one.status in _REFUSING)
 
 
 def _small_example(one: RuleAction, case: Case, effect: CaseEffect, pair: PolicyPair) -> Json:

@@ -68,7 +68,7 @@ def merged(*some: Heads) -> Heads:
 def settled(heads: Heads, sizes: Mapping[str, int]) -> Merged:
     """Return what counts of some pieces of files of some sizes.
 
-    A piece within a larger one does not. Of a file that is no text, only that is told; of one that
+    A piece within a larger one does not. Of a file that is no text, only that counts; of one that
     ends early, nothing behind the end.
     """
     by_file: dict[str, list[Head]] = {name: [] for name in sorted(sizes)}
@@ -144,7 +144,7 @@ def _in_file(piece: MergedPiece, place: Location) -> Location:
     return Location(place.file, *moved(piece, place.line, place.column))
 
 
-TellRows: TypeAlias = Callable[[Iterable[ReportRow]], tuple[str, list[str]]]
+RenderRows: TypeAlias = Callable[[Iterable[ReportRow]], tuple[str, list[str]]]
 """Returns rows as rendered by a format, and its entries for unchecked ones."""
 
 
@@ -165,13 +165,13 @@ class Reports(NamedTuple):
                 _row_in_file(piece, row) for row in self.homes[piece.head.key].rows(piece.head.key)
             )
 
-    def rendered_by(self, tell: TellRows) -> Run:
+    def rendered_by(self, render: RenderRows) -> Run:
         """Return the run with its rows as rendered by a format, read lazily."""
         unchecked: list[str] = []
 
         def pieces() -> Iterator[str]:
             for rows in self.rows():
-                text, entries = tell(rows)
+                text, entries = render(rows)
                 unchecked.extend(entries)
                 yield text
 

@@ -213,7 +213,7 @@ def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterato
         items = plan_items(
             files,
             per,
-            # Rules see one object at a time, unless they ask for others.
+            # Rules see one object at a time, unless they look up others.
             parted=phases_of(ready.compiled) <= ALONE and not ready.read.targets,
             size=plan.piece_size,
         )
@@ -226,7 +226,7 @@ def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterato
             evaluated = evaluated_items(engine, work, todo)
             for done, (item, outcome) in enumerate(evaluated, len(items) - len(todo) + 1):
                 state.note(item, outcome)
-                yield Progress(done, len(items) + len(state.asking))
+                yield Progress(done, len(items) + len(state.joined))
         sizes = {name: size for name, (size, _) in plan.files.items()}
         pieces = settled(state.heads, sizes).pieces
         result_counts = counts_of(pieces, audit_warn=plan.audit_warn)
@@ -300,7 +300,7 @@ class _RunState(NamedTuple):
     clusters: Mapping[str, tuple[InputFile, ...]]
     heads: dict[Key, Head]
     """The reports that are there."""
-    asking: set[str]
+    joined: set[str]
     """Clusters of which all objects are needed at once."""
 
     def has(self, item: WorkItem) -> bool:
@@ -313,12 +313,12 @@ class _RunState(NamedTuple):
 
     def needs(self, item: WorkItem) -> bool:
         """Return whether an item is still to be evaluated."""
-        return not (item.alone and item.cluster in self.asking)
+        return not (item.alone and item.cluster in self.joined)
 
     def following(self, item: WorkItem, outcome: ItemOutcome) -> Iterator[WorkItem]:
         """Yield the cluster of an item whose rules read other objects, once."""
-        if outcome.asked and item.cluster not in self.asking:
-            self.asking.add(item.cluster)
+        if outcome.needs_others and item.cluster not in self.joined:
+            self.joined.add(item.cluster)
             yield whole(item.cluster, self.clusters[item.cluster])
 
     def note(self, item: WorkItem, end: ItemOutcome | ItemFailure) -> None:

@@ -137,7 +137,7 @@ class Ready(NamedTuple):
 def portable_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ApplyInputs:
     """Return inputs that are read nowhere: their files are texts, and they have no resources.
 
-    What cannot be read is left out: who asks reads the inputs, too, and tells it.
+    What cannot be read is left out: the caller reads the inputs, too, and reports it.
     """
 
     def texts(*paths: str | Source) -> tuple[Source, ...]:
@@ -211,12 +211,12 @@ class ItemOutcome(NamedTuple):
 
     partials: tuple[Partial, ...]
     """One for each of its files."""
-    asked: bool = False
+    needs_others: bool = False
     """Whether rules look at objects that the item has not: there is no verdict then."""
 
 
 def are_shared(objects: Iterable[Json]) -> bool:
-    """Return whether some objects make a difference for others without being asked for."""
+    """Return whether some objects make a difference for others without being looked up."""
     return any(one["kind"] in SHARED for one in objects)
 
 
@@ -233,7 +233,7 @@ def evaluate(assignment: Assignment, item: WorkItem) -> ItemOutcome:
         if found is None:
             return ItemOutcome((Partial(head),))
         if are_shared(one.data for one in found.resources):
-            return ItemOutcome((), asked=True)
+            return ItemOutcome((), needs_others=True)
         read, view = ready.read._replace(resources=found.resources), view_of_part()
         responses = responses_of(ready.compiled.policies, read, ready.inputs, view)
         explain = explaining(ready.inputs, read, view)
@@ -242,7 +242,7 @@ def evaluate(assignment: Assignment, item: WorkItem) -> ItemOutcome:
                 assignment, ready, head, found.resources, without_lookups(responses, view), explain
             )
         except (NeedsMoreObjects, NotStreamable):
-            return ItemOutcome((), asked=True)
+            return ItemOutcome((), needs_others=True)
         return ItemOutcome((partial,))
 
 

@@ -39,10 +39,10 @@ IMAGE_PATHS: tuple[FieldPath, ...] = tuple(
 class FieldValues(NamedTuple):
     """The possible values of a part of an expression: those of some field paths, or constants.
 
-    Ways begin with the name of a variable.
+    Paths begin with the name of a variable.
     """
 
-    ways: tuple[FieldPath, ...] = ()
+    paths: tuple[FieldPath, ...] = ()
     values: tuple[Json, ...] = ()
     spread: bool = False
     """Whether it is a list of all values of the paths, rather than one of them."""
@@ -56,7 +56,7 @@ class FieldValues(NamedTuple):
 
     def below(self, step: str | Segment) -> "FieldValues":
         """Return the values one step further in."""
-        return FieldValues(tuple((*way, step) for way in self.ways))
+        return FieldValues(tuple((*path, step) for path in self.paths))
 
 
 NOTHING = FieldValues()
@@ -71,37 +71,37 @@ def either(readings: Iterable[FieldValues]) -> FieldValues:
     """Return what is one of several readings."""
     some = tuple(readings)
     return FieldValues(
-        tuple(dict.fromkeys(way for one in some for way in one.ways)),
+        tuple(dict.fromkeys(path for one in some for path in one.paths)),
         tuple(value for one in some for value in one.values),
         counts=any(one.counts for one in some),
     )
 
 
 class ReferenceCollector:
-    """Keeps the ways that were read and the values that were held against them."""
+    """Keeps the paths that were read and the values that were held against them."""
 
     def __init__(self) -> None:
         self._values: dict[tuple[Subject, FieldPath], dict[str, Json]] = {}
         self._sizes: dict[tuple[Subject, FieldPath], dict[int, None]] = {}
         self._alike: list[tuple[FieldPath, FieldPath]] = []
-        """Ways that are held against each other: what is written for one is for the other, too."""
+        """Paths that are held against each other: what is written for one is for the other, too."""
 
-    def note(self, about: Subject, way: FieldPath, values: Iterable[Json] = ()) -> None:
+    def note(self, about: Subject, path: FieldPath, values: Iterable[Json] = ()) -> None:
         """Take a place and values for it."""
-        known = self._values.setdefault((about, way), {})
+        known = self._values.setdefault((about, path), {})
         for value in values:
             known.setdefault(json.dumps(value, default=str), value)
 
     def read(self, reading: FieldValues) -> FieldValues:
-        """Take the ways of a reading, with its own values; return it."""
+        """Take the paths of a reading, with its own values; return it."""
         self.hold(reading, reading.values)
         return reading
 
     def hold(self, reading: FieldValues, values: Iterable[Json]) -> None:
         """Take values that are held against what a reading comes to."""
         held = tuple(values)
-        for way in reading.ways:
-            place = _subject_of(way)
+        for path in reading.paths:
+            place = _subject_of(path)
             if place is None:
                 continue
             self.note(*place, () if reading.counts else held)
@@ -120,20 +120,20 @@ class ReferenceCollector:
         self.hold(other, one.values)
         if one.counts or other.counts:
             return
-        self._alike += ((first, second) for first in one.ways for second in other.ways)
+        self._alike += ((first, second) for first in one.paths for second in other.paths)
 
     def mentions(self) -> Iterator[FieldReference]:
-        """Yield what was taken, in that order; ways that only lead on to others need no mention."""
+        """Yield what was noted, in that order, but for paths that only lead on to others."""
         for one, other in self._alike:
             places = [place for place in map(_subject_of, (one, other)) if place in self._values]
             if len(places) == 2:
                 whole = {**self._values[places[0]], **self._values[places[1]]}
                 self._values.update(dict.fromkeys(places, whole))
-        inner = {(about, way[:end]) for about, way in self._values for end in range(len(way))}
-        for (about, way), values in self._values.items():
-            sizes = tuple(self._sizes.get((about, way), ()))
-            if values or sizes or (about, way) not in inner:
-                yield FieldReference(about, way, tuple(values.values()), sizes)
+        inner = {(about, path[:end]) for about, path in self._values for end in range(len(path))}
+        for (about, path), values in self._values.items():
+            sizes = tuple(self._sizes.get((about, path), ()))
+            if values or sizes or (about, path) not in inner:
+                yield FieldReference(about, path, tuple(values.values()), sizes)
 
 
 def endings(reading: FieldValues) -> FieldValues:
@@ -143,11 +143,11 @@ def endings(reading: FieldValues) -> FieldValues:
     )
 
 
-def _subject_of(way: FieldPath) -> tuple[Subject, FieldPath] | None:
-    """Return what a way is about; None for one that starts at no part of a request."""
-    if not way:
+def _subject_of(path: FieldPath) -> tuple[Subject, FieldPath] | None:
+    """Return what a path is about; None for one that starts at no part of a request."""
+    if not path:
         return None
-    root, *rest = way
+    root, *rest = path
     if root == "request" and rest[:1] in (["object"], ["oldObject"]):
         root, *rest = rest
     about = _ROOTS.get(root) if isinstance(root, str) else None
@@ -371,8 +371,8 @@ def cel_references(policy: Policy, system: System) -> Iterator[FieldReference]:
     read_constraints(policy.spec.get("matchConstraints"), notes)
     for one in policy.spec.get("matchImageReferences") or ():
         notes.note(Subject.WORLD, ("images",))
-        for way in IMAGE_PATHS:
-            notes.note(Subject.OBJECT, way, (one["glob"],) if one.get("glob") else ())
+        for path in IMAGE_PATHS:
+            notes.note(Subject.OBJECT, path, (one["glob"],) if one.get("glob") else ())
     read_expressions(
         policy.spec, kyverno_environment(policy.kind, system.clock, system.entropy), notes
     )

@@ -79,8 +79,8 @@ def _constant(operator: Operator, key: Json, value: Json) -> Iterator[tuple[bool
         yield False, "an empty list contains nothing"
     elif operator.name.startswith(_ORDERS) and not _is_number(value):
         yield False, f"`{operator.name}` compares numbers, quantities, durations and versions"
-    elif key.__class__ is str and (asked := _OPERATION.fullmatch(key.strip())):
-        other = asked[1]
+    elif key.__class__ is str and (read := _OPERATION.fullmatch(key.strip())):
+        other = read[1]
         possible = (*_OPERATIONS, "", *([other] if other is not None else ()))
         found = {operator.holds(one, value) for one in possible}
         if len(found) == 1:

@@ -52,20 +52,20 @@ def _excludes_all(match: MatchBlock, exclude: MatchBlock) -> bool:
     return any(_covers(out, one) for out in removed for one in match.effective)
 
 
-def _covers(removed: ResourceFilter, wanted: ResourceFilter) -> bool:
+def _covers(removed: ResourceFilter, matched: ResourceFilter) -> bool:
     if removed.subjects or removed.roles or removed.cluster_roles:
         return False
     criteria = (
-        (removed.operations, _all_fit(eq, removed.operations, wanted.operations)),
-        (removed.kinds, _all_fit(_is_kind, removed.kinds, wanted.kinds)),
-        (removed.name, bool(wanted.name) and _names(removed.name, wanted.name)),
-        (removed.names, _all_fit(_names, removed.names, wanted.names)),
-        (removed.namespaces, _all_fit(_names, removed.namespaces, wanted.namespaces)),
-        (removed.annotations, removed.annotations == wanted.annotations),
-        (removed.selector is not None, removed.selector == wanted.selector),
+        (removed.operations, _all_fit(eq, removed.operations, matched.operations)),
+        (removed.kinds, _all_fit(_is_kind, removed.kinds, matched.kinds)),
+        (removed.name, bool(matched.name) and _names(removed.name, matched.name)),
+        (removed.names, _all_fit(_names, removed.names, matched.names)),
+        (removed.namespaces, _all_fit(_names, removed.namespaces, matched.namespaces)),
+        (removed.annotations, removed.annotations == matched.annotations),
+        (removed.selector is not None, removed.selector == matched.selector),
         (
             removed.namespace_selector is not None,
-            removed.namespace_selector == wanted.namespace_selector,
+            removed.namespace_selector == matched.namespace_selector,
         ),
     )
     given = [is_covered for criterion, is_covered in criteria if criterion]
@@ -75,18 +75,18 @@ def _covers(removed: ResourceFilter, wanted: ResourceFilter) -> bool:
 _Texts: TypeAlias = tuple[str, ...] | None
 
 
-def _all_fit(fits: Callable[[str, str], bool], removed: _Texts, wanted: _Texts) -> bool:
-    if not wanted:
+def _all_fit(fits: Callable[[str, str], bool], removed: _Texts, matched: _Texts) -> bool:
+    if not matched:
         return False
-    return all(any(fits(out, one) for out in removed or ()) for one in wanted)
+    return all(any(fits(out, one) for out in removed or ()) for one in matched)
 
 
 def _names(pattern: str, text: str) -> bool:
     return pattern in {text, "*"} or (not has_wildcard(text) and matches(pattern, text))
 
 
-def _is_kind(removed: str, wanted: str) -> bool:
-    pairs = zip(parse_kind_selector(removed), parse_kind_selector(wanted), strict=True)
+def _is_kind(removed: str, matched: str) -> bool:
+    pairs = zip(parse_kind_selector(removed), parse_kind_selector(matched), strict=True)
     return all(out in {one, "*"} for out, one in pairs)
 
 
@@ -111,7 +111,7 @@ _CLASHES: Mapping[str, Callable[[Iterable[ResourceFilter]], bool]] = MappingProx
 # One rule that keeps the others of its policy from pod controllers.
 #
 # Rules for controllers are derived for all rules of a policy or for none. The annotation `pod-
-# policies.kyverno.io/autogen-controllers: none` says that none are wanted.
+# policies.kyverno.io/autogen-controllers: none` turns them off.
 
 
 def autogen_off(policy: Policy) -> Iterator[Diagnostic]:

@@ -183,8 +183,8 @@ def without_payloads(given: LintInputs) -> Iterator[Diagnostic]:
 
 
 def _meets(policy: Policy, rule: Rule, kinds: set[str]) -> bool:
-    wanted = rule.facts.kinds
-    return policy.facts.judges is None and (wanted is None or bool(wanted & kinds))
+    matched = rule.facts.kinds
+    return policy.facts.judges is None and (matched is None or bool(matched & kinds))
 
 
 def _kinds(rules: Iterable[tuple[Policy, Rule]]) -> str:

@@ -140,13 +140,13 @@ def _choices_of(node: SchemaNode) -> Iterator[Offer]:
 def _types(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
     """Yield kinds, or apiVersions, that go with what is written already."""
     version, kind = text.value(cursor.document, "apiVersion"), text.value(cursor.document, "kind")
-    wants_kind = cursor.path == ("kind",)
+    for_kinds = cursor.path == ("kind",)
     found: dict[str, str] = {}
     for name in _schemas():
         group, _, own = name.rpartition("/")
-        if wants_kind and (not version or group == version):
+        if for_kinds and (not version or group == version):
             found[own] = group
-        elif not wants_kind and (not kind or own == kind):
+        elif not for_kinds and (not kind or own == kind):
             found[group] = own
     yield from (Offer(name, detail) for name, detail in found.items())
 
@@ -161,8 +161,8 @@ _NOTES: Mapping[str, str] = MappingProxyType(
 
 def operator_note(name: str) -> str:
     """Return when a condition with an operator holds, "" for other words."""
-    told = _NOTES.get(name, "").removeprefix("Return whether ").rstrip(".")
-    return f"holds where {told}" if told else ""
+    condition = _NOTES.get(name, "").removeprefix("Return whether ").rstrip(".")
+    return f"holds where {condition}" if condition else ""
 
 
 # What expressions may use: JMESPath between braces, and CEL.

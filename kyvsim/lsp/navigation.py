@@ -129,15 +129,15 @@ def spots_of(
         if named.file.endswith(_SUFFIXES) and around.read(place):
             yield SourceRange(place, 0, 0, 0)
         return
-    wanted = named.policy or named.object
+    target = named.policy or named.object
     files = around.files if named.policy else _resources(text, around)
-    for file, source in files.items() if wanted else ():
-        if wanted in source.text:
+    for file, source in files.items() if target else ():
+        if target in source.text:
             text = read_text(source.text)
             for document in sorted({one.document for one in text.entries}):
                 own = text.of(document)
                 name = next((one for one in own if one.path == ("metadata", "name")), None)
-                if name is None or name.value != wanted:
+                if name is None or name.value != target:
                     continue
                 kind = text.value(document, "kind")
                 if named.policy and not kind.endswith("Policy"):

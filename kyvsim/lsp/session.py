@@ -42,7 +42,7 @@ def from_client(document: TextDocument, position: lsp.Position) -> tuple[int, in
     return found.line, found.character
 
 
-# Remarks as editors show them, and what puts them right.
+# Diagnostics as editors show them, and how to fix them.
 
 SOURCE = "kyvsim"
 _SEVERITIES = MappingProxyType(
@@ -125,7 +125,7 @@ class EditorSession:
         self._settle = settle
         self._rules = Rules()
         self._waiting: dict[str, asyncio.Task[None]] = {}
-        self._told: frozenset[str] = frozenset()
+        self._reported: frozenset[str] = frozenset()
 
     def is_open(self, uri: str) -> bool:
         """Return whether the editor has a document: of others nothing is read for it."""
@@ -182,7 +182,7 @@ class EditorSession:
 
     def _publish_settings(self, remarks: tuple[Diagnostic, ...]) -> None:
         files = {os.path.realpath(one.location.file) for one in remarks if one.location}
-        for file in files | self._told:
+        for file in files | self._reported:
             own = [
                 one
                 for one in remarks
@@ -194,7 +194,7 @@ class EditorSession:
             text = self.document(uri).source if os.path.isfile(file) else ""
             published = lsp.PublishDiagnosticsParams(uri, [*shown(own, text)])
             self.server.text_document_publish_diagnostics(published)
-        self._told = frozenset(files)
+        self._reported = frozenset(files)
 
     def schedule_check(self, uri: str, pause: float = _PAUSE) -> None:
         """Check a document after a pause in typing."""
@@ -232,25 +232,25 @@ class EditorSession:
         self.found.pop(uri, None)
         self.server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
-    def guarded(self, ask: Callable[[], _Answer], otherwise: _Answer) -> _Answer:
+    def guarded(self, answer: Callable[[], _Answer], default: _Answer) -> _Answer:
         """Return an answer, or a default if a document makes it fail."""
         try:
-            return ask()
+            return answer()
         except Exception as error:  # noqa: BLE001 — INVARIANT: a faulty document costs only itself
             message = lsp.LogMessageParams(lsp.MessageType.Error, fault_text(error))
             self.server.window_log_message(message)
-            return otherwise
+            return default
 
 
 def _are_same(first: Source, second: Source) -> bool:
     return os.path.realpath(first.name) == os.path.realpath(second.name)
 
 
-# What puts a remark right, as actions of an editor: the fixes of `lint --fix`.
+# Fixes as actions of an editor: those of `lint --fix`.
 
 
 def actions_of(session: EditorSession, uri: str, requested: lsp.Range) -> Iterator[lsp.CodeAction]:
-    """Yield an action for each remark in a range that surely can be put right."""
+    """Yield an action for each diagnostic in a range that surely can be fixed."""
     found = session.found.get(uri)
     if found is None:
         return

@@ -10,7 +10,7 @@ from kyvsim.kubernetes.objects import Json
 
 
 class Segment(Enum):
-    """A step of a way that is no name."""
+    """A step of a path that is no name."""
 
     ELEMENT = "[]"
     """Each element of a list."""
@@ -19,7 +19,7 @@ class Segment(Enum):
 
 
 FieldPath: TypeAlias = tuple[str | Segment, ...]
-"""The way from the top of what is looked at to a value in it."""
+"""The path from the top of what is looked at to a value in it."""
 
 
 class Subject(StrEnum):
@@ -41,8 +41,8 @@ class FieldReference(NamedTuple):
     """A place that a policy looks at, and the values that it writes for it."""
 
     about: Subject
-    way: FieldPath = ()
+    path: FieldPath = ()
     values: tuple[Json, ...] = ()
     """As they are written: texts may be patterns, with operators and wildcards."""
     sizes: tuple[int, ...] = ()
-    """How many elements or characters it asks for."""
+    """Numbers of elements or characters that it compares with."""

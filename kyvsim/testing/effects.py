@@ -48,7 +48,7 @@ def _flat(given: Given) -> Iterator[str | Source]:
 
 
 class Verdict(NamedTuple):
-    """What one rule said about one resource."""
+    """The result of one rule for one resource."""
 
     policy: str
     rule: str
@@ -73,7 +73,7 @@ class Effect(NamedTuple):
 
 
 class UnusableInputError(ValueError):
-    """A policy or manifest could not be used, or there is none: a test would say too little."""
+    """A policy or manifest could not be used, or there is none: a test would show too little."""
 
 
 def apply_policies(policies: Given, manifests: Given, **options: Any) -> tuple[Effect, ...]:
@@ -102,7 +102,7 @@ def apply_policies(policies: Given, manifests: Given, **options: Any) -> tuple[E
 
 
 def verdicts(policies: Given, manifests: Given, **options: Any) -> tuple[Verdict, ...]:
-    """Return what every rule says about every resource; arguments are those of apply_policies."""
+    """Return the result of every rule for every resource; arguments are those of apply_policies."""
     effects = apply_policies(policies, manifests, **options)
     return tuple(verdict for effect in effects for verdict in effect.verdicts)
 
@@ -146,7 +146,7 @@ _GUTTER = "    "
 
 
 def golden_text(effects: Iterable[Effect]) -> str:
-    """Return what a golden file says of effects: YAML, one document for each resource.
+    """Return the text of a golden file of effects: YAML, one document for each resource.
 
     A message is left out where a rule passed. The same effects give the same bytes.
     """
@@ -220,9 +220,9 @@ def _documents(text: str) -> dict[str, list[str]]:
 
 
 def golden_difference(effects: Iterable[Effect], path: str | Path) -> str:
-    """Return how effects differ from what a golden file says; "" where they do not.
+    """Return how effects differ from a golden file; "" where they do not.
 
-    A file that is not there says nothing: all of the effects is new.
+    A missing file is an empty one: all effects are new.
     """
     file = Path(path)
     golden = file.read_text(encoding="utf-8") if file.exists() else ""
@@ -230,7 +230,7 @@ def golden_difference(effects: Iterable[Effect], path: str | Path) -> str:
 
 
 def write_golden(effects: Iterable[Effect], path: str | Path) -> None:
-    """Make a golden file say what the effects are; folders that are missing are made."""
+    """Write effects to a golden file; folders that are missing are made."""
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(golden_text(effects), encoding="utf-8", newline="\n")

@@ -43,7 +43,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "ManifestF
     is_named = file_path.suffix in {".yaml", ".yml"} and parent.session.isinitpath(file_path)
     if file_path.name != _MANIFEST_NAME and not is_named:
         return None
-    # Slow to import, and not wanted where pytest only has the plugin by chance.
+    # Slow to import, and not needed where pytest only has the plugin by chance.
     from kyvsim.testing.manifests import ManifestFile  # noqa: PLC0415 — see above
 
     return ManifestFile.from_parent(parent, path=file_path)
@@ -83,7 +83,7 @@ def assert_golden(request: pytest.FixtureRequest) -> AssertGolden:
 
     def check(effects: "Iterable[Effect]", path: str | Path) -> None:
         __tracebackhide__ = True
-        # Slow to import, and not wanted where pytest only has the plugin by chance.
+        # Slow to import, and not needed where pytest only has the plugin by chance.
         from kyvsim.report.log_commands import log_safe  # noqa: PLC0415 — see above
         from kyvsim.testing import golden_difference, write_golden  # noqa: PLC0415 — see above
 

@@ -300,8 +300,8 @@ def _rules_with_coverage(
             compiled = compiled_rules[rule]
             if compiled:
                 ends = next(rule_types_of(rule.tree)).ends_of(rule.tree)
-                tell = compile_counter(ends, options.trace_of(policy, rule), number, tuple(forms))
-                compiled = tuple(with_coverage(one, tell) for one in compiled)
+                count = compile_counter(ends, options.trace_of(policy, rule), number, tuple(forms))
+                compiled = tuple(with_coverage(one, count) for one in compiled)
             found[rule] = compiled
     return found
 

@@ -66,7 +66,7 @@ _WORD = "x"
 _ACCOUNT = frozenset({"serviceAccountName", "serviceAccountNamespace"})
 """What rules know of who sends a request, where that is a ServiceAccount."""
 _BOOLEAN = frozenset({"comparator", "not_expression"})
-_MOST_WAYS = 64
+_MOST_PATHS = 64
 """The maximum number of paths of one value: lists in lists double it each time."""
 
 
@@ -128,9 +128,9 @@ class _QueryReader:
 
     def _field(self, tree: Tree, here: FieldValues) -> FieldValues:
         name = str(tree["value"])
-        if here.ways == ((),) and name in self.named:
+        if here.paths == ((),) and name in self.named:
             return self.named[name]
-        if here.ways == ((),) and name in _ACCOUNT:
+        if here.paths == ((),) and name in _ACCOUNT:
             return FieldValues((("request", name),))
         return here.below(name)
 
@@ -155,7 +155,7 @@ class _QueryReader:
 
     def _flatten(self, tree: Tree, here: FieldValues) -> FieldValues:
         found = self._chain(tree, here)
-        if not found.spread or len(found.ways) > _MOST_WAYS:
+        if not found.spread or len(found.paths) > _MOST_PATHS:
             return found
         # What is found in each of several elements may be a list itself, or not.
         both = [found.below(Segment.ELEMENT), found]
@@ -186,7 +186,7 @@ class _QueryReader:
         whole = either(map(endings, given) if tree["value"] == "ends_with" else given)
         self.notes.read(whole)
         if tree["value"] == "keys":
-            for path in whole.ways:
+            for path in whole.paths:
                 self.notes.read(FieldValues(((*path, Segment.KEY),)))
         for one in tree["children"]:
             if one["type"] == "expref":
@@ -482,7 +482,7 @@ class NodeReader:
         self._queries.named = {**named, "element": source.elements}
         # Patches are of the whole object, in loops, too.
         if isinstance(loop, ForEachValidation):
-            self._roots = source.elements.ways
+            self._roots = source.elements.paths
         self._parts(loop, "list")
         self._roots, self._queries.named = roots, named
 

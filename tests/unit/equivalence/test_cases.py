@@ -67,7 +67,7 @@ def test_kinds_are_in_no_group_but_their_own():
 
 def test_an_object_stays_of_its_kind():
     told = [
-        FieldReference(Subject.OBJECT, way, ("CronJob",)) for way in (("kind",), ("spec", "kind"))
+        FieldReference(Subject.OBJECT, path, ("CronJob",)) for path in (("kind",), ("spec", "kind"))
     ]
     assert list(space_of(told, {}, NOW).places) == [("spec", "kind")]
 
@@ -80,8 +80,8 @@ def test_who_sends_a_request_has_a_name():
 
 
 def test_times_lie_as_far_from_now_as_durations_that_are_written():
-    way = ("metadata", "creationTimestamp")
-    found = space_of([FieldReference(Subject.OBJECT, way, ("24h", "x"))], {}, NOW).places[way]
+    path = ("metadata", "creationTimestamp")
+    found = space_of([FieldReference(Subject.OBJECT, path, ("24h", "x"))], {}, NOW).places[path]
     assert found == (
         *("24h", "x"),
         *("2025-12-31T23:59:59Z", "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"),
@@ -89,9 +89,9 @@ def test_times_lie_as_far_from_now_as_durations_that_are_written():
 
 
 def test_durations_of_other_places_make_no_times():
-    way = ("spec", "period")
-    mentioned = [FieldReference(Subject.OBJECT, way, ("24h",))]
-    assert space_of(mentioned, {}, NOW).places[way] == ("24h",)
+    path = ("spec", "period")
+    mentioned = [FieldReference(Subject.OBJECT, path, ("24h",))]
+    assert space_of(mentioned, {}, NOW).places[path] == ("24h",)
 
 
 # What is sent to subresources: each request is one that an API server hands to policies.

@@ -18,8 +18,8 @@ IMAGE = ("spec", "containers", Segment.ELEMENT, "image")
 TYPE = find_type("v1", "Pod")
 
 
-def results(way, values=(), chosen=0, obj=POD, sizes=()):
-    return [edit(obj) for edit in edits(TYPE, way, values, sizes)[chosen]]
+def results(path, values=(), chosen=0, obj=POD, sizes=()):
+    return [edit(obj) for edit in edits(TYPE, path, values, sizes)[chosen]]
 
 
 def images(obj):
@@ -50,10 +50,10 @@ def test_a_further_element_stands_behind_and_before():
 
 
 def test_elements_that_are_made_have_what_they_need():
-    way = ("spec", "initContainers", Segment.ELEMENT, "image")
-    made = results(way, ["redis"])[0]["spec"]["initContainers"]
+    path = ("spec", "initContainers", Segment.ELEMENT, "image")
+    made = results(path, ["redis"])[0]["spec"]["initContainers"]
     assert made == [{"name": "b", "image": "redis"}]
-    way = (
+    path = (
         "spec",
         "containers",
         Segment.ELEMENT,
@@ -62,13 +62,13 @@ def test_elements_that_are_made_have_what_they_need():
         "valueFrom",
         "secretKeyRef",
     )
-    made = results((*way, "name"), ["a"])[0]["spec"]["containers"][0]["env"]
+    made = results((*path, "name"), ["a"])[0]["spec"]["containers"][0]["env"]
     assert made == [{"name": "a", "valueFrom": {"secretKeyRef": {"key": "a", "name": "a"}}}]
 
 
 def test_what_names_an_element_is_a_word_of_its_field():
-    way = ("spec", "containers", Segment.ELEMENT, "ports", Segment.ELEMENT, "hostPort")
-    made = results(way, [80])[0]["spec"]["containers"][0]["ports"]
+    path = ("spec", "containers", Segment.ELEMENT, "ports", Segment.ELEMENT, "hostPort")
+    made = results(path, [80])[0]["spec"]["containers"][0]["ports"]
     assert made == [{"containerPort": 1, "protocol": "TCP", "hostPort": 80}]
 
 
@@ -97,40 +97,40 @@ def test_a_list_of_which_nothing_is_written_gets_an_element():
     assert [{"name": "a"}] in made
 
 
-@pytest.mark.parametrize("way", [("spec", "containers"), IMAGE[:-1]])
-def test_where_a_list_is_counted_it_has_as_many_elements_or_one_more(way):
-    sizes = {len(images(one) or ()) for one in results(way, sizes=[4])}
+@pytest.mark.parametrize("path", [("spec", "containers"), IMAGE[:-1]])
+def test_where_a_list_is_counted_it_has_as_many_elements_or_one_more(path):
+    sizes = {len(images(one) or ()) for one in results(path, sizes=[4])}
     assert {3, 4, 5} <= sizes
     names = [
         [one["name"] for one in obj["spec"]["containers"]]
-        for obj in results(way, sizes=[4])
+        for obj in results(path, sizes=[4])
         if len(images(obj) or ()) == 4
     ]
     assert len(set(names[0])) == 4
 
 
 def test_where_a_text_is_counted_it_is_as_long_or_longer():
-    way = ("metadata", "name")
-    names = [one.get("metadata", {}).get("name") for one in results(way, sizes=[8])]
+    path = ("metadata", "name")
+    names = [one.get("metadata", {}).get("name") for one in results(path, sizes=[8])]
     assert {"a" * 8, "a" * 9, "a" * 7} <= set(names)
 
 
 def test_amounts_that_are_asked_for_are_amounts():
-    way = ("spec", "containers", Segment.ELEMENT, "resources", "limits")
+    path = ("spec", "containers", Segment.ELEMENT, "resources", "limits")
     limits = [
         one["spec"]["containers"][0].get("resources", {}).get("limits")
-        for one in results(way)
+        for one in results(path)
         if images(one)
     ]
     assert {"cpu": "1"} in limits
 
 
 def test_a_key_that_somebody_chose_also_gives_way_to_another_one():
-    way = ("spec", "containers", Segment.ELEMENT, "resources", "limits", "memory")
+    path = ("spec", "containers", Segment.ELEMENT, "resources", "limits", "memory")
     obj = {**POD, "spec": {"containers": [{"name": "a", "resources": {"limits": {"memory": "1"}}}]}}
     limits = [
         (one["spec"]["containers"][0].get("resources") or {}).get("limits")
-        for one in results(way, ["1"], obj=obj)
+        for one in results(path, ["1"], obj=obj)
         if images(one)
     ]
     assert {"cpu": "1"} in limits
@@ -141,8 +141,8 @@ def test_a_field_of_a_type_gets_no_other_name():
 
 
 def test_what_is_no_amount_is_odd():
-    way = ("spec", "containers", Segment.ELEMENT, "resources", "limits", "memory")
-    first = results(way, ["?*"])[0]
+    path = ("spec", "containers", Segment.ELEMENT, "resources", "limits", "memory")
+    first = results(path, ["?*"])[0]
     assert first["spec"]["containers"][0]["resources"]["limits"] == {"memory": "1"}
 
 
@@ -168,29 +168,29 @@ def test_of_parts_that_exclude_each_other_one_is_left():
     container = ("spec", "containers", Segment.ELEMENT)
     trace = {"tcpSocket": {"port": 80}}
     obj = {**POD, "spec": {"containers": [{"name": "a", "image": "b", "startupProbe": trace}]}}
-    way = (*container, "startupProbe", "httpGet", "port")
-    made = [_at(one, way[:-2]) or {} for one in results(way, [8080], obj=obj)]
+    path = (*container, "startupProbe", "httpGet", "port")
+    made = [_at(one, path[:-2]) or {} for one in results(path, [8080], obj=obj)]
     assert {"httpGet": {"port": 8080}} in made
     assert not any({"httpGet", "tcpSocket"} <= one.keys() for one in made)
 
 
 @pytest.mark.parametrize(
-    ("way", "value"),
+    ("path", "value"),
     [
         (("metadata", "labels", "a"), "*"),
         (("spec", "volumes", Segment.ELEMENT, "emptyDir", "sizeLimit"), "-1Gi"),
         (("spec", "containers", Segment.ELEMENT, "ports", Segment.ELEMENT, "containerPort"), 0),
     ],
 )
-def test_what_an_api_server_refuses_comes_last(way, value):
-    plain, unusual = edits(TYPE, way, [value])
+def test_what_an_api_server_refuses_comes_last(path, value):
+    plain, unusual = edits(TYPE, path, [value])
     assert plain
-    assert any(_at(edit(POD), way) == value for edit in unusual)
-    assert not any(_at(edit(POD), way) == value for edit in plain)
+    assert any(_at(edit(POD), path) == value for edit in unusual)
+    assert not any(_at(edit(POD), path) == value for edit in plain)
 
 
-def _at(value, way):
-    for step in way:
+def _at(value, path):
+    for step in path:
         if step is Segment.ELEMENT:
             value = value[0] if isinstance(value, list) and value else None
         else:

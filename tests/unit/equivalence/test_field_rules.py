@@ -5,8 +5,8 @@ from kyvsim.equivalence.objects import (
     CONTROLLERS,
     KindName,
     smallest,
+    template_path,
     unwrapped,
-    way_to_template,
     with_template_metadata,
     wrapped,
 )
@@ -133,9 +133,9 @@ def test_controllers_need_a_template():
 @pytest.mark.parametrize("key", CONTROLLERS, ids=lambda key: key[1])
 def test_templates_have_metadata_where_a_server_hands_them_on(key):
     made = wrapped(POD, KindName(key[0], "v1", key[1]))
-    bare = replaced(made, way_to_template(made), {"spec": POD["spec"]})
+    bare = replaced(made, template_path(made), {"spec": POD["spec"]})
     whole = with_template_metadata(bare)
-    assert found_at(whole, way_to_template(made)) == {"metadata": {}, "spec": POD["spec"]}
+    assert found_at(whole, template_path(made)) == {"metadata": {}, "spec": POD["spec"]}
     assert with_template_metadata(whole) is whole
     assert with_template_metadata(POD) is POD
 

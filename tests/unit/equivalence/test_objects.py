@@ -41,7 +41,7 @@ def test_those_that_are_given_are_enough(policy):
 
 def test_no_request_fails_for_want_of_a_target(policy, run, pod):
     response = run([policy(changing())], pod("web"))
-    (said,) = effect_of(response).said
+    (said,) = effect_of(response).results
     assert said.status == "error"
     assert not effect_of(response).denied
 

@@ -26,7 +26,7 @@ def mentions(data, about=Subject.OBJECT):
 
 
 def mentioned(data, about=Subject.OBJECT):
-    return {way_text(one.way): list(one.values) for one in mentions(data, about)}
+    return {way_text(one.path): list(one.values) for one in mentions(data, about)}
 
 
 def rules(*bodies, **match):
@@ -70,7 +70,7 @@ def test_patterns_are_read_without_their_anchors():
 
 
 @pytest.mark.parametrize(
-    ("key", "way"),
+    ("key", "path"),
     [
         ("{{ request.object.spec.replicas }}", "spec.replicas"),
         ("{{ request.object.metadata.labels.team || '' }}", "metadata.labels.team"),
@@ -82,12 +82,12 @@ def test_patterns_are_read_without_their_anchors():
         ("{{ request.object.spec.template.*.x }}", "spec.template.*.x"),
     ],
 )
-def test_queries_lead_to_fields(key, way):
+def test_queries_lead_to_fields(key, path):
     found = mentioned(rules(deny(key, "x")))
-    if way is None:
-        way = next(one for one in found if one.endswith(("hostPort", "image")))
-        assert "[]" in way
-    assert "x" in found[way]
+    if path is None:
+        path = next(one for one in found if one.endswith(("hostPort", "image")))
+        assert "[]" in path
+    assert "x" in found[path]
 
 
 def test_what_stands_around_a_variable_in_a_variable_is_read():
@@ -194,7 +194,7 @@ def in_cel(expression, **spec):
 
 
 @pytest.mark.parametrize(
-    ("expression", "way", "value"),
+    ("expression", "path", "value"),
     [
         ("object.spec.replicas > 3", "spec.replicas", 3),
         ("has(object.spec.paused) && true", "spec.paused", None),
@@ -209,14 +209,14 @@ def in_cel(expression, **spec):
         ("object.spec.a == object.spec.b || object.spec.b == 'q'", "spec.a", "q"),
     ],
 )
-def test_expressions_lead_to_fields(expression, way, value):
+def test_expressions_lead_to_fields(expression, path, value):
     found = mentioned(in_cel(expression))
-    assert way in found
-    assert value is None or value in found[way]
+    assert path in found
+    assert value is None or value in found[path]
 
 
 @pytest.mark.parametrize(
-    ("expression", "way"),
+    ("expression", "path"),
     [
         ("dyn(resource.Get('v1', 'configmaps', 'a', 'b')).data.x == 'y'", "resource.data.x"),
         (
@@ -226,8 +226,8 @@ def test_expressions_lead_to_fields(expression, way, value):
         ("image.GetMetadata(object.spec.i).config.?config.User == 'y'", "image.config.config.User"),
     ],
 )
-def test_expressions_tell_what_they_read_of_what_is_looked_up(expression, way):
-    assert mentioned(in_cel(expression), Subject.WORLD)[way] == ["y"]
+def test_expressions_tell_what_they_read_of_what_is_looked_up(expression, path):
+    assert mentioned(in_cel(expression), Subject.WORLD)[path] == ["y"]
 
 
 @pytest.mark.parametrize(
@@ -240,8 +240,10 @@ def test_expressions_tell_what_they_read_of_what_is_looked_up(expression, way):
     ],
 )
 def test_how_much_is_asked_for_is_no_value(policy):
-    found = {way_text(one.way): one for one in mentions(policy)}
-    (counted,) = [one for way, one in found.items() if way.startswith("spec.volumes") and one.sizes]
+    found = {way_text(one.path): one for one in mentions(policy)}
+    (counted,) = [
+        one for path, one in found.items() if path.startswith("spec.volumes") and one.sizes
+    ]
     assert counted.sizes == (4,)
     assert 4 not in counted.values
 
@@ -267,7 +269,7 @@ def test_a_resource_is_in_the_groups_that_are_known_to_have_it():
 def test_variables_are_followed():
     variables = [{"name": "all", "expression": "object.spec.list.map(e, e.image)"}]
     found = mentioned(in_cel("variables.all.all(i, i != 'bad')", variables=variables))
-    assert any("bad" in values for way, values in found.items() if way.startswith("spec.list[]"))
+    assert any("bad" in values for path, values in found.items() if path.startswith("spec.list[]"))
 
 
 def test_constraints_tell_kinds_operations_and_labels():
@@ -362,12 +364,12 @@ OF_USERS = {"roles", "cluster_roles", "subjects"}
 
 @pytest.mark.parametrize("field", ResourceFilter._fields[2:])
 def test_every_criterion_of_a_filter_is_read(field):
-    criterion, about, way, value = CRITERIA[field]
+    criterion, about, path, value = CRITERIA[field]
     body = {"validate": {"message": "m", "pattern": {}}}
     policy = rules(body, **({} if field in OF_USERS else criterion))
     if field in OF_USERS:
         policy["spec"]["rules"][0]["match"]["any"][0].update(criterion)
-    assert value in mentioned(policy, about)[way]
+    assert value in mentioned(policy, about)[path]
 
 
 @pytest.mark.parametrize("operator", [one.name for one in OPERATORS])

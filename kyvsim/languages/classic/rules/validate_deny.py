@@ -32,8 +32,8 @@ def compile_deny(context: RuleContext, denied: Conditions | None) -> CompiledBod
             return errored("failed to check deny conditions", error)
         if not result.met:
             return pass_outcome
-        said = message(evaluation.scope, result.messages)
-        return failed(said, own=said)
+        text = message(evaluation.scope, result.messages)
+        return failed(text, own=text)
 
     return evaluate
 

@@ -413,13 +413,13 @@ def _check_all(
     evaluation: Evaluation,
 ) -> Outcome:
     verdicts: list[tuple[str, str]] = []
-    asked = (
+    named = (
         (entry, image)
         for entry in entries
         for image in images
         if image_fits(image["reference"], entry.image_references)
     )
-    for entry, image in asked:
+    for entry, image in named:
         name = image["reference"]
         # The schema fills in true for both fields.
         if entry.verify_digest is True and not image.get("digest"):
