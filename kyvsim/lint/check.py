@@ -54,6 +54,13 @@ class Check(NamedTuple):
     run: Callable[[Any], Iterable[Diagnostic]]
 
 
+def warning_check(
+    subject: CheckSubject, run: Callable[[Any], Iterable[Diagnostic]], **examples: str
+) -> Check:
+    """Return a check that only warns, with an example for each of its codes."""
+    return Check(tuple(CheckCode(*one) for one in examples.items()), subject, run)
+
+
 class LintInputs(NamedTuple):
     """What `lint`, or a run of `apply` or `test`, is given."""
 
@@ -63,7 +70,6 @@ class LintInputs(NamedTuple):
     derive: Callable[[Policy], Iterable[Rule]]
     """Returns the rules of a policy with those that autogen derives from them."""
     others: tuple[Json, ...] = ()
-    """Other objects and definitions that are given."""
     exceptions: tuple["PolicyException", ...] = ()
     cel_exceptions: tuple["CelException", ...] = ()
     bindings: tuple[Binding, ...] = ()

@@ -35,7 +35,6 @@ from kyvsim.policy.visit import walk
 # then the author has to decide.
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*")
-"""Texts that need no quotes anywhere."""
 _NO_TEXTS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 
 _Changes = tuple[TextChange, ...]
@@ -184,7 +183,6 @@ _FIELDS: Mapping[type, tuple[tuple[str, str], ...]] = MappingProxyType(
         Attestation: (("predicateType", "`type`"),),
     }
 )
-"""The fields of nodes with what replaced them."""
 
 
 def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:

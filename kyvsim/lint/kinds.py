@@ -199,7 +199,6 @@ def _alike(text: str, known: frozenset[tuple[str, str]]) -> str:
 _NEAR_RESOURCE = 0.8
 """How similar two names must be for one to be a typo of the other."""
 _FIELDS = ("matchConstraints", "targetMatchConstraints", "matchResources")
-"""The fields of a specification that hold constraints."""
 _RULES = ("resourceRules", "excludeResourceRules")
 
 

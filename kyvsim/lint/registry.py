@@ -1,6 +1,6 @@
 """All checks, in the order in which they run."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -14,30 +14,22 @@ from kyvsim.lint import (
     references,
     rules,
 )
-from kyvsim.lint.check import Check, CheckCode, CheckSubject
+from kyvsim.lint.check import CheckSubject, warning_check
 from kyvsim.lint.runs import IMPOSSIBLE_CALL, RUN_CHECKS, UNUSED_BINDING
 from kyvsim.model.diagnostic import Diagnostic
 
-
-def _check(
-    subject: CheckSubject, run: Callable[[Any], Iterable[Diagnostic]], **examples: str
-) -> Check:
-    """Return a check that only warns, with an example for each of its codes."""
-    return Check(tuple(CheckCode(*one) for one in examples.items()), subject, run)
-
-
-_rules = partial(_check, CheckSubject.RULES)
-_cel = partial(_check, CheckSubject.CEL)
-_expressions = partial(_check, CheckSubject.EXPRESSIONS)
-_documents = partial(_check, CheckSubject.DOCUMENTS)
-_files = partial(_check, CheckSubject.FILES)
+_rules = partial(warning_check, CheckSubject.RULES)
+_cel = partial(warning_check, CheckSubject.CEL)
+_expressions = partial(warning_check, CheckSubject.EXPRESSIONS)
+_documents = partial(warning_check, CheckSubject.DOCUMENTS)
+_files = partial(warning_check, CheckSubject.FILES)
 
 CHECKS: Final = (
     _rules(fields.deprecated_fields, KV202="validationFailureAction: Enforce"),
     _rules(expressions.deprecated_operators, KV201="operator: Equal"),
     _rules(expressions.unread_entries, KV204="name: owners"),
     _rules(expressions.unreadable_queries, KV209="list: request.object.spec.containers["),
-    _rules(expressions.impossible_calls, KV205=IMPOSSIBLE_CALL.example),
+    _rules(expressions.impossible_calls, KV205=IMPOSSIBLE_CALL),
     _rules(rules.never_matches, KV206="kinds: [ConfigMap]"),
     _rules(expressions.constant_conditions, KV222="key: request.object.metadata.name"),
     _rules(expressions.exclusive_conditions, KV223='key: "{{ request.operation }}"'),
@@ -118,7 +110,7 @@ CHECKS: Final = (
     _files(references.powerless_exceptions, KV226="policyName: example"),
     _files(
         lambda given: references.binding_problems(given.bindings, given.policies),
-        KV167=UNUSED_BINDING.example,
+        KV167=UNUSED_BINDING,
         KV265="name: other",
         KV266="validationActions: [Deny, Warn]",
         KV269="resources: [pods]",

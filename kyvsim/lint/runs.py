@@ -1,12 +1,13 @@
 """Warnings about a run: policies, values and exceptions that have no effect on what is given."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Final
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.objects import metadata, text_field
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
-from kyvsim.lint.check import Check, CheckCode, CheckSubject, LintInputs
+from kyvsim.lint.check import Check, CheckCode, CheckSubject, LintInputs, warning_check
 from kyvsim.lint.kinds import known_kinds, unknown_kinds, unknown_resources
 from kyvsim.lint.references import (
     broken_conditions,
@@ -65,9 +66,9 @@ def unused_names(given: LintInputs) -> Iterator[Diagnostic]:
         yield from unused_values(given.values, names)
 
 
-IMPOSSIBLE_CALL: Final = CheckCode("KV205", 'key: "{{ to_loweer(request.object.metadata.name) }}"')
-_UNUSED_EXCEPTION: Final = CheckCode("KV071", "policyName: exampel")
-UNUSED_BINDING: Final = CheckCode("KV167", "policyName: exampel")
+IMPOSSIBLE_CALL: Final = 'key: "{{ to_loweer(request.object.metadata.name) }}"'
+UNUSED_BINDING: Final = "policyName: exampel"
+_inputs = partial(warning_check, CheckSubject.INPUTS)
 
 RUN_CHECKS: Final = (
     Check(
@@ -85,24 +86,17 @@ RUN_CHECKS: Final = (
                 "key: \"{{ request.object.metadata.labels.example.com/tier || '' }}\"",
                 (Severity.ERROR,),
             ),
-            IMPOSSIBLE_CALL,
+            CheckCode("KV205", IMPOSSIBLE_CALL),
         ),
         CheckSubject.INPUTS,
         lambda given: broken_conditions(given.exceptions),
     ),
-    Check(
-        (
-            CheckCode("KV217", "policies.kyverno.io/severity: High"),
-            CheckCode("KV218", 'pod-policies.kyverno.io/autogen-controllers: "Deployment, Job"'),
-        ),
-        CheckSubject.INPUTS,
+    _inputs(
         lambda given: meaningless_annotations(given.policies),
+        KV217="policies.kyverno.io/severity: High",
+        KV218='pod-policies.kyverno.io/autogen-controllers: "Deployment, Job"',
     ),
-    Check(
-        (_UNUSED_EXCEPTION, CheckCode("KV072", "ruleNames: [b]"), CheckCode("KV073", "name: b")),
-        CheckSubject.INPUTS,
-        unused_names,
-    ),
+    _inputs(unused_names, KV071="policyName: exampel", KV072="ruleNames: [b]", KV073="name: b"),
     Check(
         (
             CheckCode("KV163", "resources: [service]"),
@@ -113,17 +107,16 @@ RUN_CHECKS: Final = (
             given.policies, (*given.resources, *given.others), given.bindings
         ),
     ),
-    Check(
-        (_UNUSED_EXCEPTION,),
-        CheckSubject.INPUTS,
+    _inputs(
         lambda given: (
             unused_cel_exceptions(given.cel_exceptions, given.policies) if given.sound else ()
         ),
+        KV071="policyName: exampel",
     ),
-    Check(
-        (UNUSED_BINDING,),
+    warning_check(
         CheckSubject.RUN,
         lambda given: unused_bindings(given.bindings, given.policies) if given.sound else (),
+        KV167=UNUSED_BINDING,
     ),
 )
 """The checks that `apply` and `test` run; the other checks are in `registry.py`."""
