@@ -190,13 +190,11 @@ def _columns(row: ReportRow) -> dict[str, Any]:
 
 def _row(columns: dict[str, Any]) -> ReportRow:
     file, line, column = columns["place"].values()
-    reasons = tuple(reason_of(**_reason(one)) for one in columns["reasons"])
-    return ReportRow(**{**columns, "place": (file, line, column), "reasons": reasons})
-
-
-def _reason(columns: dict[str, Any]) -> dict[str, Any]:
-    places = {name: columns[name] and columns[name].values() for name in ("place", "seen_at")}
-    return {**columns, **places}
+    reasons = []
+    for one in columns["reasons"]:
+        places = {name: one[name] and one[name].values() for name in ("place", "seen_at")}
+        reasons.append(reason_of(**{**one, **places}))
+    return ReportRow(**{**columns, "place": (file, line, column), "reasons": tuple(reasons)})
 
 
 def _libraries() -> tuple[ModuleType, ModuleType]:

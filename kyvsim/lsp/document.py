@@ -171,9 +171,7 @@ class EditPosition(NamedTuple):
     """In what: of a value, its key is last."""
     in_value: bool
     typed: str
-    """The word before the position."""
     before: str
-    """All of the line before it."""
     line: int
     column: int
 

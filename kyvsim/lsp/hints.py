@@ -188,7 +188,6 @@ VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Variables in `{{ }}` that need no context entry."""
 _MOST: Final = 16
-"""How many kinds have expressions, with some to spare."""
 
 
 def jmespath_offers(text: YamlText, document: int) -> Iterator[Offer]:

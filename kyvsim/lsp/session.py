@@ -256,9 +256,9 @@ def actions_of(session: EditorSession, uri: str, requested: lsp.Range) -> Iterat
         return
     document = session.document(uri)
     for remark, published in zip(found.remarks, found.shown, strict=True):
-        if remark.fix is None or not _meet(published.range, requested):
-            continue
-        if not can_be_fixed(remark, session.source(uri)):
+        start, end = published.range.start.line, published.range.end.line
+        is_within = start <= requested.end.line and requested.start.line <= end
+        if remark.fix is None or not (is_within and can_be_fixed(remark, session.source(uri))):
             continue
         edits = [_edit(one) for one in remark.fix.edits]
         for one in edits:
@@ -282,7 +282,3 @@ def _edit(one: Edit) -> lsp.TextEdit:
     start = lsp.Position(one.line - 1, one.column - 1)
     end = lsp.Position(one.end_line - 1, one.end_column - 1)
     return lsp.TextEdit(lsp.Range(start, end), one.text)
-
-
-def _meet(first: lsp.Range, second: lsp.Range) -> bool:
-    return first.start.line <= second.end.line and second.start.line <= first.end.line

@@ -27,15 +27,13 @@ from kyvsim.playground.evaluator import (
     playground,
 )
 
-MOST: Final = 1 << 20
-"""How many bytes a question may have."""
+MOST: Final = 1 << 20  # bytes of a request
 
 
 class ConnectionLimits(NamedTuple):
     """Limits for clients."""
 
     connections: int = 64
-    """How many may be open at once."""
     header_seconds: float = 10.0
     """How long a connection may be open without a complete head of a question."""
     body_seconds: float = 10.0

@@ -165,7 +165,6 @@ class PageQuery(NamedTuple):
 
     typed: Typed
     view: str
-    """One of VIEWS."""
 
 
 def _reasons(typed: Typed) -> PageUpdate:
@@ -188,11 +187,6 @@ VIEWS: Mapping[str, Callable[[Typed], PageUpdate]] = MappingProxyType(
 """The tabs of the page, and what shows them."""
 
 
-def answer(query: PageQuery) -> PageUpdate:
-    """Return what the page shows."""
-    return VIEWS[query.view](query.typed)
-
-
 try:
     import resource
 except ImportError:  # Windows has none
@@ -200,10 +194,8 @@ except ImportError:  # Windows has none
 else:
     _CAN_LIMIT = True
 
-SECONDS: Final = 10.0
-"""How long an answer may take."""
-_PATIENCE: Final = 60.0
-"""How long a process may take to begin."""
+SECONDS: Final = 10.0  # for an answer
+_PATIENCE: Final = 60.0  # seconds for a process to begin
 _MEMORY: Final = 2 << 30
 """Memory limit of the process in bytes, if the system has one."""
 
@@ -241,8 +233,7 @@ class Evaluator:
             found: PageUpdate | str = connection.recv()
         except (EOFError, OSError):
             self._renew()
-            text = "evaluation crashed: it may have run out of memory"
-            raise NoAnswerError(text) from None
+            raise NoAnswerError("evaluation crashed: it may have run out of memory") from None
         if isinstance(found, str):
             raise NoAnswerError(found)
         return found
@@ -295,7 +286,7 @@ def _work(connection: Connection, calls: int) -> None:
         while True:
             query = connection.recv()
             try:
-                result: PageUpdate | str = answer(query)
+                result: PageUpdate | str = VIEWS[query.view](query.typed)
             except Exception as error:  # noqa: BLE001 — INVARIANT: what is typed ends no process
                 result = fault_text(error)
             connection.send(result)

@@ -60,8 +60,7 @@ def listening(port: int) -> socket.socket:
         listener.listen()
     except OSError as error:
         listener.close()
-        text = f"port {port} of {HOST} cannot be used: {error.strerror}"
-        raise PortTakenError(text) from None
+        raise PortTakenError(f"port {port} of {HOST} cannot be used: {error.strerror}") from None
     return listener
 
 

@@ -29,7 +29,6 @@ from kyvsim.policy.tree import MatchBlock
 
 ANNOTATION = "pod-policies.kyverno.io/autogen-controllers"
 POD_CONTROLLERS = frozenset({CRON_JOB, *CONTROLLERS})
-"""The kinds for which rules are derived."""
 _POD_KINDS = frozenset({"Pod", *POD_CONTROLLERS})
 _PREFIX = "autogen-"
 
@@ -40,7 +39,6 @@ class DerivedRule(NamedTuple):
     make: Callable[[], Rule]
     """Returns the rule, always the same: it is made on first use."""
     written: Rule
-    """The rule it is made from."""
     for_cron_jobs: bool
 
     @property

@@ -109,8 +109,7 @@ def _image(node: Json, path: str, extractor: _Extractor) -> Iterator[tuple[str, 
     try:
         yield key, {**parse_image(image).as_variable(), "jsonPointer": pointer}
     except ValueError as error:
-        text = f"failed to extract images: invalid image '{image}' ({error})"
-        raise QueryError(text) from error
+        raise QueryError(f"failed to extract images: invalid image '{image}' ({error})") from error
 
 
 # Which images of an object the entries of a rule name.

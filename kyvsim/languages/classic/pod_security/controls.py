@@ -23,7 +23,6 @@ class PodContainer(NamedTuple):
     name: str
     data: Mapping[str, Json]
     security: Mapping[str, Json] | None
-    """Its security context, or None where it has none."""
 
 
 class CheckedPod(NamedTuple):
@@ -127,7 +126,6 @@ DEFAULT_CAPABILITIES = frozenset((
 ))  # fmt: skip
 """What the baseline level lets be added."""
 RESTRICTED_CAPABILITIES = frozenset(("NET_BIND_SERVICE",))
-"""What the restricted level does."""
 ALL_CAPABILITIES = "ALL"
 
 
@@ -434,7 +432,6 @@ class ControlVersion(NamedTuple):
 
     run: PodCheck
     since: int = 0
-    """The minor version."""
     allowed: frozenset[str] = frozenset()
     """The values that are safe, where they are not the same in all versions."""
     spares_windows: bool = False
@@ -527,7 +524,6 @@ CONTROLS = (
     ),
     _control("windowsHostProcess", "baseline", "HostProcess", windows_host_process),
 )
-"""In the order of messages."""
 
 
 class ActiveCheck(NamedTuple):

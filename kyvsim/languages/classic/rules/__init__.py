@@ -50,6 +50,3 @@ def rule_types_of(rule: RuleNode) -> Iterator[RuleType]:
 def rule_types() -> Iterator[RuleType]:
     """Yield all types, in their order."""
     return map(_type_at, _HOMES)
-
-
-__all__ = ["SECTIONS", "rule_types", "rule_types_of"]

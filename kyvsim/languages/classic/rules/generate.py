@@ -217,7 +217,6 @@ class GeneratedSet(NamedTuple):
     place: str = ""
     """Which element of which loop had the problem, in upstream's words."""
     reason: FailureCause = FailureCause.OTHER
-    """What kind of problem it is."""
 
 
 GeneratedSets = Callable[[JSONContext], Iterable[GeneratedSet]]

@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/engine/utils/foreach.go, pkg/engine/context (A
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.compile.tracing import traced_elements, traced_list
@@ -13,13 +14,12 @@ from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.ports import FEW
 from kyvsim.model.tracing import NO_TRACE, PointKind, TraceContext
-from kyvsim.policy.tree import ContextEntry
+from kyvsim.policy.tree import ContextEntry, Pattern, PatternMap
 
 _STEPS = 10
 """What an element costs: a scope, a template, a check."""
 
 ListOf: TypeAlias = Callable[[JSONContext], list[Json]]
-"""Evaluates the list of a loop."""
 
 
 class LoopElement(NamedTuple):
@@ -86,6 +86,12 @@ def _compile_list(expression: str, system: System) -> ListOf:
         return found
 
     return evaluate
+
+
+def first_map(patterns: Iterable[Pattern | None]) -> Iterator[Pattern]:
+    """Yield the first of the patterns of loops that is a map: upstream looks no further."""
+    maps = (one for one in patterns if one is not None and isinstance(one.root, PatternMap))
+    return islice(maps, 1)
 
 
 def compile_elements(

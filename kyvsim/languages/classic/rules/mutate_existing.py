@@ -86,7 +86,6 @@ class _CompiledTarget(NamedTuple):
     """One entry of `targets`."""
 
     selector: Template
-    """The fields that select objects."""
     subresource: str
     """The part of them that is written, such as `status`; "" for all of them."""
     entries: tuple[tuple[str, EntryLoader], ...]

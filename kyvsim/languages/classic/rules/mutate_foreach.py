@@ -12,7 +12,7 @@ from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import Problem, RuleContext, RuleType
-from kyvsim.languages.classic.rules.loops import compile_elements, compile_list
+from kyvsim.languages.classic.rules.loops import compile_elements, compile_list, first_map
 from kyvsim.languages.classic.rules.mutate_resource import (
     Patcher,
     apply_patch,
@@ -26,7 +26,6 @@ from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.patch.strategic_merge import ElementMerges
 from kyvsim.policy.mutation import ForEachMutation
 from kyvsim.policy.rule import RuleNode
-from kyvsim.policy.tree import Pattern, PatternMap
 
 _PATCHED_AT_ONCE = 10
 """Parts of an object that a JSON patch passes in a step."""
@@ -191,21 +190,9 @@ def _compile_filled(context: RuleContext, loop: ForEachMutation) -> _Filled | No
     return filled
 
 
-def compile_rule_loops(context: RuleContext) -> _Body:
-    """Return what patches an object by the loops of a rule."""
-    mutate = context.rule.tree.mutate
-    loops = (mutate and mutate.foreach) or ()
-    return compile_loops(context.within("mutate", "foreach"), loops)
-
-
 def _compile(context: RuleContext) -> CompiledBody:
-    run = compile_rule_loops(context)
-
+    run = compile_loops(context.within("mutate", "foreach"), _loops(context.rule.tree))
     return lambda evaluation: run(evaluation.scope, object_to_patch(evaluation))
-
-
-_KEPT = ("list", "context", "preconditions")
-_NESTED_ONLY = ("context", "preconditions", "patchesJson6902", "patchStrategicMerge")
 
 
 def _loops(rule: RuleNode) -> tuple[ForEachMutation, ...]:
@@ -236,21 +223,12 @@ def _problems(rule: RuleNode) -> Iterator[Problem]:
             return
 
 
-def _patterns(rule: RuleNode) -> Iterator[Pattern]:
-    """Yield the merge of the first loop that has one: upstream looks no further."""
-    for loop in _loops(rule):
-        merge = loop.patch_strategic_merge
-        if merge is not None and isinstance(merge.root, PatternMap):
-            yield merge
-            return
-
-
 RULE_TYPE = RuleType(
     ("mutate", "foreach"),
     Phase.MUTATE,
     _compile,
     counts=lambda rule: bool(_loops(rule)),
     problems=_problems,
-    patterns=_patterns,
+    patterns=lambda rule: first_map(one.patch_strategic_merge for one in _loops(rule)),
     facts=lambda facts, rule, _: facts._replace(patches_elements=bool(_loops(rule))),
 )

@@ -19,7 +19,12 @@ from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.jmespath import QueryError
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import Problem, RuleContext, RuleType
-from kyvsim.languages.classic.rules.loops import compile_elements, compile_list, is_absent
+from kyvsim.languages.classic.rules.loops import (
+    compile_elements,
+    compile_list,
+    first_map,
+    is_absent,
+)
 from kyvsim.languages.classic.rules.validate_deny import compile_deny
 from kyvsim.languages.classic.rules.validate_pattern import (
     compile_any_pattern_body,
@@ -27,7 +32,6 @@ from kyvsim.languages.classic.rules.validate_pattern import (
 )
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.policy.rule import ForEachValidation, RuleNode
-from kyvsim.policy.tree import Pattern, PatternMap
 
 PASSED: Final = passed("rule passed")
 _GO_TYPES: Final = MappingProxyType(
@@ -147,18 +151,10 @@ def _problems(rule: RuleNode) -> Iterator[Problem]:
             yield loop.path, f"{start} of pattern, anyPattern, deny, or a nested foreach {end}"
 
 
-def _patterns(rule: RuleNode) -> Iterator[Pattern]:
-    """Yield the pattern of the first loop that has one: upstream looks no further."""
-    for loop in _loops(rule):
-        if loop.pattern is not None and isinstance(loop.pattern.root, PatternMap):
-            yield loop.pattern
-            return
-
-
 RULE_TYPE = RuleType(
     ("validate", "foreach"),
     Phase.VALIDATE,
     lambda context: compile_loops(context.within("validate", "foreach"), _loops(context.rule.tree)),
     problems=_problems,
-    patterns=_patterns,
+    patterns=lambda rule: first_map(loop.pattern for loop in _loops(rule)),
 )

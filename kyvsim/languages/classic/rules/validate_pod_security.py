@@ -51,7 +51,6 @@ _NO_CONTAINERS = MappingProxyType(
 _NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 
 Violations = dict[str, Violation]
-"""Violations by the ids of their checks."""
 
 
 def compile_exclusions(entries: Sequence[PodSecurityExclusion]) -> tuple[Exclusion, ...]:
