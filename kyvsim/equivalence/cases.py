@@ -229,11 +229,9 @@ class Space(NamedTuple):
     read: Mapping[FieldPath, tuple[Json, ...]]
     """Paths in looked-up data, starting with the source's name, with the values compared there."""
     sizes: Mapping[FieldPath, tuple[int, ...]]
-    """Sizes that policies compare with, by path."""
     user: UserInfo
     """Who sends requests, where it does not matter."""
     users: tuple[UserInfo, ...]
-    """Users that policies refer to."""
     namespace_labels: tuple[Mapping[str, str], ...]
     lookups: tuple[str, ...]
     """Sources of data besides object and request: `configMap`, `resource`, …"""

@@ -52,7 +52,6 @@ _SEPARATOR = re.compile(r"[/:.@_-]")
 _MOST_WILD = 3
 """So many of the texts that are written for a place are tried with wildcards in them."""
 _LONGEST = 256
-"""Longer strings are not compared with."""
 _MOST_DIGITS = 18
 _MILLISECOND = SECOND // 1000
 OTHER = "other"

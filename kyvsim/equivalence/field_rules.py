@@ -83,7 +83,6 @@ _WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
 )
 """By the last names of a path: the only texts that an API server takes there."""
 _SHARES = frozenset({("maxUnavailable",), ("minAvailable",)})
-"""Numbers, or texts that are so many percent."""
 _SHARE = re.compile(r"[0-9]+%")
 _PORTS = frozenset(
     {"containerPort", "hostPort", "nodePort", "port", "targetPort", "endPort", "number"}

@@ -35,9 +35,7 @@ class SearchBudget(NamedTuple):
     cases: int
     seconds: float
     clock: Callable[[], float]
-    """Returns seconds."""
     first_only: bool = False
-    """Whether one difference that counts is enough."""
     compares: bool = True
     """Whether differences are looked for at all, rather than only what policies do."""
     patience: int | None = None
@@ -60,7 +58,6 @@ class SearchResult(NamedTuple):
     given: int
     """How many of all were given as they are."""
     denied: int
-    """How often the old policies denied."""
     acted: tuple[int, int]
     """How often either side did anything."""
     let_pass: tuple[bool, bool]

@@ -34,13 +34,11 @@ class Engine(NamedTuple):
     breaks: bool = False
     """Whether all that is under way is lost with one worker, and the executor, too."""
     is_there: Callable[[], bool] = lambda: True
-    """Whether it still answers."""
     close: Callable[[Executor], None] = lambda executor: executor.shutdown(
         wait=False, cancel_futures=True
     )
     """Shuts an executor down; queued items are dropped."""
     name: str = "this process"
-    """What messages call it."""
 
 
 @contextmanager
@@ -86,8 +84,7 @@ def _begin() -> None:
 
 # The workers of a dask scheduler as an engine.
 
-_PATIENCE: Final = 10
-"""Seconds to wait for a scheduler's answer."""
+_PATIENCE: Final = 10  # seconds
 
 
 @contextmanager

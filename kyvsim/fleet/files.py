@@ -26,7 +26,6 @@ class InputFile(NamedTuple):
     """A file with resources."""
 
     name: str
-    """What reports call it."""
     address: str
     """Where workers find it: an absolute path or a URL."""
     size: int
@@ -61,8 +60,7 @@ def unpacked(name: str, data: bytes) -> bytes:
     try:
         return unpack(data)
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
-        text = f"the compressed data is damaged or truncated: {error}"
-        raise ReadError(text) from None
+        raise ReadError(f"the compressed data is damaged or truncated: {error}") from None
 
 
 def _suffix(name: str) -> str:

@@ -209,7 +209,7 @@ def reports_in(stores: Iterable[ReportStore]) -> Reports:
     sizes = {name: size for _, own in plans for name, (size, _) in own.files.items()}
     parts = settled(heads, sizes)
     ends = [_end_of(store, own) for store, own in plans]
-    result_counts = counts_of(parts.pieces, audit_warn=plans[0][1].audit_warn)
+    result_counts = counts_of(parts.pieces, audit_warn=plan.audit_warn)
     count = sum(one.head.resources for one in parts.pieces)
     before = _each(own.before for _, own in plans)
     after = _each(own.after for _, own in plans)
@@ -228,15 +228,15 @@ def reports_in(stores: Iterable[ReportStore]) -> Reports:
     run = Run(
         policies=(),
         resource_count=count,
-        rule_count=plans[0][1].rules,
-        exception_count=plans[0][1].exceptions,
+        rule_count=plan.rules,
+        exception_count=plan.exceptions,
         diagnostics=(
             *(*before, *remarks_of(parts.pieces), *missing, *after),
             *(*common, *warnings_of(refused.found)),
         ),
         responses=iter(()),
         result_counts=result_counts,
-        audit_warn=plans[0][1].audit_warn,
+        audit_warn=plan.audit_warn,
         final_checks=lambda _: last,
         left_out=_each(own.left_out for _, own in plans),
     )

@@ -299,7 +299,6 @@ class _RunState(NamedTuple):
     plan: RunPlan
     clusters: Mapping[str, tuple[InputFile, ...]]
     heads: dict[Key, Head]
-    """The reports that are there."""
     joined: set[str]
     """Clusters of which all objects are needed at once."""
 

@@ -39,7 +39,6 @@ class RunPlan(NamedTuple):
     before: tuple[Diagnostic, ...]
     """Diagnostics of policies and options that come before those of resources."""
     after: tuple[Diagnostic, ...]
-    """The same, after it."""
     left_out: tuple[Diagnostic, ...]
     """What was left out of folders of policies."""
     files: Mapping[str, tuple[int, str]]
@@ -202,8 +201,7 @@ class ReportStore:
         try:
             file = open(self._place(_LOCK), "ab")  # noqa: SIM115 — it is closed below
         except OSError as error:
-            text = f"cannot write to {self.folder}: {error.strerror}"
-            raise FleetError(text) from None
+            raise FleetError(f"cannot write to {self.folder}: {error.strerror}") from None
         with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

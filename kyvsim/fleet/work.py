@@ -210,7 +210,6 @@ class ItemOutcome(NamedTuple):
     """What became of an item."""
 
     partials: tuple[Partial, ...]
-    """One for each of its files."""
     needs_others: bool = False
     """Whether rules look at objects that the item has not: there is no verdict then."""
 

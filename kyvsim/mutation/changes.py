@@ -21,7 +21,6 @@ class PartKind(Enum):
     CHOICE = "choice"
     """The field `any` or `all` around several filters or conditions."""
     OPERATOR = "operator"
-    """The operator of a condition."""
     FIELD = "field"
     """A field of a pattern or patch, which may be written as an anchor."""
     PATTERN = "pattern"
@@ -29,9 +28,7 @@ class PartKind(Enum):
     CONSTANT = "constant"
     """A value that is compared with others, or written into objects."""
     LEVEL = "level"
-    """A level of the Pod Security Standards."""
     EXPRESSION = "expression"
-    """The text of a CEL expression."""
 
 
 class MutationPoint(NamedTuple):
@@ -39,7 +36,6 @@ class MutationPoint(NamedTuple):
 
     part: PartKind
     path: Path
-    """Its path in the policy's document."""
     name: str = ""
     """The name of an element of a list: `condition`, `filter`, …; "" to show its value."""
 
@@ -48,13 +44,11 @@ class PolicyChange(NamedTuple):
     """A policy's document with one place changed."""
 
     path: Path
-    """Where it is changed."""
     was: str
     """The old value, in words."""
     now: str
     """The new value, in words; "" if it is removed."""
     data: Json
-    """The changed document."""
     offset: int = -1
     """Which character of the text at the path it begins with; -1 for the whole."""
 
@@ -65,7 +59,6 @@ class MutationKind(NamedTuple):
     name: str
     """What is changed, in words: `operator of a condition`."""
     part: PartKind
-    """Which parts of policies it changes."""
     changes: Callable[[MutationPoint, Json, Json], Iterator[PolicyChange]]
     """Yields the changes at a point, with a value, of a document."""
 
@@ -86,7 +79,6 @@ def _with_text(
 # Values: a number one more, a truth value negated, a text with a letter more.
 
 _NUMBER = re.compile(r"(\d+)(?!.*\d)")
-"""The last number in a text."""
 _VARIABLES = ("{{", "$(")
 """With what texts begin that are replaced by other values when a rule runs."""
 

@@ -63,7 +63,6 @@ class Effect(NamedTuple):
     """What the policies did with one resource."""
 
     resource: Json
-    """The resource as it was read."""
     mutated: Json
     """The resource as mutate rules left it; None where they changed nothing."""
     generated: tuple[Json, ...]

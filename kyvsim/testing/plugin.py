@@ -21,7 +21,6 @@ _GROUP = ("kyvsim", "kyvsim: tests of Kyverno policies")
 _UPDATED = pytest.StashKey[list[str]]()
 
 AssertGolden: TypeAlias = "Callable[[Iterable[Effect], str | Path], None]"
-"""The type of the fixture `assert_golden`."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
