@@ -13,24 +13,7 @@ from kyvsim.jmespath.variables import find_variables
 from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.languages.classic.pod_security.controls import (
-    ALL_CAPABILITIES,
-    APP_ARMOR_ANNOTATION,
-    APP_ARMOR_PROFILES,
-    CONTAINER_FIELDS,
-    DEFAULT_CAPABILITIES,
-    DEFAULT_PROC_MOUNT,
-    HOST_HANDLERS,
-    HOST_NAMESPACES,
-    LIFECYCLE,
-    OTHER_VOLUMES,
-    PROBES,
-    RESTRICTED_CAPABILITIES,
-    SECCOMP_PROFILES,
-    SELINUX_FIELDS,
-    ActiveCheck,
-    active_checks,
-)
+from kyvsim.languages.classic.pod_security import controls
 from kyvsim.languages.field_references import (
     IMAGE_PATHS,
     NOTHING,
@@ -231,13 +214,13 @@ def _setting(field: str, *values: Json) -> _Places:
     return {f"spec.{field}": values, f"{_EACH}{field}": values}
 
 
-_HANDLERS = (*PROBES, *(f"lifecycle.{name}" for name in LIFECYCLE))
+_HANDLERS = (*controls.PROBES, *(f"lifecycle.{name}" for name in controls.LIFECYCLE))
 _PLACES: Mapping[str, _Places] = MappingProxyType(
     {
         "allowPrivilegeEscalation": {f"{_EACH}securityContext.allowPrivilegeEscalation": _BOTH},
         "appArmorProfile": {
-            **_setting("appArmorProfile.type", *sorted(APP_ARMOR_PROFILES), _UNCONFINED),
-            f"metadata.annotations.{APP_ARMOR_ANNOTATION}a": (
+            **_setting("appArmorProfile.type", *sorted(controls.APP_ARMOR_PROFILES), _UNCONFINED),
+            f"metadata.annotations.{controls.APP_ARMOR_ANNOTATION}a": (
                 "runtime/default",
                 "unconfined",
                 "localhost/a",
@@ -245,34 +228,40 @@ _PLACES: Mapping[str, _Places] = MappingProxyType(
         },
         "capabilities_baseline": {
             f"{_EACH}securityContext.capabilities.add[]": (
-                *sorted(DEFAULT_CAPABILITIES),
+                *sorted(controls.DEFAULT_CAPABILITIES),
                 "SYS_ADMIN",
             )
         },
         "capabilities_restricted": {
             f"{_EACH}securityContext.capabilities.add[]": (
-                *sorted(RESTRICTED_CAPABILITIES),
+                *sorted(controls.RESTRICTED_CAPABILITIES),
                 "CHOWN",
             ),
-            f"{_EACH}securityContext.capabilities.drop[]": (ALL_CAPABILITIES,),
+            f"{_EACH}securityContext.capabilities.drop[]": (controls.ALL_CAPABILITIES,),
         },
-        "hostNamespaces": {f"spec.{field}": _BOTH for field in HOST_NAMESPACES},
+        "hostNamespaces": {f"spec.{field}": _BOTH for field in controls.HOST_NAMESPACES},
         "hostPathVolumes": {"spec.volumes[].hostPath.path": ("/a",)},
         "hostPorts": {f"{_EACH}ports[].hostPort": (0, 80)},
         "hostProbesAndHostLifecycle": {
-            f"{_EACH}{one}.{kind}.host": ("a",) for one in _HANDLERS for kind in HOST_HANDLERS
+            f"{_EACH}{one}.{kind}.host": ("a",)
+            for one in _HANDLERS
+            for kind in controls.HOST_HANDLERS
         },
         "privileged": {f"{_EACH}securityContext.privileged": _BOTH},
-        "procMount": {f"{_EACH}securityContext.procMount": (DEFAULT_PROC_MOUNT, "Unmasked")},
+        "procMount": {
+            f"{_EACH}securityContext.procMount": (controls.DEFAULT_PROC_MOUNT, "Unmasked")
+        },
         "restrictedVolumes": {
-            f"spec.volumes[].{kind}": () for kind in ("emptyDir", *OTHER_VOLUMES)
+            f"spec.volumes[].{kind}": () for kind in ("emptyDir", *controls.OTHER_VOLUMES)
         },
         "runAsNonRoot": _setting("runAsNonRoot", *_BOTH),
         "runAsUser": _setting("runAsUser", 0, 1),
         "seccompProfile_baseline": _setting(
-            "seccompProfile.type", *sorted(SECCOMP_PROFILES), _UNCONFINED
+            "seccompProfile.type", *sorted(controls.SECCOMP_PROFILES), _UNCONFINED
         ),
-        "seccompProfile_restricted": _setting("seccompProfile.type", *sorted(SECCOMP_PROFILES)),
+        "seccompProfile_restricted": _setting(
+            "seccompProfile.type", *sorted(controls.SECCOMP_PROFILES)
+        ),
         "windowsHostProcess": _setting("windowsOptions.hostProcess", *_BOTH),
     }
 )
@@ -281,7 +270,7 @@ _PLACES: Mapping[str, _Places] = MappingProxyType(
 
 def pod_security_fields(block: tree.PodSecurity) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
     """Yield the fields that a block checks, with values: those of controls, then of exclusions."""
-    for check in active_checks(block.level, block.version) or ():
+    for check in controls.active_checks(block.level, block.version) or ():
         yield from _paths(_places_of(check))
     for one in block.exclude:
         images = {f"{_EACH}image": one.images}
@@ -290,14 +279,14 @@ def pod_security_fields(block: tree.PodSecurity) -> Iterator[tuple[FieldPath, tu
         yield from _paths({**images, **excluded})
 
 
-def _places_of(check: ActiveCheck) -> _Places:
+def _places_of(check: controls.ActiveCheck) -> _Places:
     """Return what a check depends on, as it is in its version of the standards."""
     allowed = tuple(sorted(check.variant.allowed))
     if check.id == "sysctls":
         return {"spec.securityContext.sysctls[].name": (*allowed, "a")}
     if check.id == "seLinuxOptions":
         found: dict[str, tuple[Json, ...]] = {}
-        for part in SELINUX_FIELDS:
+        for part in controls.SELINUX_FIELDS:
             found |= _setting(f"seLinuxOptions.{part}", *(allowed if part == "type" else ()), "a")
         return found
     windows = {"spec.os.name": ("windows",)} if check.variant.spares_windows else {}
@@ -307,7 +296,7 @@ def _places_of(check: ActiveCheck) -> _Places:
 def _paths(places: _Places) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
     for field, values in places.items():
         rest = field.removeprefix(_EACH)
-        each = [f"spec.{group}[].{rest}" for group in CONTAINER_FIELDS]
+        each = [f"spec.{group}[].{rest}" for group in controls.CONTAINER_FIELDS]
         for one in each if rest != field else [field]:
             # Behind `annotations` all is one name.
             start, sign, key = one.partition("metadata.annotations.")
