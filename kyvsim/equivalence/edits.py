@@ -8,10 +8,10 @@ from itertools import chain, islice
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.equivalence.field_rules import (
+    OTHER_AMOUNTS,
     is_possible,
     needed,
     new_element,
-    other_key,
     rivals,
     suits,
     type_at,
@@ -317,7 +317,7 @@ def _renamed(key: str, found: Json) -> Json:
     if found.__class__ is not dict or key not in found:
         return found
     rest = {name: value for name, value in found.items() if name != key}
-    return {**rest, other_key(key): found[key]}
+    return {**rest, OTHER_AMOUNTS.get(key, OTHER): found[key]}
 
 
 def _places_around(path: FieldPath) -> Iterator[FieldPath]:

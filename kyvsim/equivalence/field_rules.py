@@ -131,7 +131,7 @@ _EXCLUSIVE: Mapping[str, tuple[frozenset[str], ...]] = MappingProxyType(
 """By the name of a field: parts of which it, or each element of it, has no two."""
 _PROBES: Mapping[str, Json] = MappingProxyType({"tcpSocket": {"port": 80}})
 _CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
-_OTHER_AMOUNTS: Mapping[str, str] = MappingProxyType(
+OTHER_AMOUNTS: Mapping[str, str] = MappingProxyType(
     {"cpu": "memory", "memory": "cpu", "ephemeral-storage": "memory"}
 )
 """Of resources only some names are taken."""
@@ -200,11 +200,6 @@ def rivals(name: str, key: str) -> frozenset[str]:
     return frozenset(one for some in groups if key in some for one in some if one != key)
 
 
-def other_key(key: str) -> str:
-    """Return a key for which a map may have a value in place of another one."""
-    return _OTHER_AMOUNTS.get(key, "other")
-
-
 def names_of(path: FieldPath) -> tuple[str, ...]:
     """Return the names of the fields on a path."""
     return tuple(one for one in path if not isinstance(one, Segment))
@@ -262,11 +257,6 @@ def is_quantity(text: str) -> bool:
     """Return whether a text is a quantity, and not a negative one: those are not used."""
     found = parse_quantity(text)
     return found is not None and found.mantissa >= 0
-
-
-def is_moment(path: FieldPath) -> bool:
-    """Return whether a path leads to a time."""
-    return bool(path) and str(path[-1]).endswith(_MOMENT)
 
 
 def usual_entries(name: str) -> Mapping[str, Json]:
@@ -512,7 +502,8 @@ def _has_values(kind: Type, value: Json, path: FieldPath) -> bool:
         return True
     if kind.mapping is not None:
         return value.__class__ in {str, int} and is_possible(path, value)
-    return value.__class__ is str and (is_moment(path) or is_quantity(value))
+    is_moment = bool(path) and str(path[-1]).endswith(_MOMENT)
+    return value.__class__ is str and (is_moment or is_quantity(value))
 
 
 @cache

@@ -326,11 +326,6 @@ def found_files(paths: Iterable[str]) -> tuple[InputFile, ...]:
     return tuple(found.values())
 
 
-def joined(folder: str, name: str) -> str:
-    """Return the path of a file in a folder."""
-    return f"{folder.rstrip('/')}/{name}"
-
-
 def read_whole(file: InputFile) -> bytes:
     """Return the uncompressed content of a file; raises ReadError."""
     data = storage_of(file.address).read(file.address, 0, None)

@@ -23,16 +23,14 @@ _USUAL = ReportRow._field_defaults
 
 def lines_of(rows: Iterable[ReportRow]) -> bytes:
     """Return rows as lines of JSON, without fields that have their default."""
-    return b"".join(f"{json.dumps(row_json(row))}\n".encode() for row in rows)
-
-
-def row_json(row: ReportRow) -> dict[str, Any]:
-    """Return a row as a map."""
-    content = row._asdict()
-    for name, usual in _USUAL.items():
-        if content[name] == usual or tuple(content[name]) == usual:
-            del content[name]
-    return content
+    lines = []
+    for row in rows:
+        content = row._asdict()
+        for name, usual in _USUAL.items():
+            if content[name] == usual or tuple(content[name]) == usual:
+                del content[name]
+        lines.append(f"{json.dumps(content)}\n".encode())
+    return b"".join(lines)
 
 
 def rows_in(lines: bytes) -> Iterator[ReportRow]:

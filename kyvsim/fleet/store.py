@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim import __version__
 from kyvsim.fleet import FleetError, ReadError
-from kyvsim.fleet.files import LocalFiles, is_url, joined, storage_of
+from kyvsim.fleet.files import LocalFiles, is_url, storage_of
 from kyvsim.fleet.partials import FORMATS, diagnostic_of, rows_in
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.partial import Head, Key, Partial, ReportRow
@@ -56,41 +56,6 @@ class RunEnd(NamedTuple):
     """Those after them."""
 
 
-def plan_text(plan: RunPlan) -> bytes:
-    """Return a plan as the text of a file."""
-    content: dict[str, Any] = plan._asdict()
-    content |= {name: _remarks_json(content[name]) for name in _REMARKS}
-    return f"{json.dumps(content, indent=1)}\n".encode()
-
-
-def plan_of(text: bytes) -> RunPlan | None:
-    """Return the plan in a file's content, or None."""
-    try:
-        content = json.loads(text)
-        content |= {name: tuple(map(diagnostic_of, content[name])) for name in _REMARKS}
-        files = {name: (int(size), str(stamp)) for name, (size, stamp) in content["files"].items()}
-        return RunPlan(**{**content, "files": files})
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
-
-
-def end_text(end: RunEnd) -> bytes:
-    """Return the end of a run as the content of a file."""
-    remarks, last = _remarks_json(end.remarks), _remarks_json(end.last)
-    content = {"run": end.run, "remarks": remarks, "last": last}
-    return f"{json.dumps(content, indent=1)}\n".encode()
-
-
-def end_of(text: bytes) -> RunEnd | None:
-    """Return the end of a run in a file's content, or None."""
-    try:
-        content = json.loads(text)
-        remarks, last = (tuple(map(diagnostic_of, content[name])) for name in ("remarks", "last"))
-        return RunEnd(str(content["run"]), remarks, last)
-    except (ValueError, KeyError, TypeError):
-        return None
-
-
 def _remarks_json(remarks: Iterable[Diagnostic]) -> list[Any]:
     return [diagnostic_json(one) for one in remarks]
 
@@ -123,26 +88,41 @@ class ReportStore:
 
     def plan(self) -> RunPlan | None:
         """Return the plan, None if there is no run yet."""
-        text = self._read(_PLAN)
-        return plan_of(text) if text else None
+        try:
+            content = json.loads(self._read(_PLAN))
+            content |= {name: tuple(map(diagnostic_of, content[name])) for name in _REMARKS}
+            sizes = content["files"].items()
+            files = {name: (int(size), str(stamp)) for name, (size, stamp) in sizes}
+            return RunPlan(**{**content, "files": files})
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None
 
     def begin(self, plan: RunPlan) -> None:
         """Write the plan; raises FleetError."""
         self._format.write(Partial(_EMPTY))  # what it needs is missed now, not after an hour
         self._files.make_folder(self.folder)
-        self._files.write(self._place(_PLAN), plan_text(plan))
+        content: dict[str, Any] = plan._asdict()
+        content |= {name: _remarks_json(content[name]) for name in _REMARKS}
+        self._write(_PLAN, content)
 
     def end(self) -> RunEnd | None:
         """Return the end of the run, None if it is not finished."""
-        text = self._read(_END)
-        return end_of(text) if text else None
+        try:
+            content = json.loads(self._read(_END))
+            remarks, last = (
+                tuple(map(diagnostic_of, content[name])) for name in ("remarks", "last")
+            )
+            return RunEnd(str(content["run"]), remarks, last)
+        except (ValueError, KeyError, TypeError):
+            return None
 
     def finish(self, end: RunEnd) -> None:
         """Write the end; raises FleetError if another run has started here."""
         plan = self.plan()
         if plan is None or plan.run != end.run:
             raise FleetError(f"{self.folder}: another run also writes its partial reports there")
-        self._files.write(self._place(_END), end_text(end))
+        remarks, last = _remarks_json(end.remarks), _remarks_json(end.last)
+        self._write(_END, {"run": end.run, "remarks": remarks, "last": last})
 
     def write(self, partial: Partial) -> None:
         """Write a report in the place of an older one on the same piece; raises FleetError."""
@@ -212,7 +192,10 @@ class ReportStore:
             yield
 
     def _place(self, name: str) -> str:
-        return joined(self.folder, name)
+        return f"{self.folder.rstrip('/')}/{name}"
+
+    def _write(self, name: str, content: dict[str, Any]) -> None:
+        self._files.write(self._place(name), f"{json.dumps(content, indent=1)}\n".encode())
 
     def _read(self, name: str) -> bytes:
         try:

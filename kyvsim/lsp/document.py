@@ -207,27 +207,23 @@ class YamlText(NamedTuple):
         own = _KEY.match(before)
         if own:
             path = (*path, own["key"].strip("\"'"))
-        above = self._text_above(line, len(before) - len(before.lstrip()))
-        if above is not None:
-            path, own = above.path, _KEY.match("key: x")
+        # A line may be part of a text of several lines, which an entry above begins.
+        indent = len(before) - len(before.lstrip())
+        above = next((one for one in reversed(self.entries) if one.line < line), None)
+        is_text = bool(above and above.value[:1] in {"|", ">"} and above.column < indent)
+        if above and is_text:
+            path = above.path
         found = _TYPED.match(before[::-1])
         last_word = found[0][::-1] if found else ""
         return EditPosition(
             document=document,
             path=path,
-            in_value=own is not None,
+            in_value=is_text or own is not None,
             typed=last_word,
             before=before,
             line=line,
             column=len(before),
         )
-
-    def _text_above(self, line: int, indent: int) -> YamlEntry | None:
-        """Return the entry whose text of several lines a line is part of."""
-        last = [one for one in self.entries if one.line < line]
-        if last and last[-1].value[:1] in {"|", ">"} and last[-1].column < indent:
-            return last[-1]
-        return None
 
 
 def read_text(text: str) -> YamlText:
