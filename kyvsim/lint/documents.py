@@ -60,16 +60,13 @@ def expired_exceptions(documents: Iterable[Document], now: datetime) -> Iterator
         if (group, text_field(document.data, "kind")) != (CEL_GROUP, "PolicyException"):
             continue
         spec = document.data.get("spec")
-        end = _time(spec.get("expiresAt") if spec.__class__ is dict else None)
-        if end is not None and end < now.timestamp():
-            text = f"the exception has no effect: it expired at {spec['expiresAt']}"
+        expires = spec.get("expiresAt") if spec.__class__ is dict else None
+        if expires.__class__ is not str:
+            continue
+        try:
+            end = parse_rfc3339(expires).nanoseconds / SECOND
+        except TimeError:
+            continue
+        if end < now.timestamp():
+            text = f"the exception has no effect: it expired at {expires}"
             yield warn(document, "KV219", text, ("spec", "expiresAt"))
-
-
-def _time(text: Json) -> float | None:
-    if text.__class__ is not str:
-        return None
-    try:
-        return parse_rfc3339(text).nanoseconds / SECOND
-    except TimeError:
-        return None

@@ -227,9 +227,7 @@ def _is_same_policy(one: Policy, other: Policy) -> bool:
 
 def _is_derived_for_all(other: _Placed, one: _Placed) -> bool:
     """Return whether a rule is derived for all controllers for which another one is."""
-    if other.policy is one.policy:
-        return True
-    return _derived_kinds(other) >= _derived_kinds(one)
+    return other.policy is one.policy or _derived_kinds(other) >= _derived_kinds(one)
 
 
 def _derived_kinds(one: _Placed) -> frozenset[str]:
@@ -246,12 +244,8 @@ def _plain_leaves(pattern: PatternNode) -> Iterator[PatternLeaf]:
     if isinstance(pattern, PatternMap):
         for entry in pattern.entries:
             yield from _plain_leaves(entry.value)
-    elif isinstance(pattern, PatternLeaf) and (
-        pattern.data.__class__ is bool or _is_plain_word(pattern.data)
-    ):
-        yield pattern
-
-
-def _is_plain_word(value: Json) -> bool:
-    is_text = value.__class__ is str and _WORD.fullmatch(value) is not None
-    return is_text and value.lower() not in _NO_WORDS
+    elif isinstance(pattern, PatternLeaf):
+        value = pattern.data
+        is_word = isinstance(value, str) and _WORD.fullmatch(value) is not None
+        if value.__class__ is bool or (is_word and value.lower() not in _NO_WORDS):
+            yield pattern

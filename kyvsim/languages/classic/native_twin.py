@@ -110,10 +110,9 @@ def _of_overrides(action: FailureAction) -> str:
 def _of_block(block: MatchBlock | None, *, matching: bool) -> str:
     if block is None:
         return ""
+    where = f"the {'match' if matching else 'exclude'} block"
     problem = _of_filter(block.own, matching=matching)
-    return problem or _of_groups(
-        block, f"the {'match' if matching else 'exclude'} block", matching=matching
-    )
+    return problem or _of_groups(block, where, matching=matching)
 
 
 def _of_exception(exception: PolicyException) -> str:

@@ -37,7 +37,6 @@ from kyvsim.languages.classic.images import authority_of, expand_keys
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType, validation_of
 from kyvsim.model.result import Phase
 from kyvsim.policy.images import Attestor, AttestorSet, IgnoredFields, ManifestObject, Manifests
-from kyvsim.policy.rule import RuleNode
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_all
 
@@ -442,16 +441,13 @@ def _matches(pattern: str, text: str) -> bool:
     return "," in pattern and any(_matches(part.strip(), text) for part in pattern.split(","))
 
 
-def _has_attestors(rule: RuleNode) -> bool:
-    manifests = rule.validate and rule.validate.manifests
-    return bool(manifests and manifests.attestors)
-
-
 RULE_TYPE = RuleType(
     ("validate", "manifests"),
     Phase.VALIDATE,
     _compile,
     # upstream ignores a body without attestors, and has no handler for a deletion
-    counts=_has_attestors,
+    counts=lambda rule: bool(
+        rule.validate and rule.validate.manifests and rule.validate.manifests.attestors
+    ),
     concerns=lambda _: lambda obj: obj is not None,
 )

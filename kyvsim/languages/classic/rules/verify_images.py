@@ -448,13 +448,12 @@ def _traced_failure(trace: TraceContext, image: Image, outcome: Outcome) -> Outc
 
 
 def _summary(verdicts: list[tuple[str, str]]) -> Outcome:
-    skips = [name for verdict, name in verdicts if verdict == "skip"]
-    verified = any(verdict == "pass" for verdict, _ in verdicts)
-    if skips and not verified:
-        return skipped(" ".join(("image skipped, skipped images:", *skips)))
-    if skips:
-        return passed(" ".join(("image verified, skipped images:", *skips)))
-    return passed("image verified")
+    skips = " ".join(name for verdict, name in verdicts if verdict == "skip")
+    if not skips:
+        return passed("image verified")
+    if any(verdict == "pass" for verdict, _ in verdicts):
+        return passed(f"image verified, skipped images: {skips}")
+    return skipped(f"image skipped, skipped images: {skips}")
 
 
 def _facts(facts: RuleFacts, rule: RuleNode, _: PolicyNode) -> RuleFacts:
