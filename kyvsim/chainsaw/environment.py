@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeVar
 
 from kyvsim.chainsaw.errors import UnsupportedError, Usage
-from kyvsim.chainsaw.session import Objects, Situation
+from kyvsim.chainsaw.session import Objects, TestSession
 from kyvsim.model.chainsaw import UnreachableError
 
 # What a command prints, in the order in which it does, and how it ended.
@@ -84,12 +84,12 @@ class ShellEnvironment(NamedTuple):
     scripts have written; all others are in the test's folder.
     """
 
-    situation: Situation
+    session: TestSession
 
     @property
     def usage(self) -> Usage:
         """What the scripts of the test have used of what they may."""
-        return self.situation.session.usage
+        return self.session.usage
 
     def read(self, name: str, stdin: str = "") -> str | None:
         """Return the text of a file, None where there is none."""
@@ -102,17 +102,17 @@ class ShellEnvironment(NamedTuple):
             return ""
         if name in _STDIN:
             return stdin
-        pieces = self.situation.session.written.get(self._key(name))
+        pieces = self.session.written.get(self._key(name))
         if pieces is not None:
             return "".join(pieces)
-        return self._reach(name, self.situation.session.files.text)
+        return self._reach(name, self.session.files.text)
 
     def write(self, name: str, text: str, *, append: bool) -> None:
         """Write a file that only scripts of this test see."""
         if name == _NOWHERE:
             return
         key = self._key(name)
-        written = self.situation.session.written
+        written = self.session.written
         if key not in written or not append:
             before = self.read(name) if append else None
             self.usage.file(key)
@@ -127,9 +127,9 @@ class ShellEnvironment(NamedTuple):
         if not name or (folder and not self.is_there(folder)):
             return "Directory nonexistent"
         is_folder = name.endswith("/") or (
-            key not in self.situation.session.written
+            key not in self.session.written
             and not key.startswith(_WRITTEN_ONLY)
-            and self._reach(name, self.situation.session.files.is_folder)
+            and self._reach(name, self.session.files.is_folder)
         )
         return "Is a directory" if is_folder else ""
 
@@ -137,13 +137,13 @@ class ShellEnvironment(NamedTuple):
         """Return whether there is a file or a folder of a name."""
         if name == _NOWHERE or f"{name}/" == _SCRATCH:
             return True
-        if self._key(name) in self.situation.session.written:
+        if self._key(name) in self.session.written:
             return True
-        return self._reach(name, self.situation.session.files.is_there)
+        return self._reach(name, self.session.files.is_there)
 
     def remove(self, name: str) -> bool:
         """Remove a file that scripts have written; return whether it was there."""
-        if self.situation.session.written.pop(self._key(name), None) is not None:
+        if self.session.written.pop(self._key(name), None) is not None:
             return True
         if self.is_there(name):
             raise UnsupportedError(f"removing `{name}`, a file in the test's folder")
@@ -152,18 +152,18 @@ class ShellEnvironment(NamedTuple):
     def matching(self, pattern: str) -> tuple[str, ...]:
         """Return the names that a pattern matches, in order; () for none."""
         if pattern.startswith(_SCRATCH):
-            keys = self.situation.session.written
+            keys = self.session.written
             names = [key[len(_WRITTEN_ONLY) :] for key in keys if key.startswith(_WRITTEN_ONLY)]
             siblings = (one for one in names if one.count("/") == pattern.count("/"))
             return tuple(sorted(one for one in siblings if fnmatchcase(one, pattern)))
-        found = self._reach(pattern, self.situation.session.files.matching)
+        found = self._reach(pattern, self.session.files.matching)
         self.usage.step(10 + len(found))
         if "/" in pattern:
             return found
         home = self._key(".")
         own = (
             posixpath.basename(one)
-            for one in self.situation.session.written
+            for one in self.session.written
             if posixpath.dirname(one) == home
         )
         hidden = pattern.startswith(".")
@@ -172,8 +172,8 @@ class ShellEnvironment(NamedTuple):
 
     def objects(self, name: str, stdin: str = "") -> Objects:
         """Return the documents of a file, and why there are none."""
-        files = self.situation.session.files
-        if name in _STDIN or self._key(name) in self.situation.session.written:
+        files = self.session.files
+        if name in _STDIN or self._key(name) in self.session.written:
             text = self.read(name, stdin) or ""
             self.usage.step(len(text) // _PARSED)
             return files.parsed(text)
@@ -183,19 +183,15 @@ class ShellEnvironment(NamedTuple):
         """Return what a path leads to, as one text for all of its spellings."""
         self.usage.step(_LOOK_UP)
         try:
-            return self.situation.session.files.key(name)
+            return self.session.files.key(name)
         except UnreachableError:
             plain = posixpath.normpath(name)
             if plain.startswith(_SCRATCH):
                 return f"{_WRITTEN_ONLY}{plain}"
-            raise UnsupportedError(_outside(name, "outside the test's folder")) from None
+            raise UnsupportedError(f"the file `{name}`: outside the test's folder") from None
 
     def _reach(self, name: str, look: Callable[[str], _Found]) -> _Found:
         try:
             return look(name)
         except UnreachableError as error:
-            raise UnsupportedError(_outside(name, str(error))) from None
-
-
-def _outside(name: str, why: str) -> str:
-    return f"the file `{name}`: {why}"
+            raise UnsupportedError(f"the file `{name}`: {error}") from None

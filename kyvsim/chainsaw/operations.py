@@ -70,9 +70,8 @@ def send_all(send: Send, situation: Situation, spec: Mapping[str, Json]) -> Mapp
     found: dict[str, Json] = {}
     for written in written_objects(situation, spec):
         obj = require_usable(situation.templated(spec, written))
-        ending = with_grace_period(
-            in_namespace(situation, obj), situation.session.test.grace_period
-        )
+        placed, seconds = in_namespace(situation, obj), situation.session.test.grace_period
+        ending = with_grace_period(placed, seconds)
         found.update(_send_one(situation, spec, ending, send, filled=obj != written))
     return found
 
@@ -204,12 +203,9 @@ def run_wait(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Jso
     """Wait for every object that is named; raise FailedError where time is up before."""
     given = situation.filled(dict(spec))
     met = condition_of(_condition(given.get("for") or {}))
-    names = ("name", "namespace")
-    meta = {name: given[name] for name in names if given.get(name)}
-    obj = {"apiVersion": given.get("apiVersion"), "kind": given.get("kind"), "metadata": meta}
     if given.get("selector"):
         raise UnsupportedError("`selector`")
-    wanted = in_namespace(situation, obj)
+    wanted = in_namespace(situation, _referenced(given, "name", "namespace"))
     limit = timeout_of(situation, spec, situation.timeouts.exec)
     if "deletion" not in (given.get("for") or {}) and not candidates(situation, wanted):
         raise FailedError("no matching resources found")
@@ -247,9 +243,7 @@ def show_object(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, 
     if not spec.get("name"):
         return {}
     given = situation.filled(dict(spec))
-    meta = {name: given[name] for name in ("name", "namespace") if given.get(name)}
-    obj = {"apiVersion": given["apiVersion"], "kind": given["kind"], "metadata": meta}
-    wanted = in_namespace(situation, obj)
+    wanted = in_namespace(situation, _referenced(given, "name", "namespace"))
     if candidates(situation, wanted) or is_elsewhere(object_key(wanted)):
         return {}
     raise FailedError(f"{given['kind']} `{given['name']}` does not exist")
@@ -278,8 +272,8 @@ def run_assert(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, J
         some = [one for one in _candidates(situation, tree) if not _checked(situation, tree, one)]
         named = [(object_key(one), metadata(one).get("uid")) for one in some if one is not None]
         if named:
-            standing = AssertedObjects(_name(tree), tuple(named), until, unmet)
-            situation.session.standing.append(standing)
+            asserted = AssertedObjects(_name(tree), tuple(named), until, unmet)
+            situation.session.standing.append(asserted)
     return {}
 
 
@@ -421,8 +415,8 @@ def _checked(situation: Situation, tree: Json, obj: Json) -> tuple[TreeMismatch,
 
 
 def _name(obj: Json) -> str:
-    key: ObjectKey = object_key(obj)
-    return "/".join(filter(None, (key.api_version, key.kind, key.namespace, key.name or "*")))
+    api_version, kind, namespace, name = object_key(obj)
+    return "/".join(filter(None, (api_version, kind, namespace, name or "*")))
 
 
 # `script` and `command`: interpreted here, on the simulated cluster.
@@ -457,7 +451,7 @@ def _in_time(situation: Situation, spec: Mapping[str, Json], script: Script) -> 
     end = clock.elapsed + timeout_of(situation, spec, situation.timeouts.exec)
     if spec.get("workDir"):
         raise UnsupportedError("`workDir`")
-    shell = Shell(ShellEnvironment(situation), _variables(situation, spec), end)
+    shell = Shell(ShellEnvironment(situation.session), _variables(situation, spec), end)
     try:
         return shell.run(script)
     except KilledError:
@@ -489,9 +483,7 @@ def _judged(situation: Situation, spec: Mapping[str, Json], result: Result) -> M
         error = "signal: killed"
     bound = situation.bind("error", error)
     for name, stream in (("stdout", STDOUT), ("stderr", STDERR)):
-        read = _mentions(spec.get("check"), f"${name}") or _mentions(
-            spec.get("outputs"), f"${name}"
-        )
+        read = _mentions([spec.get("check"), spec.get("outputs")], f"${name}")
         bound = bound.bind(name, result.text(stream) if read else result.known_text(stream))
     if spec.get("check") is not None:
         require(bound, spec["check"], None)
@@ -600,11 +592,7 @@ def _listed(document: Json) -> Sequence[Json]:
 
 def in_namespace(situation: Situation, obj: Json) -> Json:
     """Return an object of a namespaced kind in the test's namespace, if it says no other."""
-    key = object_key(obj)
-    session = situation.session
-    if key.namespace or not key.kind or not session.is_namespaced(key.api_version, key.kind):
-        return obj
-    return {**obj, "metadata": {**metadata(obj), "namespace": session.namespace}}
+    return situation.session.placed(obj, situation.session.namespace)
 
 
 def candidates(situation: Situation, obj: Json) -> list[Json]:
@@ -622,6 +610,12 @@ def candidates(situation: Situation, obj: Json) -> list[Json]:
     ]
 
 
+def _referenced(given: Json, *fields: str) -> dict[str, Json]:
+    """Return an object with the apiVersion, kind and some fields of `metadata` of a reference."""
+    meta = {name: given[name] for name in fields if given.get(name)}
+    return {"apiVersion": given.get("apiVersion"), "kind": given.get("kind"), "metadata": meta}
+
+
 def referred(situation: Situation, spec: Mapping[str, Json]) -> list[ObjectKey]:
     """Return the identities of the objects in the cluster that `ref` or `file` names."""
     if spec.get("ref") is None:
@@ -631,12 +625,9 @@ def referred(situation: Situation, spec: Mapping[str, Json]) -> list[ObjectKey]:
         ]
     else:
         ref = situation.filled(spec["ref"])
-        names = ("name", "namespace", "labels")
-        meta = {name: ref[name] for name in names if ref.get(name)}
-        kind = {"apiVersion": ref.get("apiVersion"), "kind": ref.get("kind")}
         if any(one.__class__ is not str for one in (ref.get("labels") or {}).values()):
             raise HardError("`labels` must be strings")
-        named = [in_namespace(situation, require_usable({**kind, "metadata": meta}))]
+        named = [in_namespace(situation, require_usable(_referenced(ref, *_REFERENCE)))]
     store = situation.session.sim.store
     for key in map(object_key, named):
         require_written(key, store)

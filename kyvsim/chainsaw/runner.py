@@ -58,30 +58,24 @@ def _run(session: TestSession) -> tuple[_Ending | None, tuple[str, ...]]:
     test = session.test
     session.namespace = test.namespace or session.sim.identities.generated_name("chainsaw-")
     about = {"id": 1, "scenarioId": test.scenario, "metadata": dict(test.metadata)}
-    bindings: dict[str, Json] = {
-        "namespace": session.namespace,
-        "test": about,
-        "values": {},
-        "client": None,
-        "config": None,
-    }
+    given: dict[str, Json] = {"namespace": session.namespace, "test": about}
+    bindings = {**given, "values": {}, "client": None, "config": None}
     situation = Situation(session, bindings, test.timeouts, test.template, test.propagation)
     opened: list[ObjectKey] = []
 
     def begin() -> Situation:
-        bound = situation.bind_all(session.test.bindings)
+        bound = situation.bind_all(test.bindings)
         opened.extend(_open_namespace(bound))
         return bound
 
-    ending, bound = _attempt(begin, "the start of the test", session.test.location)
+    ending, bound = _attempt(begin, "the start of the test", test.location)
     done: list[_TestRun] = []
     if bound is not None:
         ending = _run_steps(bound, done)
     session.finished = session.sim.clock.elapsed
     if ending is None:
-        ending, _ = _attempt(
-            partial(_require_stable, session), "the end of the test", session.test.location
-        )
+        check = partial(_require_stable, session)
+        ending, _ = _attempt(check, "the end of the test", test.location)
     problems = [] if session.exhausted else _clean_up(session, done, opened)
     if ending is None and problems:
         ending, *problems = problems
@@ -197,11 +191,6 @@ def _answered(situation: Situation, operation: ChainsawOperation) -> dict[str, J
             raise UnsupportedError(unanswered[0])
 
 
-def _delete(done: _TestRun, key: ObjectKey) -> str | None:
-    situation = done.situation
-    return delete_one(situation, key, situation.propagation, situation.timeouts.cleanup)
-
-
 def _clean_up(session: TestSession, done: list[_TestRun], opened: list[ObjectKey]) -> list[_Ending]:
     """Undo the steps, the last one first; return what could not be undone.
 
@@ -216,7 +205,11 @@ def _clean_up(session: TestSession, done: list[_TestRun], opened: list[ObjectKey
     for one in reversed(done):
         keeps = test.keeps if one.step.keeps is None else one.step.keeps
         for key in () if keeps else reversed(dict.fromkeys(one.created)):
-            ending, error = _attempt(partial(_delete, one, key), "clean-up", test.location)
+            situation = one.situation
+            delete = partial(
+                delete_one, situation, key, situation.propagation, situation.timeouts.cleanup
+            )
+            ending, error = _attempt(delete, "clean-up", test.location)
             if error is not None:
                 ending = _Ending("fail", f"cleanup: {error}", test.location)
             problems += [ending] if ending else []

@@ -14,8 +14,7 @@ from kyvsim.chainsaw.expressions import (
 )
 from kyvsim.chainsaw.unsupported import watch_pods, watch_policies, watch_responses
 from kyvsim.jmespath import System
-from kyvsim.kubernetes.discovery import is_namespaced_in_cluster, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.chainsaw import ChainsawBinding, ChainsawTest, Timeouts
 from kyvsim.model.ports import SIMULATED, Meter
@@ -179,10 +178,12 @@ class TestSession:
             watch_pods(self.sim.store, self.unanswered),
         ]
 
-    def is_namespaced(self, api_version: str, kind: str) -> bool:
-        """Return whether objects of a kind live in namespaces."""
-        group = split_api_version(api_version)[0]
-        return is_namespaced_in_cluster(group, kind, self.sim.store.defined)
+    def placed(self, obj: Json, namespace: str) -> Json:
+        """Return an object of a namespaced kind in a namespace, unless it names one itself."""
+        key, store = object_key(obj), self.sim.store
+        if key.namespace or not key.kind or not store.is_namespaced(key.api_version, key.kind):
+            return obj
+        return {**obj, "metadata": {**metadata(obj), "namespace": namespace}}
 
     def wait(self, seconds: float) -> None:
         """Let virtual time pass."""

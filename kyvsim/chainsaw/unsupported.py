@@ -30,11 +30,6 @@ _SECURITY = "pod-security.kubernetes.io/enforce"
 _LAX = frozenset({"", "privileged"})
 
 
-def out_of_reach(message: str) -> bool:
-    """Return whether the message of a rule's result names unavailable data."""
-    return _OWN_WORDS.search(message) is not None
-
-
 def watch_responses(found: list[str]) -> Callable[[Iterable[PolicyResponse]], None]:
     """Return a listener to responses of policies that adds unavailable data to `found`."""
 
@@ -43,7 +38,7 @@ def watch_responses(found: list[str]) -> Callable[[Iterable[PolicyResponse]], No
             f"{response.policy.name}/{result.rule.name}: {result.message}"
             for response in responses
             for result in response.results
-            if out_of_reach(result.message)
+            if (_OWN_WORDS.search(result.message) is not None)
         )
 
     return listen
@@ -162,8 +157,7 @@ def _acting(key: ObjectKey) -> str:
     for kind in (key.kind, _EVERY):
         why = _ACTING.get((group, kind))
         if why is not None:
-            plain = f"objects of kind {key.kind} ({key.api_version}) are not evaluated"
-            return why or plain
+            return why or f"objects of kind {key.kind} ({key.api_version}) are not evaluated"
     return ""
 
 
@@ -172,11 +166,8 @@ def require_release(key: ObjectKey, store: ObjectStore) -> None:
     group, version = split_api_version(key.api_version)
     served = served_versions(group, key.kind, store.defined)
     if is_builtin(group, key.kind) and version not in served and is_mature(version, served):
-        why = (
-            f"{key.kind} of {key.api_version} is only served by later releases than the "
-            "simulated one"
-        )
-        raise UnsupportedError(why)
+        what = f"{key.kind} of {key.api_version}"
+        raise UnsupportedError(f"{what} is only served by later releases than the simulated one")
 
 
 def require_written(key: ObjectKey, store: ObjectStore) -> None:

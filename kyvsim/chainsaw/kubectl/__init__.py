@@ -57,7 +57,7 @@ def kubectl(arguments: tuple[str, ...], stdin: str, environment: ShellEnvironmen
     for flag in invocation.flags:
         if flag not in _ALWAYS and flag not in flags:
             raise UnsupportedError(f"the flag `{flag}` of `kubectl {name}`")
-    environment.situation.session.wait(_START)
+    environment.session.wait(_START)
     try:
         return run(call)
     except KubectlError as error:

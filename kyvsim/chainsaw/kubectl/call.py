@@ -10,7 +10,7 @@ from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, ShellEn
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.unsupported import require_simulated, require_written
 from kyvsim.kubernetes.discovery import kinds_named, plural, preferred_version, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key, text_field
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.request import UserInfo
 from kyvsim.simulator.api_server import ApiError, ApiResponse, Client, ObjectStore, errors
@@ -24,21 +24,6 @@ class NamedKind(NamedTuple):
 
     api_version: str
     kind: str
-
-
-def kind_named(name: str, store: ObjectStore) -> NamedKind | None:
-    """Return the kind of a name such as `pods`, `po`, `Deployment` or `deployments.apps`."""
-    base, _, rest = name.lower().partition(".")
-    for group, kind in kinds_named(base, store.defined):
-        if not rest or rest == group or rest.partition(".")[2] == group:
-            return NamedKind(preferred(group, kind, store), kind)
-    return None
-
-
-def preferred(group: str, kind: str, store: ObjectStore) -> str:
-    """Return the apiVersion under which kubectl requests a kind."""
-    version = preferred_version(group, kind, store.defined)
-    return f"{group}/{version}" if group else version
 
 
 def shown_kind(api_version: str, kind: str, *, in_plural: bool = False) -> str:
@@ -59,17 +44,8 @@ def shown_name(key: ObjectKey) -> str:
 
 _BARE = frozenset(
     {"all", "all-namespaces", "cascade", "command", "dry-run", "force", "ignore-not-found", "list"}
-    | {
-        "no-headers",
-        "now",
-        "overwrite",
-        "quiet",
-        "recursive",
-        "server-side",
-        "stdin",
-        "tty",
-        "wait",
-    }
+    | {"no-headers", "now", "overwrite", "quiet", "recursive", "server-side", "stdin", "tty"}
+    | {"wait"}
 )
 """Flags that take no value, or one after `=`."""
 _VALUED = frozenset(
@@ -80,19 +56,8 @@ _VALUED = frozenset(
     | {"serviceaccount", "subresource", "target", "timeout", "type", "user", "verb"}
 )
 _SHORT = MappingProxyType(
-    {
-        "A": "all-namespaces",
-        "R": "recursive",
-        "c": "container",
-        "f": "filename",
-        "i": "stdin",
-        "l": "selector",
-        "n": "namespace",
-        "o": "output",
-        "p": "patch",
-        "q": "quiet",
-        "t": "tty",
-    }
+    {"A": "all-namespaces", "R": "recursive", "c": "container", "f": "filename", "i": "stdin"}
+    | {"l": "selector", "n": "namespace", "o": "output", "p": "patch", "q": "quiet", "t": "tty"}
 )
 
 
@@ -183,7 +148,7 @@ class KubectlCall(NamedTuple):
     @property
     def store(self) -> ObjectStore:
         """The objects of the cluster."""
-        return self.environment.situation.session.sim.store
+        return self.environment.session.sim.store
 
     @property
     def user(self) -> UserInfo:
@@ -200,7 +165,7 @@ class KubectlCall(NamedTuple):
     @property
     def client(self) -> Client:
         """The API as that user sees it."""
-        return self.environment.situation.session.sim.client(self.user)
+        return self.environment.session.sim.client(self.user)
 
     @property
     def namespace(self) -> str:
@@ -225,15 +190,18 @@ class KubectlCall(NamedTuple):
         return int(text)
 
     def kind(self, name: str) -> NamedKind:
-        """Return the kind of a name; raise KubectlError where there is none.
+        """Return the kind of a name such as `pods`, `po`, `Deployment` or `deployments.apps`.
 
-        Raises UnsupportedError for one whose objects act in a cluster, and not here.
+        Raises KubectlError for an unknown one, UnsupportedError for one that is not simulated.
         """
-        found = kind_named(name, self.store)
-        if found is None:
-            raise KubectlError(f'error: the server doesn\'t have a resource type "{name}"')
-        require_simulated(ObjectKey(*found, "", ""))
-        return found
+        base, _, rest = name.lower().partition(".")
+        for group, kind in kinds_named(base, self.store.defined):
+            if not rest or rest == group or rest.partition(".")[2] == group:
+                version = preferred_version(group, kind, self.store.defined)
+                named = NamedKind(f"{group}/{version}" if group else version, kind)
+                require_simulated(ObjectKey(*named, "", ""))
+                return named
+        raise KubectlError(f'error: the server doesn\'t have a resource type "{name}"')
 
     def there(self, key: ObjectKey) -> Json | None:
         """Return the object of a key, None where there is none.
@@ -251,17 +219,12 @@ class KubectlCall(NamedTuple):
 
     def key(self, kind: NamedKind, name: str) -> ObjectKey:
         """Return the identity of an object of a kind, in the namespace that is meant."""
-        namespaced = self.environment.situation.session.is_namespaced(*kind)
+        namespaced = self.store.is_namespaced(*kind)
         return ObjectKey(*kind, self.namespace if namespaced else "", name)
 
     def placed(self, obj: Json) -> Json:
         """Return an object from a file in the namespace that is meant."""
-        key = object_key(obj)
-        if key.namespace or not self.environment.situation.session.is_namespaced(
-            key.api_version, key.kind
-        ):
-            return obj
-        return {**obj, "metadata": {**metadata(obj), "namespace": self.namespace}}
+        return self.environment.session.placed(obj, self.namespace)
 
 
 def named_objects(call: KubectlCall, words: tuple[str, ...]) -> list[tuple[NamedKind, str]]:
@@ -273,6 +236,20 @@ def named_objects(call: KubectlCall, words: tuple[str, ...]) -> list[tuple[Named
         return [(call.kind(kind), name) for kind, _, name in pairs]
     kinds = [call.kind(one) for one in words[0].split(",")]
     return [(kind, name) for kind in kinds for name in words[1:] or ("",)]
+
+
+def named_keys(call: KubectlCall, words: tuple[str, ...]) -> list[ObjectKey]:
+    """Return the identities of the objects that words name, or that flags choose of a kind."""
+    keys: list[ObjectKey] = []
+    for kind, name in named_objects(call, words):
+        keys += [call.key(kind, name)] if name else map(object_key, chosen(call, kind))
+    return keys
+
+
+def timed_out(key: ObjectKey) -> Printed:
+    """Return what kubectl prints where it has waited too long for an object."""
+    text = f"error: timed out waiting for the condition on {key.kind.lower()}s/{key.name}\n"
+    return Printed(STDERR, text)
 
 
 def failure(error: ApiError, about: str = "") -> Printed:
@@ -351,10 +328,10 @@ def from_files(call: KubectlCall) -> list[tuple[str, Json]]:
             _require_object(obj, shown)
             require_simulated(object_key(obj))
             found.append((shown, call.placed(obj)))
-    if not found and "filename" in call.invocation.flags:
-        raise KubectlError("error: no objects passed to apply")
     if not found:
-        raise KubectlError("error: must specify one of -f and -k")
+        given = "filename" in call.invocation.flags
+        text = "no objects passed to apply" if given else "must specify one of -f and -k"
+        raise KubectlError(f"error: {text}")
     return found
 
 
@@ -380,10 +357,9 @@ def _require_object(obj: Json, name: str) -> None:
     shown = json.dumps(obj, separators=(",", ":"), ensure_ascii=False)[:_SHOWN]
     for field in ("kind", "apiVersion"):
         if not text_field(obj, field):
-            missing = f"Object '{field[0].upper()}{field[1:]}' is missing in '{shown}'"
-            if field == "apiVersion":
-                missing = f"Object 'apiVersion' is missing in '{shown}'"
-            raise KubectlError(f'error: unable to decode "{name}": {missing}')
+            missing = "Kind" if field == "kind" else field
+            text = f"Object '{missing}' is missing in '{shown}'"
+            raise KubectlError(f'error: unable to decode "{name}": {text}')
     about = obj.get("metadata")
     texts = (about or {}) if about.__class__ is dict or about is None else {"name": 0}
     names = (texts.get(one, "") for one in ("name", "generateName", "namespace"))

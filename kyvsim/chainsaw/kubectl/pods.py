@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from kyvsim.chainsaw.environment import STDOUT, Printed, Result, unknown_output
+from kyvsim.chainsaw.environment import Result, out, unknown_output
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import KubectlCall, KubectlError, NamedKind, answer, named_objects
 from kyvsim.kubernetes.objects import Json
@@ -27,8 +27,7 @@ def restarted(call: KubectlCall) -> Result | None:
     restart = _meant(call)
     if restart is None:
         return None
-    session = call.environment.situation.session
-    restart(session.kyverno)
+    restart(call.environment.session.kyverno)
     return _answer(call, f" deleted from {NAMESPACE} namespace")
 
 
@@ -36,7 +35,7 @@ def awaited(call: KubectlCall) -> Result | None:
     """Wait until a controller's Pods are ready; None where others, or something else, is meant."""
     if _meant(call) is None or call.invocation.value("for").lower() != "condition=ready":
         return None
-    call.environment.situation.session.wait_until(lambda: False, RESTART)
+    call.environment.session.wait_until(lambda: False, RESTART)
     return _answer(call, " condition met")
 
 
@@ -55,7 +54,7 @@ def _meant(call: KubectlCall) -> Callable[[Kyverno], None] | None:
 
 def _answer(call: KubectlCall, done: str) -> Result:
     component = call.invocation.values("selector")[0].rpartition("=")[2]
-    return Result(0, (Printed(STDOUT, f'pod "kyverno-{component}"{done}\n'),))
+    return out(f'pod "kyverno-{component}"{done}\n')
 
 
 # What kubectl does with Pods: `run`, `exec`, `debug`, `evict`.
@@ -118,9 +117,8 @@ def execute(call: KubectlCall) -> Result:
     if response.error is not None:
         return answer(response, "")
     if tuple(command) not in _HARMLESS:
-        raise UnsupportedError(
-            f"`kubectl exec … -- {' '.join(command)}`: containers are not simulated"
-        )
+        shown = " ".join(command)
+        raise UnsupportedError(f"`kubectl exec … -- {shown}`: containers are not simulated")
     return unknown_output(f"`kubectl exec … -- {command[0]}`: containers are not simulated")
 
 
@@ -133,10 +131,8 @@ def debug(call: KubectlCall) -> Result:
     pod = call.there(key)
     if pod is None:
         return call.not_found(key)
-    name = (
-        given.value("container")
-        or f"debugger-{call.environment.situation.session.sim.identities.generated_name('')}"
-    )
+    identities = call.environment.session.sim.identities
+    name = given.value("container") or f"debugger-{identities.generated_name('')}"
     added = {
         "name": name,
         "image": given.value("image"),

@@ -3,15 +3,17 @@
 import json
 from collections.abc import Callable
 
-from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, complaint
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, complaint, out
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import (
     KubectlCall,
     KubectlError,
     chosen,
     failure,
+    named_keys,
     named_objects,
     shown_name,
+    timed_out,
 )
 from kyvsim.chainsaw.kubectl.output import JsonPathError, find, print_jsonpath, print_table
 from kyvsim.chainsaw.kubectl.pods import awaited
@@ -60,8 +62,8 @@ def get(call: KubectlCall) -> Result:
 
 
 def _shown(call: KubectlCall, shown: Json, found: list[Json]) -> str:
-    output = call.invocation.value("output")
-    form, _, template = output.partition("=")
+    given = call.invocation
+    form, _, template = given.value("output").partition("=")
     if form == "json":
         return json.dumps(shown, indent=4, sort_keys=True, ensure_ascii=False) + "\n"
     if form == "yaml":
@@ -71,13 +73,12 @@ def _shown(call: KubectlCall, shown: Json, found: list[Json]) -> str:
     if form == "jsonpath":
         return print_jsonpath(template, shown, call.environment.usage.text)
     if not form:
-        given = call.invocation
         if len({(object_key(one).api_version, object_key(one).kind) for one in found}) > 1:
             raise UnsupportedError("`kubectl get` with a table of several kinds")
         return print_table(
             found,
             call.store,
-            call.environment.situation.session.sim.clock.now(),
+            call.environment.session.sim.clock.now(),
             namespaces=given.holds("all-namespaces"),
             headings=not given.holds("no-headers"),
         )
@@ -96,14 +97,10 @@ def wait(call: KubectlCall) -> Result:
     if own is not None:
         return own
     given = call.invocation
-    keys: list[ObjectKey] = []
-    for kind, name in named_objects(call, given.words):
-        keys += [call.key(kind, name)] if name else [object_key(one) for one in chosen(call, kind)]
-    condition = given.value("for")
+    keys, condition = named_keys(call, given.words), given.value("for")
     if not keys:
-        return (
-            Result() if condition == "delete" else complaint("error: no matching resources found\n")
-        )
+        deletes = condition == "delete"
+        return Result() if deletes else complaint("error: no matching resources found\n")
     met = condition_of(condition)
     printed: list[Printed] = []
     for key in keys:
@@ -118,18 +115,14 @@ def _wait(call: KubectlCall, key: ObjectKey, condition: str, met: Callable[[Json
     deletes = condition == "delete"
     if not deletes and call.there(key) is None:
         return call.not_found(key)
-    limit = call.seconds("timeout", _DEFAULT)
-    shown = shown_name(key)
-    session = call.environment.situation.session
+    limit, session = call.seconds("timeout", _DEFAULT), call.environment.session
     try:
         done_in_time = session.wait_until(lambda: met(call.client.get(*key)), limit)
     except JsonPathError as error:
         raise KubectlError(f"error: {error}") from None
     if done_in_time:
-        done = "deleted" if deletes else "condition met"
-        return Result(0, (Printed(STDOUT, f"{shown} {done}\n"),))
-    text = f"error: timed out waiting for the condition on {key.kind.lower()}s/{key.name}\n"
-    return Result(1, (Printed(STDERR, text),))
+        return out(f"{shown_name(key)} {'deleted' if deletes else 'condition met'}\n")
+    return Result(1, (timed_out(key),))
 
 
 def condition_of(text: str) -> Callable[[Json], bool]:

@@ -4,18 +4,19 @@ import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, complaint
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, complaint, out
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import (
     KubectlCall,
     KubectlError,
     answer,
     chosen,
-    failure,
     from_files,
+    named_keys,
     named_objects,
     shown_kind,
     shown_name,
+    timed_out,
     together,
 )
 from kyvsim.chainsaw.kubectl.pods import restarted
@@ -44,10 +45,8 @@ def replace(call: KubectlCall) -> Result:
     """Put each object in the place of the one that is there."""
     results = []
     for name, obj in from_files(call):
-        about = f'error when replacing "{name}"'
-        results.append(
-            answer(call.client.update(obj), f"{shown_name(object_key(obj))} replaced", about)
-        )
+        done, about = f"{shown_name(object_key(obj))} replaced", f'error when replacing "{name}"'
+        results.append(answer(call.client.update(obj), done, about))
     return together(results)
 
 
@@ -58,40 +57,31 @@ def _apply(call: KubectlCall, name: str, obj: Json) -> Result:
         raise UnsupportedError(f"`kubectl apply --dry-run={mode}`")
     if call.invocation.holds("server-side"):
         raise UnsupportedError("`kubectl apply --server-side`")
-    dry_run = mode == "server"
+    dry_run, shown = mode == "server", shown_name(key)
     if not key.name:
-        return answer(call.client.create(obj), f"{shown_name(object_key(obj))} created")
+        return answer(call.client.create(obj), f"{shown} created")
     noted = {**obj, "metadata": {"annotations": {}, **metadata(obj)}}
     text = json.dumps(noted, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
     marks = {**annotations(obj), _LAST: f"{text}\n"}
     wanted = {**obj, "metadata": {**metadata(obj), "annotations": marks}}
     now = call.client.get(*key)
     if now is None:
-        about = f'error when creating "{name}"'
         response = call.client.create(wanted, dry_run=dry_run)
-        return answer(response, f"{shown_name(object_key(obj))} created", about)
+        return answer(response, f"{shown} created", f'error when creating "{name}"')
     # What was applied last and is not wanted any more is removed; what others added stays.
     last = annotations(now).get(_LAST)
     patch = _difference(now, wanted, json.loads(last) if last else {})
     if not patch:
-        return Result(0, (Printed(STDOUT, f"{shown_name(object_key(obj))} unchanged\n"),))
+        return out(f"{shown} unchanged\n")
+    changed = merge_patch(now, patch)
     request = ApiRequest(
-        operation=Operation.UPDATE,
-        key=key,
-        user=call.user,
-        object=merge_patch(now, patch),
-        subresource="",
-        dry_run=dry_run,
-        patch="strategic",
+        Operation.UPDATE, key, call.user, changed, dry_run=dry_run, patch="strategic"
     )
-    response = call.client.send(request)
-    return answer(
-        response, f"{shown_name(object_key(obj))} configured", _about_patch(name, obj, patch)
-    )
+    about = _about_patch(name, key, patch)
+    return answer(call.client.send(request), f"{shown} configured", about)
 
 
-def _about_patch(name: str, obj: Json, patch: Json) -> str:
-    key = object_key(obj)
+def _about_patch(name: str, key: ObjectKey, patch: Json) -> str:
     group = split_api_version(key.api_version)[0]
     text = json.dumps(patch, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
     resource = f"{key.api_version}, Resource={plural(group, key.kind)}"
@@ -156,8 +146,7 @@ def create(call: KubectlCall) -> Result:
 
 def _send_new(call: KubectlCall, obj: Json, about: str, *, dry_run: bool) -> Result:
     response = call.client.create(obj, dry_run=dry_run)
-    key = object_key(response.object or obj)
-    done = f"{shown_name(key)} created"
+    done = f"{shown_name(object_key(response.object or obj))} created"
     if response.error is not None and response.error.reason == "AlreadyExists":
         about = about if about.startswith("error when") else ""
     return answer(response, done, about)
@@ -174,10 +163,9 @@ def _config_map(call: KubectlCall, name: str) -> Json:
 
 def _deployment(call: KubectlCall, name: str) -> Json:
     labels = {"app": name}
-    images = call.invocation.values("image")
     containers = [
         {"name": image.rpartition("/")[2].partition("@")[0].partition(":")[0], "image": image}
-        for image in images
+        for image in call.invocation.values("image")
     ]
     spec = {
         "replicas": call.whole_number("replicas", "1"),
@@ -253,10 +241,7 @@ def mark(call: KubectlCall, field: str, done: str) -> Result:
     marks = [word for word in words if "=" in word or (word.endswith("-") and word != "-")]
     if not marks:
         raise KubectlError(f"error: at least one {field[:-1]} update is required")
-    named = tuple(word for word in words if word not in marks)
-    keys: list[ObjectKey] = []
-    for kind, name in named_objects(call, named):
-        keys += [call.key(kind, name)] if name else [object_key(one) for one in chosen(call, kind)]
+    keys = named_keys(call, tuple(word for word in words if word not in marks))
     return together([_mark_one(call, key, (field, done), marks) for key in keys])
 
 
@@ -268,7 +253,11 @@ def _mark_one(
     if now is None:
         return call.not_found(key)
     before = metadata(now).get(field) or {}
-    changes = dict(_change(mark) for mark in marks)
+    pairs = [mark.partition("=") for mark in marks]
+    changes = {
+        name if assigned else name[:-1]: value if assigned else None
+        for name, assigned, value in pairs
+    }
     shown = shown_name(key)
     taken = [
         name
@@ -289,11 +278,6 @@ def _mark_one(
     return answer(response, f"{shown} {'unlabeled' if removed else done}")
 
 
-def _change(mark: str) -> tuple[str, Json]:
-    name, assigned, value = mark.partition("=")
-    return (name, value) if assigned else (mark[:-1], None)
-
-
 # `kubectl patch`: an object changed by a merge, strategic or JSON patch.
 
 
@@ -311,14 +295,10 @@ def run_patch(call: KubectlCall) -> Result:
     done = f"{shown_name(key)} patched"
     subresource = given.value("subresource")
     if patched == now and not subresource:
-        return Result(0, (Printed(STDOUT, f"{done} (no change)\n"),))
-    kind = _kind(call)
+        return out(f"{done} (no change)\n")
+    kind = given.value("type", "strategic")
     request = ApiRequest(Operation.UPDATE, key, call.user, patched, subresource, patch=kind)
     return answer(call.client.send(request), done)
-
-
-def _kind(call: KubectlCall) -> str:
-    return call.invocation.value("type", "strategic")
 
 
 def _given_patch(call: KubectlCall) -> Json:
@@ -326,17 +306,17 @@ def _given_patch(call: KubectlCall) -> Json:
     text = given.value("patch")
     if "patch-file" in given.flags:
         text = call.environment.read(given.value("patch-file"), call.stdin) or ""
-    objects, why = call.environment.situation.session.files.parsed(text)
+    objects, why = call.environment.session.files.parsed(text)
     if why or len(objects) != 1:
         raise KubectlError(f"error: unable to parse {text!r}: {why or 'no document'}")
-    wanted, kind = (list, "array") if _kind(call) == "json" else (dict, "object")
+    wanted, kind = (list, "array") if given.value("type") == "json" else (dict, "object")
     if objects[0].__class__ is not wanted:
         raise KubectlError(f"error: unable to parse {text!r}: the patch must be an {kind}")
     return objects[0]
 
 
 def _patched(call: KubectlCall, now: Json, patch: Json) -> Json:
-    kind = _kind(call)
+    kind = call.invocation.value("type", "strategic")
     try:
         if kind == "json":
             return apply_json_patch(now, patch)
@@ -393,7 +373,7 @@ def delete(call: KubectlCall) -> Result:
             else:
                 return complaint("error: resource(s) were provided, but no name was specified\n")
     if not keys and "filename" not in given.flags:
-        return Result(0, (Printed(STDOUT, "No resources found\n"),))
+        return out("No resources found\n")
     return together([_delete(call, key) for key in keys])
 
 
@@ -405,16 +385,12 @@ def _delete(call: KubectlCall, key: ObjectKey) -> Result:
         return call.not_found(key)
     cascade = call.invocation.value("cascade", "background")
     response = call.client.delete(key, dict(_PROPAGATION).get(cascade, "Background"))
-    warnings = [Printed(STDERR, f"Warning: {one}\n") for one in response.warnings]
-    if response.error is not None:
-        return Result(1, (*warnings, failure(response.error)))
     where = f" from {key.namespace} namespace" if key.namespace else ""
-    done = f'{shown_kind(key.api_version, key.kind)} "{key.name}" deleted{where}\n'
-    printed = (*warnings, Printed(STDOUT, done))
-    if not call.invocation.holds("wait", default=True):
-        return Result(0, printed)
+    done = f'{shown_kind(key.api_version, key.kind)} "{key.name}" deleted{where}'
+    result = answer(response, done)
+    if response.error is not None or not call.invocation.holds("wait", default=True):
+        return result
     limit = call.seconds("timeout", _LONGEST)
-    if call.environment.situation.session.wait_until_gone(call.client, key, before, limit):
-        return Result(0, printed)
-    late = f"error: timed out waiting for the condition on {key.kind.lower()}s/{key.name}\n"
-    return Result(1, (*printed, Printed(STDERR, late)))
+    if call.environment.session.wait_until_gone(call.client, key, before, limit):
+        return result
+    return Result(1, (*result.printed, timed_out(key)))

@@ -336,7 +336,7 @@ class Shell:
         for one in result.printed:
             self._print(*one)
         self.status = result.status
-        if self.environment.situation.session.sim.clock.elapsed > self._end:
+        if self.environment.session.sim.clock.elapsed > self._end:
             raise KilledError
 
     def _invoke(self, name: str, arguments: tuple[str, ...], stdin: str) -> Result:

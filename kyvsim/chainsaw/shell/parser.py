@@ -127,19 +127,12 @@ class ShellToken(NamedTuple):
     operator: str
     """"" for a word."""
     word: Word = ()
-    body: str = ""
-    """The text of a here-document."""
 
     @property
     def plain(self) -> str:
         """The text of a word without quotes and variables, else ""."""
         only = self.word[0] if len(self.word) == 1 else None
         return only.text if isinstance(only, LiteralPart) and not only.quoted else ""
-
-
-def tokenize(text: str, parse: Callable[[str], Script]) -> list[ShellToken]:
-    """Return the tokens; `parse` is what reads scripts inside of words."""
-    return _Lexer(text, parse).tokens()
 
 
 class _Lexer:
@@ -357,15 +350,13 @@ _ENDINGS = frozenset({"then", "elif", "else", "fi", "do", "done", "}", "esac"})
 _REFUSED = frozenset({"case", "function", "select", "[["})
 
 
-def parse_script(text: str) -> Script:
-    """Return the tree of a script; raise ShellSyntaxError where it is not understood."""
-    return _parse(text, 0)
+def parse_script(text: str, depth: int = 0) -> Script:
+    """Return the tree of a script that is `depth` substitutions deep in another one.
 
-
-def _parse(text: str, depth: int) -> Script:
-    """Return the tree of a script that is `depth` substitutions deep in another one."""
+    Raises ShellSyntaxError where it is not understood.
+    """
     require_depth(depth)
-    parser = _ShellParser(tokenize(text, lambda inner: _parse(inner, depth + 1)))
+    parser = _ShellParser(_Lexer(text, (lambda inner: parse_script(inner, depth + 1))).tokens())
     script = parser.script()
     if not parser.at_end:
         raise ShellSyntaxError(f"unexpected `{parser.shown()}`")

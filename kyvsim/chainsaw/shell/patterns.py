@@ -15,16 +15,14 @@ from kyvsim.kubernetes.regexes import as_bytes
 _MAX_MEMORY = 16 << 20
 _MOST_CHARACTERS = 4_000
 _MOST_GROUPS = 100
+_DIGITS = 4
 _INTERVAL = re.compile(r"\{(\d*)(,?)(\d*)\}")
 _BASIC_INTERVAL = re.compile(r"\\\{(\d*)(,?)(\d*)\\\}")
 _CLASSES = frozenset(
     {"alnum", "alpha", "blank", "cntrl", "digit", "graph"}
     | {"lower", "print", "punct", "space", "upper", "xdigit"}
 )
-_OF_GNU = {"w": r"\w", "W": r"\W", "s": r"\s", "S": r"\S", "b": r"\b", "B": r"\B"} | {
-    "<": r"\b",
-    ">": r"\b",
-}
+_OF_GNU = {"<": r"\b", ">": r"\b"} | {mark: f"\\{mark}" for mark in "wWsSbB"}
 
 
 class PatternError(Exception):
@@ -225,6 +223,3 @@ class _Translation:
             at += 1
         self.at = at + 1
         self._add(f"[{'^' if negated else ''}{''.join(parts)}]")
-
-
-_DIGITS = 4

@@ -212,7 +212,7 @@ def _sleep(call: ProgramCall) -> Result:
         if span is None:
             return complaint(f"sleep: invalid time interval '{text}'\n")
         seconds += float(span[1]) * _SECONDS[span[2]]
-    session = call.environment.situation.session
+    session = call.environment.session
     left = call.end - session.sim.clock.elapsed
     # After its timeout the script is killed.
     session.wait(seconds if seconds <= left else left + 1)

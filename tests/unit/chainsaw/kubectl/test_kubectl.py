@@ -28,9 +28,9 @@ def k(situation):
 
     def call(line, stdin="", **files):
         for name, text in files.items():
-            ShellEnvironment(situation).write(f"{name}.yaml", text, append=False)
+            ShellEnvironment(situation.session).write(f"{name}.yaml", text, append=False)
         words = line if line.__class__ is tuple else tuple(line.split())
-        return kubectl(words, stdin, ShellEnvironment(situation))
+        return kubectl(words, stdin, ShellEnvironment(situation.session))
 
     return call
 

@@ -182,7 +182,7 @@ def test_every_script_ends(make_situation, script):
     situation.session.usage = Usage(LIMITS)
     printed = ""
     try:
-        shell = Shell(ShellEnvironment(situation), {"NAMESPACE": "default"}, end=120.0)
+        shell = Shell(ShellEnvironment(situation.session), {"NAMESPACE": "default"}, end=120.0)
         result = shell.run(parsed(script))
         printed = result.text(STDOUT) + result.text(STDERR)
     except (UnsupportedError, FailedError, KilledError):

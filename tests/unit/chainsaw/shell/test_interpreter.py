@@ -213,7 +213,7 @@ REFUSED = [
 @pytest.fixture
 def sh(situation):
     """Return what runs a script."""
-    return lambda text: Shell(ShellEnvironment(situation), {"NAMESPACE": "default"}).run(
+    return lambda text: Shell(ShellEnvironment(situation.session), {"NAMESPACE": "default"}).run(
         parsed(text)
     )
 
@@ -328,7 +328,7 @@ def test_a_first_line_sets_options_where_a_script_is_run_directly(sh):
     "script", ["sleep 99999d", "while :; do kubectl get cm; done", "(sleep 9)"]
 )
 def test_a_script_is_killed_at_its_end(situation, script):
-    shell = Shell(ShellEnvironment(situation), {}, end=5.0)
+    shell = Shell(ShellEnvironment(situation.session), {}, end=5.0)
     with pytest.raises(KilledError):
         shell.run(parsed(f"echo a; {script}; echo b"))
     texts = [one.text for one in shell.printed]
@@ -356,6 +356,6 @@ def test_sleep_takes_virtual_time(sh, situation):
 
 def test_helper_script_is_interpreted_with_its_arguments(sh, situation):
     text = '#!/bin/bash\nset -e\necho "got $1 of $#"\nexit 2\n'
-    ShellEnvironment(situation).write("help.sh", text, append=False)
+    ShellEnvironment(situation.session).write("help.sh", text, append=False)
     result = sh("./help.sh a b || exit 7")
     assert (result.text(STDOUT), result.status) == ("got a of 2\n", 7)
