@@ -8,12 +8,7 @@ from kyvsim.engine.compile import CompiledPolicy, PolicyRules
 from kyvsim.engine.policy import open_request, run_policy_rules
 from kyvsim.engine.world import World, creation_of
 from kyvsim.kubernetes.cron import next_times
-from kyvsim.kubernetes.discovery import (
-    KindTable,
-    parse_kind_selector,
-    plural,
-    split_api_version,
-)
+from kyvsim.kubernetes.discovery import KindTable, parse_kind_selector, plural, split_api_version
 from kyvsim.kubernetes.objects import (
     Json,
     ObjectKey,
@@ -113,16 +108,13 @@ class _CleanupController:
             for obj in objects
             if not is_filtered(object_key(obj), self._sim.store) and self._holds(compiled, obj)
         ]
+        client = self._sim.client(CLEANUP, Purpose("", (compiled.policy.key,)))
         for target in matched:
-            propagation = compiled.policy.facts.propagation
-            client = self._sim.client(CLEANUP, Purpose("", (compiled.policy.key,)))
-            response = client.delete(object_key(target), propagation)
-            error = response.error
+            error = client.delete(object_key(target), compiled.policy.facts.propagation).error
             if error is None or error.code != _NOT_FOUND:
                 why = error.message if error else ""
                 self._kyverno.events.record(cleaned_up(self._sim, compiled.policy, target, why))
-        done = {"lastExecutionTime": self._sim.clock.stamp()}
-        status = {**(obj.get("status") or {}), **done}
+        status = {**(obj.get("status") or {}), "lastExecutionTime": self._sim.clock.stamp()}
         self._sim.client(CLEANUP).update({**obj, "status": status}, "status")
         self._plan(key)
 
@@ -130,12 +122,12 @@ class _CleanupController:
         store = self._sim.store
         for api_version, kind in store.kinds():
             place = ObjectKey(api_version, kind, policy.namespace, "")
-            of_cel = policy.kind in CEL_KINDS
-            if not _looks_at(policy, api_version, kind, store.defined) or (
-                of_cel and policy.namespace and not store.is_namespaced(api_version, kind)
-            ):
+            confined = policy.kind in CEL_KINDS and bool(policy.namespace)
+            if not _looks_at(policy, api_version, kind, store.defined):
                 continue
-            refused = denial(CLEANUP, "list", place, self._sim.store)
+            if confined and not store.is_namespaced(api_version, kind):
+                continue
+            refused = denial(CLEANUP, "list", place, store)
             if refused is None:
                 yield place
             else:
@@ -154,9 +146,8 @@ class _CleanupController:
         given = open_request(creation_of(obj, None, None), world, compiled.policy.name)
         if given is None:
             return False
-        response = run_policy_rules(
-            PolicyRules(compiled, compiled.rules), Phase.DELETE, given, world
-        )
+        rules = PolicyRules(compiled, compiled.rules)
+        response = run_policy_rules(rules, Phase.DELETE, given, world)
         for listener in self._kyverno.reports.listeners:
             listener((response,))
         policy = response.policy.key
@@ -187,9 +178,8 @@ def _looks_at(policy: Policy, api_version: str, kind: str, kinds: KindTable) -> 
         named = (zip(one, resources, strict=True) for one in resources_of(policy))
         return any(all(part in some for part, some in pairs) for pairs in named)
     texts = (text for rule in policy.rules for one in rule.tree.match.filters for text in one.kinds)
-    return any(
-        all(map(matches, parse_kind_selector(text), (group, version, kind))) for text in texts
-    )
+    own = (group, version, kind)
+    return any(all(map(matches, parse_kind_selector(text), own)) for text in texts)
 
 
 # The cleanup controller started anew: schedules are made again of what is stored.
@@ -254,20 +244,18 @@ def end_of_life(obj: Json, now: datetime) -> datetime | None:
             if unit.lower() in names or unit.lower().startswith(start)
         ]
         if not amounts:
-            return _time(text)
+            for layout in _LAYOUTS if _EXACT.fullmatch(text) else ():
+                try:
+                    return datetime.strptime(text, layout).replace(tzinfo=UTC)
+                except ValueError:
+                    continue
+            raise TtlError(
+                f'parsing time "{text}" as "2006-01-02": cannot parse "{text}" as "2006"'
+            )
         lifetime = sum(amounts)
     created = text_field(metadata(obj), "creationTimestamp")
     born = datetime.fromisoformat(created) if created else now
     return born + timedelta(microseconds=lifetime / 1000)
-
-
-def _time(text: str) -> datetime:
-    for layout in _LAYOUTS if _EXACT.fullmatch(text) else ():
-        try:
-            return datetime.strptime(text, layout).replace(tzinfo=UTC)
-        except ValueError:
-            continue
-    raise TtlError(f'parsing time "{text}" as "2006-01-02": cannot parse "{text}" as "2006"')
 
 
 # What the cleanup controller says of labels with a lifetime before they are stored.
@@ -384,9 +372,8 @@ class _TtlController:
         else:
             purpose = Purpose("", message="its TTL has expired")
             wish = annotations(obj).get(_PROPAGATION, "")
-            self._sim.client(CLEANUP, purpose).delete(
-                key, wish if wish in _POLICIES else "Background"
-            )
+            propagation = wish if wish in _POLICIES else "Background"
+            self._sim.client(CLEANUP, purpose).delete(key, propagation)
 
 
 def missing_verbs(key: ObjectKey, store: ObjectStore) -> list[str]:

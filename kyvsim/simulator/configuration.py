@@ -15,7 +15,7 @@ from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.request import UserInfo
 from kyvsim.model.simulation import Installation
 from kyvsim.simulator.api_server import ObjectStore, Review
-from kyvsim.simulator.api_server.authorizer import with_roles
+from kyvsim.simulator.api_server.authorizer import service_account, with_roles
 
 # The identities under which Kyverno's controllers work.
 #
@@ -26,17 +26,10 @@ MANAGED: Mapping[str, str] = MappingProxyType({"app.kubernetes.io/managed-by": "
 """The label of what Kyverno makes."""
 
 
-def _service_account(name: str) -> UserInfo:
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}")
-    return UserInfo(
-        f"system:serviceaccount:{NAMESPACE}:{name}", groups=(*groups, "system:authenticated")
-    )
-
-
-ADMISSION = _service_account("kyverno-admission-controller")
-BACKGROUND = _service_account("kyverno-background-controller")
-CLEANUP = _service_account("kyverno-cleanup-controller")
-REPORTS = _service_account("kyverno-reports-controller")
+ADMISSION = service_account(NAMESPACE, "kyverno-admission-controller")
+BACKGROUND = service_account(NAMESPACE, "kyverno-background-controller")
+CLEANUP = service_account(NAMESPACE, "kyverno-cleanup-controller")
+REPORTS = service_account(NAMESPACE, "kyverno-reports-controller")
 
 # What Kyverno's ConfigMap says: whom and what the webhooks pass over.
 #
@@ -213,6 +206,11 @@ _CORE_EXTRAS = (
 """Group and a resource of the rules that the background controller has by its own values."""
 _TEXTS = ("generateSuccessEvents", "successEventActions", "updateRequestThreshold")
 _TEMPLATE = re.compile(r'\{\{-?\s*(?:template|include)\s+"kyverno\.([\w.-]+)"\s+[.$]\s*-?\}\}')
+_TEMPLATE_VALUES = MappingProxyType(
+    dict.fromkeys(("namespace", "fullname", "config.configMapName"), "kyverno")
+    | {"config.metricsConfigMapName": "kyverno-metrics"}
+    | {"admission-controller.serviceName": "kyverno-svc"}
+)
 _OWN_FILTER = f"[*/*,{NAMESPACE},*]"
 
 
@@ -270,12 +268,11 @@ def _configuration(data: Mapping[str, Json], installation: Installation) -> Json
     """Return what Kyverno's ConfigMap says with the values of an installation."""
     given = installation.value("config") or {}
     found = {**data, "resourceFilters": " ".join(_resource_filters(data["resourceFilters"], given))}
-    for name in _EXCLUDED:
-        if given.get(name) is not None:
-            found[name] = ",".join(map(str, given[name]))
-    for name in _TEXTS:
-        if given.get(name) is not None:
-            value = given[name]
+    for name in (*_EXCLUDED, *_TEXTS):
+        value = given.get(name)
+        if value is not None and name in _EXCLUDED:
+            found[name] = ",".join(map(str, value))
+        elif value is not None:
             found[name] = str(value).lower() if value.__class__ is bool else str(value)
     webhooks = given.get("webhooks", json.loads(data["webhooks"]))
     if isinstance(webhooks, Mapping):
@@ -314,12 +311,6 @@ def _expanded(filters: Iterable[Json]) -> Iterator[str]:
 
 def _template_value(template: str) -> str:
     controller, _, part = template.rpartition(".")
-    if template in {"namespace", "fullname", "config.configMapName"}:
-        return "kyverno"
-    if template == "config.metricsConfigMapName":
-        return "kyverno-metrics"
-    if part == "roleName":
-        return f"kyverno:{controller}"
-    if part == "serviceName" and controller == "admission-controller":
-        return "kyverno-svc"
-    return f"kyverno-{controller}"
+    if template in _TEMPLATE_VALUES:
+        return _TEMPLATE_VALUES[template]
+    return f"kyverno{':' if part == 'roleName' else '-'}{controller}"

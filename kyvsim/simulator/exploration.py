@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import combinations, pairwise
+from itertools import accumulate, combinations, pairwise
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.discovery import split_api_version
@@ -119,12 +119,13 @@ class DirectedRun:
         store, footprint = self._store, NOTHING
         if store is not None and store.read_keys is not None:
             keys = [change.key for change in store.changes[self._seen_changes :]]
-            written = [
-                key._replace(api_version=split_api_version(key.api_version)[0]) for key in keys
-            ]
             footprint = Footprint(
                 frozenset(key for key in store.read_keys if key.kind not in FOLLOWING),
-                frozenset(key for key in written if key.kind not in FOLLOWING),
+                frozenset(
+                    key._replace(api_version=split_api_version(key.api_version)[0])
+                    for key in keys
+                    if key.kind not in FOLLOWING
+                ),
             )
             self._seen_changes = len(store.changes)
             store.read_keys = set()
@@ -296,8 +297,8 @@ def text_of(simulation: Simulation) -> str:
     lines = "\n".join(json.dumps(one, sort_keys=True) for one in entries)
     text = _UID.sub("UID", lines)
     # Names that chance has completed, by what they begin with.
-    every = [metadata(obj) for obj in simulation.objects]
-    generated = [one for one in every if text_field(one, "generateName")]
+    every = (metadata(obj) for obj in simulation.objects)
+    generated = (one for one in every if text_field(one, "generateName"))
     names = {text_field(one, "name"): text_field(one, "generateName") for one in generated}
     for name, base in sorted(names.items()):
         text = text.replace(name, f"{base}*")
@@ -494,19 +495,15 @@ def _turns(plan: _Plan, causality: Causality, race: Race, key: int) -> tuple[_Or
 
 def _changes(steps: Sequence[StepChoice], end: int) -> int:
     """Return how often an actor was let go before the one that was due first."""
-    count = 0
-    for index in range(end):
-        goes_on = index > 0 and steps[index - 1].actor == steps[index].actor
-        count += not steps[index].usual and not goes_on
-    return count
+    actors = ["", *(step.actor for step in steps)]
+    return sum(
+        not steps[index].usual and actors[index] != actors[index + 1] for index in range(end)
+    )
 
 
 def _hashes(actors: Sequence[str]) -> list[int]:
     """Return a hash for every beginning of a list of actors."""
-    found = [0]
-    for actor in actors:
-        found.append(hash((found[-1], actor)))
-    return found
+    return list(accumulate(actors, lambda before, actor: hash((before, actor)), initial=0))
 
 
 # Runs that end alike, and those that do not.

@@ -9,6 +9,7 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_
 from kyvsim.model.exceptions import CelException
 from kyvsim.model.policy import Policy
 from kyvsim.simulator.api_server import StoreChange
+from kyvsim.simulator.api_server.metadata import reference_to
 from kyvsim.simulator.configuration import ADMISSION, MANAGED
 from kyvsim.simulator.context import NOTICE
 from kyvsim.simulator.events import left_to_the_server
@@ -50,17 +51,10 @@ def built(
 
 
 def _object(key: ObjectKey, policy: Json, spec: Json, more: Mapping[str, str]) -> Json:
-    owner = {
-        "apiVersion": policy["apiVersion"] if policy["kind"] == "ClusterPolicy" else _OWNER,
-        "kind": policy["kind"],
-        "name": metadata(policy)["name"],
-        "uid": text_field(metadata(policy), "uid"),
-    }
-    meta = {
-        "name": key.name,
-        "labels": {**MANAGED, **more},
-        "ownerReferences": [owner],
-    }
+    owner = reference_to(policy)
+    if policy["kind"] != "ClusterPolicy":
+        owner["apiVersion"] = _OWNER
+    meta = {"name": key.name, "labels": {**MANAGED, **more}, "ownerReferences": [owner]}
     return {"apiVersion": key.api_version, "kind": key.kind, "metadata": meta, "spec": spec}
 
 
@@ -123,11 +117,8 @@ _GROUP = "policies.kyverno.io"
 _CLASSIC = "kyverno.io"
 _NATIVE = "admissionregistration.k8s.io/"
 _SOURCES = MappingProxyType(
-    {
-        "ClusterPolicy": f"{_CLASSIC}/v1",
-        "MutatingPolicy": f"{_GROUP}/v1",
-        "ValidatingPolicy": f"{_GROUP}/v1",
-    }
+    {"ClusterPolicy": f"{_CLASSIC}/v1"}
+    | dict.fromkeys(("MutatingPolicy", "ValidatingPolicy"), f"{_GROUP}/v1")
 )
 """The kinds of which admission policies are made."""
 

@@ -145,15 +145,15 @@ class PolicyCache:
         return found.policies[0] if found.policies else None
 
     def _options(self, policy: Policy) -> CompileOptions:
-        model = self._sim.settings.model
-        tracer = self._sim.tracer
-        options = CompileOptions(self.system, model=model, admitted=True, tracer=tracer)
-        readers = self._sim.readers
+        sim, readers = self._sim, self._sim.readers
+        options = CompileOptions(
+            self.system, model=sim.settings.model, admitted=True, tracer=sim.tracer
+        )
         if policy.kind not in CEL_KINDS:
             found = self._exceptions(f"{RULES_GROUP}/v2", readers.exception)
             return options._replace(exceptions=found)
         of_cel = self._exceptions(f"{CEL_GROUP}/v1", readers.cel_exception)
-        return options._replace(cel_exceptions=of_cel, kinds=self._sim.store.defined)
+        return options._replace(cel_exceptions=of_cel, kinds=sim.store.defined)
 
     def _exceptions(
         self, api_version: str, read: Callable[[Json], tuple[_Exception | None, object]]
@@ -341,9 +341,9 @@ def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Js
 
     What the API server evaluates in its place is for whoever makes that to say.
     """
-    conditions = []
+    conditions, known = [], ((before or {}).get("conditionStatus") or {}).get("conditions")
     if policy.facts.admission:
-        conditions.append(_ready("WebhookConfigured", True, "Webhook configured.", now, before))
+        conditions.append(_condition("WebhookConfigured", True, "Webhook configured.", now, known))
     missing = ""
     said = _WITHOUT_SCANS
     if policy.facts.background:
@@ -355,7 +355,7 @@ def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Js
         said = "Policy is ready for reporting."
     if missing:
         said = f"Policy is not ready for reporting, missing permissions: {missing}."
-    conditions.append(_ready("RBACPermissionsGranted", not missing, said, now, before))
+    conditions.append(_condition("RBACPermissionsGranted", not missing, said, now, known))
     ready = all(one["status"] == "True" for one in conditions)
     stated = {"conditionStatus": {"conditions": conditions, "message": "", "ready": ready}}
     if generates(policy.kind):
@@ -381,10 +381,10 @@ def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Js
     return derived if verifies_images(policy.kind) else {**derived, "generated": False}
 
 
-def _ready(kind: str, holds: bool, message: str, now: str, before: Json) -> Json:
+def _condition(kind: str, holds: bool, message: str, now: str, before: Json) -> Json:
     """Return a condition as a status has it, with the time since when it is so."""
     status = "True" if holds else "False"
-    for one in ((before or {}).get("conditionStatus") or {}).get("conditions") or ():
+    for one in before or ():
         if text_field(one, "type") == kind and text_field(one, "status") == status:
             now = text_field(one, "lastTransitionTime") or now
     return {
@@ -471,17 +471,8 @@ def _spec(obj: Json) -> Json:
 
 def _status(policy: Policy | None, before: Json, now: str) -> Json:
     """Return the status of a policy that acts, or of one that cannot (None)."""
-    ready = policy is not None
-    status = "True" if ready else "False"
-    known = (before or {}).get("conditions") or [{}]
-    unchanged = known[0].get("status") == status
-    condition = {
-        "lastTransitionTime": known[0].get("lastTransitionTime", now) if unchanged else now,
-        "message": "Ready" if ready else "Not Ready",
-        "reason": "Succeeded" if ready else "Failed",
-        "status": status,
-        "type": "Ready",
-    }
+    ready, known = policy is not None, (before or {}).get("conditions")
+    condition = _condition("Ready", ready, "Ready" if ready else "Not Ready", now, known)
     if policy is None:
         return {**(before or {}), "conditions": [condition]}
     rules = derived_rules(policy)

@@ -18,7 +18,7 @@ from kyvsim.model.result import (
     report_source,
 )
 from kyvsim.simulator.api_server import StoreChange
-from kyvsim.simulator.api_server.metadata import with_metadata
+from kyvsim.simulator.api_server.metadata import reference_to, with_metadata
 from kyvsim.simulator.configuration import ADMISSION, MANAGED, REPORTS
 from kyvsim.simulator.context import REPORT_DELAY, REPORT_GIVEN_UP, SimulationContext
 from kyvsim.simulator.native_policies import reported_policies
@@ -172,16 +172,9 @@ def write_report(
         "annotations": {OWNED_NAMESPACE: key.namespace, OWNED_NAME: key.name},
         **({"namespace": key.namespace} if key.namespace else {}),
     }
-    spec = {"owner": owner_reference(subject), "summary": summary(results), "results": results}
+    spec = {"owner": reference_to(subject), "summary": summary(results), "results": results}
     report = {"apiVersion": API_VERSION, "kind": kind_of_report(key.namespace)}
     sim.client(ADMISSION).create({**report, "metadata": meta, "spec": spec})
-
-
-def owner_reference(obj: Json) -> Json:
-    """Return the reference by which what belongs to an object names it."""
-    key = object_key(obj)
-    uid = text_field(metadata(obj), "uid")
-    return {"apiVersion": key.api_version, "kind": key.kind, "name": key.name, "uid": uid}
 
 
 # One report for each object, merged from results at admission and in scans.
@@ -221,7 +214,7 @@ class ReportCollector:
         for listener in self.listeners:
             listener(found)
         results = entries(found, self._sim)
-        owner = owner_reference(subject)
+        owner = reference_to(subject)
         if results and owner["uid"]:
             place = object_key(subject).namespace, owner["uid"]
             self._pending.setdefault(place, []).append((owner, results))
@@ -262,7 +255,7 @@ class ReportCollector:
         owner = self._sim.store.get(named["apiVersion"], named["kind"], *place)
         created = datetime.fromisoformat(text_field(metadata(report), "creationTimestamp"))
         if owner is not None:
-            reference = owner_reference(owner)
+            reference = reference_to(owner)
             marks = {**metadata(report)["labels"], UID_LABEL: reference["uid"]}
             fields = {"ownerReferences": [reference], "labels": marks}
             self._client.update(with_metadata(report, fields))
@@ -284,7 +277,7 @@ class ReportCollector:
         for owner, results in self._pending.pop(place, ()):
             named = owner["apiVersion"], owner["kind"], namespace, owner["name"]
             stored = self._sim.store.get(*named)
-            if text_field(metadata(stored), "uid") == text_field(owner, "uid"):
+            if text_field(metadata(stored), "uid") == owner["uid"]:
                 reported.append((owner, results))
         reported += [
             (metadata(one)["ownerReferences"][0], one["spec"]["results"]) for one in ephemeral

@@ -1,6 +1,7 @@
 """Background scans, and the reports and events on admission."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from kyvsim.engine.compile import PolicyRules
 from kyvsim.engine.evaluate import STAGES, passing, shown_passes
@@ -77,10 +78,8 @@ def start_admission_reports(kyverno: Kyverno) -> None:
         named = bool(text_field(metadata(subject), "uid")) or admission.mutating
         if request.operation is Operation.DELETE or request.key.kind == "Event" or not named:
             return
-        responses, base = admission.responses, admission.review.uid
-        sim.scheduler.after(
-            NOTICE, "admission-reports", lambda: write_report(sim, subject, responses, base)
-        )
+        write = partial(write_report, sim, subject, admission.responses, admission.review.uid)
+        sim.scheduler.after(NOTICE, "admission-reports", write)
 
     kyverno.admission.listeners.append(record)
 
@@ -138,13 +137,9 @@ class ScanError(Exception):
 
 def is_of_interest(key: ObjectKey, sim: SimulationContext) -> bool:
     """Return whether some policy may report on objects of a kind."""
-    return any(
-        kinds is None or key.kind in kinds
-        for kinds in (
-            compile_constraints(one["spec"].get("matchConstraints"), "", sim.store.defined).kinds
-            for one in reported_policies(sim)
-        )
-    )
+    constraints = (one["spec"].get("matchConstraints") for one in reported_policies(sim))
+    compiled = (compile_constraints(one, "", sim.store.defined) for one in constraints)
+    return any(one.kinds is None or key.kind in one.kinds for one in compiled)
 
 
 def native_responses(request: AdmissionRequest, sim: SimulationContext) -> Iterator[PolicyResponse]:
@@ -158,9 +153,8 @@ def native_responses(request: AdmissionRequest, sim: SimulationContext) -> Itera
             continue
         # A policy without bindings knows nothing of Namespaces.
         facts = match_facts(request, request.subject, {})
-        constraints = compile_constraints(
-            stored["spec"].get("matchConstraints"), "", sim.store.defined
-        )
+        matched = stored["spec"].get("matchConstraints")
+        constraints = compile_constraints(matched, "", sim.store.defined)
         if facts is None or not constraints.matches(facts):
             continue
         world, params = World(ObjectStore()), _no_params(stored)
@@ -176,12 +170,11 @@ def _bound(
 ) -> Iterator[PolicyResponse]:
     if not matches_request(stored["spec"].get("matchConstraints"), asked, everything=False):
         return
-    fitting = [
-        one
+    found = [
+        (one, _parameters(stored, one, asked))
         for one in bindings
         if matches_request(one["spec"].get("matchResources"), asked, everything=True)
     ]
-    found = [(one, _parameters(stored, one, asked)) for one in fitting]
     world, before = World(asked.store, account=REPORTS), asked.request.subject
     last: PolicyResponse | None = None
     for binding, params in found if _changes(stored) else found[-1:]:
@@ -253,18 +246,11 @@ def _parameters(stored: Json, binding: Json, asked: PolicyRequest) -> tuple[Json
 # Source of the rules: upstream pkg/controllers/report (background, resource, utils/scanner.go).
 
 _SCAN_ACTOR = "scan"
-_STAGES = tuple(
-    one
-    for one in STAGES
-    if one
-    in {
-        Stage.VALIDATE,
-        Stage.VERIFY_IMAGES,
-        Stage.CEL_VALIDATE,
-        Stage.CEL_MUTATE,
-        Stage.CEL_VERIFY_IMAGES,
-    }
+_SCANNED = frozenset(
+    {Stage.VALIDATE, Stage.VERIFY_IMAGES, Stage.CEL_VALIDATE, Stage.CEL_MUTATE}
+    | {Stage.CEL_VERIFY_IMAGES}
 )
+_STAGES = tuple(one for one in STAGES if one in _SCANNED)
 _QUIET = frozenset({RuleStatus.PASS, RuleStatus.SKIP})
 
 
@@ -364,9 +350,7 @@ class _Scanner:
     def _scan(self, key: ObjectKey, uid: str) -> None:
         self._waiting.discard(uid)
         obj = self._sim.store.get(*key)
-        if obj is None or metadata(obj).get("uid") != uid:
-            return
-        if is_filtered(key, self._sim.store):
+        if obj is None or metadata(obj).get("uid") != uid or is_filtered(key, self._sim.store):
             return
         responses: list[PolicyResponse] = []
         given_up: ScanError | None = None

@@ -257,18 +257,19 @@ def _webhook(
 def _takes_part(policy: Policy, *, mutating: bool) -> bool:
     if not policy.facts.admission:
         return False
-    if mutating:
-        return any(
-            one.facts.section == "verifyImages" or _mutates_trigger(one) for one in policy.rules
-        )
-    return any(
-        one.facts.section in {"validate", "verifyImages", "generate"} or one.mutates_existing
-        for one in policy.rules
+    return any(_is_called(one, mutating=mutating) for one in policy.rules) or (
+        not mutating and any(one.facts.section == "generate" for one in policy.rules)
     )
 
 
-def _mutates_trigger(rule: Rule) -> bool:
-    return rule.facts.section == "mutate" and not rule.mutates_existing
+def _is_called(rule: Rule, *, mutating: bool) -> bool:
+    """Return whether the webhooks of one of the two configurations evaluate a rule."""
+    section = rule.facts.section
+    if section == "verifyImages":
+        return True
+    if mutating:
+        return section == "mutate" and not rule.mutates_existing
+    return section == "validate" or rule.mutates_existing
 
 
 def _entries(policy: Policy, store: ObjectStore, *, mutating: bool) -> Iterator[WebhookTarget]:
@@ -286,18 +287,16 @@ def _entries(policy: Policy, store: ObjectStore, *, mutating: bool) -> Iterator[
 
 
 def _kinds_of(rule: Rule, *, mutating: bool) -> _Kinds:
-    generation, section = rule.facts.generation, rule.facts.section
+    generation = rule.facts.generation
     if generation is not None:
         kinds = _named(rule, _OPERATIONS)
         for one in (generation.whole, *(generation.loops or ())):
             for kind in (one.kind,) if one.kind else one.clone_kinds:
                 kinds.setdefault(kind, set()).update(_WRITES)
         return kinds
-    if mutating:
-        looks = section == "verifyImages" or _mutates_trigger(rule)
-    else:
-        looks = section in {"validate", "verifyImages"} or rule.mutates_existing
-    return _named(rule, _MUTATED if mutating else _OPERATIONS) if looks else {}
+    if not _is_called(rule, mutating=mutating):
+        return {}
+    return _named(rule, _MUTATED if mutating else _OPERATIONS)
 
 
 def _named(rule: Rule, usual: tuple[str, ...]) -> _Kinds:

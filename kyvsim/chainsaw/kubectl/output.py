@@ -263,18 +263,14 @@ def _cell(text: str) -> str:
 def _defined(api_version: str, kind: str, store: ObjectStore) -> tuple[tuple[str, str, str], ...]:
     """Return heading, type and path of the columns that a definition in store gives a kind."""
     group, version = split_api_version(api_version)
-    for definition in store.list("apiextensions.k8s.io/v1", "CustomResourceDefinition", ""):
-        spec = definition["spec"]
-        if (text_field(spec, "group"), text_field(spec.get("names"), "kind")) != (group, kind):
-            continue
-        for served in spec["versions"]:
-            if served["name"] == version and served.get("additionalPrinterColumns"):
-                return tuple(
-                    (one["name"].upper(), one["type"], one["jsonPath"])
-                    for one in served["additionalPrinterColumns"]
-                    if not one.get("priority")
-                )
-    return (("AGE", "date", ".metadata.creationTimestamp"),)
+    for served in store.defined_versions(group, kind):
+        if served["name"] == version and served.get("additionalPrinterColumns"):
+            return tuple(
+                (one["name"].upper(), one["type"], one["jsonPath"])
+                for one in served["additionalPrinterColumns"]
+                if not one.get("priority")
+            )
+    return (_AGE_COLUMN,)
 
 
 def _custom(heading: str, kind: str, path: str) -> Column:

@@ -1,6 +1,6 @@
 """Who may do what, and who may give rights to others: RBAC."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import product
 from types import MappingProxyType
@@ -25,6 +25,13 @@ _VERBS = MappingProxyType(
 )
 
 _ATTRIBUTES = ("verb", "group", "version", "resource", "subresource", "namespace")
+
+
+def service_account(namespace: str, name: str) -> UserInfo:
+    """Return the identity of a ServiceAccount."""
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
+    user = f"system:serviceaccount:{namespace}:{name}"
+    return UserInfo(user, groups=(*groups, "system:authenticated"))
 
 
 def may(
@@ -59,9 +66,8 @@ def denial(
     group = split_api_version(key.api_version)[0]
     resource = "/".join(filter(None, (plural(group, key.kind, store.defined), subresource)))
     where = f' in the namespace "{key.namespace}"' if key.namespace else " at the cluster scope"
-    why = (
-        f'User "{user.username}" cannot {verb} resource "{resource}" in API group "{group}"{where}'
-    )
+    what = f'resource "{resource}" in API group "{group}"{where}'
+    why = f'User "{user.username}" cannot {verb} {what}'
     return errors.forbidden(key, store.defined, why)._replace(why=FailureCause.NO_RIGHT)
 
 
@@ -181,17 +187,16 @@ def _granted_by_binding(
     key, old = review.request.key, review.old
     reference = binding.get("roleRef") or {}
     kind, name = text_field(reference, "kind"), text_field(reference, "name")
-    place = "" if kind == "ClusterRole" else key.namespace
     # Permission to bind is checked in the namespace of the binding, whatever it binds.
-    if may(
-        review.request.user, "bind", ObjectKey(_ESCALATION_RBAC, kind, key.namespace, name), store
-    ):
+    named = ObjectKey(_ESCALATION_RBAC, kind, key.namespace, name)
+    if may(review.request.user, "bind", named, store):
         return ()
     if old is not None and all(old.get(one) == binding.get(one) for one in ("roleRef", "subjects")):
         return ()
-    role = store.get(_ESCALATION_RBAC, kind, place, name)
+    role_key = named._replace(namespace="" if kind == "ClusterRole" else key.namespace)
+    role = store.get(*role_key)
     if role is None:
-        return errors.not_found(ObjectKey(_ESCALATION_RBAC, kind, place, name), store.defined)
+        return errors.not_found(role_key, store.defined)
     return tuple(entries(role, "rules"))
 
 
@@ -208,12 +213,12 @@ def _rights(rule: Json) -> Iterator[_Right]:
 
 def _holds(right: _Right, user: UserInfo, namespace: str, store: ObjectStore) -> bool:
     """Return whether a user has a right; one with a wildcard is had by the same wildcard only."""
-    asked: Mapping[str, Json]
+    spec: dict[str, Json] = {"user": user.username, "groups": list(user.groups)}
     if right.url:
-        asked = {"nonResourceAttributes": {"verb": right.verb, "path": right.url}}
+        spec["nonResourceAttributes"] = {"verb": right.verb, "path": right.url}
     else:
         resource, _, subresource = right.resource.partition("/")
-        attributes = {
+        spec["resourceAttributes"] = {
             "verb": right.verb,
             "group": right.group,
             "resource": resource,
@@ -221,8 +226,6 @@ def _holds(right: _Right, user: UserInfo, namespace: str, store: ObjectStore) ->
             "namespace": namespace,
             "name": right.name,
         }
-        asked = {"resourceAttributes": attributes}
-    spec = {"user": user.username, "groups": list(user.groups), **asked}
     return bool(review_access({"spec": spec}, store)["status"]["allowed"])
 
 

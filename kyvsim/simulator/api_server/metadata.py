@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.schema.kinds import has_status_apart
 from kyvsim.simulator.api_server.store import ObjectStore
 
@@ -67,12 +67,8 @@ ORPHAN = "orphan"
 _HOLDS = MappingProxyType({"Foreground": FOREGROUND, "Orphan": ORPHAN})
 """By kind of propagation, the finalizer that waits for what belongs to an object."""
 _KEPT = (
-    "uid",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generation",
-    "resourceVersion",
+    *("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"),
+    *("generation", "resourceVersion"),
 )
 
 
@@ -80,6 +76,12 @@ def with_metadata(obj: Json, fields: Mapping[str, Json]) -> Json:
     """Return an object with further fields of `metadata`; a None takes the field out."""
     meta = {**metadata(obj), **fields}
     return {**obj, "metadata": {name: value for name, value in meta.items() if value is not None}}
+
+
+def reference_to(obj: Json) -> dict[str, Json]:
+    """Return the reference to an object by kind, name and uid, as `ownerReferences` have it."""
+    key, uid = object_key(obj), text_field(metadata(obj), "uid")
+    return {"apiVersion": key.api_version, "kind": key.kind, "name": key.name, "uid": uid}
 
 
 def without_status(obj: Json) -> Json:
@@ -146,12 +148,8 @@ def has_status(key: ObjectKey, store: ObjectStore) -> bool:
     group, version = split_api_version(key.api_version)
     if is_builtin(group, key.kind) or has_status_apart(key.api_version, key.kind):
         return True
-    for definition in store.list("apiextensions.k8s.io/v1", "CustomResourceDefinition", ""):
-        spec = definition["spec"]
-        if (text_field(spec, "group"), text_field(spec.get("names"), "kind")) == (group, key.kind):
-            return any(
-                ((one.get("subresources") or {}).get("status") is not None)
-                for one in spec["versions"]
-                if one["name"] == version
-            )
-    return False
+    return any(
+        (one.get("subresources") or {}).get("status") is not None
+        for one in store.defined_versions(group, key.kind)
+        if one["name"] == version
+    )

@@ -81,7 +81,8 @@ class ObjectStore:
         self._told: dict[tuple[str, str], tuple[Watcher, ...]] = {}
         """The watchers by apiVersion and kind."""
         self._installed = installed
-        self._defined = installed
+        self.defined = installed
+        """The kinds that custom resource definitions add."""
         self._served: KindTable | None = None
         self.revision = 0
         self.changes: list[StoreChange] = []
@@ -157,7 +158,7 @@ class ObjectStore:
 
     def kind_of(self, api_version: str, name: str) -> str:
         """Return the kind that paths call `name`, "" where none is known."""
-        return kind_of_plural(split_api_version(api_version)[0], name, self._defined)
+        return kind_of_plural(split_api_version(api_version)[0], name, self.defined)
 
     def plural_of(self, api_version: str, kind: str) -> str:
         """Return the name by which paths call a kind, "" where it is not served."""
@@ -173,18 +174,21 @@ class ObjectStore:
 
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         """Return whether objects of a kind live in namespaces."""
-        return is_namespaced_in_cluster(split_api_version(api_version)[0], kind, self._defined)
+        return is_namespaced_in_cluster(split_api_version(api_version)[0], kind, self.defined)
 
-    @property
-    def defined(self) -> KindTable:
-        """The kinds that custom resource definitions add."""
-        return self._defined
+    def defined_versions(self, group: str, kind: str) -> Sequence[Json]:
+        """Return the versions in the definition of a custom kind, () where it has none."""
+        for definition in self.list("apiextensions.k8s.io/v1", "CustomResourceDefinition", ""):
+            spec = definition.get("spec") or {}
+            if (text_field(spec, "group"), text_field(spec.get("names"), "kind")) == (group, kind):
+                return spec.get("versions") or ()
+        return ()
 
     @property
     def served(self) -> KindTable:
         """All kinds there are, the built-in ones first."""
         if self._served is None:
-            self._served = every_kind(self._defined)
+            self._served = every_kind(self.defined)
         return self._served
 
     def namespace_labels(self, namespace: str) -> dict[str, Json]:
@@ -249,7 +253,7 @@ class ObjectStore:
         key = change.key
         if (split_api_version(key.api_version)[0], key.kind) == _DEFINITION:
             found = crd_kinds(self.list(key.api_version, key.kind, ""))
-            self._defined = {**self._installed, **found}
+            self.defined = {**self._installed, **found}
             self._served = None
         self.changes.append(change)
         named = change.subject["apiVersion"], key.kind
@@ -274,15 +278,8 @@ _PARTS = MappingProxyType(
         "Namespace": ("finalize",),
         "Node": ("proxy",),
         "Pod": (
-            "attach",
-            "binding",
-            "ephemeralcontainers",
-            "eviction",
-            "exec",
-            "log",
-            "portforward",
-            "proxy",
-            "resize",
+            *("attach", "binding", "ephemeralcontainers", "eviction", "exec"),
+            *("log", "portforward", "proxy", "resize"),
         ),
         "ReplicaSet": ("scale",),
         "ReplicationController": ("scale",),
@@ -305,7 +302,11 @@ def find_kinds(text: str, store: ObjectStore) -> list[tuple[str, str, str]]:
     found = [
         key
         for key in named
-        if matches(kind, key[1]) and matches(group, key[0]) and _serves(key, version, store)
+        if matches(kind, key[1])
+        and matches(group, key[0])
+        and any(
+            matches(version, one) for one in served_versions(*key, store.defined) or _ANY_VERSION
+        )
     ]
     parts = [(*key, part) for key in found for part in _parts(key, subresource, store)]
     if subresource and (kind, subresource) != ("*", "*"):
@@ -326,12 +327,13 @@ class ServedResource(NamedTuple):
 def find_resources(text: str, store: ObjectStore) -> Iterator[ServedResource]:
     """Yield the resources that a `kinds` entry selects, in each version that is served."""
     _, version, _, _ = parse_kind_selector(text)
-    known = store.served
     for group, kind, part in find_kinds(text, store):
-        resource = plural(group, kind, store.defined)
+        resource, namespaced = (
+            plural(group, kind, store.defined),
+            store.served[group, kind].namespaced,
+        )
         for served in served_versions(group, kind, store.defined) or (version,):
             if matches(version, served):
-                namespaced = known[group, kind].namespaced
                 yield ServedResource(group, served, resource, part, namespaced)
 
 
@@ -357,11 +359,6 @@ def kind_key(text: str, store: ObjectStore) -> ObjectKey | None:
     return None
 
 
-def _serves(key: tuple[str, str], pattern: str, store: ObjectStore) -> bool:
-    versions = served_versions(*key, store.defined) or _ANY_VERSION
-    return any(matches(pattern, version) for version in versions)
-
-
 def _parts(key: tuple[str, str], pattern: str, store: ObjectStore) -> list[str]:
     """Return the subresources of a kind that a pattern selects."""
     if not pattern:
@@ -371,15 +368,6 @@ def _parts(key: tuple[str, str], pattern: str, store: ObjectStore) -> list[str]:
     if is_builtin(group, kind):
         parts += _PARTS.get(kind, ())
     else:
-        parts += _defined_parts(key, store)
+        versions = store.defined_versions(group, kind)
+        parts += [part for one in versions for part in one.get("subresources") or ()]
     return [part for part in dict.fromkeys(parts) if matches(pattern, part)]
-
-
-def _defined_parts(key: tuple[str, str], store: ObjectStore) -> list[str]:
-    for definition in store.list("apiextensions.k8s.io/v1", "CustomResourceDefinition", ""):
-        spec = definition.get("spec") or {}
-        if (text_field(spec, "group"), text_field(spec.get("names"), "kind")) == key:
-            return [
-                part for one in spec.get("versions") or () for part in one.get("subresources") or ()
-            ]
-    return []

@@ -194,13 +194,11 @@ def _rule_of(obj: Json) -> str:
 def missing_source(facts: Facts) -> Iterator[Hazard]:
     """KH005: the source of a clone rule does not exist when the rule is triggered."""
     for event, failure, rules in facts.failures(FailureCause.SOURCE_MISSING):
-        yield facts.hazard(
-            "KH005",
+        text = (
             f"nothing was cloned: {failure.message}; creating the source later has no "
-            "effect until the trigger changes",
-            policies=rules,
-            events=[event.number],
+            "effect until the trigger changes"
         )
+        yield facts.hazard("KH005", text, policies=rules, events=[event.number])
 
 
 _WRITES = frozenset({"generate", "synchronize"})
@@ -264,12 +262,9 @@ def missing_namespace(facts: Facts) -> Iterator[Hazard]:
             if event.given_up
             else "Kyverno counts this as done, does not retry, and only logs it"
         )
+        text = f"{failure.message}: {end}"
         yield facts.hazard(
-            "KH010",
-            f"{failure.message}: {end}",
-            objects=[failure.object],
-            policies=rules,
-            events=[event.number],
+            "KH010", text, objects=[failure.object], policies=rules, events=[event.number]
         )
 
 

@@ -261,12 +261,11 @@ def repeated_mutation(facts: Facts) -> Iterator[Hazard]:
         if policies in reported:
             continue
         reported.add(policies)
-        yield facts.hazard(
-            "KH029",
+        text = (
             f"the policy changes existing objects more than once: {failure.message}; the "
             "variants for Pod controllers run on every target, whatever its kind; disable them "
-            "with `autogen: {podControllers: {controllers: []}}`",
-            objects=[failure.object],
-            policies=policies,
-            events=[event.number],
+            "with `autogen: {podControllers: {controllers: []}}`"
+        )
+        yield facts.hazard(
+            "KH029", text, objects=[failure.object], policies=policies, events=[event.number]
         )

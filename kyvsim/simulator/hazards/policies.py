@@ -32,12 +32,8 @@ _HINT = (
 def missing_permission(facts: Facts) -> Iterator[Hazard]:
     """KH007: the background controller lacks a permission that a rule needs."""
     for event, failure, rules in facts.failures(FailureCause.NO_RIGHT):
-        yield facts.hazard(
-            "KH007",
-            f"the background controller lacks a permission: {failure.message}; {_HINT}",
-            policies=rules,
-            events=[event.number],
-        )
+        text = f"the background controller lacks a permission: {failure.message}; {_HINT}"
+        yield facts.hazard("KH007", text, policies=rules, events=[event.number])
 
 
 _RIGHT = "`background: true` works in both cases"
@@ -147,13 +143,12 @@ def unenforced_kinds(facts: Facts) -> Iterator[Hazard]:
                 )
     for (group, kind), events in found.items():
         part = _KINDS.get((group, kind), "its rules")
-        yield facts.hazard(
-            "KH016",
+        text = (
             f"{kind} ({group or 'v1'}) is stored but not enforced: {part} would have an effect "
-            "in a cluster that is not simulated",
-            level=HazardLevel.WARNING,
-            objects=events,
-            events=events.values(),
+            "in a cluster that is not simulated"
+        )
+        yield facts.hazard(
+            "KH016", text, level=HazardLevel.WARNING, objects=events, events=events.values()
         )
 
 
@@ -184,12 +179,8 @@ def failing_rule(facts: Facts) -> Iterator[Hazard]:
             else "Kyverno counts this as done and does not retry"
         )
         hint = _WITH_RULES if in_cel.isdisjoint(rules) else _IN_CEL
-        yield facts.hazard(
-            "KH025",
-            f"the rule has no effect: {failure.message}; {end}; {hint}",
-            policies=rules,
-            events=[event.number],
-        )
+        text = f"the rule has no effect: {failure.message}; {end}; {hint}"
+        yield facts.hazard("KH025", text, policies=rules, events=[event.number])
 
 
 _DENIED = "the request is denied because of it"
@@ -237,13 +228,11 @@ def underived_twin(facts: Facts) -> Iterator[Hazard]:
         kinds = (text for rule in derived for one in rule.tree.match.filters for text in one.kinds)
         names = sorted({parse_kind_selector(text)[2] for text in kinds})
         if names and facts.kyverno.cache.is_left_to_the_server(policy):
-            yield facts.hazard(
-                "KH030",
+            message = (
                 f"the API server evaluates `{policy.key}` as a native admission policy, which "
-                f"only matches Pods: its autogen rules for {', '.join(names)} have no effect",
-                level=HazardLevel.WARNING,
-                policies=(policy.key,),
+                f"only matches Pods: its autogen rules for {', '.join(names)} have no effect"
             )
+            yield facts.hazard("KH030", message, level=HazardLevel.WARNING, policies=(policy.key,))
 
 
 _ROLE = (
@@ -303,10 +292,8 @@ def lasting_lifetime(facts: Facts) -> Iterator[Hazard]:
         verbs = ", ".join(missing_verbs(keys[0], facts.sim.store))
         numbers = (number for key in keys for number in facts.sim.timeline.about(key)[:1])
         if verbs:
-            yield facts.hazard(
-                "KH024",
+            text = (
                 f"the label `{TTL_LABEL}` has no effect: the cleanup controller lacks the "
-                f"permission to {verbs} {kind} of {api_version}, and only logs that; {_ROLE}",
-                objects=keys,
-                events=sorted(numbers)[:1],
+                f"permission to {verbs} {kind} of {api_version}, and only logs that; {_ROLE}"
             )
+            yield facts.hazard("KH024", text, objects=keys, events=sorted(numbers)[:1])

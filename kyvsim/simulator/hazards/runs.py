@@ -75,12 +75,9 @@ def _denied_pods_hazard(
         else "change the Pod template to comply, or let the rule also match Pod controllers, so "
         "that users see the denial"
     )
+    message = f"the {owner.kind} is admitted, but its Pods are denied: {said}; {hint}"
     return facts.hazard(
-        "KH017",
-        f"the {owner.kind} is admitted, but its Pods are denied: {said}; {hint}",
-        objects=[owner],
-        policies=tuple(messages),
-        events=denials[:1],
+        "KH017", message, objects=[owner], policies=tuple(messages), events=denials[:1]
     )
 
 
@@ -94,12 +91,11 @@ def cut_run(facts: Facts) -> Iterator[Hazard]:
     left = len(facts.cut.steps)
     steps = f"{left} {'step was' if left == 1 else 'steps were'} not run"
     hint = "; raise `--max-events` if this is not a loop" if facts.cut.by_events else ""
-    yield facts.hazard(
-        "KH014",
+    text = (
         f"the run was stopped at {facts.cut.reason}, before it "
-        f"ended{f': {steps}' if left else ''}; what would have happened is unknown{hint}",
-        location=facts.cut.steps[0] if left else None,
+        f"ended{f': {steps}' if left else ''}; what would have happened is unknown{hint}"
     )
+    yield facts.hazard("KH014", text, location=facts.cut.steps[0] if left else None)
 
 
 _CAUSES = (

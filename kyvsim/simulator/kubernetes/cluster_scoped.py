@@ -38,12 +38,8 @@ def add_service_accounts(sim: SimulationContext) -> None:
 
 def publish_root_certificate(sim: SimulationContext) -> None:
     """Keep a ConfigMap `kube-root-ca.crt` in every Namespace."""
-    published = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "kube-root-ca.crt"},
-        "data": {"ca.crt": _CERTIFICATE},
-    }
+    named = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kube-root-ca.crt"}}
+    published = {**named, "data": {"ca.crt": _CERTIFICATE}}
     _keep(sim, "root-ca-cert-publisher", ROOT_CA, published)
 
 
@@ -261,8 +257,7 @@ class _GarbageCollector:
     def _index(self, key: ObjectKey, change: StoreChange) -> None:
         for reference in owner_references(change.old) if change.old is not None else ():
             self._dependents.get(text_field(reference, "uid"), {}).pop(key, None)
-            owner = self._key_of(reference, key)
-            self._queue.add(owner)
+            self._queue.add(self._key_of(reference, key))
         for reference in owner_references(change.new) if change.new is not None else ():
             self._dependents.setdefault(text_field(reference, "uid"), {})[key] = None
             self._queue.add(key)
@@ -278,9 +273,8 @@ class _GarbageCollector:
         if not references or all(one is _Owner.THERE for one in states):
             return True
         if _Owner.THERE in states:
-            kept = [
-                one for one, state in zip(references, states, strict=True) if state is _Owner.THERE
-            ]
+            pairs = zip(references, states, strict=True)
+            kept = [one for one, state in pairs if state is _Owner.THERE]
             return self._client.merge(key, {"metadata": {"ownerReferences": kept}}).ok
         has_own = bool(self._dependents.get(text_field(metadata(obj), "uid")))
         foreground = _Owner.WAITING in states and has_own
@@ -333,7 +327,6 @@ class _GarbageCollector:
 
     def _key_of(self, reference: Json, dependent: ObjectKey) -> ObjectKey:
         version, kind = text_field(reference, "apiVersion"), text_field(reference, "kind")
-        group = split_api_version(version)[0]
-        namespaced = is_namespaced_in_cluster(group, kind, self._sim.store.defined)
+        namespaced = self._sim.store.is_namespaced(version, kind)
         namespace = dependent.namespace if namespaced else ""
         return ObjectKey(version, kind, namespace, text_field(reference, "name"))

@@ -1,12 +1,14 @@
 """What Kubernetes' controllers share: identities, statuses, work queues, references to owners."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, entries, metadata, object_key, text_field
 from kyvsim.model.request import UserInfo
 from kyvsim.simulator.api_server import Client, ObjectStore, StoreChange
-from kyvsim.simulator.api_server.metadata import is_terminating
+from kyvsim.simulator.api_server.authorizer import service_account
+from kyvsim.simulator.api_server.metadata import is_terminating, reference_to
 from kyvsim.simulator.context import LONGEST_RETRY, NOTICE, RETRY, SimulationContext
 
 # The identities under which Kubernetes' own controllers work.
@@ -14,13 +16,7 @@ from kyvsim.simulator.context import LONGEST_RETRY, NOTICE, RETRY, SimulationCon
 # Source of the names: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac/bootstrappolicy.
 
 
-def _controller(name: str) -> UserInfo:
-    groups = ("system:serviceaccounts", "system:serviceaccounts:kube-system")
-    return UserInfo(
-        f"system:serviceaccount:kube-system:{name}", groups=(*groups, "system:authenticated")
-    )
-
-
+_controller = partial(service_account, "kube-system")
 CLUSTER_ROLE_AGGREGATION = _controller("clusterrole-aggregation-controller")
 CRON_JOB = _controller("cronjob-controller")
 DAEMON_SET = _controller("daemon-set-controller")
@@ -60,17 +56,11 @@ def conditions(old: Json, wanted: Iterable[StatusCondition], stamp: str) -> list
     for one in wanted:
         status, known = "True" if one.holds else "False", before.get(one.type)
         since = text_field(known, "lastTransitionTime")
+        since = since if text_field(known, "status") == status else ""
         details = {"reason": one.reason, "message": one.message}
-        written.append(
-            {
-                "type": one.type,
-                "status": status,
-                **{name: text for name, text in details.items() if text},
-                "lastTransitionTime": (
-                    since if since and text_field(known, "status") == status else stamp
-                ),
-            }
-        )
+        given = {name: text for name, text in details.items() if text}
+        condition = {"type": one.type, "status": status, **given}
+        written.append({**condition, "lastTransitionTime": since or stamp})
     return written
 
 
@@ -185,15 +175,7 @@ class MissingObjects:
 
 def owner_reference(owner: Json) -> dict[str, Json]:
     """Return the reference from an object to the one that controls it."""
-    key = object_key(owner)
-    return {
-        "apiVersion": key.api_version,
-        "kind": key.kind,
-        "name": key.name,
-        "uid": text_field(metadata(owner), "uid"),
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
+    return {**reference_to(owner), "controller": True, "blockOwnerDeletion": True}
 
 
 def owner_references(obj: Json) -> list[Json]:
@@ -210,12 +192,11 @@ def controller_of(obj: Json) -> Json | None:
 def controlled(store: ObjectStore, owner: Json, api_version: str, kind: str) -> list[Json]:
     """Return the objects of a kind that an object controls and that are to stay."""
     uid = text_field(metadata(owner), "uid")
-    found = []
-    for one in store.list(api_version, kind, object_key(owner).namespace):
-        reference = controller_of(one)
-        if reference and reference.get("uid") == uid and not is_terminating(one):
-            found.append(one)
-    return found
+    return [
+        one
+        for one in store.list(api_version, kind, object_key(owner).namespace)
+        if (controller_of(one) or {}).get("uid") == uid and not is_terminating(one)
+    ]
 
 
 def enqueue_controller(queue: WorkQueue, kind: str) -> Callable[[StoreChange], None]:
@@ -224,9 +205,8 @@ def enqueue_controller(queue: WorkQueue, kind: str) -> Callable[[StoreChange], N
     def react(change: StoreChange) -> None:
         reference = controller_of(change.subject)
         if reference is not None and reference.get("kind") == kind:
-            namespace = change.key.namespace
-            owner = text_field(reference, "name")
-            queue.add(ObjectKey(text_field(reference, "apiVersion"), kind, namespace, owner))
+            version, name = (text_field(reference, one) for one in ("apiVersion", "name"))
+            queue.add(ObjectKey(version, kind, change.key.namespace, name))
 
     return react
 

@@ -125,16 +125,14 @@ def _files(source: Json, kind: str, place: _PodReferences) -> Iterator[MissingRe
     """Yield what a volume lacks that shows an object's keys as files."""
     word = "config" if kind == "ConfigMap" else "secret"
     names = [text_field(item, "key") for item in entries(source, "items")]
-    text = (f"references non-existent {word} key: ", "")
-    yield from _missing(source, kind, place, names, text)
+    yield from _missing(source, kind, place, names, (f"references non-existent {word} key: ", ""))
 
 
 def _one(source: Json, kind: str, place: _PodReferences) -> Iterator[MissingReference]:
     """Yield that a variable's object is not there, or lacks its key."""
-    where = f"{kind} {place.namespace}/{text_field(source, 'name')}"
+    where = f" in {kind} {place.namespace}/{text_field(source, 'name')}"
     names = [text_field(source, "key")]
-    text = ("couldn't find key ", f" in {where}")
-    yield from _missing(source, kind, place, names, text)
+    yield from _missing(source, kind, place, names, ("couldn't find key ", where))
 
 
 def _missing(
@@ -194,11 +192,8 @@ class Readiness(NamedTuple):
             f'MountVolume.SetUp failed for volume "{one.volume}" : {one.reason}'
             for one in self.volumes
         ]
-        reasons += [
-            f"container {name}: {one.reason}"
-            for name, some in self.variables.items()
-            for one in some
-        ]
+        pairs = ((name, one) for name, some in self.variables.items() for one in some)
+        reasons += [f"container {name}: {one.reason}" for name, one in pairs]
         return ": ".join(filter(None, (f"{self.ready}/{self.total} ready", "; ".join(reasons))))
 
 
@@ -235,13 +230,12 @@ def pod_status(pod: Json, found: Readiness, stamp: str) -> Json:
     unready = [name for name in names if not started or name in found.variables]
     ready = bool(started and found.ready == found.total)
     why = ("ContainersNotReady", f"containers with unready status: [{' '.join(unready)}]")
+    reason = () if ready else why
     held = [
         StatusCondition("PodReadyToStartContainers", not found.volumes),
         StatusCondition("Initialized", started),
-        *(
-            StatusCondition(kind, ready, *(() if ready else why))
-            for kind in ("Ready", "ContainersReady")
-        ),
+        StatusCondition("Ready", ready, *reason),
+        StatusCondition("ContainersReady", ready, *reason),
         StatusCondition("PodScheduled", True),
     ]
     address = {"podIP": _ADDRESS, "podIPs": [{"ip": _ADDRESS}]} if not found.volumes else {}
@@ -270,18 +264,15 @@ def pod_status(pod: Json, found: Readiness, stamp: str) -> Json:
 def succeeded_status(pod: Json, stamp: str) -> Json:
     """Return the status of a Pod whose containers have all done their work."""
     old = pod.get("status") or {}
-    done = ("PodCompleted",)
     held = [
         StatusCondition("PodReadyToStartContainers", False),
-        StatusCondition("Initialized", True, *done),
-        StatusCondition("Ready", False, *done),
-        StatusCondition("ContainersReady", False, *done),
+        StatusCondition("Initialized", True, "PodCompleted"),
+        StatusCondition("Ready", False, "PodCompleted"),
+        StatusCondition("ContainersReady", False, "PodCompleted"),
         StatusCondition("PodScheduled", True),
     ]
-    ended = [
-        _status_of(one, _terminated(stamp), ready=False)
-        for one in entries(pod["spec"], "containers")
-    ]
+    containers = entries(pod["spec"], "containers")
+    ended = [_status_of(one, _terminated(stamp), ready=False) for one in containers]
     written = conditions(old, held, stamp)
     return {**old, "phase": "Succeeded", "conditions": written, "containerStatuses": ended}
 
@@ -357,12 +348,9 @@ def bind_pods(sim: SimulationContext) -> None:
         missing.note(key, [one.key for one in problems])
         if nodes and not problems:
             node = object_key(nodes[0]).name
-            sent = {
-                "apiVersion": "v1",
-                "kind": "Binding",
-                "metadata": {"name": key.name, "namespace": key.namespace},
-                "target": {"kind": "Node", "name": node},
-            }
+            meta = {"name": key.name, "namespace": key.namespace}
+            named = {"apiVersion": "v1", "kind": "Binding", "metadata": meta}
+            sent = {**named, "target": {"kind": "Node", "name": node}}
             return client.send(ApiRequest(Operation.CREATE, key, SCHEDULER, sent, "binding")).ok
         why = "; ".join(one.reason for one in problems) or "no nodes available to schedule pods"
         why = f"0/{len(nodes)} nodes are available: {why}."
@@ -452,15 +440,9 @@ class _Kubelet:
             return True
         well = write_status(sim.client(node(_node_of(pod))), pod, status)
         action, outcome = ("wait", "waiting") if found.missing else ("start", "done")
-        sim.timeline.record(
-            _KUBELET_ACTOR,
-            action,
-            key,
-            outcome=outcome,
-            message=found.summary,
-            before=pod,
-            after=sim.store.get(*key),
-        )
+        states = {"before": pod, "after": sim.store.get(*key)}
+        text = found.summary
+        sim.timeline.record(_KUBELET_ACTOR, action, key, outcome=outcome, message=text, **states)
         if not found.missing and _ends(pod):
             self._ends.add_at(key, _seconds(pod))
         return well

@@ -215,9 +215,8 @@ def _replica_set(owner: Json, former: list[Json], replicas: int) -> Json:
     marked = with_metadata(template, {"labels": {**labels(template), **mark}})
     selector = spec.get("selector") or {}
     matched = {**selector, "matchLabels": {**(selector.get("matchLabels") or {}), **mark}}
-    revision = 1 + max(
-        [int(annotations(one).get(_DEPLOYMENTS_REVISION, "0")) for one in former], default=0
-    )
+    revisions = (int(annotations(one).get(_DEPLOYMENTS_REVISION, "0")) for one in former)
+    revision = 1 + max(revisions, default=0)
     meta = {
         "name": f"{key.name}-{wanted}",
         "namespace": key.namespace,
@@ -249,12 +248,11 @@ def _deployments_status(sim: SimulationContext, owner: Json) -> Json:
     wanted = int(owner["spec"].get("replicas", 1))
     updated = _count([current] if current else [], "replicas")
     ready = _count(everything, "readyReplicas")
-    available = StatusCondition(
-        "Available",
-        ready >= wanted,
-        f"MinimumReplicas{'Available' if ready >= wanted else 'Unavailable'}",
-        f"Deployment {'has' if ready >= wanted else 'does not have'} minimum availability.",
-    )
+    reason, has = "MinimumReplicasAvailable", "has"
+    if ready < wanted:
+        reason, has = "MinimumReplicasUnavailable", "does not have"
+    text = f"Deployment {has} minimum availability."
+    available = StatusCondition("Available", ready >= wanted, reason, text)
     done = updated == wanted == ready == _count(everything, "replicas")
     reason = "NewReplicaSetAvailable" if done else "ReplicaSetUpdated"
     name = object_key(current).name if current else ""
@@ -410,18 +408,14 @@ def _daemon_sets_pods(sim: SimulationContext, owner: Json) -> dict[str, list[Jso
 
 
 def _pod(owner: Json, node: str, revision: str) -> Json:
-    marks = {
-        _REVISION: revision,
-        "pod-template-generation": str(metadata(owner).get("generation", 1)),
-    }
+    generation = str(metadata(owner).get("generation", 1))
+    marks = {_REVISION: revision, "pod-template-generation": generation}
     name = {"generateName": f"{object_key(owner).name}-"}
     pod = pod_of(owner, owner["spec"]["template"], name, marks)
     place = {"key": "metadata.name", "operator": "In", "values": [node]}
     required = {"nodeSelectorTerms": [{"matchFields": [place]}]}
-    affinity = {
-        **(pod["spec"].get("affinity") or {}),
-        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required},
-    }
+    own = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    affinity = {**(pod["spec"].get("affinity") or {}), **own}
     return {**pod, "spec": {**pod["spec"], "affinity": affinity}}
 
 
@@ -547,10 +541,7 @@ def _status(sim: SimulationContext, job: Json) -> Json:
         held.append(StatusCondition("Suspended", True, "JobSuspended", "Job suspended"))
     if done:
         why = ("CompletionsReached", "Reached expected number of succeeded pods")
-        held += [
-            StatusCondition("SuccessCriteriaMet", True, *why),
-            StatusCondition("Complete", True, *why),
-        ]
+        held += [StatusCondition(one, True, *why) for one in ("SuccessCriteriaMet", "Complete")]
     written = conditions(old, held, now)
     started = {} if suspended else {"startTime": old.get("startTime", now)}
     return {
@@ -584,13 +575,9 @@ class _CronJobController:
         self._queue = WorkQueue(sim, "cronjob-controller", self._sync)
         self._next: dict[str, datetime] = {}
         """When a CronJob, by its uid and schedule, is due next; only the first timer counts."""
-        watch_kinds(
-            sim.store,
-            {
-                ("batch/v1", "CronJob"): enqueue(self._queue),
-                ("batch/v1", "Job"): enqueue_controller(self._queue, "CronJob"),
-            },
-        )
+        of_jobs = enqueue_controller(self._queue, "CronJob")
+        reactions = {("batch/v1", "CronJob"): enqueue(self._queue), ("batch/v1", "Job"): of_jobs}
+        watch_kinds(sim.store, reactions)
 
     def _sync(self, key: ObjectKey) -> bool:
         found = self._client.get(*key)
@@ -605,10 +592,10 @@ class _CronJobController:
             made, well = self._make(found, due)
         if due is None or due <= now:
             self._plan(found, which)
-        finished = [one for one in self._jobs(found) if is_finished(one)]
         kept = int(found["spec"].get("successfulJobsHistoryLimit", 3))
-        finished.sort(
-            key=lambda job: (text_field(job.get("status"), "startTime"), object_key(job).name)
+        finished = sorted(
+            (one for one in self._jobs(found) if is_finished(one)),
+            key=lambda job: (text_field(job.get("status"), "startTime"), object_key(job).name),
         )
         old = finished[: max(len(finished) - kept, 0)]
         well = (not [one for one in old if not self._client.delete(object_key(one)).ok]) and well
