@@ -29,7 +29,6 @@ NEEDING_A_CLUSTER = (
     "k8s_server_version",
     "metrics_decode",
 )
-"""Functions of chainsaw that read a cluster or another environment."""
 
 
 def floated(value: Json) -> Json:

@@ -659,4 +659,3 @@ OPERATIONS: Mapping[str, TestOperation] = MappingProxyType(
         "events": lambda _situation, _spec: {},
     }
 )
-"""Every operation that the simulation performs, by its field in a step."""

@@ -35,7 +35,6 @@ class AssertedObjects(NamedTuple):
     """What an assertion found."""
 
     name: str
-    """What it asserts."""
     objects: tuple[tuple[ObjectKey, Json], ...]
     """The objects that were as it says, with their uids."""
     until: float
@@ -153,14 +152,11 @@ class TestSession:
         self.kyverno = cluster.kyverno
         self.namespace = test.namespace
         self.finished = 0.0
-        """When the last step had ended, and clean-up began."""
         self.created: list[ObjectKey] = []
-        """What the step that runs now has created, for its clean-up."""
 
         self.written: dict[str, list[str]] = {}
         """Files that scripts have written, in pieces, by their resolved paths."""
         self.usage = Usage()
-        """What scripts have used of what they may."""
         self.exhausted = ""
         """Why the cluster is not simulated any further, "" while it is."""
         self._replica_limit = ReplicaLimit(self.sim.timeline)

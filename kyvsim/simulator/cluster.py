@@ -110,14 +110,12 @@ KYVERNO_CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = (
     start_cleanup,
     start_ttl,
 )
-"""Those besides admission."""
 RESTARTS: Mapping[str, Callable[[Kyverno], None]] = MappingProxyType(
     {
         "background-controller": restart_background_controller,
         "cleanup-controller": restart_cleanup_controller,
     }
 )
-"""What scenarios restart, by name."""
 
 
 class SimulatedCluster(NamedTuple):

@@ -40,7 +40,6 @@ RESTART = 2.0
 RETRY = 1.0
 """From a controller's failure to its next attempt; it doubles with each."""
 LONGEST_RETRY = 300.0
-"""The longest time between two attempts."""
 SCAN_DELAY = 30.0
 """From an object's change to its scan."""
 SCAN_INTERVAL = 3600.0

@@ -63,7 +63,6 @@ class Event(NamedTuple):
     action: EventAction
     note: str
     related: Mapping[str, str] | None = None
-    """A reference to the other object that it is about."""
 
 
 _WRITERS: Mapping[EventSource, UserInfo] = MappingProxyType(

@@ -330,7 +330,6 @@ class Order(NamedTuple):
     changes: int
     """How many times an actor was let go before the one that was due first."""
     directions: Directions
-    """The given part of the order."""
     waiting: int = 0
     """How many orders were still to be tried after it."""
 

@@ -51,9 +51,7 @@ class Kyverno(NamedTuple):
     """The policies that work in the background, which do not wait for admission."""
     reports: ReportCollector
     generating: PolicyLister
-    """The policies in CEL that generate."""
     mutating: PolicyLister
-    """Those that mutate."""
     downstreams: DownstreamWatch
     """What those generated that keep it as they want it."""
     cleaning: list[Callable[[], None]]

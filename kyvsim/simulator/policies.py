@@ -49,7 +49,6 @@ from kyvsim.simulator.native_policies import (
 
 POLICY_KINDS = tuple((f"{RULES_GROUP}/v1", kind) for kind in sorted(CLASSIC_POLICIES.kinds))
 CEL_KINDS = CEL_POLICIES.kinds
-"""The kinds of `policies.kyverno.io`."""
 GENERATING_KINDS = tuple((f"{CEL_GROUP}/v1", kind) for kind in sorted(filter(generates, CEL_KINDS)))
 MUTATING_KINDS = tuple((f"{CEL_GROUP}/v1", kind) for kind in sorted(filter(mutates, CEL_KINDS)))
 _Exception = TypeVar("_Exception", PolicyException, CelException)
@@ -253,7 +252,6 @@ class PolicyLister:
         self.changed: list[Callable[[Policy, Policy | None], None]] = []
         """Called for a policy that is new or has changed, with its former version."""
         self.dropped: list[Callable[[Policy], None]] = []
-        """Called for a policy that was deleted."""
         sim.store.watch(self._observe)
 
     def get(self, key: str) -> CompiledPolicy | None:
@@ -412,7 +410,6 @@ class PolicyStatusController:
         self.changed: list[Callable[[Policy, Policy | None], None]] = []
         """Called for a policy that becomes active, with its former version."""
         self.dropped: list[Callable[[Policy], None]] = []
-        """Called for a policy that was deleted."""
         sim.store.watch(self._observe)
 
     def _observe(self, change: StoreChange) -> None:

@@ -203,7 +203,6 @@ class ReportCollector:
         self._known: tuple[Sequence[CompiledPolicy], frozenset[tuple[str, str]]] | None = None
         """The policies that act, and their rules."""
         self.listeners: list[Callable[[Iterable[PolicyResponse]], None]] = []
-        """Called with the results of background processing."""
 
     def add_results(self, subject: Json, responses: Iterable[PolicyResponse]) -> None:
         """Put into the report of an object soon what was found in the background.

@@ -69,7 +69,6 @@ class FieldMismatch(NamedTuple):
     path: str
     reason: str
     depth: int
-    """How many fields matched before."""
 
     def __str__(self) -> str:
         return f"`{self.path}` {self.reason}"
@@ -181,7 +180,6 @@ class Expectations:
         self._sim = sim
         self._every: list[_Watched | Expectation] = []
         self._open: list[_Watched] = []
-        """Those that nothing has settled yet."""
         sim.store.watch(self._observe)
 
     def open(self, entries: Iterable[Expected]) -> None:
@@ -372,7 +370,6 @@ class UserSteps:
         self._storage = WEBHOOK + dict(settings.latency).get("storage", 0.0)
         self.finished = False
         self.unplayed: tuple[ScenarioStep, ...] = ()
-        """The steps that have not come to their end."""
 
     def play(self, steps: Sequence[ScenarioStep]) -> None:
         """Schedule the first step; the others follow."""

@@ -9,7 +9,6 @@ from typing import NamedTuple
 # The clock of a simulation, which jumps from event to event.
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-"""When a simulation begins by default."""
 
 
 class VirtualClock:
@@ -20,7 +19,6 @@ class VirtualClock:
         self.elapsed = 0.0
         """Seconds since the simulation began."""
         self._stamped = -1.0, ""
-        """When the time was last written, and how."""
 
     def now(self) -> datetime:
         """Return the current time in UTC."""
@@ -91,9 +89,7 @@ class Scheduler:
         self.running = 0
         """The number of the step that runs now, 0 where none does."""
         self.actor = ""
-        """Whose step that is."""
         self.done = 0
-        """How many steps were run."""
 
     def after(
         self,

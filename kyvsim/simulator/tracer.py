@@ -51,7 +51,6 @@ class _OpenRequest:
     def __init__(self, step: int, events: int) -> None:
         self.step = step
         self.events = events
-        """How many events there were before it."""
         self.rules: tuple[TracedRule, ...] = ()
         self.responses: tuple[PolicyResponse, ...] = ()
         self.unheard = "it was rejected before any webhook was called"

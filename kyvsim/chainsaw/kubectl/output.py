@@ -411,7 +411,6 @@ _COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = MappingProxyType(
         ("rbac.authorization.k8s.io", "RoleBinding"): _BOUND,
     }
 )
-"""The columns of Kubernetes' own kinds, by group and kind."""
 
 # The columns that `kubectl get` prints of Kyverno's kinds, in the versions that it requests.
 #
@@ -477,4 +476,3 @@ KYVERNO_COLUMNS: Mapping[tuple[str, str], _Columns] = MappingProxyType(
         ),
     }
 )
-"""What follows the name, by group and kind."""

@@ -120,7 +120,6 @@ FLAGS = (
     *("clusterrole", "from-literal", "group", "image", "replicas"),
     *("restart", "role", "schedule", "serviceaccount", "user"),
 )
-"""The flags that objects are made from."""
 _RBAC = "rbac.authorization.k8s.io"
 
 
@@ -230,7 +229,6 @@ _MAKERS: Mapping[str, Callable[[KubectlCall, str], Json]] = MappingProxyType(
         "serviceaccount": lambda _call, name: _named("v1", "ServiceAccount", name),
     }
 )
-"""What can be made from flags."""
 
 # `kubectl label` and `kubectl annotate`: one or more marks set, or taken away.
 

@@ -607,4 +607,3 @@ BUILTINS: Mapping[str, Callable[[Shell, tuple[str, ...]], Result]] = MappingProx
         "shift": _shift,
     }
 )
-"""Every command that changes the shell."""

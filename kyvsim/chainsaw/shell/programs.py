@@ -43,7 +43,6 @@ class ProgramCall(NamedTuple):
     stdin: str
     environment: ShellEnvironment
     end: float = float("inf")
-    """The virtual time at which the script is killed."""
 
     @property
     def usage(self) -> Usage:
@@ -413,4 +412,3 @@ PROGRAMS: Mapping[str, Callable[[ProgramCall], Result]] = MappingProxyType(
         "kubectl": _kubectl,
     }
 )
-"""Every program that scripts may call."""

@@ -45,7 +45,6 @@ class ApiError(NamedTuple):
     """Why a request was refused, as an API server says it."""
 
     code: int
-    """The HTTP status."""
     reason: str
     """Such as `NotFound`, `AlreadyExists`, `Conflict`, `Forbidden`, `Invalid`, `BadRequest`."""
     message: str
@@ -61,7 +60,6 @@ class ApiResponse(NamedTuple):
     warnings: tuple[str, ...] = ()
     error: ApiError | None = None
     changed: bool = False
-    """Whether anything was written."""
 
     @property
     def ok(self) -> bool:

@@ -302,7 +302,6 @@ class ApiServer:
         """What says what is wrong with an object as it would be stored."""
         self.authorizers: list[Callable[[ApiRequest], ApiError | None]] = []
         self.observers: list[Callable[[ApiRequest, ApiResponse, Json], None]] = []
-        """Called with a request, its response and the former object."""
 
     def perform(self, request: ApiRequest) -> ApiResponse:
         """Take a request the whole way, in one step."""

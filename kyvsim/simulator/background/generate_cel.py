@@ -81,7 +81,6 @@ class GeneratedObjects:
         }
         self.written: list[Json] = []
         self.failure_reason: FailureReason | None = None
-        """Why the last of them could not be written."""
 
     def write(self, namespace: str, obj: Json) -> None:
         """Let an object be in a namespace as it is wanted; raises ValueError."""

@@ -229,7 +229,6 @@ class RequestedWork(NamedTuple):
 
     type: str
     policy: str
-    """The policy's key."""
     contexts: tuple[Json, ...] = ()
     """Of generate rules: rule, trigger, and whether its objects are to be deleted."""
     rule: str = ""
@@ -237,7 +236,6 @@ class RequestedWork(NamedTuple):
     trigger: Json = None
     """Of a mutate rule: the trigger, as `reference` gives it."""
     request: AdmissionRequest | None = None
-    """The request that made the work, if it was one."""
     generated: tuple[Json, ...] = ()
     """References to objects that are to be deleted."""
 

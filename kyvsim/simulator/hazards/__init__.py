@@ -37,7 +37,6 @@ HAZARDS: tuple[Callable[[Facts], Iterable[Hazard]], ...] = (
     generation.unsynchronized_deletion,
     generation.unfollowed_copy,
 )
-"""All that is looked for, in the order of their codes."""
 
 
 def find_hazards(facts: Facts) -> tuple[Hazard, ...]:

@@ -176,7 +176,6 @@ class Readiness(NamedTuple):
     variables: Mapping[str, tuple[MissingReference, ...]]
     """By the name of a container, what keeps this one."""
     initialized: bool
-    """Whether the init containers can do their work."""
     ready: int
     total: int
 
