@@ -24,7 +24,7 @@ from kyvsim.simulator.background.controller import (
     start_background_controller,
     start_policy_controller,
 )
-from kyvsim.simulator.background.generate_cel import start_generating_policies
+from kyvsim.simulator.background.generate import start_generating_policies
 from kyvsim.simulator.background.mutate_existing import start_mutating_policies
 from kyvsim.simulator.cleanup import (
     TimeToLiveWebhook,

@@ -17,10 +17,12 @@ from kyvsim.model.result import RuleStatus
 from kyvsim.simulator.admission.classic import UNMET
 from kyvsim.simulator.admission.review import concerns, from_background
 from kyvsim.simulator.api_server import Review, StoreChange
-from kyvsim.simulator.background.generate import attempt_generate, kinds_of, release_stale_targets
-from kyvsim.simulator.background.generate_cel import (
+from kyvsim.simulator.background.generate import (
+    attempt_generate,
     attempt_generate_in_cel,
     generating_work,
+    kinds_of,
+    release_stale_targets,
     sync_generating_policies,
 )
 from kyvsim.simulator.background.mutate_existing import (
