@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.chainsaw.environment import STDERR, STDOUT, Result, ShellEnvironment
 from kyvsim.chainsaw.errors import FailedError, HardError, UnsupportedError, Usage
-from kyvsim.chainsaw.expressions import TreeMismatch, check_tree, parse_expression
+from kyvsim.chainsaw.expressions import TreeMismatch, parse_expression
 from kyvsim.chainsaw.kubectl.read import condition_of
 from kyvsim.chainsaw.session import (
     POLL,
@@ -269,7 +269,7 @@ def run_assert(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, J
         except FailedError:
             _require_in_reach(situation, tree)
             raise
-        some = [one for one in _candidates(situation, tree) if not _checked(situation, tree, one)]
+        some = [one for one in _candidates(situation, tree) if not situation.check(tree, one)]
         named = [(object_key(one), metadata(one).get("uid")) for one in some if one is not None]
         if named:
             asserted = AssertedObjects(_name(tree), tuple(named), until, unmet)
@@ -337,8 +337,9 @@ def _require_in_reach(situation: Situation, tree: Json) -> None:
         require_written(object_key(tree), situation.session.sim.store)
     for one in _candidates(situation, tree):
         if one is not None:
-            require_filled_in(one, _checked(situation, tree, one))
-            require_installed_so(tree, one, _checked(situation, tree, one))
+            problems = situation.check(tree, one)
+            require_filled_in(one, problems)
+            require_installed_so(tree, one, problems)
 
 
 def _trees(situation: Situation, spec: Mapping[str, Json]) -> list[Json]:
@@ -389,11 +390,12 @@ def _unmet(situation: Situation, tree: Json) -> str:
     some = _candidates(situation, tree)
     if not some:
         return f"{_name(tree)}: actual resource not found"
-    problems: list[TreeMismatch] = []
+    problems: tuple[TreeMismatch, ...] = ()
     for one in some:
-        problems = problems or [*_checked(situation, tree, one)]
-        if not _checked(situation, tree, one):
+        found = situation.check(tree, one)
+        if not found:
             return ""
+        problems = problems or found
     others = f" (and {len(some) - 1} others)" if len(some) > 1 else ""
     return f"{_name(tree)}{others}: {'; '.join(map(str, problems))}"
 
@@ -401,17 +403,13 @@ def _unmet(situation: Situation, tree: Json) -> str:
 def _met(situation: Situation, tree: Json) -> str:
     """Return that an object is as a tree says, "" where none is."""
     for one in _candidates(situation, tree):
-        if not _checked(situation, tree, one):
+        if not situation.check(tree, one):
             return f"{_name(one or tree)}: the resource matches, but should not"
     return ""
 
 
 def _candidates(situation: Situation, tree: Json) -> list[Json]:
     return candidates(situation, tree) if tree.get("kind") else [None]
-
-
-def _checked(situation: Situation, tree: Json, obj: Json) -> tuple[TreeMismatch, ...]:
-    return check_tree(tree, obj, situation.bindings, situation.session.evaluate)
 
 
 def _name(obj: Json) -> str:

@@ -287,6 +287,10 @@ class Situation(NamedTuple):
         """Return a value with its expressions replaced by what they find."""
         return fill(value, self.bindings, self.session.evaluate)
 
+    def check(self, tree: Json, value: Json) -> tuple[TreeMismatch, ...]:
+        """Return where a value is not as a tree says."""
+        return check_tree(tree, value, self.bindings, self.session.evaluate)
+
     def _chosen(self, spec: Mapping[str, Json]) -> bool | None:
         wanted: bool | None = spec.get("template")
         return self.template if wanted is None else wanted
@@ -339,12 +343,10 @@ def judge(
     problems: list[TreeMismatch] = []
     for one in spec.get("expect") or ():
         match = one.get("match")
-        if match is not None and check_tree(
-            match, obj, situation.bindings, situation.session.evaluate
-        ):
+        if match is not None and situation.check(match, obj):
             continue
         matched = True
-        problems += check_tree(one.get("check"), obj, checked.bindings, situation.session.evaluate)
+        problems += checked.check(one.get("check"), obj)
     if not matched:
         return error
     return "; ".join(map(str, problems)) or None
@@ -352,7 +354,7 @@ def judge(
 
 def require(situation: Situation, tree: Json, value: Json) -> None:
     """Raise FailedError where a value is not as a tree says."""
-    problems = check_tree(tree, value, situation.bindings, situation.session.evaluate)
+    problems = situation.check(tree, value)
     if problems:
         raise FailedError("; ".join(map(str, problems)))
 
@@ -363,9 +365,7 @@ def outputs(situation: Situation, spec: Mapping[str, Json], value: Json) -> Mapp
     inner = situation
     for one in spec.get("outputs") or ():
         match = one.get("match")
-        if match is not None and check_tree(
-            match, value, inner.bindings, situation.session.evaluate
-        ):
+        if match is not None and inner.check(match, value):
             continue
         name = text_field(one, "name")
         found[name] = fill(one.get("value"), inner.bindings, situation.session.evaluate, data=value)

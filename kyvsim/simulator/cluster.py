@@ -143,15 +143,7 @@ def open_cluster(
     timeline = Timeline(clock)
     scheduler = Scheduler(clock, choose, dict(settings.delays))
     sim = SimulationContext(
-        clock=clock,
-        scheduler=scheduler,
-        store=store,
-        server=server,
-        timeline=timeline,
-        identities=identities,
-        readers=readers,
-        settings=settings,
-        tracer=tracer,
+        clock, scheduler, store, server, timeline, identities, readers, settings, tracer
     )
     for obj in installed_objects(settings.installation):
         stamp = {"uid": identities.uid(*object_key(obj)), "creationTimestamp": clock.stamp()}

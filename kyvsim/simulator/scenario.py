@@ -99,13 +99,9 @@ def closest_mismatch(wanted: Json, objects: Iterable[Json]) -> tuple[Json, Field
 
 def pattern_key(wanted: Json) -> ObjectKey:
     """Return what a pattern names, its wildcards included."""
-    meta = metadata(wanted)
-    return ObjectKey(
-        text_field(wanted, "apiVersion"),
-        text_field(wanted, "kind"),
-        text_field(meta, "namespace"),
-        text_field(meta, "name"),
-    )
+    fields = [text_field(wanted, name) for name in ("apiVersion", "kind")]
+    fields += [text_field(metadata(wanted), name) for name in ("namespace", "name")]
+    return ObjectKey(*fields)
 
 
 def _compare(wanted: Json, found: Json, path: str, fitting: list[int]) -> FieldMismatch | None:
@@ -198,9 +194,7 @@ class Expectations:
         """Record that expectations could not be checked."""
         now = self._sim.clock.elapsed
         for entry in entries:
-            self.answer(
-                described(entry), entry.location, ExpectationResult(met=False, time=now, reason=why)
-            )
+            self.answer(described(entry), entry.location, ExpectationResult(False, now, why))
 
     @property
     def latest(self) -> float:
@@ -213,9 +207,8 @@ class Expectations:
 
         If the run was cut, expectations that depend on its end are not met.
         """
-        return tuple(
-            one.close(cut=cut) if isinstance(one, _Watched) else one for one in self._every
-        )
+        every = self._every
+        return tuple(one.close(cut=cut) if isinstance(one, _Watched) else one for one in every)
 
     def _observe(self, change: StoreChange) -> None:
         for one in self._open:
@@ -257,12 +250,9 @@ class _Watched:
         now = self._sim.clock.elapsed
         settled = self.settled
         if settled is None and cut and not self._late():
-            settled = ExpectationResult(
-                met=False, time=now, reason="the run was stopped before it ended"
-            )
-        return Expectation(
-            described(self._entry), *settled or self._at_end(now), self._entry.location
-        )
+            settled = ExpectationResult(False, now, "the run was stopped before it ended")
+        result = settled or self._at_end(now)
+        return Expectation(described(self._entry), *result, self._entry.location)
 
     def _see(self, obj: Json) -> None:
         """Settle what one object that fits settles."""
@@ -275,8 +265,7 @@ class _Watched:
         if check is Demand.EVENTUALLY:
             self.settled = ExpectationResult(met=True, time=now)
         elif check is Demand.NEVER:
-            text = f"{_name(object_key(obj))} matches"
-            self.settled = ExpectationResult(met=False, time=now, reason=text)
+            self.settled = ExpectationResult(False, now, f"{_name(object_key(obj))} matches")
 
     def _see_absence(self) -> None:
         """Settle that what was there is gone; without a time limit only the end counts."""
@@ -333,8 +322,9 @@ def described(entry: Expected) -> str:
     """Return what an entry expects, in a line."""
     if entry.demand in OF_REQUESTS:
         return f"{entry.demand}: {' '.join(entry.wanted.split())}"
-    limit = None if entry.within is None else format_duration(round(entry.within * SECOND))
-    within = "" if limit is None else f" within {limit}"
+    within = ""
+    if entry.within is not None:
+        within = f" within {format_duration(round(entry.within * SECOND))}"
     fields = sorted(set(entry.wanted) - {"apiVersion", "kind", "metadata"})
     meta = sorted(set(metadata(entry.wanted)) - {"name", "namespace"})
     further = ", ".join([*(f"metadata.{name}" for name in meta), *fields])
@@ -515,9 +505,7 @@ def _patching(step: ScenarioStep, user: UserInfo, sim: SimulationContext) -> Api
         changed = now if now is None else _PATCHES[patch.form](now, patch.body)
     except PatchError as error:
         return invalid(key, error.message)
-    return ApiRequest(
-        Operation.UPDATE, key, user, changed, subresource=patch.subresource, patch=patch.form
-    )
+    return ApiRequest(Operation.UPDATE, key, user, changed, patch.subresource, patch=patch.form)
 
 
 _PATCHES = MappingProxyType({"merge": merge_patch, "json": apply_json_patch})
@@ -725,11 +713,8 @@ def _missing_namespaces(
         for key in keys
         if key.namespace and sim.store.is_namespaced(key.api_version, key.kind)
     )
-    return [
-        name
-        for name in named
-        if name not in made and sim.store.get("v1", "Namespace", "", name) is None
-    ]
+    absent = (name for name in named if sim.store.get("v1", "Namespace", "", name) is None)
+    return [name for name in absent if name not in made]
 
 
 def _lasting(sim: SimulationContext, installed: frozenset[str]) -> tuple[Json, ...]:

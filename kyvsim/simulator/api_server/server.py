@@ -138,15 +138,9 @@ def exec_request(
     key: ObjectKey, user: UserInfo, command: tuple[str, ...], container: str = ""
 ) -> ApiRequest:
     """Return the request to run a command in a Pod's container."""
-    sent: dict[str, Json] = {
-        "apiVersion": "v1",
-        "kind": "PodExecOptions",
-        "stdin": True,
-        "stdout": True,
-        "stderr": True,
-        "tty": True,
-        "command": list(command),
-    }
+    streams = dict.fromkeys(("stdin", "stdout", "stderr", "tty"), True)
+    sent: dict[str, Json] = {"apiVersion": "v1", "kind": "PodExecOptions", **streams}
+    sent["command"] = list(command)
     if container:
         sent["container"] = container
     return ApiRequest(Operation.CONNECT, key, user, sent, "exec")
@@ -187,10 +181,8 @@ def _place_problem(request: ApiRequest, store: ObjectStore) -> ApiError | None:
         place = ObjectKey("v1", "Namespace", "", key.namespace)
         return errors.not_found(place, store.defined)._replace(why=FailureCause.NO_NAMESPACE)
     if is_terminating(namespace):
-        why = (
-            f"unable to create new content in namespace {key.namespace} "
-            "because it is being terminated"
-        )
+        what = f"unable to create new content in namespace {key.namespace}"
+        why = f"{what} because it is being terminated"
         return errors.forbidden(key, store.defined, why)._replace(why=FailureCause.NAMESPACE_GOES)
     return None
 
@@ -218,12 +210,8 @@ def _new(obj: Json, store: ObjectStore) -> Json:
         # A Job has a selector of its own, which its template's labels fit.
         uid, name = (obj["metadata"][field] for field in ("uid", "name"))
         template = spec.get("template") or {}
-        marks = {
-            "batch.kubernetes.io/controller-uid": uid,
-            "batch.kubernetes.io/job-name": name,
-            "controller-uid": uid,
-            "job-name": name,
-        }
+        own = {"controller-uid": uid, "job-name": name}
+        marks = {f"batch.kubernetes.io/{name}": value for name, value in own.items()} | own
         marked = with_metadata(template, {"labels": {**labels(template), **marks}})
         selector = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
         return {**obj, "spec": {**spec, "selector": selector, "template": marked}}
@@ -354,12 +342,10 @@ class ApiServer:
         Policies that want it are asked a second time, and the webhooks that want it where that
         made a difference.
         """
-        rounds: list[list[Mutate]] = [
-            [one.mutate for one in some] for some in (self.policies, self.webhooks)
-        ]
         seconds: list[list[Mutate]] = []
-        for asked in rounds:
-            refused, review, again = self._called(asked, review, warnings)
+        for webhooks in (self.policies, self.webhooks):
+            first = [one.mutate for one in webhooks]
+            refused, review, again = self._called(first, review, warnings)
             if refused is not None:
                 return refused, review
             seconds.append(again)
@@ -446,11 +432,10 @@ class ApiServer:
             return with_generation(obj, review.old)
         meta = metadata(obj)
         base = text_field(meta, "generateName")
-        name = text_field(meta, "name") or (
-            self.identities.generated_name(base, request.key.kind, request.key.namespace)
-            if base
-            else ""
-        )
+        name = text_field(meta, "name")
+        if base and not name:
+            _, kind, namespace, _ = request.key
+            name = self.identities.generated_name(base, kind, namespace)
         filled = {
             "name": name,
             "uid": self.identities.uid(*request.key[:3], name),
@@ -550,12 +535,9 @@ class Client:
         now = self.get(*key)
         if now is None:
             return ApiResponse(error=errors.not_found(key, self._server.store.defined))
-        obj = merge_patch(now, patch)
-        return self.send(
-            ApiRequest(
-                Operation.UPDATE, key, self.user, obj, subresource, dry_run=dry_run, patch="merge"
-            )
-        )
+        merged = merge_patch(now, patch)
+        request = ApiRequest(Operation.UPDATE, key, self.user, merged, subresource, patch="merge")
+        return self.send(replace(request, dry_run=dry_run))
 
     def delete(self, key: ObjectKey, propagation: str = "Background") -> ApiResponse:
         """Delete an object."""

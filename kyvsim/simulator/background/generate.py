@@ -37,6 +37,7 @@ from kyvsim.simulator.background.update_requests import (
     failed,
     failure_reason_of,
     in_batches,
+    joined,
     live_trigger,
     messages,
     noted,
@@ -117,20 +118,20 @@ def realize(
     ):
         return None, None
     else:
-        response = _update(owned, live, owner, sim)
+        server_side = owner.policy.facts.applies_server_side
+        response = _update(owner.client("synchronize", sim), owned, live, server_side=server_side)
     failure = failure_reason_of(response.error, key) if response.error else None
     return (response.object if live is None else None), failure
 
 
-def _update(owned: Json, live: Json, owner: Owner, sim: SimulationContext) -> ApiResponse:
-    client = owner.client("synchronize", sim)
-    if owner.policy.facts.applies_server_side:
-        applied = merge_patch(live, owned)
-        return client.send(
-            ApiRequest(Operation.UPDATE, object_key(live), BACKGROUND, applied, patch="apply")
-        )
-    version = metadata(live).get("resourceVersion")
-    return client.update(with_metadata(owned, {"resourceVersion": version}))
+def _update(client: Client, wanted: Json, live: Json, *, server_side: bool) -> ApiResponse:
+    """Write an object that is there as it is wanted, by a server-side apply or as a whole."""
+    key, meta = object_key(live), metadata(live)
+    if server_side:
+        applied = merge_patch(live, wanted)
+        return client.send(ApiRequest(Operation.UPDATE, key, BACKGROUND, applied, patch="apply"))
+    kept = {name: meta.get(name) for name in ("uid", "resourceVersion")}
+    return client.update(with_metadata(wanted, kept))
 
 
 def downstreams_of(
@@ -276,23 +277,19 @@ def attempt_generate(update_request: Json, kyverno: Kyverno) -> Attempt:
     store = kyverno.sim.store
     request = request_of(spec.get("context"), store)
     policy = kyverno.lister.get(spec["policy"])
-    problems: list[FailureReason] = []
-    notes: list[FailureReason] = []
+    attempts: list[Attempt] = []
     for context in spec.get("ruleContext") or ():
         try:
             trigger = live_trigger(context.get("trigger") or {}, request, store)
         except TriggerError as error:
-            attempt = Attempt(
-                tuple(within("failed to fetch trigger resource: ", [error.failure_reason]))
-            )
+            why = "failed to fetch trigger resource: "
+            attempt = Attempt(tuple(within(why, [error.failure_reason])))
         else:
             attempt = _work(update_request, context, trigger, request, policy, kyverno)
         rule = text_field(context, "rule")
-        wanted_by = f"{spec['policy']}/{rule}"
-        of_rule = within(f"rule {rule} failed: ", attempt.problems)
-        problems += (one._replace(wanted_by=wanted_by) for one in of_rule)
-        notes += (one._replace(wanted_by=wanted_by) for one in attempt.notes)
-    return Attempt(tuple(problems), tuple(notes))
+        problems = tuple(within(f"rule {rule} failed: ", attempt.problems))
+        attempts.append(Attempt(problems, attempt.notes).wanted_by(f"{spec['policy']}/{rule}"))
+    return joined(attempts)
 
 
 def _work(
@@ -358,10 +355,8 @@ def _apply(
     sent = request.object if request and request.operation is not Operation.DELETE else None
     want, got = object_key(trigger), object_key(sent) if sent else object_key(trigger)
     if want != got:
-        text = (
-            f"resources don't match, want: {want.namespace}/{want.name}, "
-            f"got: {got.namespace}/{got.name}"
-        )
+        wanted, sent_name = (f"{one.namespace}/{one.name}" for one in (want, got))
+        text = f"resources don't match, want: {wanted}, got: {sent_name}"
         return failed(FailureCause.TRIGGER_DIFFERS, text)
     world = World(kyverno.sim.store, account=BACKGROUND)
     opened = open_background(policy.policy, trigger, request, world)
@@ -460,7 +455,9 @@ class GeneratedObjects:
         elif self._restores:
             self.written.append(live)
         else:
-            self._keep(self._update(wanted, live), key)
+            server_side = generating_facts(self._policy).applies_server_side
+            client = self._client("synchronize")
+            self._keep(_update(client, wanted, live, server_side=server_side), key)
 
     def _placed(self, namespace: str, obj: Json) -> Json:
         """Return an object in its namespace, with the labels of its owner."""
@@ -485,17 +482,6 @@ class GeneratedObjects:
         if key.namespace and key.namespace != target:
             fields["ownerReferences"] = None
         return with_metadata(obj, fields)
-
-    def _update(self, wanted: Json, live: Json) -> ApiResponse:
-        client = self._client("synchronize")
-        if generating_facts(self._policy).applies_server_side:
-            applied = merge_patch(live, wanted)
-            return client.send(
-                ApiRequest(Operation.UPDATE, object_key(live), BACKGROUND, applied, patch="apply")
-            )
-        meta = metadata(live)
-        same = {name: meta.get(name) for name in ("uid", "resourceVersion")}
-        return client.update(with_metadata(wanted, same))
 
     def _client(self, action: str) -> Client:
         return self._sim.client(BACKGROUND, Purpose(action, (self._policy.key,)))
@@ -522,16 +508,13 @@ def attempt_generate_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
     spec = update_request["spec"]
     policy = spec["policy"]
     request = request_of(spec.get("context"), kyverno.sim.store)
-    problems: list[FailureReason] = []
-    notes: list[FailureReason] = []
+    attempts: list[Attempt] = []
     for context in spec.get("ruleContext") or ():
         if context.get("deleteDownstream"):
             kyverno.downstreams.delete(policy, text_field(context["trigger"], "uid"))
-            continue
-        attempt = _attempt(policy, context, request, kyverno)
-        problems += (one._replace(wanted_by=policy) for one in attempt.problems)
-        notes += (one._replace(wanted_by=policy) for one in attempt.notes)
-    return Attempt(tuple(problems), tuple(notes))
+        else:
+            attempts.append(_attempt(policy, context, request, kyverno).wanted_by(policy))
+    return joined(attempts)
 
 
 def _attempt(
@@ -594,16 +577,10 @@ def _record_outcome(
 ) -> None:
     """Write the outcome of a policy to events and to the trigger's report."""
     policy, sim, source = compiled.policy, kyverno.sim, EventSource.GENERATE
-    rule = compiled.rules[0].rule._replace(name=outcome.rule_name or policy.name)
-    result = RuleResult(
-        rule,
-        Phase.GENERATE,
-        outcome.status,
-        outcome.message,
-        outcome.generated,
-        exceptions=outcome.exceptions,
-        properties=outcome.properties,
-    )
+    phase, name = Phase.GENERATE, outcome.rule_name or policy.name
+    rule = compiled.rules[0].rule._replace(name=name)
+    result = RuleResult(rule, phase, outcome.status, outcome.message, outcome.generated)
+    result = result._replace(exceptions=outcome.exceptions, properties=outcome.properties)
     response = PolicyResponse(policy, Phase.GENERATE, trigger, (result,))
     if outcome.status is RuleStatus.SKIP:
         kyverno.events.record(*excepted(sim, source, response, result))
@@ -644,12 +621,9 @@ def generating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Req
         deletes = request.operation is Operation.DELETE and not facts.heeds_deletions
         if not is_asked or (deletes and not facts.synchronizes):
             continue
-        context = cel_context(
-            policy.key,
-            reference(request.subject),
-            deletes=deletes,
-            synchronizes=request.operation is Operation.UPDATE and facts.synchronizes,
-        )
+        updates = request.operation is Operation.UPDATE and facts.synchronizes
+        subject = reference(request.subject)
+        context = cel_context(policy.key, subject, deletes=deletes, synchronizes=updates)
         yield RequestedWork(CEL_GENERATE, policy.key, (context,), request=request)
 
 

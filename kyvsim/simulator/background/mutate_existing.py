@@ -81,9 +81,8 @@ def attempt_mutation(update_request: Json, kyverno: Kyverno) -> Attempt:
         else:
             trigger = request.object or request.old_object
     except TriggerError as error:
-        return Attempt(
-            notes=tuple(within("failed to get trigger resource: ", [error.failure_reason]))
-        )
+        why = "failed to get trigger resource: "
+        return Attempt(notes=tuple(within(why, [error.failure_reason])))
     return Attempt(tuple(_mutate(policy, trigger, request, kyverno)))
 
 
@@ -103,9 +102,8 @@ def _mutate(
     ]
     world = World(OverlayView(store, kinds=served), account=BACKGROUND)
     given = open_background(policy.policy, trigger, request, world)
-    rules = tuple(
-        one for one in policy.rules if one.phase is Phase.MUTATE and one.rule.mutates_existing
-    )
+    mutating = (one for one in policy.rules if one.phase is Phase.MUTATE)
+    rules = tuple(one for one in mutating if one.rule.mutates_existing)
     response = run_policy_rules(PolicyRules(policy, rules), Phase.MUTATE, given, world)
     kyverno.reports.add_results(trigger, [response])
     kyverno.reports.add_results(trigger, [response])
@@ -132,8 +130,7 @@ def _write_all(result: RuleResult, policy: Policy, kyverno: Kyverno) -> Iterator
             obj = {**obj, "spec": {"replicas": (obj.get("spec") or {}).get("replicas")}}
         error = client.update(obj, target.subresource).error
         if error is None:
-            events = background_succeeded(sim, source, policy, [target.object])
-            kyverno.events.record(*events)
+            kyverno.events.record(*background_succeeded(sim, source, policy, [target.object]))
             continue
         kyverno.events.record(background_failed(sim, source, policy, error.message, rule=rule))
         yield failure_reason_of(error, object_key(target.object))._replace(wanted_by=named)
@@ -162,12 +159,8 @@ def attempt_mutation_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
         return noted(FailureCause.NOT_MET, "nothing to do: the policy changes no existing objects")
     attempt = _Attempt(found, changes, request, kyverno)
     attempt.run()
-    key = found.policy.key
-    problems, notes = (
-        tuple(one._replace(wanted_by=key) for one in some)
-        for some in (attempt.problems, attempt.notes)
-    )
-    return Attempt(problems, notes)
+    result = Attempt(tuple(attempt.problems), tuple(attempt.notes))
+    return result.wanted_by(found.policy.key)
 
 
 class _Attempt:
@@ -234,25 +227,22 @@ class _Attempt:
         """Return the trigger: where it is gone, as it was; None with a problem noted."""
         request = self._request
         if request is None or not request.subject:
-            text = (
-                "invalid update request passed, the fields needed to extract resource data are nil"
-            )
+            what = "the fields needed to extract resource data are nil"
+            text = f"invalid update request passed, {what}"
             self.problems.append(FailureReason(FailureCause.OTHER, text))
             return None
         if request.object is None:
             return request.old_object
         key = object_key(request.object)
         if not key.name:
-            self.problems.append(
-                FailureReason(FailureCause.TRIGGER_MISSING, "name is required", key)
-            )
+            missing = FailureReason(FailureCause.TRIGGER_MISSING, "name is required", key)
+            self.problems.append(missing)
             return None
         found = self._store.get(*key)
         if found is None:
             uid = text_field(metadata(request.object), "uid")
-            missing = errors.not_found(key, self._store.defined)
-            failure_reason = FailureReason(FailureCause.TRIGGER_MISSING, missing.message, key, uid)
-            self.problems.append(failure_reason)
+            text = errors.not_found(key, self._store.defined).message
+            self.problems.append(FailureReason(FailureCause.TRIGGER_MISSING, text, key, uid))
         return found
 
     def _evaluation(self, obj: Json, request: AdmissionRequest) -> Evaluation:

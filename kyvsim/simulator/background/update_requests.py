@@ -1,6 +1,7 @@
 """UpdateRequests: work of the background controller, and the triggers that cause it."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -33,12 +34,11 @@ LABEL = "generate.kyverno.io/"
 
 
 def selected(
-    store: ObjectStore, api_version: str, kind: str, wanted: Mapping[str, str]
+    store: ObjectStore, api_version: str, kind: str, wanted: Mapping[str, str], namespace: str = ""
 ) -> list[Json]:
     """Return the objects of a kind that carry labels."""
-    return [
-        obj for obj in store.list(api_version, kind, "") if wanted.items() <= labels(obj).items()
-    ]
+    objects = store.list(api_version, kind, namespace)
+    return [obj for obj in objects if wanted.items() <= labels(obj).items()]
 
 
 def policy_labels(policy: Policy) -> dict[str, str]:
@@ -65,6 +65,15 @@ class Attempt(NamedTuple):
     """Why it failed; it is tried again."""
     notes: tuple[FailureReason, ...] = ()
     """Why nothing was done where that counts as done."""
+
+    def wanted_by(self, name: str) -> "Attempt":
+        """Return the attempt with the rule or policy that it is for in each reason."""
+        return Attempt(*(tuple(one._replace(wanted_by=name) for one in some) for some in self))
+
+
+def joined(attempts: Iterable[Attempt]) -> Attempt:
+    """Return several attempts as one."""
+    return Attempt(*(tuple(chain.from_iterable(some)) for some in zip(*attempts, strict=True)))
 
 
 def failure_reason_of(error: ApiError, key: ObjectKey) -> FailureReason:
@@ -126,18 +135,14 @@ def recorded(request: AdmissionRequest | None) -> dict[str, Json]:
     if request is None:
         return {"admissionRequestInfo": {}, "userInfo": {"userInfo": {}}}
     user = request.user or UserInfo()
-    user_info: dict[str, Json] = {
-        "username": user.username,
-        "groups": list(user.groups),
-        "uid": user.uid,
-    }
+    user_info: dict[str, Json] = {"username": user.username, "groups": list(user.groups)}
+    user_info["uid"] = user.uid
     if user.extra:
         user_info["extra"] = dict(user.extra)
     info: dict[str, Json] = {"userInfo": user_info}
-    if user.roles:
-        info["roles"] = list(user.roles)
-    if user.cluster_roles:
-        info["clusterRoles"] = list(user.cluster_roles)
+    for field, roles in (("roles", user.roles), ("clusterRoles", user.cluster_roles)):
+        if roles:
+            info[field] = list(roles)
     fields: dict[str, Json] = {
         **(request.details or {}),
         "operation": request.operation.value,
@@ -154,13 +159,10 @@ def update_of(obj: Json, subresource: str, store: ObjectStore) -> AdmissionReque
     """Return an existing object as an update without user information, as Kyverno sees it."""
     key = object_key(obj)
     group, version = split_api_version(key.api_version)
+    place, resource = {"group": group, "version": version}, plural(group, key.kind, store.defined)
     details: dict[str, Json] = {
-        "kind": {"group": group, "version": version, "kind": key.kind},
-        "resource": {
-            "group": group,
-            "version": version,
-            "resource": plural(group, key.kind, store.defined),
-        },
+        "kind": {**place, "kind": key.kind},
+        "resource": {**place, "resource": resource},
         "name": key.name,
     }
     if subresource:
@@ -242,14 +244,9 @@ class RequestedWork(NamedTuple):
 
 def reference(obj: Json) -> dict[str, Json]:
     """Return what an UpdateRequest says of an object to find it again."""
-    key, uid = object_key(obj), text_field(metadata(obj), "uid")
-    return {
-        "apiVersion": key.api_version,
-        "kind": key.kind,
-        "namespace": key.namespace,
-        "name": key.name,
-        "uid": uid,
-    }
+    fields = ("apiVersion", "kind", "namespace", "name")
+    uid = text_field(metadata(obj), "uid")
+    return {**dict(zip(fields, object_key(obj), strict=True)), "uid": uid}
 
 
 def applies_to(policy: Policy, request: AdmissionRequest) -> bool:
@@ -342,11 +339,8 @@ def mutate_labels(policy_name: str, trigger: Json) -> dict[str, str]:
 def of_mutation(sim: SimulationContext, policy_name: str, trigger: Json = None) -> list[Json]:
     """Return the UpdateRequests for mutate rules of a policy, all or those of one trigger."""
     wanted = {f"{_MUTATE}policy-name": policy_name}
-    if trigger:
-        wanted = mutate_labels(policy_name, trigger)
-    return [
-        one for one in sim.store.list(*KIND, NAMESPACE) if wanted.items() <= labels(one).items()
-    ]
+    wanted = mutate_labels(policy_name, trigger) if trigger else wanted
+    return selected(sim.store, *KIND, wanted, NAMESPACE)
 
 
 def rules_of(spec: Json) -> tuple[str, ...]:
@@ -477,20 +471,19 @@ def existing_generation(policy: CompiledPolicy, kyverno: Kyverno) -> RequestedWo
         generation = rule.facts.generation
         if generation is None:
             continue
-        tracer = kyverno.sim.tracer
-        if not generation.looks_back and tracer is not None:
+        triggers, tracer = _triggers(own, rule, kyverno.sim.store), kyverno.sim.tracer
+        if generation.looks_back:
+            contexts += (
+                rule_context(rule.name, reference(trigger))
+                for trigger in triggers
+                # upstream checks whether any rule of the policy has a result.
+                if any(_verdict(policy, one, trigger, kyverno) for one in policy.rules)
+            )
+        elif tracer is not None:
             rules = [one for one in policy.rules if one.rule is rule]
             why = "the object is older than the policy, and `generateExisting` is not true"
-            for trigger in _triggers(own, rule, kyverno.sim.store):
+            for trigger in triggers:
                 tracer.skip(own, rules, object_key(trigger), why)
-        if not generation.looks_back:
-            continue
-        contexts += (
-            rule_context(rule.name, reference(trigger))
-            for trigger in _triggers(own, rule, kyverno.sim.store)
-            # upstream checks whether any rule of the policy has a result.
-            if any(_verdict(policy, one, trigger, kyverno) for one in policy.rules)
-        )
     return RequestedWork(GENERATE, own.key, tuple(contexts))
 
 
