@@ -74,7 +74,7 @@ _LOOK_UP = 2
 _PARSED = 64
 """Characters of a manifest that take as long to read as a command."""
 
-_Found = TypeVar("_Found")
+_T = TypeVar("_T")
 
 
 class ShellEnvironment(NamedTuple):
@@ -156,10 +156,10 @@ class ShellEnvironment(NamedTuple):
             names = [key[len(_WRITTEN_ONLY) :] for key in keys if key.startswith(_WRITTEN_ONLY)]
             siblings = (one for one in names if one.count("/") == pattern.count("/"))
             return tuple(sorted(one for one in siblings if fnmatchcase(one, pattern)))
-        found = self._reach(pattern, self.session.files.matching)
-        self.usage.step(10 + len(found))
+        names_on_disk = self._reach(pattern, self.session.files.matching)
+        self.usage.step(10 + len(names_on_disk))
         if "/" in pattern:
-            return found
+            return names_on_disk
         home = self._key(".")
         own = (
             posixpath.basename(one)
@@ -168,7 +168,7 @@ class ShellEnvironment(NamedTuple):
         )
         hidden = pattern.startswith(".")
         fitting = [one for one in own if fnmatchcase(one, pattern)]
-        return tuple(sorted({*found, *(one for one in fitting if hidden or one[0] != ".")}))
+        return tuple(sorted({*names_on_disk, *(one for one in fitting if hidden or one[0] != ".")}))
 
     def objects(self, name: str, stdin: str = "") -> Objects:
         """Return the documents of a file, and why there are none."""
@@ -190,8 +190,8 @@ class ShellEnvironment(NamedTuple):
                 return f"{_WRITTEN_ONLY}{plain}"
             raise UnsupportedError(f"the file `{name}`: outside the test's folder") from None
 
-    def _reach(self, name: str, look: Callable[[str], _Found]) -> _Found:
+    def _reach(self, name: str, read: Callable[[str], _T]) -> _T:
         try:
-            return look(name)
+            return read(name)
         except UnreachableError as error:
             raise UnsupportedError(f"the file `{name}`: {error}") from None

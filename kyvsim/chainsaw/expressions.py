@@ -108,20 +108,20 @@ class TreeExpression(NamedTuple):
 
 def parse_expression(text: str) -> TreeExpression:
     r"""Return what a text says: `~index.(…)->name`, `(…)`, `\…\`, or itself."""
-    found = TreeExpression(text)
+    expression = TreeExpression(text)
     each = _FOREACH.fullmatch(text)
     if each:
-        found = found._replace(foreach=True, place=each[1] or "", text=each[2])
-    head, arrow, name = found.text.rpartition("->")
+        expression = expression._replace(foreach=True, place=each[1] or "", text=each[2])
+    head, arrow, name = expression.text.rpartition("->")
     if arrow and "\n" not in head and _NAME.fullmatch(name.lstrip()):
-        found = found._replace(binding=name.lstrip(), text=head.rstrip())
-    escaped = _ESCAPED.fullmatch(found.text)
+        expression = expression._replace(binding=name.lstrip(), text=head.rstrip())
+    escaped = _ESCAPED.fullmatch(expression.text)
     if escaped:
-        return found._replace(text=escaped[1])
-    evaluated = _ENGINE.fullmatch(found.text)
+        return expression._replace(text=escaped[1])
+    evaluated = _ENGINE.fullmatch(expression.text)
     if evaluated:
-        return found._replace(engine=evaluated[1] or "jp", text=evaluated[2])
-    return found
+        return expression._replace(engine=evaluated[1] or "jp", text=evaluated[2])
+    return expression
 
 
 def compile_evaluate(system: System) -> Evaluate:
@@ -238,23 +238,25 @@ def _check(tree: Json, value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
     elif tree.__class__ is list:
         yield from _check_list(tree, value, at)
     else:
-        wanted = tree
+        expected = tree
         if tree.__class__ is str:
             expression = parse_expression(tree)
             if expression.engine:
-                wanted = evaluate_expression(expression, value, at.bindings, at.evaluate)
+                expected = evaluate_expression(expression, value, at.bindings, at.evaluate)
             elif not expression.foreach and not expression.binding:
-                wanted = expression.text
-        if wanted is None or value is None:
-            equal = wanted is value
+                expected = expression.text
+        if expected is None or value is None:
+            equal = expected is value
         else:
-            kinds = {wanted.__class__, value.__class__}
+            kinds = {expected.__class__, value.__class__}
             if len(kinds) == 1 or kinds == set(_NUMBERS):
-                equal = bool(wanted == value)
+                equal = bool(expected == value)
             else:
-                raise HardError(f"{at.path}: {_kind(wanted)} and {_kind(value)} cannot be compared")
+                raise HardError(
+                    f"{at.path}: {_kind(expected)} and {_kind(value)} cannot be compared"
+                )
         if not equal:
-            yield TreeMismatch(at.path, f"is {_shown(value)}, but should be {_shown(wanted)}")
+            yield TreeMismatch(at.path, f"is {_shown(value)}, but should be {_shown(expected)}")
 
 
 def _check_map(tree: Mapping[str, Json], value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
@@ -262,32 +264,32 @@ def _check_map(tree: Mapping[str, Json], value: Json, at: _TreePlace) -> Iterato
         if value is None:
             yield TreeMismatch(at.path, "is null, but should exist")
         return
-    for key, wanted in tree.items():
+    for key, subtree in tree.items():
         expression = parse_expression(str(key))
         place = at.under(str(key))
         if not expression.engine and not (value.__class__ is dict and expression.text in value):
             yield TreeMismatch(place.path, "field not found in the input object")
             continue
         if expression.engine:
-            found = evaluate_expression(expression, value, at.bindings, at.evaluate)
+            result = evaluate_expression(expression, value, at.bindings, at.evaluate)
         else:
-            found = value[expression.text]
-        place = place.binding(expression.binding, found)
+            result = value[expression.text]
+        place = place.binding(expression.binding, result)
         if expression.foreach:
-            yield from _check_each(wanted, found, expression, place)
+            yield from _check_each(subtree, result, expression, place)
         else:
-            yield from _check(wanted, found, place)
+            yield from _check(subtree, result, place)
 
 
 def _check_each(
-    tree: Json, found: Json, expression: TreeExpression, at: _TreePlace
+    tree: Json, items: Json, expression: TreeExpression, at: _TreePlace
 ) -> Iterator[TreeMismatch]:
-    if found.__class__ is list:
-        entries = list(enumerate(found))
-    elif found.__class__ is dict:
-        entries = sorted(found.items())
+    if items.__class__ is list:
+        entries = list(enumerate(items))
+    elif items.__class__ is dict:
+        entries = sorted(items.items())
     else:
-        yield TreeMismatch(at.path, f"expected a list or a map, not {_kind(found)}")
+        yield TreeMismatch(at.path, f"expected a list or a map, not {_kind(items)}")
         return
     for index, member in entries:
         place = at.item(str(index)).binding(expression.place, index)
@@ -303,8 +305,8 @@ def _check_list(tree: list[Json], value: Json, at: _TreePlace) -> Iterator[TreeM
     if len(tree) != len(value):
         yield TreeMismatch(at.path, f"the list has {len(value)} items, not {len(tree)}")
         return
-    for index, (wanted, member) in enumerate(zip(tree, value, strict=True)):
-        yield from _check(wanted, member, at.item(str(index)))
+    for index, (subtree, member) in enumerate(zip(tree, value, strict=True)):
+        yield from _check(subtree, member, at.item(str(index)))
 
 
 def _kind(value: Json) -> str:

@@ -67,13 +67,13 @@ def answered(response: ApiResponse, obj: Json) -> Sent:
 
 def send_all(send: Send, situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
     """Send the objects of an operation one by one; return its outputs, or raise FailedError."""
-    found: dict[str, Json] = {}
+    bindings: dict[str, Json] = {}
     for written in written_objects(situation, spec):
         obj = require_usable(situation.templated(spec, written))
         placed, seconds = in_namespace(situation, obj), situation.session.test.grace_period
         ending = with_grace_period(placed, seconds)
-        found.update(_send_one(situation, spec, ending, send, filled=obj != written))
-    return found
+        bindings.update(_send_one(situation, spec, ending, send, filled=obj != written))
+    return bindings
 
 
 def _send_one(
@@ -205,28 +205,28 @@ def run_wait(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Jso
     met = condition_of(_condition(given.get("for") or {}))
     if given.get("selector"):
         raise UnsupportedError("`selector`")
-    wanted = in_namespace(situation, _referenced(given, "name", "namespace"))
+    named = in_namespace(situation, _referenced(given, "name", "namespace"))
     limit = timeout_of(situation, spec, situation.timeouts.exec)
-    if "deletion" not in (given.get("for") or {}) and not candidates(situation, wanted):
+    if "deletion" not in (given.get("for") or {}) and not candidates(situation, named):
         raise FailedError("no matching resources found")
 
     def done() -> bool:
-        found = candidates(situation, wanted)
-        return met(None) if not found else all(met(one) for one in found)
+        objects = candidates(situation, named)
+        return met(None) if not objects else all(met(one) for one in objects)
 
     if not situation.session.wait_until(done, limit):
         raise FailedError(f"timed out after {limit:g} s waiting for the condition")
     return {}
 
 
-def _condition(wanted: Mapping[str, Json]) -> str:
-    if "deletion" in wanted:
+def _condition(condition: Mapping[str, Json]) -> str:
+    if "deletion" in condition:
         return "delete"
-    if "condition" in wanted:
-        one = wanted["condition"]
+    if "condition" in condition:
+        one = condition["condition"]
         return f"condition={one.get('name')}={one.get('value') or 'True'}"
-    if "jsonPath" in wanted:
-        one = wanted["jsonPath"]
+    if "jsonPath" in condition:
+        one = condition["jsonPath"]
         return f"jsonpath={one.get('path')}={one.get('value')}"
     raise UnsupportedError("a condition of another kind")
 
@@ -243,8 +243,8 @@ def show_object(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, 
     if not spec.get("name"):
         return {}
     given = situation.filled(dict(spec))
-    wanted = in_namespace(situation, _referenced(given, "name", "namespace"))
-    if candidates(situation, wanted) or is_elsewhere(object_key(wanted)):
+    named = in_namespace(situation, _referenced(given, "name", "namespace"))
+    if candidates(situation, named) or is_elsewhere(object_key(named)):
         return {}
     raise FailedError(f"{given['kind']} `{given['name']}` does not exist")
 
@@ -273,7 +273,7 @@ def run_assert(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, J
         named = [(object_key(one), metadata(one).get("uid")) for one in some if one is not None]
         if named:
             asserted = AssertedObjects(_name(tree), tuple(named), until, unmet)
-            situation.session.standing.append(asserted)
+            situation.session.asserted.append(asserted)
     return {}
 
 
@@ -392,10 +392,10 @@ def _unmet(situation: Situation, tree: Json) -> str:
         return f"{_name(tree)}: actual resource not found"
     problems: tuple[TreeMismatch, ...] = ()
     for one in some:
-        found = situation.check(tree, one)
-        if not found:
+        mismatches = situation.check(tree, one)
+        if not mismatches:
             return ""
-        problems = problems or found
+        problems = problems or mismatches
     others = f" (and {len(some) - 1} others)" if len(some) > 1 else ""
     return f"{_name(tree)}{others}: {'; '.join(map(str, problems))}"
 
@@ -457,15 +457,15 @@ def _in_time(situation: Situation, spec: Mapping[str, Json], script: Script) -> 
 
 
 def _variables(situation: Situation, spec: Mapping[str, Json]) -> dict[str, str]:
-    found = {"NAMESPACE": situation.session.namespace}
+    variables = {"NAMESPACE": situation.session.namespace}
     for one in spec.get("env") or ():
-        found[str(one.get("name"))] = str(situation.filled(one.get("value")))
-    return found
+        variables[str(one.get("name"))] = str(situation.filled(one.get("value")))
+    return variables
 
 
 def _filled(text: str, variables: Mapping[str, str], usage: Usage) -> str:
-    def value(found: re.Match[str]) -> str:
-        name = found[1] or found[2]
+    def value(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
         if name not in variables:
             raise UnsupportedError(f"the variable `${name}`, which the test does not set")
         usage.text(len(variables[name]))
@@ -564,22 +564,22 @@ def require_usable(obj: Json) -> Json:
 def written_objects(situation: Situation, spec: Mapping[str, Json]) -> Sequence[Json]:
     """Return the objects of `resource` or `file` as they are written."""
     if spec.get("resource") is not None:
-        found: Sequence[Json] = [spec["resource"]]
+        objects: Sequence[Json] = [spec["resource"]]
     else:
         name = str(situation.filled(text_field(spec, "file")))
         try:
-            found, why = situation.session.files.of_operation(name)
+            objects, why = situation.session.files.of_operation(name)
         except UnreachableError as error:
             raise HardError(f"`{name}`: {error}; {_REACH}") from None
         if why:
             raise HardError(why)
-        found = [one for document in found for one in _listed(document)]
-        if not found:
+        objects = [one for document in objects for one in _listed(document)]
+        if not objects:
             raise HardError(f"`{name}` contains no object")
-    for obj in found:
+    for obj in objects:
         if obj.__class__ is not dict:
             raise HardError("an object must be a mapping")
-    return found
+    return objects
 
 
 def _listed(document: Json) -> Sequence[Json]:
@@ -598,13 +598,13 @@ def candidates(situation: Situation, obj: Json) -> list[Json]:
     key = object_key(obj)
     client = situation.session.client
     if key.name:
-        found = client.get(*key)
-        return [] if found is None else [found]
-    wanted = labels(obj).items()
+        live = client.get(*key)
+        return [] if live is None else [live]
+    required = labels(obj).items()
     return [
         one
         for one in client.list(key.api_version, key.kind, key.namespace)
-        if wanted <= labels(one).items()
+        if required <= labels(one).items()
     ]
 
 

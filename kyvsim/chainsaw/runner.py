@@ -111,8 +111,8 @@ def _open_namespace(situation: Situation) -> list[ObjectKey]:
     if session.client.get(*_NAMESPACE, session.namespace) is not None:
         return []
     plain = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": session.namespace}}
-    wanted = merge_patch(plain, situation.filled(session.test.namespace_template or {}))
-    response = session.client.create(wanted)
+    namespace = merge_patch(plain, situation.filled(session.test.namespace_template or {}))
+    response = session.client.create(namespace)
     if response.error is not None:
         raise FailedError(f"namespace `{session.namespace}`: {response.error.message}")
     return [object_key(response.object)]
@@ -139,8 +139,8 @@ def _run_steps(situation: Situation, done: list[_TestRun]) -> _Ending | None:
 
 def _require_stable(session: TestSession) -> None:
     """Raise FailedError where what the test found at its end does not stay."""
-    reason = deleted_too_soon(session.standing, session.sim, session.advance_until)
-    session.standing = []
+    reason = deleted_too_soon(session.asserted, session.sim, session.advance_until)
+    session.asserted = []
     if reason:
         raise FailedError(f"assert: {reason}")
 
@@ -162,8 +162,8 @@ def _run_block(
     for number, operation in enumerate(operations, 1):
         inner = situation.bind("operation", {"id": number})
         title = f"{name}: {operation.kind}"
-        ending, found = _attempt(partial(_answered, inner, operation), title, operation.location)
-        for bound, value in (found or {}).items():
+        ending, bindings = _attempt(partial(_answered, inner, operation), title, operation.location)
+        for bound, value in (bindings or {}).items():
             situation = situation.bind(bound, value)
         first = first or ending
         if ending is not None and (ending.result == "unsupported" or not operation.continues):
@@ -180,7 +180,7 @@ def _answered(situation: Situation, operation: ChainsawOperation) -> dict[str, J
         if operation.foreign:
             raise UnsupportedError(operation.foreign)
         if operation.kind != "assert":
-            situation.session.standing = []
+            situation.session.asserted = []
         run = OPERATIONS.get(operation.kind)
         if run is None:
             raise UnsupportedError("this operation is not simulated")

@@ -44,7 +44,7 @@ class AssertedObjects(NamedTuple):
 
 
 def deleted_too_soon(
-    standing: Sequence[AssertedObjects],
+    asserted: Sequence[AssertedObjects],
     sim: SimulationContext,
     advance: Callable[[Callable[[], bool], float], bool],
 ) -> str:
@@ -59,12 +59,12 @@ def deleted_too_soon(
         if sim.store.revision != revision:
             revision = sim.store.revision
             reasons = (
-                _deletion_message(one, sim) for one in standing if sim.clock.elapsed <= one.until
+                _deletion_message(one, sim) for one in asserted if sim.clock.elapsed <= one.until
             )
             reason = next(filter(None, reasons), "")
         return bool(reason)
 
-    last = max((one.until for one in standing), default=0.0)
+    last = max((one.until for one in asserted), default=0.0)
     advance(lost, max(last - sim.clock.elapsed, 0.0))
     return reason
 
@@ -163,12 +163,12 @@ class TestSession:
         self._stall_detector = StallDetector(self.sim.timeline, self.sim.scheduler)
         self.unanswered: list[str] = []
         """What the test came upon that no simulation can answer."""
-        self.standing: list[AssertedObjects] = []
+        self.asserted: list[AssertedObjects] = []
         """What the assertions found after which nothing else was done."""
-        hear = watch_responses(self.unanswered)
+        record = watch_responses(self.unanswered)
         listeners = cluster.kyverno.admission.listeners
-        listeners.append(lambda admission: hear((*admission.responses, *admission.dropped)))
-        cluster.kyverno.reports.listeners.append(hear)
+        listeners.append(lambda admission: record((*admission.responses, *admission.dropped)))
+        cluster.kyverno.reports.listeners.append(record)
         self.sim.server.observers += [
             watch_policies(self.unanswered),
             watch_pods(self.sim.store, self.unanswered),
@@ -292,8 +292,8 @@ class Situation(NamedTuple):
         return check_tree(tree, value, self.bindings, self.session.evaluate)
 
     def _chosen(self, spec: Mapping[str, Json]) -> bool | None:
-        wanted: bool | None = spec.get("template")
-        return self.template if wanted is None else wanted
+        template: bool | None = spec.get("template")
+        return self.template if template is None else template
 
     def require_explicit(self, spec: Mapping[str, Json]) -> None:
         """Raise UnsupportedError if it is undefined whether text in brackets is an expression.
@@ -361,13 +361,15 @@ def require(situation: Situation, tree: Json, value: Json) -> None:
 
 def outputs(situation: Situation, spec: Mapping[str, Json], value: Json) -> Mapping[str, Json]:
     """Return the bindings that an operation leaves for those after it."""
-    found: dict[str, Json] = {}
+    bindings: dict[str, Json] = {}
     inner = situation
     for one in spec.get("outputs") or ():
         match = one.get("match")
         if match is not None and inner.check(match, value):
             continue
         name = text_field(one, "name")
-        found[name] = fill(one.get("value"), inner.bindings, situation.session.evaluate, data=value)
-        inner = inner.bind(name, found[name])
-    return found
+        bindings[name] = fill(
+            one.get("value"), inner.bindings, situation.session.evaluate, data=value
+        )
+        inner = inner.bind(name, bindings[name])
+    return bindings

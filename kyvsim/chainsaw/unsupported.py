@@ -30,11 +30,11 @@ _SECURITY = "pod-security.kubernetes.io/enforce"
 _LAX = frozenset({"", "privileged"})
 
 
-def watch_responses(found: list[str]) -> Callable[[Iterable[PolicyResponse]], None]:
+def watch_responses(reasons: list[str]) -> Callable[[Iterable[PolicyResponse]], None]:
     """Return a listener to responses of policies that adds unavailable data to `found`."""
 
     def listen(responses: Iterable[PolicyResponse]) -> None:
-        found.extend(
+        reasons.extend(
             f"{response.policy.name}/{result.rule.name}: {result.message}"
             for response in responses
             for result in response.results
@@ -44,20 +44,20 @@ def watch_responses(found: list[str]) -> Callable[[Iterable[PolicyResponse]], No
     return listen
 
 
-def watch_policies(found: list[str]) -> Callable[[ApiRequest, ApiResponse, Json], None]:
+def watch_policies(reasons: list[str]) -> Callable[[ApiRequest, ApiResponse, Json], None]:
     """Return an observer of requests that adds to `found` what of a new policy is not simulated."""
 
     def observe(request: ApiRequest, response: ApiResponse, _old: Json) -> None:
         written = request.operation is not Operation.DELETE and not request.subresource
         if written and response.ok and response.object is not None:
             what = f"{request.key.kind} `{object_key(response.object).name}`"
-            found.extend(f"{what}: {one} is not simulated" for one in not_done(response.object))
+            reasons.extend(f"{what}: {one} is not simulated" for one in not_done(response.object))
 
     return observe
 
 
 def watch_pods(
-    store: ObjectStore, found: list[str]
+    store: ObjectStore, reasons: list[str]
 ) -> Callable[[ApiRequest, ApiResponse, Json], None]:
     """Return an observer of requests that adds to `found` why a real Pod would differ."""
 
@@ -68,13 +68,13 @@ def watch_pods(
             return
         where = f"of the namespace `{key.namespace}` is not simulated"
         # Limits change a Pod before anybody looks at it; the others have the last word.
-        found.extend(f"LimitRange `{name}` {where}" for name in names("LimitRange", key))
+        reasons.extend(f"LimitRange `{name}` {where}" for name in names("LimitRange", key))
         if response.error is not None:
             return
-        found.extend(f"ResourceQuota `{name}` {where}" for name in names("ResourceQuota", key))
+        reasons.extend(f"ResourceQuota `{name}` {where}" for name in names("ResourceQuota", key))
         level = labels(store.get("v1", "Namespace", "", key.namespace) or {}).get(_SECURITY, "")
         if level not in _LAX:
-            found.append(f"the label `{_SECURITY}: {level}` {where}")
+            reasons.append(f"the label `{_SECURITY}: {level}` {where}")
 
     def names(kind: str, key: ObjectKey) -> list[str]:
         return [object_key(one).name for one in store.list("v1", kind, key.namespace)]
@@ -229,8 +229,8 @@ def require_installed_so(tree: Json, obj: Json, problems: tuple[TreeMismatch, ..
     """
     if object_key(obj).name not in _WRITTEN_HERE or not problems:
         return
-    wanted = {text_field(one, "failurePolicy") for one in tree.get("webhooks") or ()}
-    if wanted == {"Ignore"} and all(_FORCED.search(one.path) for one in problems):
+    expected = {text_field(one, "failurePolicy") for one in tree.get("webhooks") or ()}
+    if expected == {"Ignore"} and all(_FORCED.search(one.path) for one in problems):
         where = "in a values file, passed with --install"
         raise UnsupportedError(
             "webhooks of a Kyverno with `forceFailurePolicyIgnore`: "

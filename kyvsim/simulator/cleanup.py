@@ -307,7 +307,7 @@ class _TtlController:
         """Group and kind of what is followed."""
         self._left: dict[ObjectKey, None] = {}
         """Labelled objects of kinds that were not followed when they were written."""
-        self._looks = False
+        self._relists = False
 
     def observe(self, change: StoreChange) -> None:
         """Follow an object that has the label."""
@@ -338,14 +338,14 @@ class _TtlController:
             self._followed.add(_group_kind(key))
 
     def _schedule_relist(self) -> None:
-        if not self._looks:
-            self._looks = True
+        if not self._relists:
+            self._relists = True
             wait = _INTERVAL - self._sim.clock.elapsed % _INTERVAL
             self._sim.scheduler.after(wait, _TTL_ACTOR, self._relist, timer=True)
 
     def _relist(self) -> None:
         """See which kinds may be followed now, and follow what is there of them."""
-        self._looks = False
+        self._relists = False
         for key in tuple(self._left):
             self._try(key)
             if _group_kind(key) in self._followed or self._sim.store.get(*key) is None:
@@ -371,8 +371,8 @@ class _TtlController:
             self._sim.scheduler.after(rest, _TTL_ACTOR, lambda: self._plan(key), timer=True)
         else:
             purpose = Purpose("", message="its TTL has expired")
-            wish = annotations(obj).get(_PROPAGATION, "")
-            propagation = wish if wish in _POLICIES else "Background"
+            given = annotations(obj).get(_PROPAGATION, "")
+            propagation = given if given in _POLICIES else "Background"
             self._sim.client(CLEANUP, purpose).delete(key, propagation)
 
 

@@ -176,10 +176,10 @@ def _forced_open(readers: Readers) -> Readers:
     """Return readers of policies that fail open, whatever their `failurePolicy` says."""
 
     def policy(obj: Json) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
-        found, remarks = readers.policy(obj)
-        if found is not None:
-            found = found._replace(facts=found.facts._replace(fails_closed=False))
-        return found, remarks
+        read, diagnostics = readers.policy(obj)
+        if read is not None:
+            read = read._replace(facts=read.facts._replace(fails_closed=False))
+        return read, diagnostics
 
     return readers._replace(policy=policy)
 

@@ -49,8 +49,8 @@ class _Filter(NamedTuple):
 
 def settings_of(store: ObjectStore) -> Mapping[str, Json]:
     """Return the data of Kyverno's ConfigMap, empty where it is not there."""
-    found = store.get(*CONFIG_MAP)
-    return (found or {}).get("data") or {}
+    config_map = store.get(*CONFIG_MAP)
+    return (config_map or {}).get("data") or {}
 
 
 def is_filtered(key: ObjectKey, store: ObjectStore, subresource: str = "") -> bool:
@@ -114,8 +114,8 @@ def is_selected(namespace: str, review: Review, store: ObjectStore) -> bool:
             return False
     elif namespace and not store.remembered(_is_selected_namespace, namespace):
         return False
-    here = [one for one in (review.object, review.old) if one is not None]
-    return not here or any(selects.object(labels(one)) for one in here)
+    objects = [one for one in (review.object, review.old) if one is not None]
+    return not objects or any(selects.object(labels(one)) for one in objects)
 
 
 def _is_selected_namespace(store: ObjectStore, namespace: str) -> bool:
@@ -134,8 +134,8 @@ class _Selectors(NamedTuple):
 def _selectors(text: str) -> _Selectors:
     """Return what the setting `webhooks` selects; a text that means nothing selects everything."""
     try:
-        found = json.loads(text)
-        first = found[0] if found.__class__ is list and found else found
+        setting = json.loads(text)
+        first = setting[0] if setting.__class__ is list and setting else setting
         names = ("namespaceSelector", "objectSelector")
         of_namespaces, of_objects = (first.get(name) or {} for name in names)
         return _Selectors(
@@ -164,11 +164,11 @@ def _is_excluded(store: ObjectStore, names: tuple[tuple[str, ...], ...]) -> bool
 
 @lru_cache(maxsize=8)
 def _filters(text: str) -> tuple[_Filter, ...]:
-    found = []
+    filters = []
     for part in _FILTER.findall(text):
         kind, namespace, name = [*map(str.strip, part.split(",")), "*", "*"][:3]
-        found.append(_Filter(parse_kind_selector(kind), namespace or "*", name or "*"))
-    return tuple(found)
+        filters.append(_Filter(parse_kind_selector(kind), namespace or "*", name or "*"))
+    return tuple(filters)
 
 
 @lru_cache(maxsize=512)
@@ -267,17 +267,20 @@ def _roles(core: Json, controller: str, installation: Installation) -> Iterator[
 def _configuration(data: Mapping[str, Json], installation: Installation) -> Json:
     """Return what Kyverno's ConfigMap says with the values of an installation."""
     given = installation.value("config") or {}
-    found = {**data, "resourceFilters": " ".join(_resource_filters(data["resourceFilters"], given))}
+    settings = {
+        **data,
+        "resourceFilters": " ".join(_resource_filters(data["resourceFilters"], given)),
+    }
     for name in (*_EXCLUDED, *_TEXTS):
         value = given.get(name)
         if value is not None and name in _EXCLUDED:
-            found[name] = ",".join(map(str, value))
+            settings[name] = ",".join(map(str, value))
         elif value is not None:
-            found[name] = str(value).lower() if value.__class__ is bool else str(value)
+            settings[name] = str(value).lower() if value.__class__ is bool else str(value)
     webhooks = given.get("webhooks", json.loads(data["webhooks"]))
     if isinstance(webhooks, Mapping):
-        found["webhooks"] = json.dumps(_selecting(webhooks, given))
-    return {name: value for name, value in found.items() if value != ""}
+        settings["webhooks"] = json.dumps(_selecting(webhooks, given))
+    return {name: value for name, value in settings.items() if value != ""}
 
 
 def _resource_filters(own: str, given: Mapping[str, Json]) -> list[str]:
@@ -306,7 +309,7 @@ def _selecting(webhooks: Mapping[str, Json], given: Mapping[str, Json]) -> Json:
 def _expanded(filters: Iterable[Json]) -> Iterator[str]:
     """Yield filters with the values of the chart's templates filled in."""
     for one in filters:
-        yield _TEMPLATE.sub(lambda found: _template_value(found[1]), str(one))
+        yield _TEMPLATE.sub(lambda match: _template_value(match[1]), str(one))
 
 
 def _template_value(template: str) -> str:

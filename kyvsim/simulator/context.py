@@ -93,8 +93,8 @@ class ReplicaLimit:
             self._seen += 1
             spec = event.after.get("spec") if event.after.__class__ is dict else None
             spec = spec if spec.__class__ is dict else {}
-            found = [spec.get(name) for name in ("replicas", "parallelism")]
-            count = max((int(one) for one in found if one.__class__ in {int, float}), default=0)
+            numbers = [spec.get(name) for name in ("replicas", "parallelism")]
+            count = max((int(one) for one in numbers if one.__class__ in {int, float}), default=0)
             if count > MOST_PODS:
                 self.excess = (
                     f"{count:,} Pods for {event.object.kind} {event.object.namespace}/"

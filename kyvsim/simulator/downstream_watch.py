@@ -97,9 +97,9 @@ class DownstreamWatch:
         for kind in self._of_policy.get(policy, ()):
             self._delete(policy, kind, _fits(policy, trigger))
 
-    def delete_others(self, policy: str, trigger: str, wanted: Iterable[Json]) -> None:
+    def delete_others(self, policy: str, trigger: str, kept: Iterable[Json]) -> None:
         """Delete what a policy generated for a trigger and does not want any more."""
-        names, fits = {object_key(obj) for obj in wanted}, _fits(policy, trigger)
+        names, fits = {object_key(obj) for obj in kept}, _fits(policy, trigger)
         for kind in self._of_policy.get(policy, ()):
             self._delete(policy, kind, lambda obj: fits(obj) and object_key(obj) not in names)
 
@@ -131,16 +131,16 @@ class DownstreamWatch:
     def _observe(self, change: StoreChange) -> None:
         if change.old is None or _kind_of(change.subject) not in self._watched:
             return
-        look = self._gone if change.new is None else self._changed
-        self._sim.scheduler.after(NOTICE, _ACTOR, lambda: look(change.subject))
+        react = self._gone if change.new is None else self._changed
+        self._sim.scheduler.after(NOTICE, _ACTOR, lambda: react(change.subject))
 
     def _changed(self, obj: Json) -> None:
         """Make a downstream what it was, or what its source is now."""
         known = self._known(obj)
-        wanted = known.get(_uid(obj))
-        if wanted is not None and _content(obj) != _content(wanted):
-            self._client("restore", labels(wanted)[POLICY]).update(_clean(wanted))
-        for copy in self._copies(obj, known) if wanted is None else ():
+        desired = known.get(_uid(obj))
+        if desired is not None and _content(obj) != _content(desired):
+            self._client("restore", labels(desired)[POLICY]).update(_clean(desired))
+        for copy in self._copies(obj, known) if desired is None else ():
             key, marks = object_key(copy), labels(copy)
             named = {"name": key.name, "namespace": key.namespace or None, "labels": marks}
             fresh = with_metadata(_clean(obj), named)
@@ -151,10 +151,10 @@ class DownstreamWatch:
         """Make a downstream anew, or delete the copies of a source that is gone."""
         known = self._known(obj)
         if labels(obj).get("app.kubernetes.io/managed-by") == "kyverno":
-            wanted = known.get(_uid(obj))
-            if wanted is not None:
+            desired = known.get(_uid(obj))
+            if desired is not None:
                 # It stays known under the uid that it had: a second time it is not made again.
-                self._client("restore", labels(wanted)[POLICY]).create(_clean(wanted))
+                self._client("restore", labels(desired)[POLICY]).create(_clean(desired))
             return
         for copy in self._copies(obj, known):
             client = self._client("delete downstream", labels(copy)[POLICY])

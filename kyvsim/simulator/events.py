@@ -87,10 +87,10 @@ class EventRecorder:
 
     def record(self, *events: Event) -> None:
         """Write events soon; those of successes only if Kyverno's ConfigMap enables them."""
-        wanted = [one for one in events if one.regarding.get("name") and self._is_recorded(one)]
-        if wanted and not self._waiting:
+        recorded = [one for one in events if one.regarding.get("name") and self._is_recorded(one)]
+        if recorded and not self._waiting:
             self._sim.scheduler.after(NOTICE, _ACTOR, self._write)
-        self._waiting += wanted
+        self._waiting += recorded
 
     def _is_recorded(self, event: Event) -> bool:
         if event.reason.value in self._sim.settings.installation.omitted_events:
@@ -191,8 +191,8 @@ def violation_of_policy(
 ) -> Event:
     """Return the event on a policy of a rule that failed."""
     marks = " (blocked)" if blocked else ""
-    said = f"; {result.message}" if result.message else ""
-    note = f"{_named(response.object)}: [{result.rule.name}] {result.status}{marks}{said}"
+    detail = f"; {result.message}" if result.message else ""
+    note = f"{_named(response.object)}: [{result.rule.name}] {result.status}{marks}{detail}"
     regarding, related = policy_reference(response.policy, sim), reference(response.object)
     action = EventAction.BLOCKED if blocked else EventAction.PASSED
     return Event(regarding, EventReason.VIOLATION, source, action, note, related)

@@ -257,8 +257,8 @@ class Causality:
         needs, past = self._needs[race.later], self.pasts[race.later]
         short = [one for one in between if needs >> one & 1]
         whole = [one for one in between if past >> one & 1 and not self.pasts[one] & first]
-        found = [[*some, race.later] for some in (short, whole)]
-        return found if short != whole else found[:1]
+        orders = [[*some, race.later] for some in (short, whole)]
+        return orders if short != whole else orders[:1]
 
     def key(self, race: Race, turned: Sequence[int]) -> int:
         """Return a key that is the same for all orders that cannot be distinguished.
@@ -382,12 +382,12 @@ class _Plans:
         self._chance = Identities(seed)
         self._most = most_changes
         self._waiting = [_Plan(0, 0, 0)]
-        self._asked: set[frozenset[int]] = {frozenset()}
+        self._planned: set[frozenset[int]] = {frozenset()}
         self._seen: dict[int, set[int]] = {}
         """How runs began, with the keys of their turns, 0 for the usual order."""
         self._sorts: dict[tuple[str, str], int] = {}
         self._endings: set[str] = set()
-        self._telling: set[int] = set()
+        self._decisive: set[int] = set()
         """The keys of turns on the way to another ending."""
         self._elsewhere: dict[int, list[_Plan]] = {}
         """Plans for turns in a further story, by key: useful if that ends differently, too."""
@@ -433,22 +433,22 @@ class _Plans:
             apart = joined or (own and causality.story(race.earlier) not in own)
             for made in self._turning(plan, steps, causality, race):
                 key = made.turns[-1].keys[-1]
-                if not apart or (key in self._telling and (joined or tells)):
+                if not apart or (key in self._decisive and (joined or tells)):
                     self._add(made)
                 elif joined or tells:
                     # It is tried if that change alone is on the way to another ending.
                     self._elsewhere.setdefault(key, []).append(made)
         self._endings.add(ending)
         if tells:
-            self._telling |= keys
+            self._decisive |= keys
             for one in [one for key in sorted(keys) for one in self._elsewhere.pop(key, ())]:
                 self._add(one)
 
     def _add(self, plan: _Plan) -> None:
         # What it has in common with like orders, in all stories that it changes.
         key = frozenset(turn.keys[-1] for turn in plan.turns)
-        if key not in self._asked:
-            self._asked.add(key)
+        if key not in self._planned:
+            self._planned.add(key)
             heapq.heappush(self._waiting, plan)
 
     def _turning(
@@ -510,26 +510,26 @@ def _hashes(actors: Sequence[str]) -> list[int]:
 
 def interleavings_of(orders: Iterable[Order]) -> Interleavings:
     """Return the ways in which runs end, the usual order's first; there is at least one run."""
-    found: dict[str, ScenarioEnding] = {}
+    endings: dict[str, ScenarioEnding] = {}
     complete = True
     for order in orders:
         ending = ScenarioEnding(order.simulation, order.changes, 1)
-        known = found.setdefault(text_of(order.simulation), ending)
+        known = endings.setdefault(text_of(order.simulation), ending)
         if known is not ending:
             shortest = min(known, ending, key=lambda one: (one.changes, len(one.simulation.events)))
-            found[text_of(order.simulation)] = shortest._replace(runs=known.runs + 1)
+            endings[text_of(order.simulation)] = shortest._replace(runs=known.runs + 1)
         complete = order.waiting == 0
-    endings = tuple(found.values())
-    return Interleavings(sum(one.runs for one in endings), complete, MOST_CHANGES, endings)
+    every = tuple(endings.values())
+    return Interleavings(sum(one.runs for one in every), complete, MOST_CHANGES, every)
 
 
-def with_interleavings(found: Interleavings) -> Simulation:
+def with_interleavings(interleavings: Interleavings) -> Simulation:
     """Return the usual run with other endings of other orders reported as hazards.
 
     KH012: an error where another order meets fewer expectations or more hazards that are errors.
     """
-    usual, *others = found.endings
-    simulation = usual.simulation._replace(interleavings=found)
+    usual, *others = interleavings.endings
+    simulation = usual.simulation._replace(interleavings=interleavings)
     if not others:
         return simulation
     worse = any(_failures(one.simulation) > _failures(usual.simulation) for one in others)
@@ -537,7 +537,7 @@ def with_interleavings(found: Interleavings) -> Simulation:
     hazard = Hazard(
         "KH012",
         HazardLevel.ERROR if worse else HazardLevel.WARNING,
-        f"the result depends on the order of two steps: {runs} of {found.runs} orders end "
+        f"the result depends on the order of two steps: {runs} of {interleavings.runs} orders end "
         f"differently, in {len(others)} {'way' if len(others) == 1 else 'ways'}",
     )
     return simulation._replace(hazards=(*simulation.hazards, hazard))

@@ -35,15 +35,15 @@ def match_resources(
     match: Iterable[ResourceFilter], exclude: Iterable[ResourceFilter], store: ObjectStore
 ) -> Json:
     """Return the constraints that say the same; raises UnclearKindError."""
-    matched, found = tuple(match), {}
+    matched, selectors = tuple(match), {}
     for one in matched:
         selector, names = one.namespace_selector, one.namespaces
         if names:
             in_namespaces = {"key": _NAMESPACE, "operator": "In", "values": list(names)}
             selector = {"matchExpressions": [in_namespaces]}
-        found = {"namespaceSelector": selector, "objectSelector": one.selector}
+        selectors = {"namespaceSelector": selector, "objectSelector": one.selector}
     written = {
-        **found,
+        **selectors,
         "resourceRules": _rules(matched, store, excludes=False),
         "excludeResourceRules": _rules(exclude, store, excludes=True),
     }
@@ -182,8 +182,8 @@ def _plan_of_rules(policy: Policy, sim: SimulationContext) -> NativePolicyPlan |
 def with_plan(status: Json, plan: NativePolicyPlan) -> Json:
     """Return the status of a policy with what is made of it, or why nothing is."""
     if "conditionStatus" not in status:
-        said = {"generated": not plan.why_not, "message": plan.why_not}
-        return {**status, _CLASSIC: said}
+        native = {"generated": not plan.why_not, "message": plan.why_not}
+        return {**status, _CLASSIC: native}
     conditions = {**status["conditionStatus"], "message": plan.why_not}
     return {**status, "conditionStatus": conditions, "generated": not plan.why_not}
 
@@ -237,8 +237,8 @@ _ENABLED, _DISABLED = "reports.kyverno.io/enabled", "reports.kyverno.io/disabled
 def reported_policies(sim: SimulationContext) -> Iterator[Json]:
     """Yield the admission policies that scans evaluate, by kind and name."""
     for kind, (feature, usual) in _REPORT_SWITCHES.items():
-        wanted = sim.settings.installation.value("features", feature, "enabled")
-        if usual if wanted is None else wanted:
+        enabled = sim.settings.installation.value("features", feature, "enabled")
+        if usual if enabled is None else enabled:
             for policy in sim.store.list(API_VERSION, kind, ""):
                 if labels(policy).get(_ENABLED) == "true":
                     yield policy

@@ -104,8 +104,8 @@ class PolicyCache:
     def every(self) -> Sequence[CompiledPolicy]:
         """Return the policies that act, compiled, by key: the same sequence until they change."""
         if self._every is None:
-            found = (self.get(key) for key in sorted(self._policies))
-            some = tuple(one for one in found if one is not None)
+            policies = (self.get(key) for key in sorted(self._policies))
+            some = tuple(one for one in policies if one is not None)
             if len(some) < len(self._policies):
                 return some  # what is not sound now may be so when a kind is defined
             self._every = some
@@ -140,8 +140,8 @@ class PolicyCache:
         return self._pinning[place]
 
     def _compile(self, policy: Policy) -> CompiledPolicy | None:
-        found, _ = compile_policies([policy], self._options(policy))
-        return found.policies[0] if found.policies else None
+        compiled, _ = compile_policies([policy], self._options(policy))
+        return compiled.policies[0] if compiled.policies else None
 
     def _options(self, policy: Policy) -> CompileOptions:
         sim, readers = self._sim, self._sim.readers
@@ -149,8 +149,8 @@ class PolicyCache:
             self.system, model=sim.settings.model, admitted=True, tracer=sim.tracer
         )
         if policy.kind not in CEL_KINDS:
-            found = self._exceptions(f"{RULES_GROUP}/v2", readers.exception)
-            return options._replace(exceptions=found)
+            exceptions = self._exceptions(f"{RULES_GROUP}/v2", readers.exception)
+            return options._replace(exceptions=exceptions)
         of_cel = self._exceptions(f"{CEL_GROUP}/v1", readers.cel_exception)
         return options._replace(cel_exceptions=of_cel, kinds=sim.store.defined)
 
@@ -168,8 +168,10 @@ class PolicyCache:
         kinds = [kind for kind in store.kinds() if kind[1] in named]
         keys = (object_key(obj) for kind in kinds for obj in store.list(*kind, ""))
         policies = (key for key in keys if key[:2] in POLICY_KINDS or is_webhook_policy(key))
-        found = {place_of(key.kind, _key(key)): _key(key) for key in policies}
-        return tuple(sorted({key for place, key in found.items() if place not in self._policies}))
+        by_place = {place_of(key.kind, _key(key)): _key(key) for key in policies}
+        return tuple(
+            sorted({key for place, key in by_place.items() if place not in self._policies})
+        )
 
     def webhook_facts(self, policy: Policy) -> WebhookFacts:
         """Return what the webhook of a policy in CEL needs to know of it."""
@@ -247,7 +249,7 @@ class PolicyLister:
         self._cache = cache
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}
-        self._wishes: dict[str, dict[str, GeneratedSets]] = {}
+        self._generated_sets: dict[str, dict[str, GeneratedSets]] = {}
         """What generate rules want, by policy and rule, for as long as a policy stays compiled."""
         self.changed: list[Callable[[Policy, Policy | None], None]] = []
         """Called for a policy that is new or has changed, with its former version."""
@@ -268,7 +270,7 @@ class PolicyLister:
 
     def generated_sets(self, policy: CompiledPolicy, rule: CompiledRule) -> GeneratedSets:
         """Return what says which objects a generate rule wants."""
-        known = self._wishes.setdefault(policy.policy.key, {})
+        known = self._generated_sets.setdefault(policy.policy.key, {})
         if rule.rule.name not in known:
             context = RuleContext(policy.policy, rule.rule, self._cache.system)
             known[rule.rule.name] = compile_generated(context)
@@ -276,16 +278,16 @@ class PolicyLister:
 
     def _forget(self, key: str) -> None:
         self._compiled.pop(key, None)
-        self._wishes.pop(key, None)
+        self._generated_sets.pop(key, None)
 
     def _forget_all(self) -> None:
         self._compiled.clear()
-        self._wishes.clear()
+        self._generated_sets.clear()
 
     def every(self) -> list[CompiledPolicy]:
         """Return all policies, compiled, by key."""
-        found = (self.get(key) for key in sorted(self._policies))
-        return [one for one in found if one is not None]
+        policies = (self.get(key) for key in sorted(self._policies))
+        return [one for one in policies if one is not None]
 
     def relist(self) -> None:
         """Forget all policies, and take up those that are stored as if they were new."""
@@ -343,17 +345,17 @@ def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Js
     if policy.facts.admission:
         conditions.append(_condition("WebhookConfigured", True, "Webhook configured.", now, known))
     missing = ""
-    said = _WITHOUT_SCANS
+    message = _WITHOUT_SCANS
     if policy.facts.background:
         missing = "; ".join(
             f"{verb} {group}/{version}, Resource={resource}: "
             for (group, version, resource), verb in product(resources_of(policy), _VERBS)
             if not allows({"verb": verb, "group": group, "resource": resource}, REPORTS, store)
         )
-        said = "Policy is ready for reporting."
+        message = "Policy is ready for reporting."
     if missing:
-        said = f"Policy is not ready for reporting, missing permissions: {missing}."
-    conditions.append(_condition("RBACPermissionsGranted", not missing, said, now, known))
+        message = f"Policy is not ready for reporting, missing permissions: {missing}."
+    conditions.append(_condition("RBACPermissionsGranted", not missing, message, now, known))
     ready = all(one["status"] == "True" for one in conditions)
     stated = {"conditionStatus": {"conditions": conditions, "message": "", "ready": ready}}
     if generates(policy.kind):

@@ -209,10 +209,10 @@ class ReportCollector:
 
         Results tell of downstreams (`generated`) and of changed objects (`targets`).
         """
-        found = tuple(responses)
+        evaluated = tuple(responses)
         for listener in self.listeners:
-            listener(found)
-        results = entries(found, self._sim)
+            listener(evaluated)
+        results = entries(evaluated, self._sim)
         owner = reference_to(subject)
         if results and owner["uid"]:
             place = object_key(subject).namespace, owner["uid"]
@@ -311,14 +311,14 @@ class ReportCollector:
         """
         every = self._cache.every()
         if self._known is None or self._known[0] is not every:
-            found = {
+            rules = {
                 (one.policy.key, rule.rule.name)
                 for one in every
                 if one.policy.kind not in CEL_KINDS and is_reported(one.policy)
                 for rule in one.every
             }
-            self._known = every, frozenset(found)
-        rules = self._known[1]
+            self._known = every, frozenset(rules)
+        names = self._known[1]
         policies = {
             (report_source(one.policy.kind), one.policy.key)
             for one in every
@@ -337,7 +337,7 @@ class ReportCollector:
             key = (source, policy) if whole else (source, policy, rule)
             known = newest.get(key)
             newer = known is None or known["timestamp"]["seconds"] < entry["timestamp"]["seconds"]
-            if newer and (whole or (policy, rule) in rules):
+            if newer and (whole or (policy, rule) in names):
                 newest[key] = entry
         return newest
 

@@ -144,12 +144,12 @@ def is_of_interest(key: ObjectKey, sim: SimulationContext) -> bool:
 
 def native_responses(request: AdmissionRequest, sim: SimulationContext) -> Iterator[PolicyResponse]:
     """Yield what the policies say of an object; raises ScanError."""
-    asked = PolicyRequest(request, World(sim.store, account=REPORTS).external, sim.store)
+    evaluated = PolicyRequest(request, World(sim.store, account=REPORTS).external, sim.store)
     for stored in reported_policies(sim):
         policy, _ = LANGUAGE.read(stored, Document(stored, "", 0, lambda _: Location("")))
         bindings = tuple(bindings_of(stored, sim))
         if bindings:
-            yield from _bound(policy, stored, bindings, asked)
+            yield from _bound(policy, stored, bindings, evaluated)
             continue
         # A policy without bindings knows nothing of Namespaces.
         facts = match_facts(request, request.subject, {})
@@ -158,7 +158,7 @@ def native_responses(request: AdmissionRequest, sim: SimulationContext) -> Itera
         if facts is None or not constraints.matches(facts):
             continue
         world, params = World(ObjectStore()), _no_params(stored)
-        for response in _evaluated(policy, asked, world, params=params):
+        for response in _evaluated(policy, evaluated, world, params=params):
             why = _unasked(response)
             if why:
                 raise ScanError(policy.name, why)
@@ -166,20 +166,20 @@ def native_responses(request: AdmissionRequest, sim: SimulationContext) -> Itera
 
 
 def _bound(
-    policy: Policy, stored: Json, bindings: Sequence[Json], asked: PolicyRequest
+    policy: Policy, stored: Json, bindings: Sequence[Json], evaluated: PolicyRequest
 ) -> Iterator[PolicyResponse]:
-    if not matches_request(stored["spec"].get("matchConstraints"), asked, everything=False):
+    if not matches_request(stored["spec"].get("matchConstraints"), evaluated, everything=False):
         return
-    found = [
-        (one, _parameters(stored, one, asked))
+    parametrized = [
+        (one, _parameters(stored, one, evaluated))
         for one in bindings
-        if matches_request(one["spec"].get("matchResources"), asked, everything=True)
+        if matches_request(one["spec"].get("matchResources"), evaluated, everything=True)
     ]
-    world, before = World(asked.store, account=REPORTS), asked.request.subject
+    world, before = World(evaluated.store, account=REPORTS), evaluated.request.subject
     last: PolicyResponse | None = None
-    for binding, params in found if _changes(stored) else found[-1:]:
+    for binding, params in parametrized if _changes(stored) else parametrized[-1:]:
         name = object_key(binding).name
-        for response in _evaluated(policy, asked, world, params=params, binding=name):
+        for response in _evaluated(policy, evaluated, world, params=params, binding=name):
             if not _unasked(response):
                 # Each changes the object as it is stored, beside what the one before made of it.
                 last = _unapplied(response, before)
@@ -199,10 +199,15 @@ def _unasked(response: PolicyResponse) -> str:
 
 
 def _evaluated(
-    policy: Policy, asked: PolicyRequest, world: World, *, params: Sequence[Json], binding: str = ""
+    policy: Policy,
+    evaluated: PolicyRequest,
+    world: World,
+    *,
+    params: Sequence[Json],
+    binding: str = "",
 ) -> Iterator[PolicyResponse]:
-    compiled = compile_invocation(policy, asked.store.defined, params, binding)
-    given = open_request(asked.request, world, policy.name)
+    compiled = compile_invocation(policy, evaluated.store.defined, params, binding)
+    given = open_request(evaluated.request, world, policy.name)
     if given is not None:
         phase = compiled.rules[0].stage.phase
         yield run_policy_rules(PolicyRules(compiled, compiled.rules), phase, given, world)
@@ -213,7 +218,7 @@ def _no_params(stored: Json) -> tuple[Json, ...]:
     return (None,) if stored["spec"].get("paramKind") and not _changes(stored) else ()
 
 
-def _parameters(stored: Json, binding: Json, asked: PolicyRequest) -> tuple[Json, ...]:
+def _parameters(stored: Json, binding: Json, evaluated: PolicyRequest) -> tuple[Json, ...]:
     """Return the value of `params`, or nothing where there is no such variable.
 
     Raises ScanError where a binding refers to what is not there, or may not be read.
@@ -224,21 +229,21 @@ def _parameters(stored: Json, binding: Json, asked: PolicyRequest) -> tuple[Json
     key = ObjectKey(
         text_field(kind, "apiVersion"),
         text_field(kind, "kind"),
-        text_field(reference, "namespace") or asked.request.namespace,
+        text_field(reference, "namespace") or evaluated.request.namespace,
         text_field(reference, "name"),
     )
     verb = "get" if key.name else "list"
-    problem = unknown_kind(kind, asked.store)
-    if not problem and not may(REPORTS, verb, key, asked.store):
+    problem = unknown_kind(kind, evaluated.store)
+    if not problem and not may(REPORTS, verb, key, evaluated.store):
         problem = f"Kyverno may not {verb} {key.kind} objects"
     name = object_key(stored).name
     try:
-        found = [] if problem else parameters_of(kind, reference, asked)
+        params = [] if problem else parameters_of(kind, reference, evaluated)
     except ParameterError as error:
         raise ScanError(name, str(error)) from None
-    if problem or not found:
+    if problem or not params:
         raise ScanError(name, problem or "no params found")
-    return ({"items": found} if len(found) > 1 else found[0],)
+    return ({"items": params} if len(params) > 1 else params[0],)
 
 
 # Background scans: what policies say of objects that are there.
@@ -319,8 +324,8 @@ class _Scanner:
         group = split_api_version(key.api_version)[0]
         if group in kyverno_groups() or key.kind == "Event":
             return False
-        asked = any(True for stage in _STAGES for _ in self._stage_rules(stage, key.kind, ""))
-        return asked or is_of_interest(key, self._sim)
+        has_rules = any(True for stage in _STAGES for _ in self._stage_rules(stage, key.kind, ""))
+        return has_rules or is_of_interest(key, self._sim)
 
     def _stage_rules(self, stage: Stage, kind: str, namespace: str) -> Iterator[PolicyRules]:
         """Yield what a stage runs on a kind in the background; "" is any namespace."""
@@ -367,10 +372,10 @@ class _Scanner:
             failed = Unevaluated(given_up.policy, str(given_up))
             self._record_errors(obj, "give up scan", [failed])
 
-    def _record_errors(self, obj: Json, action: str, found: Iterable[Unevaluated]) -> None:
+    def _record_errors(self, obj: Json, action: str, errors: Iterable[Unevaluated]) -> None:
         """Tell in the timeline of rules that could not be evaluated, once for each object."""
         key, uid = object_key(obj), text_field(metadata(obj), "uid")
-        new = tuple(dict.fromkeys(one for one in found if (uid, one) not in self._reported))
+        new = tuple(dict.fromkeys(one for one in errors if (uid, one) not in self._reported))
         if new:
             self._reported.update((uid, one) for one in new)
             self._sim.timeline.record("reports", action, key, outcome="failed", unevaluated=new)

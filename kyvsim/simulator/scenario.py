@@ -74,20 +74,20 @@ class FieldMismatch(NamedTuple):
         return f"`{self.path}` {self.reason}"
 
 
-def first_mismatch(wanted: Json, found: Json) -> FieldMismatch | None:
+def first_mismatch(expected: Json, actual: Json) -> FieldMismatch | None:
     """Return the first place at which an object does not fit, or None where it fits."""
-    return _compare(wanted, found, "", [0])
+    return _compare(expected, actual, "", [0])
 
 
-def closest_mismatch(wanted: Json, objects: Iterable[Json]) -> tuple[Json, FieldMismatch] | None:
+def closest_mismatch(expected: Json, objects: Iterable[Json]) -> tuple[Json, FieldMismatch] | None:
     """Return the object that fits best and why it does not; None where there is none at all.
 
     One with the expected name is closer than any other.
     """
-    name = metadata(wanted).get("name")
+    name = metadata(expected).get("name")
     best: tuple[tuple[bool, int], Json, FieldMismatch] | None = None
     for obj in objects:
-        failed = first_mismatch(wanted, obj)
+        failed = first_mismatch(expected, obj)
         if failed is None:
             continue
         named = name is None or matches(str(name), text_field(metadata(obj), "name"))
@@ -97,54 +97,54 @@ def closest_mismatch(wanted: Json, objects: Iterable[Json]) -> tuple[Json, Field
     return (best[1], best[2]) if best and best[0][0] else None
 
 
-def pattern_key(wanted: Json) -> ObjectKey:
+def pattern_key(pattern: Json) -> ObjectKey:
     """Return what a pattern names, its wildcards included."""
-    fields = [text_field(wanted, name) for name in ("apiVersion", "kind")]
-    fields += [text_field(metadata(wanted), name) for name in ("namespace", "name")]
+    fields = [text_field(pattern, name) for name in ("apiVersion", "kind")]
+    fields += [text_field(metadata(pattern), name) for name in ("namespace", "name")]
     return ObjectKey(*fields)
 
 
-def _compare(wanted: Json, found: Json, path: str, fitting: list[int]) -> FieldMismatch | None:
-    if wanted is None:
-        return None if found is None else _wrong(path, f"is {_shown(found)}", fitting)
-    if found is None:
+def _compare(expected: Json, actual: Json, path: str, fitting: list[int]) -> FieldMismatch | None:
+    if expected is None:
+        return None if actual is None else _wrong(path, f"is {_shown(actual)}", fitting)
+    if actual is None:
         return _wrong(path, "is missing", fitting)
-    if wanted.__class__ is dict:
-        if found.__class__ is not dict:
-            return _wrong(path, f"is {_shown(found)}, not a mapping", fitting)
-        for name, value in wanted.items():
-            failed = _compare(value, found.get(name), f"{path}.{name}".lstrip("."), fitting)
+    if expected.__class__ is dict:
+        if actual.__class__ is not dict:
+            return _wrong(path, f"is {_shown(actual)}, not a mapping", fitting)
+        for name, value in expected.items():
+            failed = _compare(value, actual.get(name), f"{path}.{name}".lstrip("."), fitting)
             if failed is not None:
                 return failed
         return None
-    if wanted.__class__ is list:
-        return _compare_lists(wanted, found, path, fitting)
-    both = {wanted.__class__, found.__class__}
-    if wanted.__class__ is str:
-        same = found.__class__ is str and matches(wanted, found)
+    if expected.__class__ is list:
+        return _compare_lists(expected, actual, path, fitting)
+    both = {expected.__class__, actual.__class__}
+    if expected.__class__ is str:
+        same = actual.__class__ is str and matches(expected, actual)
     else:
-        same = (len(both) == 1 or both <= _NUMBERS) and bool(wanted == found)
+        same = (len(both) == 1 or both <= _NUMBERS) and bool(expected == actual)
     if not same:
-        return _wrong(path, f"is {_shown(found)}, not {_shown(wanted)}", fitting)
+        return _wrong(path, f"is {_shown(actual)}, not {_shown(expected)}", fitting)
     fitting[0] += 1
     return None
 
 
 def _compare_lists(
-    wanted: list[Json], found: Json, path: str, fitting: list[int]
+    expected: list[Json], actual: Json, path: str, fitting: list[int]
 ) -> FieldMismatch | None:
-    if found.__class__ is not list:
-        return _wrong(path, f"is {_shown(found)}, not a list", fitting)
-    if not wanted and found:
+    if actual.__class__ is not list:
+        return _wrong(path, f"is {_shown(actual)}, not a list", fitting)
+    if not expected and actual:
         return _wrong(path, "is not empty", fitting)
-    for index, value in enumerate(wanted):
-        if any(first_mismatch(value, one) is None for one in found):
+    for index, value in enumerate(expected):
+        if any(first_mismatch(value, one) is None for one in actual):
             fitting[0] += 1
             continue
         place = f"{path}[{index}]"
-        if len(found) == 1:
-            return _compare(value, found[0], place, fitting)
-        return _wrong(place, f"matches none of {len(found)} items", fitting)
+        if len(actual) == 1:
+            return _compare(value, actual[0], place, fitting)
+        return _wrong(place, f"matches none of {len(actual)} items", fitting)
     return None
 
 
@@ -284,10 +284,10 @@ class _Watched:
             return ExpectationResult(met=True, time=end)
         fitting = self._fitting(self._sim.store.every())
         if check is Demand.GONE:
-            there = f"{_name(object_key(fitting[0]))} still exists" if fitting else ""
+            remaining = f"{_name(object_key(fitting[0]))} still exists" if fitting else ""
             met = not fitting and self.deadline is None
             why = "it still existed at that time" if self._was_there else "it never existed"
-            return ExpectationResult(met, end, there or ("" if met else why))
+            return ExpectationResult(met, end, remaining or ("" if met else why))
         if check is Demand.FINALLY and fitting:
             return ExpectationResult(met=True, time=end)
         closest = closest_mismatch(self._entry.wanted, self._there())
@@ -440,8 +440,8 @@ class UserSteps:
             denied = entry.demand is Demand.DENIED
             texts = [error.message] if denied and error else () if denied else response.warnings
             # However both are broken into lines.
-            wanted = " ".join(entry.wanted.split())
-            met = any(wanted in " ".join(text.split()) for text in texts)
+            text = " ".join(entry.wanted.split())
+            met = any(text in " ".join(given.split()) for given in texts)
             other = "the request was admitted" if denied else "there were no warnings"
             reason = "" if met else "; ".join(texts) or other
             result = ExpectationResult(met, now, reason)
@@ -567,8 +567,8 @@ def play(
     cluster.kyverno.admission.listeners.append(admissions.append)
     installed = frozenset(text_field(metadata(obj), "uid") for obj in sim.store.every())
 
-    def count_scanned(found: Iterable[PolicyResponse]) -> None:
-        for one in found:
+    def count_scanned(responses: Iterable[PolicyResponse]) -> None:
+        for one in responses:
             if text_field(metadata(one.object), "uid") not in installed:
                 sim.timeline.count_results(object_key(one.object), *result_counts([one]))
 
@@ -692,13 +692,13 @@ def _acts(key: ObjectKey, sim: SimulationContext) -> bool:
 def _policy_documents(scenario: Scenario) -> dict[str, Document]:
     """Return the documents of policies by key, those that steps bring included."""
     brought = (one for step in scenario.steps for one in step.objects)
-    found: dict[str, Document] = {}
+    documents: dict[str, Document] = {}
     for document in (*scenario.policies, *brought):
         key = object_key(document.data)
         if split_api_version(key.api_version)[0] in {RULES_GROUP, CEL_GROUP}:
             named = key.kind in {"Policy", "CleanupPolicy"} or key.kind.startswith("Namespaced")
-            found[f"{key.namespace or 'default'}/{key.name}" if named else key.name] = document
-    return found
+            documents[f"{key.namespace or 'default'}/{key.name}" if named else key.name] = document
+    return documents
 
 
 def _missing_namespaces(
@@ -724,11 +724,11 @@ def _lasting(sim: SimulationContext, installed: frozenset[str]) -> tuple[Json, .
         for event in sim.timeline.events
         if event.outcome == "done" and (event.actor == "user" or event.policies)
     }
-    found = []
+    objects = []
     for obj in sim.store.every():
         key = object_key(obj)
         passing = key.kind in _PASSING_KINDS or (key.kind, key.name) in OF_EVERY_NAMESPACE
         was_brought = not passing and text_field(metadata(obj), "uid") not in installed
         if key in changed or was_brought:
-            found.append(obj)
-    return tuple(found)
+            objects.append(obj)
+    return tuple(objects)

@@ -113,8 +113,8 @@ class Scheduler:
         self._count += 1
         delay = 0.0 if task.timer else self._delays.get(task.actor, 0.0)
         due = self.clock.elapsed + seconds + delay
-        wanted = task._replace(due=due, number=self._count, parent=self.running)
-        insort(self._pending, wanted, key=lambda one: (one.due, one.number))
+        scheduled = task._replace(due=due, number=self._count, parent=self.running)
+        insort(self._pending, scheduled, key=lambda one: (one.due, one.number))
 
     def stop(self, actors: frozenset[str]) -> None:
         """Let actors forget what they were about to do, but for timers, and take on nothing new."""

@@ -41,8 +41,8 @@ class Selectors(NamedTuple):
 def installed_selectors(store: ObjectStore) -> Selectors:
     """Return what the ConfigMap selects for every webhook."""
     try:
-        found = json.loads(settings_of(store).get("webhooks") or "{}")
-        first: Mapping[str, Json] = found[0] if found.__class__ is list and found else found
+        setting = json.loads(settings_of(store).get("webhooks") or "{}")
+        first: Mapping[str, Json] = setting[0] if setting.__class__ is list and setting else setting
         names = ("namespaceSelector", "objectSelector")
         return Selectors(*(_plain(first.get(name)) for name in names))
     except (ValueError, AttributeError):
@@ -64,7 +64,7 @@ def merged_selector(first: Json, second: Json) -> Json:
 def webhook(name: str, path: str, **fields: Json) -> dict[str, Json]:
     """Return a webhook of Kyverno's service; fields that are None are left out."""
     service = {"name": "kyverno-svc", "namespace": NAMESPACE, "path": path, "port": 443}
-    found = {
+    described = {
         "name": name,
         "admissionReviewVersions": ["v1"],
         "clientConfig": {"service": service},
@@ -72,7 +72,7 @@ def webhook(name: str, path: str, **fields: Json) -> dict[str, Json]:
         "timeoutSeconds": TIMEOUT,
         **fields,
     }
-    return {field: value for field, value in found.items() if value is not None}
+    return {field: value for field, value in described.items() if value is not None}
 
 
 def _plain(selector: Json) -> Json:
@@ -121,9 +121,9 @@ def _rules_of(known: frozenset[WebhookTarget]) -> list[Json]:
             some = places.setdefault((one.group, one.version, one.scope), {})
             some.setdefault(named, set()).add(one.operation)
     rules: list[Json] = []
-    for (group, version, scope), found in places.items():
+    for (group, version, scope), operations_of in places.items():
         by_operations: dict[tuple[str, ...], list[str]] = {}
-        for resource, operations in found.items():
+        for resource, operations in operations_of.items():
             by_operations.setdefault(tuple(sorted(operations)), []).append(resource)
         for written, resources in by_operations.items():
             takes_pods = "pods" in resources or _ANY in resources
@@ -146,8 +146,8 @@ def in_order(rules: Iterable[Json]) -> list[Json]:
 
     def order(rule: Json) -> tuple[object, ...]:
         lists = ("apiGroups", "apiVersions", "resources", "operations")
-        found = (rule.get(name) or () for name in lists)
-        keys = (part for one in found for part in (len(one), tuple(one)))
+        parts = (rule.get(name) or () for name in lists)
+        keys = (part for one in parts for part in (len(one), tuple(one)))
         return (*keys, rule.get("scope") or ALL_SCOPES)
 
     written = [
@@ -216,9 +216,9 @@ def classic_webhooks(
         shared = [one for one in some if not one.facts.webhook_conditions]
         alone = [one for one in some if one.facts.webhook_conditions]
         for group, own in ((shared, None), *(([one], one) for one in alone)):
-            found = set().union(*(entries.of(one, mutating=mutating) for one in group))
-            if found:
-                yield _webhook(group, own, found, selectors, mutating=mutating)
+            targets = set().union(*(entries.of(one, mutating=mutating) for one in group))
+            if targets:
+                yield _webhook(group, own, targets, selectors, mutating=mutating)
 
 
 def _webhook(
@@ -279,10 +279,10 @@ def _entries(policy: Policy, store: ObjectStore, *, mutating: bool) -> Iterator[
             kinds.setdefault(kind, set()).update(operations)
     for text, operations in kinds.items():
         group, version, kind, part = parse_kind_selector(text)
-        found = [((group, version, kind, part), bool(policy.namespace))]
+        resources = [((group, version, kind, part), bool(policy.namespace))]
         if kind != _ANY:
-            found = [(one[:4], one.namespaced) for one in find_resources(text, store)]
-        for (place, namespaced), operation in product(found, operations):
+            resources = [(one[:4], one.namespaced) for one in find_resources(text, store)]
+        for (place, namespaced), operation in product(resources, operations):
             yield WebhookTarget(*place, NAMESPACED if namespaced else ALL_SCOPES, operation)
 
 
@@ -301,17 +301,17 @@ def _kinds_of(rule: Rule, *, mutating: bool) -> _Kinds:
 
 def _named(rule: Rule, usual: tuple[str, ...]) -> _Kinds:
     """Return the kinds of a match block, less what a plain `exclude.any` takes away."""
-    found: _Kinds = {}
+    operations: _Kinds = {}
     for one in rule.tree.match.filters:
         for kind in one.kinds:
-            found.setdefault(kind, set()).update(one.operations or usual)
+            operations.setdefault(kind, set()).update(one.operations or usual)
     exclude = rule.tree.exclude
     for one in (exclude.any if exclude else None) or ():
         # One that names kinds and operations only.
         if not any(one._replace(path=(), resource_fields=frozenset(), kinds=(), operations=())):
-            for kind in one.kinds or list(found):
-                found.get(kind, set()).difference_update(one.operations or _OPERATIONS)
-    return found
+            for kind in one.kinds or list(operations):
+                operations.get(kind, set()).difference_update(one.operations or _OPERATIONS)
+    return operations
 
 
 # The webhooks for policies in CEL.
@@ -382,8 +382,8 @@ def _shared(called: list[_CalledPolicy], base: str, path: str) -> Iterator[Json]
 def _selectors(policy: Policy, facts: WebhookFacts, installed: Selectors) -> Selectors:
     namespace = facts.namespace_selector
     if policy.namespace:
-        label, here = "kubernetes.io/metadata.name", [policy.namespace]
-        namespace = {"matchExpressions": [{"key": label, "operator": "In", "values": here}]}
+        label, names = "kubernetes.io/metadata.name", [policy.namespace]
+        namespace = {"matchExpressions": [{"key": label, "operator": "In", "values": names}]}
     return Selectors(
         merged_selector(namespace, installed.namespace),
         merged_selector(facts.object_selector, installed.object),
@@ -429,7 +429,7 @@ def write_webhooks(kyverno: Kyverno) -> None:
                 "labels": {**marks, "webhook.kyverno.io/managed-by": "kyverno"},
                 **({"annotations": notes} if notes else {}),
             }
-            found = with_defaults(
+            configuration = with_defaults(
                 {"apiVersion": _API, "kind": kind, "metadata": meta, "webhooks": webhooks}
             )
             before = sim.store.get(_API, kind, "", name)
@@ -439,9 +439,9 @@ def write_webhooks(kyverno: Kyverno) -> None:
                 "generation": 1,
             }
             if before is None:
-                sim.store.put(with_metadata(found, stamp))
-            elif before.get("webhooks") != found.get("webhooks"):
-                sim.store.put({**found, "metadata": before["metadata"]})
+                sim.store.put(with_metadata(configuration, stamp))
+            elif before.get("webhooks") != configuration.get("webhooks"):
+                sim.store.put({**configuration, "metadata": before["metadata"]})
 
     def observe(change: StoreChange) -> None:
         if is_left_to_the_server(change.old) != is_left_to_the_server(change.new):

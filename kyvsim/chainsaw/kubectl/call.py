@@ -208,10 +208,10 @@ class KubectlCall(NamedTuple):
 
         Raises UnsupportedError if it is missing because the simulation does not write it.
         """
-        found = self.client.get(*key)
-        if found is None:
+        obj = self.client.get(*key)
+        if obj is None:
             require_written(key, self.store)
-        return found
+        return obj
 
     def not_found(self, key: ObjectKey) -> Result:
         """Return the failure for an object that does not exist."""
@@ -292,21 +292,21 @@ def chosen(call: KubectlCall, kind: NamedKind) -> list[Json]:
     """Return the objects of a kind that `--namespace`, `-A` and `--selector` choose."""
     everywhere = call.invocation.holds("all-namespaces")
     namespace = "" if everywhere else call.key(kind, "").namespace
-    wanted = [_equality(one) for one in call.invocation.values("selector")]
-    found = [
+    requirements = [_equality(one) for one in call.invocation.values("selector")]
+    objects = [
         one
         for one in call.client.list(kind.api_version, kind.kind, namespace)
-        if all((labels(one).get(key) == value) is same for key, value, same in wanted)
+        if all((labels(one).get(key) == value) is same for key, value, same in requirements)
     ]
-    if not found:
+    if not objects:
         require_written(ObjectKey(*kind, namespace, ""), call.store)
-    return found
+    return objects
 
 
 def _equality(text: str) -> tuple[str, str, bool]:
     for operator, same in (("!=", False), ("==", True), ("=", True)):
-        key, found, value = text.partition(operator)
-        if found:
+        key, separator, value = text.partition(operator)
+        if separator:
             return key, value, same
     raise UnsupportedError(f"the selector `{text}` of kubectl")
 
@@ -318,7 +318,7 @@ _SHOWN = 1_000
 
 def from_files(call: KubectlCall) -> list[tuple[str, Json]]:
     """Return the objects of the files given; raise KubectlError where one cannot be read."""
-    found: list[tuple[str, Json]] = []
+    named: list[tuple[str, Json]] = []
     for name in call.invocation.values("filename"):
         objects, why = call.environment.objects(name, call.stdin)
         if why:
@@ -327,12 +327,12 @@ def from_files(call: KubectlCall) -> list[tuple[str, Json]]:
         for obj in (one for document in objects for one in _listed(document)):
             _require_object(obj, shown)
             require_simulated(object_key(obj))
-            found.append((shown, call.placed(obj)))
-    if not found:
+            named.append((shown, call.placed(obj)))
+    if not named:
         given = "filename" in call.invocation.flags
         text = "no objects passed to apply" if given else "must specify one of -f and -k"
         raise KubectlError(f"error: {text}")
-    return found
+    return named
 
 
 def _listed(document: Json) -> list[Json]:

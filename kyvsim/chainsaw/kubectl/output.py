@@ -41,12 +41,12 @@ def print_jsonpath(
     """
     if len(template) > _MOST_CHARACTERS:
         raise JsonPathError(f"a template of more than {_MOST_CHARACTERS:,} characters")
-    found: list[str] = []
+    texts: list[str] = []
     pieces = re.split(r"(\{(?:[^{}'\"]|'[^']*'|\"[^\"]*\")*\})", template)
     for text in _printed([one for one in pieces if one], data):
         count(len(text) + 1)
-        found.append(text)
-    return "".join(found)
+        texts.append(text)
+    return "".join(texts)
 
 
 def _printed(pieces: list[str], data: Json) -> Iterator[str]:
@@ -81,7 +81,7 @@ def _end_of_range(pieces: list[str], start: int) -> int:
 
 def find(path: str, data: Json) -> list[Json]:
     """Return what a path leads to."""
-    found = [data]
+    values = [data]
     at = 0
     path = path.removeprefix("$")
     while at < len(path):
@@ -91,10 +91,10 @@ def find(path: str, data: Json) -> list[Json]:
         at = step.end()
         if step["name"] is not None:
             name = _unescaped(step["name"])
-            found = [one for value in found for one in _member(value, name)]
+            values = [one for value in values for one in _member(value, name)]
         elif step["inner"] is not None:
-            found = [one for value in found for one in _inner(value, step["inner"].strip())]
-    return found
+            values = [one for value in values for one in _inner(value, step["inner"].strip())]
+    return values
 
 
 def _unescaped(name: str) -> str:
@@ -138,18 +138,18 @@ def _inner(value: Json, inner: str) -> Iterator[Json]:
 
 
 def _filtered(value: Json, inner: str) -> Iterator[Json]:
-    found = _FILTER.fullmatch(inner)
-    if found is None:
+    condition = _FILTER.fullmatch(inner)
+    if condition is None:
         raise JsonPathError(f"error parsing jsonpath [{inner}]")
-    text = found["value"]
+    text = condition["value"]
     try:
-        wanted = _text(text) if text[:1] in {"'", '"'} else json.loads(text)
+        expected = _text(text) if text[:1] in {"'", '"'} else json.loads(text)
     except ValueError:
         raise JsonPathError(f"error parsing jsonpath [{inner}]") from None
     for member in _every(value):
-        met = find(found["path"], member)
-        same = bool(met) and met[0] == wanted
-        if same == (found["op"] == "=="):
+        values = find(condition["path"], member)
+        same = bool(values) and values[0] == expected
+        if same == (condition["op"] == "=="):
             yield member
 
 
@@ -275,12 +275,12 @@ def _defined(api_version: str, kind: str, store: ObjectStore) -> tuple[tuple[str
 
 def _custom(heading: str, kind: str, path: str) -> Column:
     def show(obj: Json, now: datetime) -> str:
-        found = find(path, obj)
-        if not found or found[0] is None:
+        values = find(path, obj)
+        if not values or values[0] is None:
             return ""
         if kind == "date":
-            return age(str(found[0]), now)
-        return str(found[0]).lower() if found[0].__class__ is bool else str(found[0])
+            return age(str(values[0]), now)
+        return str(values[0]).lower() if values[0].__class__ is bool else str(values[0])
 
     return Column(heading, show)
 
@@ -295,8 +295,8 @@ def _field(*path: str, default: str = "") -> Callable[[Json, datetime], str]:
     return show
 
 
-def _ratio(ready: tuple[str, ...], wanted: tuple[str, ...]) -> Callable[[Json, datetime], str]:
-    above, below = _field(*ready, default="0"), _field(*wanted, default="0")
+def _ratio(ready: tuple[str, ...], desired: tuple[str, ...]) -> Callable[[Json, datetime], str]:
+    above, below = _field(*ready, default="0"), _field(*desired, default="0")
     return lambda obj, now: f"{above(obj, now)}/{below(obj, now)}"
 
 

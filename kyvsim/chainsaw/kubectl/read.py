@@ -27,41 +27,41 @@ from kyvsim.yaml.text import folded_yaml
 def get(call: KubectlCall) -> Result:
     """Print objects; missing ones are reported on standard error."""
     given = call.invocation
-    found: list[Json] = []
+    existing: list[Json] = []
     printed: list[Printed] = []
     single = False
     for kind, name in named_objects(call, given.words):
         single = bool(name)
         key = call.key(kind, name)
         objects = [call.there(key)] if name else chosen(call, kind)
-        there = [one for one in objects if one is not None]
-        if name and not there and not given.holds("ignore-not-found"):
+        some = [one for one in objects if one is not None]
+        if name and not some and not given.holds("ignore-not-found"):
             printed.append(failure(errors.not_found(key, call.store.defined)))
-        found += there
+        existing += some
     status = 1 if printed else 0
     output = given.value("output")
-    if not found and not printed and not single and not output:
+    if not existing and not printed and not single and not output:
         namespace = call.key(named_objects(call, given.words)[0][0], "").namespace
         if call.invocation.holds("all-namespaces") or not namespace:
             nothing = "No resources found\n"
         else:
             nothing = f"No resources found in {namespace} namespace.\n"
         return Result(0, (Printed(STDERR, nothing),))
-    if single and not found:
+    if single and not existing:
         return Result(status, tuple(printed))
     shown = (
-        found[0]
-        if single and len(found) == 1
-        else {"apiVersion": "v1", "items": found, "kind": "List", "metadata": {}}
+        existing[0]
+        if single and len(existing) == 1
+        else {"apiVersion": "v1", "items": existing, "kind": "List", "metadata": {}}
     )
     try:
-        text = _shown(call, shown, found)
+        text = _shown(call, shown, existing)
     except JsonPathError as error:
         return complaint(f"error: {error}\n")
     return Result(status, (*printed, Printed(STDOUT, text)))
 
 
-def _shown(call: KubectlCall, shown: Json, found: list[Json]) -> str:
+def _shown(call: KubectlCall, shown: Json, objects: list[Json]) -> str:
     given = call.invocation
     form, _, template = given.value("output").partition("=")
     if form == "json":
@@ -69,14 +69,14 @@ def _shown(call: KubectlCall, shown: Json, found: list[Json]) -> str:
     if form == "yaml":
         return folded_yaml(shown)
     if form == "name":
-        return "".join(f"{shown_name(object_key(one))}\n" for one in found)
+        return "".join(f"{shown_name(object_key(one))}\n" for one in objects)
     if form == "jsonpath":
         return print_jsonpath(template, shown, call.environment.usage.text)
     if not form:
-        if len({(object_key(one).api_version, object_key(one).kind) for one in found}) > 1:
+        if len({(object_key(one).api_version, object_key(one).kind) for one in objects}) > 1:
             raise UnsupportedError("`kubectl get` with a table of several kinds")
         return print_table(
-            found,
+            objects,
             call.store,
             call.environment.session.sim.clock.now(),
             namespaces=given.holds("all-namespaces"),
@@ -136,11 +136,11 @@ def condition_of(text: str) -> Callable[[Json], bool]:
         name, _, value = rest.partition("=")
         return lambda obj: _has_condition(obj, name, value or "True")
     if kind == "jsonpath":
-        path, assigned, wanted = rest.rpartition("=")
+        path, assigned, expected = rest.rpartition("=")
         if not assigned or len(path) > _LONGEST_PATH:
             raise UnsupportedError(f"`kubectl wait --for={text}`")
         inner = path.strip("'\"").strip("{}")
-        return lambda obj: obj is not None and [str(one) for one in find(inner, obj)] == [wanted]
+        return lambda obj: obj is not None and [str(one) for one in find(inner, obj)] == [expected]
     raise UnsupportedError(f"`kubectl wait --for={text}`")
 
 

@@ -63,14 +63,14 @@ def _apply(call: KubectlCall, name: str, obj: Json) -> Result:
     noted = {**obj, "metadata": {"annotations": {}, **metadata(obj)}}
     text = json.dumps(noted, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
     marks = {**annotations(obj), _LAST: f"{text}\n"}
-    wanted = {**obj, "metadata": {**metadata(obj), "annotations": marks}}
+    desired = {**obj, "metadata": {**metadata(obj), "annotations": marks}}
     now = call.client.get(*key)
     if now is None:
-        response = call.client.create(wanted, dry_run=dry_run)
+        response = call.client.create(desired, dry_run=dry_run)
         return answer(response, f"{shown} created", f'error when creating "{name}"')
     # What was applied last and is not wanted any more is removed; what others added stays.
     last = annotations(now).get(_LAST)
-    patch = _difference(now, wanted, json.loads(last) if last else {})
+    patch = _difference(now, desired, json.loads(last) if last else {})
     if not patch:
         return out(f"{shown} unchanged\n")
     changed = merge_patch(now, patch)
@@ -93,21 +93,21 @@ def _about_patch(name: str, key: ObjectKey, patch: Json) -> str:
     )
 
 
-def _difference(now: Json, wanted: Json, before: Json) -> dict[str, Json]:
-    found: dict[str, Json] = {}
-    for name, value in wanted.items():
-        there = now.get(name)
-        if value.__class__ is dict and there.__class__ is dict:
+def _difference(now: Json, desired: Json, before: Json) -> dict[str, Json]:
+    changes: dict[str, Json] = {}
+    for name, value in desired.items():
+        current = now.get(name)
+        if value.__class__ is dict and current.__class__ is dict:
             earlier = before.get(name) if before.__class__ is dict else None
-            inner = _difference(there, value, earlier if earlier.__class__ is dict else {})
+            inner = _difference(current, value, earlier if earlier.__class__ is dict else {})
             if inner:
-                found[name] = inner
-        elif name not in now or there != value:
-            found[name] = value
+                changes[name] = inner
+        elif name not in now or current != value:
+            changes[name] = value
     for name in before:
-        if name not in wanted and name in now:
-            found[name] = None
-    return found
+        if name not in desired and name in now:
+            changes[name] = None
+    return changes
 
 
 # `kubectl create`: objects of files, or of a few kinds from flags.
@@ -307,8 +307,8 @@ def _given_patch(call: KubectlCall) -> Json:
     objects, why = call.environment.session.files.parsed(text)
     if why or len(objects) != 1:
         raise KubectlError(f"error: unable to parse {text!r}: {why or 'no document'}")
-    wanted, kind = (list, "array") if given.value("type") == "json" else (dict, "object")
-    if objects[0].__class__ is not wanted:
+    form, kind = (list, "array") if given.value("type") == "json" else (dict, "object")
+    if objects[0].__class__ is not form:
         raise KubectlError(f"error: unable to parse {text!r}: the patch must be an {kind}")
     return objects[0]
 

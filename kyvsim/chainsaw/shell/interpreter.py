@@ -256,10 +256,10 @@ class Shell:
                 stdin = target
             elif one.operator == "<":
                 # For a redirection `-` is the name of a file.
-                found = self.environment.read("./-" if target == "-" else target, stdin)
-                if found is None:
+                text = self.environment.read("./-" if target == "-" else target, stdin)
+                if text is None:
                     raise RedirectError(f"cannot open {target}: No such file")
-                stdin = found
+                stdin = text
             elif one.operator == ">&":
                 if target not in {"1", "2"}:
                     raise UnsupportedError(f"the redirection `>&{target}`")
@@ -453,12 +453,12 @@ class Shell:
             return result.text(STDOUT).rstrip("\n")
         if part.name == "?":
             return str(self.status)
-        found = self._value(part.name)
-        if found is None or (not found and part.fallback is not None):
+        value = self._value(part.name)
+        if value is None or (not value and part.fallback is not None):
             if part.fallback is None:
                 raise UnsupportedError(f"the variable `${part.name}`, which the test does not set")
             return self._one_field(part.fallback)
-        return found
+        return value
 
     def _value(self, name: str) -> str | None:
         if name in {"@", "*"}:
@@ -568,8 +568,8 @@ def _set(shell: Shell, arguments: tuple[str, ...]) -> Result:
         if one in _OPTIONS and before.endswith("o") and before[:1] in {"-", "+"}:
             _switch(shell, {one}, on=before.startswith("-"))
         elif one[:1] in {"-", "+"} and letters and letters <= {flag for flag, _ in _FLAGS}:
-            wanted = {option for flag, option in _FLAGS if flag in one and option}
-            _switch(shell, wanted, on=one.startswith("-"))
+            options = {option for flag, option in _FLAGS if flag in one and option}
+            _switch(shell, options, on=one.startswith("-"))
         else:
             raise UnsupportedError(f"`set {one}`")
         before = one

@@ -143,30 +143,30 @@ class _Lexer:
         self.waiting: list[tuple[int, str, bool]] = []
 
     def tokens(self) -> list[ShellToken]:
-        found: list[ShellToken] = []
+        tokens: list[ShellToken] = []
         while True:
             self.at = self._match(_BLANK).end()
             if self.at >= len(self.text):
-                return [*found, ShellToken("\n")]
+                return [*tokens, ShellToken("\n")]
             operator = _OPERATOR.match(self.text, self.at)
             if operator is None:
                 if _OTHER_STREAM.match(self.text, self.at):
                     raise ShellSyntaxError("a redirection of a stream other than 0, 1 and 2")
-                found.append(ShellToken("", self._word()))
+                tokens.append(ShellToken("", self._word()))
                 continue
             self.at = operator.end()
             if operator[0].lstrip("012").startswith("<<"):
-                found.append(self._here_document(len(found), operator[0]))
+                tokens.append(self._here_document(len(tokens), operator[0]))
                 continue
-            found.append(ShellToken(operator[0]))
+            tokens.append(ShellToken(operator[0]))
             if operator[0] == "\n":
-                self._bodies(found)
+                self._bodies(tokens)
 
     def _match(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        found = pattern.match(self.text, self.at)
-        if found is None:
+        match = pattern.match(self.text, self.at)
+        if match is None:
             raise ShellSyntaxError("unexpected end")
-        return found
+        return match
 
     def _here_document(self, place: int, operator: str) -> ShellToken:
         self.at = self._match(_BLANK).end()
@@ -180,18 +180,18 @@ class _Lexer:
         self.waiting.append((place, f"{'-' if operator.endswith('-') else ''}{end}", expands))
         return ShellToken("<<")
 
-    def _bodies(self, found: list[ShellToken]) -> None:
+    def _bodies(self, tokens: list[ShellToken]) -> None:
         for place, end, expands in self.waiting:
             lines: list[str] = []
             stripped = end.startswith("-")
-            wanted = end.removeprefix("-")
+            delimiter = end.removeprefix("-")
             while self.at < len(self.text):
                 stop = self.text.find("\n", self.at)
                 stop = len(self.text) if stop < 0 else stop
                 line = self.text[self.at : stop]
                 self.at = min(stop + 1, len(self.text))
                 line = line.lstrip("\t") if stripped else line
-                if line == wanted:
+                if line == delimiter:
                     break
                 lines.append(f"{line}\n")
             body = "".join(lines)
@@ -200,7 +200,7 @@ class _Lexer:
                 if expands
                 else (LiteralPart(body, quoted=True),)
             )
-            found[place] = ShellToken("<<", word)
+            tokens[place] = ShellToken("<<", word)
         self.waiting = []
 
     def quoted_text(self) -> Word:
@@ -225,18 +225,18 @@ class _Lexer:
             if self.text[self.at] not in "\\'\"$`":
                 break
             parts += self._special()
-        found: list[Part] = []
+        joined: list[Part] = []
         texts: list[str] = []
         for place, part in enumerate(parts):
             if not isinstance(part, LiteralPart):
-                found.append(part)
+                joined.append(part)
                 continue
             texts.append(part.text)
             following = parts[place + 1] if place + 1 < len(parts) else None
             if not isinstance(following, LiteralPart) or following.quoted != part.quoted:
-                found.append(LiteralPart("".join(texts), part.quoted))
+                joined.append(LiteralPart("".join(texts), part.quoted))
                 texts = []
-        return tuple(found)
+        return tuple(joined)
 
     def _special(self) -> list[Part]:
         start = self.text[self.at]
@@ -405,23 +405,23 @@ class _ShellParser:
 
     def script(self) -> Script:
         """Return the commands up to what ends them; there may be none."""
-        found: list[AndOr] = []
+        commands: list[AndOr] = []
         self._skip_lines()
         while not self.at_end and self._plain() not in _ENDINGS and self._operator() != ")":
-            found.append(self._and_or())
+            commands.append(self._and_or())
             if self._operator() == "&":
                 raise ShellSyntaxError("commands in the background, `&`")
             if self._operator() not in {";", "\n"}:
                 break
             self._skip_separator()
-        return tuple(found)
+        return tuple(commands)
 
     def _body(self) -> Script:
         """Return the commands inside of another one, of which there must be some."""
-        found = self.script()
-        if not found:
+        commands = self.script()
+        if not commands:
             raise ShellSyntaxError(f"unexpected `{'' if self.at_end else self.shown()}`")
-        return found
+        return commands
 
     def _and_or(self) -> AndOr:
         first = self._pipeline()
@@ -509,10 +509,10 @@ class _ShellParser:
         return body
 
     def _redirects(self) -> tuple[Redirect, ...]:
-        found: list[Redirect] = []
+        redirects: list[Redirect] = []
         while self._is_redirect():
-            found.append(self._redirect())
-        return tuple(found)
+            redirects.append(self._redirect())
+        return tuple(redirects)
 
     def _is_redirect(self) -> bool:
         return self._operator().lstrip("012") in _REDIRECTS
@@ -556,8 +556,8 @@ def _assignment(word: Word) -> tuple[str, Word] | None:
     first = word[0] if word else None
     if not isinstance(first, LiteralPart) or first.quoted:
         return None
-    found = _ASSIGNMENT.fullmatch(first.text)
-    if found is None:
+    match = _ASSIGNMENT.fullmatch(first.text)
+    if match is None:
         return None
-    rest = (LiteralPart(found[2], quoted=False),) if found[2] else ()
-    return found[1], (*rest, *word[1:])
+    rest = (LiteralPart(match[2], quoted=False),) if match[2] else ()
+    return match[1], (*rest, *word[1:])

@@ -40,10 +40,10 @@ def compile_pattern(text: str, flags: str) -> Any:
         raise UnsupportedError(f"a pattern of more than {_MOST_CHARACTERS:,} characters")
     lines = text.split("\n")
     if "F" in flags:
-        wanted = [re2.escape(line) for line in lines]
+        alternatives = [re2.escape(line) for line in lines]
     else:
-        wanted = [_Translation(line, extended="E" in flags).text() for line in lines]
-    whole = "|".join(f"(?:{line})" for line in wanted)
+        alternatives = [_Translation(line, extended="E" in flags).text() for line in lines]
+    whole = "|".join(f"(?:{line})" for line in alternatives)
     if "x" in flags:
         whole = f"^(?:{whole})$"
     elif "w" in flags:
@@ -70,7 +70,7 @@ class _Translation:
         self.source = source
         self.extended = extended
         self.at = 0
-        self.found: list[str] = []
+        self.pieces: list[str] = []
         self.atom = -1
         """Where in `found` that begins which a repetition would repeat; -1 for nothing."""
         self.opened: list[int] = []
@@ -82,7 +82,7 @@ class _Translation:
             self._step()
         if self.opened:
             raise PatternError("Unmatched ( or \\(")
-        return "".join(self.found)
+        return "".join(self.pieces)
 
     def _unsupported(self) -> UnsupportedError:
         return UnsupportedError(f"the pattern `{self.source}` of grep")
@@ -109,8 +109,8 @@ class _Translation:
             self._add(re2.escape(mark))
 
     def _add(self, text: str, *, repeats: bool = True) -> None:
-        self.atom = len(self.found) if repeats else -1
-        self.found.append(text)
+        self.atom = len(self.pieces) if repeats else -1
+        self.pieces.append(text)
 
     def _is_anchor(self, mark: str) -> bool:
         """Return whether `^` or `$` is an anchor: in basic expressions only at an end."""
@@ -150,13 +150,13 @@ class _Translation:
             self.groups += 1
             if self.groups > _MOST_GROUPS:
                 raise self._unsupported()
-            self.opened.append(len(self.found))
+            self.opened.append(len(self.pieces))
             self._add("(?:", repeats=False)
         elif mark == "|":
             self._add("|", repeats=False)
         elif self.opened:
             start = self.opened.pop()
-            self.found.append(")")
+            self.pieces.append(")")
             self.atom = start
         elif self.extended:
             # GNU grep takes a lone `)` for itself.
@@ -175,26 +175,26 @@ class _Translation:
 
     def _repeated(self, mark: str) -> None:
         """Repeat the last atom, in brackets, so that `a*?` is an optional `a*`."""
-        whole = "".join(self.found[self.atom :])
-        del self.found[self.atom :]
-        self.found.append(f"(?:{whole}{mark})")
+        whole = "".join(self.pieces[self.atom :])
+        del self.pieces[self.atom :]
+        self.pieces.append(f"(?:{whole}{mark})")
 
     def _interval(self, form: Any) -> None:
-        found = form.match(self.source, self.at)
-        if found is None or not (found[1] or found[2]):
+        match = form.match(self.source, self.at)
+        if match is None or not (match[1] or match[2]):
             if not self.extended:
                 raise PatternError("Invalid content of \\{\\}")
             self.at += 1
             self._add(r"\{")
             return
-        if len(found[1]) > _DIGITS or len(found[3]) > _DIGITS:
+        if len(match[1]) > _DIGITS or len(match[3]) > _DIGITS:
             raise self._unsupported()
-        self.at = found.end()
+        self.at = match.end()
         if self.atom < 0:
             raise self._unsupported()
-        if found[3] and int(found[1] or 0) > int(found[3]):
+        if match[3] and int(match[1] or 0) > int(match[3]):
             raise PatternError("Invalid content of \\{\\}")
-        self._repeated(f"{{{found[1] or 0}{found[2]}{found[3]}}}")
+        self._repeated(f"{{{match[1] or 0}{match[2]}{match[3]}}}")
 
     def _bracket(self) -> None:
         """Add a bracket expression, in which a backslash is itself and `]` may come first."""

@@ -78,7 +78,7 @@ def _printf(call: ProgramCall) -> Result:
     if not set(pieces[1::2]) <= {"%s", "%d", "%%"}:
         raise call.unsupported("printf")
     holes = sum(one != "%%" for one in pieces[1::2])
-    found: list[str] = []
+    texts: list[str] = []
     problems: list[str] = []
     at = 0
     while True:
@@ -89,18 +89,18 @@ def _printf(call: ProgramCall) -> Result:
                 value = values[at] if piece != "%%" and at < len(values) else ""
                 at += piece != "%%"
                 filled = "%" if piece == "%%" else _value(piece, value, problems)
-            found.append(filled)
+            texts.append(filled)
         call.usage.text(len(form))
         if not holes or at >= len(values):
             break
-    printed = (Printed(STDOUT, "".join(found)), *(Printed(STDERR, one) for one in problems))
+    printed = (Printed(STDOUT, "".join(texts)), *(Printed(STDERR, one) for one in problems))
     return Result(1 if problems else 0, printed)
 
 
-def _unescaped(call: ProgramCall, found: re.Match[str]) -> str:
-    if found[1] not in _ESCAPES:
+def _unescaped(call: ProgramCall, match: re.Match[str]) -> str:
+    if match[1] not in _ESCAPES:
         raise call.unsupported("printf")
-    return _ESCAPES[found[1]]
+    return _ESCAPES[match[1]]
 
 
 def _value(hole: str, value: str, problems: list[str]) -> str:
@@ -108,12 +108,12 @@ def _value(hole: str, value: str, problems: list[str]) -> str:
         return value
     if not value:
         return "0"
-    found = re.match(r"\s*([+-]?[0-9]{1,18})", value)
-    if found is None or found.end() != len(value):
+    number = re.match(r"\s*([+-]?[0-9]{1,18})", value)
+    if number is None or number.end() != len(value):
         problems.append(f"printf: {value}: expected numeric value\n")
-    if found is not None and re.match(r"[+-]?0[0-9xX]", found[1]):
+    if number is not None and re.match(r"[+-]?0[0-9xX]", number[1]):
         raise UnsupportedError(f"`printf %d {value}`")
-    return str(int(found[1])) if found else "0"
+    return str(int(number[1])) if number else "0"
 
 
 # What `test` and `[ … ]` evaluate.
@@ -247,23 +247,27 @@ def _grep(call: ProgramCall) -> Result:
         return complaint(f"grep: {error}\n", 2)
     texts, missing = _files(call, "grep", tuple(words[1:]))
     lines = [line for text in texts for line in _lines(call, text)]
-    found = [one for one in lines if (pattern.search(as_bytes(one)) is not None) != ("v" in flags)]
-    status = 2 if missing and not ("q" in flags and found) else 0 if found else 1
+    selected = [
+        one for one in lines if (pattern.search(as_bytes(one)) is not None) != ("v" in flags)
+    ]
+    status = 2 if missing and not ("q" in flags and selected) else 0 if selected else 1
     if "q" in flags:
         return Result(status, missing)
     if "c" in flags:
         if len(words) > 2:
             raise call.unsupported("grep")
-        return Result(status, (Printed(STDOUT, f"{len(found)}\n"), *missing) if texts else missing)
+        return Result(
+            status, (Printed(STDOUT, f"{len(selected)}\n"), *missing) if texts else missing
+        )
     if "o" in flags:
         parts = (
             []
             if "v" in flags
-            else [part for line in found for part in pattern.finditer(as_bytes(line))]
+            else [part for line in selected for part in pattern.finditer(as_bytes(line))]
         )
-        found = [part[0].decode("utf-8", "replace") for part in parts if part[0]]
-        call.usage.step(len(found))
-    text = "".join(f"{line}\n" for line in found)
+        selected = [part[0].decode("utf-8", "replace") for part in parts if part[0]]
+        call.usage.step(len(selected))
+    text = "".join(f"{line}\n" for line in selected)
     return Result(status, (*([Printed(STDOUT, text)] if text else ()), *missing))
 
 

@@ -84,20 +84,20 @@ def bound_roles(
 
     Those count that requests in a `namespace` are made with.
     """
-    found: tuple[tuple[str, ...], tuple[str, ...]]
-    found = store.remembered(_bound_roles, user.username, user.groups, namespace)
-    return found
+    roles: tuple[tuple[str, ...], tuple[str, ...]]
+    roles = store.remembered(_bound_roles, user.username, user.groups, namespace)
+    return roles
 
 
 def _bound_roles(
     store: ObjectStore, username: str, groups: tuple[str, ...], namespace: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    found = (
+    bindings = (
         binding
         for kind in ("RoleBinding", "ClusterRoleBinding")
         for _, binding in store.remembered(bound_to, (kind, ""), username, groups)
     )
-    return roles_given(found, namespace)
+    return roles_given(bindings, namespace)
 
 
 # Who may grant permissions: nobody grants more than they have, unless roles allow it.
@@ -161,10 +161,10 @@ def refuse_escalation(review: Review, store: ObjectStore) -> ApiError | None:
     missing = [one for one in rights if not _holds(one, user, request.key.namespace, store)]
     if not missing:
         return None
-    told = "\n".join(sorted(_compact(missing)))
+    rules = "\n".join(sorted(_compact(missing)))
     why = (
         f'user "{user.username}" (groups={_listed(user.groups)}) is attempting to grant RBAC '
-        f"permissions not currently held:\n{told}"
+        f"permissions not currently held:\n{rules}"
     )
     return errors.forbidden(request.key, store.defined, why)
 
@@ -207,8 +207,8 @@ def _rights(rule: Json) -> Iterator[_Right]:
     )
     for url in urls:
         yield from (_Right(verb, url=url) for verb in verbs)
-    things = product(groups, resources, verbs, names or ("",))
-    yield from (_Right(verb, group, resource, name) for group, resource, verb, name in things)
+    combinations = product(groups, resources, verbs, names or ("",))
+    yield from (_Right(verb, group, resource, name) for group, resource, verb, name in combinations)
 
 
 def _holds(right: _Right, user: UserInfo, namespace: str, store: ObjectStore) -> bool:

@@ -502,8 +502,8 @@ def give_account(review: Review, store: ObjectStore, identities: Identities) -> 
         return errors.forbidden(key, store.defined, why)
     account = account or {}
     spec = {**spec, "serviceAccountName": name, "serviceAccount": name}
-    wanted = [one.get("automountServiceAccountToken") for one in (spec, account)]
-    if next((bool(one) for one in wanted if one is not None), True):
+    settings = [one.get("automountServiceAccountToken") for one in (spec, account)]
+    if next((bool(one) for one in settings if one is not None), True):
         meta = metadata(pod)
         own = text_field(meta, "name") or text_field(meta, "generateName")
         spec = _with_token(spec, lambda: identities.generated_name(_PREFIX, namespace, own))
@@ -518,7 +518,7 @@ def give_account(review: Review, store: ObjectStore, identities: Identities) -> 
 def _with_token(spec: Json, new_name: Callable[[], str]) -> Json:
     names = [text_field(one, "name") for one in entries(spec, "volumes")]
     name = next((one for one in names if one.startswith(_PREFIX)), "")
-    found = name or new_name()
+    volume = name or new_name()
     mounted = False
 
     def mount(container: Json) -> Json:
@@ -527,7 +527,7 @@ def _with_token(spec: Json, new_name: Callable[[], str]) -> Json:
         if any(text_field(one, "mountPath") == TOKEN_PATH for one in mounts):
             return container
         mounted = True
-        token = {"name": found, "mountPath": TOKEN_PATH, "readOnly": True}
+        token = {"name": volume, "mountPath": TOKEN_PATH, "readOnly": True}
         return {**container, "volumeMounts": [*mounts, token]}
 
     for group in ("initContainers", "containers"):
@@ -544,7 +544,7 @@ def _with_token(spec: Json, new_name: Callable[[], str]) -> Json:
         **spec,
         "volumes": [
             *(spec.get("volumes") or ()),
-            {"name": found, "projected": {"defaultMode": _MODE, "sources": sources}},
+            {"name": volume, "projected": {"defaultMode": _MODE, "sources": sources}},
         ],
     }
 
@@ -571,9 +571,11 @@ def pod_plugin(store: ObjectStore, identities: Identities) -> Callable[[Review],
         if isinstance(pod, ApiError) or pod.get("spec").__class__ is not dict:
             return pod
         name = text_field(pod["spec"], "priorityClassName")
-        found = store.get("scheduling.k8s.io/v1", "PriorityClass", "", name) if name else None
-        policy = text_field(found, "preemptionPolicy") or "PreemptLowerPriority"
-        value = found.get("value", 0) if found else 0
+        priority_class = (
+            store.get("scheduling.k8s.io/v1", "PriorityClass", "", name) if name else None
+        )
+        policy = text_field(priority_class, "preemptionPolicy") or "PreemptLowerPriority"
+        value = priority_class.get("value", 0) if priority_class else 0
         spec = filled(pod["spec"], {"priority": value, "preemptionPolicy": policy})
         given = entries(spec, "tolerations")
         added = [

@@ -37,9 +37,9 @@ class Identities:
         self._seed = seed
         self._counts: dict[tuple[str, ...], int] = {}
 
-    def uid(self, *thing: str) -> str:
+    def uid(self, *parts: str) -> str:
         """Return a uid that nothing else has."""
-        digits = f"{self._next('uid', *thing):032x}"
+        digits = f"{self._next('uid', *parts):032x}"
         first, second, third = digits[:8], digits[8:12], digits[13:16]
         # Version 5 and the common variant, as of a uuid that is made of a hash.
         return f"{first}-{second}-5{third}-8{digits[17:20]}-{digits[20:]}"
@@ -52,9 +52,9 @@ class Identities:
         """Return a whole number from 0 up to and without `bound`: an `Entropy`."""
         return self._next("number") % bound
 
-    def _next(self, *thing: str) -> int:
-        count = self._counts[thing] = self._counts.get(thing, 0) + 1
-        text = "/".join((str(self._seed), *thing, str(count)))
+    def _next(self, *parts: str) -> int:
+        count = self._counts[parts] = self._counts.get(parts, 0) + 1
+        text = "/".join((str(self._seed), *parts, str(count)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16])
 
 

@@ -221,16 +221,16 @@ def _new(obj: Json, store: ObjectStore) -> Json:
 def qos_class(spec: Json) -> str:
     """Return how well a Pod is treated when its node runs short."""
     limited = True
-    asked = False
+    sized = False
     for group in CONTAINERS[:2]:
         for container in entries(spec, group):
             resources = container.get("resources") or {}
             limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
-            asked = asked or bool({"cpu", "memory"} & {*limits, *requests})
+            sized = sized or bool({"cpu", "memory"} & {*limits, *requests})
             for name in ("cpu", "memory"):
                 limit = limits.get(name)
                 limited = limited and limit is not None and requests.get(name, limit) == limit
-    if not asked:
+    if not sized:
         return "BestEffort"
     return "Guaranteed" if limited else "Burstable"
 
@@ -350,20 +350,20 @@ class ApiServer:
                 return refused, review
             seconds.append(again)
         settled = review.object
-        for asked in seconds if seconds[0] else ():
-            if asked is seconds[1] and review.object == settled:
+        for mutators in seconds if seconds[0] else ():
+            if mutators is seconds[1] and review.object == settled:
                 break
-            refused, review, _ = self._called(asked, review, warnings)
+            refused, review, _ = self._called(mutators, review, warnings)
             if refused is not None:
                 return refused, review
         return None, review
 
     def _called(
-        self, asked: Iterable[Mutate], review: Review, warnings: list[str]
+        self, mutators: Iterable[Mutate], review: Review, warnings: list[str]
     ) -> tuple[ApiError | None, Review, list[Mutate]]:
         """Return a refusal, or the changed review and the webhooks to call again."""
         again: list[Mutate] = []
-        for mutate in asked:
+        for mutate in mutators:
             verdict = mutate(review)
             warnings += verdict.warnings
             if verdict.denied is not None:
@@ -386,8 +386,8 @@ class ApiServer:
         if problem is not None:
             return self._refuse(request, problem, tuple(warnings), old)
         denied: list[ApiError] = []
-        for asked in (self.policies, self.webhooks):
-            for webhook in () if denied else asked:
+        for webhooks in (self.policies, self.webhooks):
+            for webhook in () if denied else webhooks:
                 verdict = webhook.validate(review)
                 warnings += verdict.warnings
                 denied += [verdict.denied] if verdict.denied else []

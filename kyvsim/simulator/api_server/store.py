@@ -78,7 +78,7 @@ class ObjectStore:
         self._ordered: dict[tuple[str, str], list[tuple[str, str]]] = {}
         """By group and kind, the sorted namespaces and names of objects, once they were listed."""
         self._watchers: list[tuple[Watcher, Collection[tuple[str, str]] | None]] = []
-        self._told: dict[tuple[str, str], tuple[Watcher, ...]] = {}
+        self._watchers_by_kind: dict[tuple[str, str], tuple[Watcher, ...]] = {}
         """The watchers by apiVersion and kind."""
         self._installed = installed
         self.defined = installed
@@ -98,8 +98,8 @@ class ObjectStore:
         group = split_api_version(api_version)[0]
         if self.read_keys is not None and name:
             self.read_keys.add(ObjectKey(group, kind, namespace, name))
-        found = self._objects.get((group, kind), {}).get((namespace, name))
-        return None if found is None else in_version(found, api_version)
+        obj = self._objects.get((group, kind), {}).get((namespace, name))
+        return None if obj is None else in_version(obj, api_version)
 
     def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
         """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
@@ -117,24 +117,24 @@ class ObjectStore:
             places = places[start : bisect_left(places, (f"{namespace}\0", ""))]
         return [in_version(some[place], api_version) for place in places]
 
-    def remembered(self, ask: Callable[..., Json], *about: Hashable) -> Json:
+    def remembered(self, query: Callable[..., Json], *about: Hashable) -> Json:
         """Return the answer of `ask` for this store; cached until a kind that it read is written.
 
         It must not look at anything else: not at the kinds defined, nor at what else changes. The
         reads of an answer count again whenever it is given, as if it were worked out anew.
         """
-        known = self._answers.get((ask, *about))
+        known = self._answers.get((query, *about))
         if known is None or self._is_old(known):
             outer, self.read_keys = self.read_keys, set()
             try:
-                value = ask(self, *about)
+                value = query(self, *about)
                 reads = frozenset(self.read_keys)
             finally:
                 self.read_keys = outer
             known = _CachedAnswer(value, self.revision, reads, frozenset(one[:2] for one in reads))
             if len(self._answers) >= _MOST_ANSWERS:
                 self._answers.clear()
-            self._answers[ask, *about] = known
+            self._answers[query, *about] = known
         if self.read_keys is not None:
             self.read_keys |= known.reads
         return known.value
@@ -216,7 +216,7 @@ class ObjectStore:
         With `kinds` it is only called for these, by apiVersion and kind.
         """
         self._watchers.append((watcher, kinds))
-        self._told.clear()
+        self._watchers_by_kind.clear()
 
     def put(self, obj: Json) -> Json:
         """Store an object with a new resourceVersion, and return it."""
@@ -252,14 +252,14 @@ class ObjectStore:
     def _notify(self, change: StoreChange) -> None:
         key = change.key
         if (split_api_version(key.api_version)[0], key.kind) == _DEFINITION:
-            found = crd_kinds(self.list(key.api_version, key.kind, ""))
-            self.defined = {**self._installed, **found}
+            defined = crd_kinds(self.list(key.api_version, key.kind, ""))
+            self.defined = {**self._installed, **defined}
             self._served = None
         self.changes.append(change)
         named = change.subject["apiVersion"], key.kind
-        watchers = self._told.get(named)
+        watchers = self._watchers_by_kind.get(named)
         if watchers is None:
-            watchers = self._told[named] = tuple(
+            watchers = self._watchers_by_kind[named] = tuple(
                 watcher for watcher, kinds in self._watchers if kinds is None or named in kinds
             )
         for watcher in watchers:
@@ -299,7 +299,7 @@ def find_kinds(text: str, store: ObjectStore) -> list[tuple[str, str, str]]:
     """Return group, kind and subresource of everything served that a `kinds` entry selects."""
     group, version, kind, subresource = parse_kind_selector(text)
     named = store.served if has_wildcard(kind) else [key for key in store.served if key[1] == kind]
-    found = [
+    kinds = [
         key
         for key in named
         if matches(kind, key[1])
@@ -308,10 +308,10 @@ def find_kinds(text: str, store: ObjectStore) -> list[tuple[str, str, str]]:
             matches(version, one) for one in served_versions(*key, store.defined) or _ANY_VERSION
         )
     ]
-    parts = [(*key, part) for key in found for part in _parts(key, subresource, store)]
+    parts = [(*key, part) for key in kinds for part in _parts(key, subresource, store)]
     if subresource and (kind, subresource) != ("*", "*"):
         return parts
-    return [*((*key, "") for key in found), *parts]
+    return [*((*key, "") for key in kinds), *parts]
 
 
 class ServedResource(NamedTuple):

@@ -36,8 +36,8 @@ def schema_errors(obj: Json, old: Json, schema: SchemaNode) -> list[str]:
 
 def schema_findings(data: Json, schema: SchemaNode) -> list[str]:
     """Return where data does not fit a schema, each as `field: what: why`."""
-    found = (*findings(data, schema), *duplicates(data, schema))
-    return list(dict.fromkeys(text for one in found for text in _worded(one)))
+    problems = (*findings(data, schema), *duplicates(data, schema))
+    return list(dict.fromkeys(text for one in problems for text in _worded(one)))
 
 
 def _worded(finding: SchemaFinding) -> Iterator[str]:
@@ -69,10 +69,10 @@ _COMBINATIONS: Mapping[str, Callable[[SchemaFinding], str]] = MappingProxyType(
 
 
 def _type(finding: SchemaFinding, place: str) -> str:
-    found = TYPE_NAMES[finding.value.__class__]
-    wanted = ",".join(finding.limit)
-    why = f'must be of type {wanted}: "{found}"'
-    return f'{place}: Invalid value: "{found}": {place} in body {why}'
+    actual = TYPE_NAMES[finding.value.__class__]
+    expected = ",".join(finding.limit)
+    why = f'must be of type {expected}: "{actual}"'
+    return f'{place}: Invalid value: "{actual}": {place} in body {why}'
 
 
 def _choice(finding: SchemaFinding, place: str) -> str:
@@ -156,8 +156,8 @@ def refuse_schema_errors(review: Review, store: ObjectStore) -> ApiError | None:
     schema = schema_of(object_key(obj), store) if obj is not None else None
     if schema is None or request.subresource not in _WHOLE:
         return None
-    found = schema_errors(obj, review.old, schema)
-    return errors.invalid(object_key(obj), *found) if found else None
+    problems = schema_errors(obj, review.old, schema)
+    return errors.invalid(object_key(obj), *problems) if problems else None
 
 
 def schema_of(key: ObjectKey, store: ObjectStore) -> SchemaNode | None:
@@ -223,5 +223,5 @@ def refuse_invalid(review: Review) -> ApiError | None:
     request, obj = review.request, review.object
     if obj is None or request.subresource or request.operation is Operation.CONNECT:
         return None
-    found = list(dict.fromkeys(problems_of(obj, review.old)))
-    return errors.invalid(object_key(obj), *found) if found else None
+    problems = list(dict.fromkeys(problems_of(obj, review.old)))
+    return errors.invalid(object_key(obj), *problems) if problems else None

@@ -75,7 +75,7 @@ def managed_work(kyverno: Kyverno, request: AdmissionRequest) -> list[RequestedW
         return [*_restoring(kyverno, request, marks, deletes=False)]
     api_version, kind, namespace, _ = object_key(old)
     group, version = split_api_version(api_version)
-    wanted = {
+    required = {
         f"{LABEL}source-group": group,
         f"{LABEL}source-version": version,
         f"{LABEL}source-kind": kind,
@@ -84,7 +84,7 @@ def managed_work(kyverno: Kyverno, request: AdmissionRequest) -> list[RequestedW
     }
     return [
         work
-        for copy in selected(kyverno.sim.store, api_version, kind, wanted)
+        for copy in selected(kyverno.sim.store, api_version, kind, required)
         for work in _restoring(kyverno, request, labels(copy), deletes=not request.object)
     ]
 
@@ -189,9 +189,9 @@ def _sync(compiled: CompiledPolicy, kyverno: Kyverno) -> None:
 def _generated(
     policy: Policy, rule: Rule, kinds: Iterable[tuple[str, str]], kyverno: Kyverno
 ) -> Iterator[Json]:
-    wanted = {**policy_labels(policy), f"{LABEL}rule-name": rule.name}
+    required = {**policy_labels(policy), f"{LABEL}rule-name": rule.name}
     for api_version, kind in kinds:
-        yield from selected(kyverno.sim.store, api_version, kind, wanted)
+        yield from selected(kyverno.sim.store, api_version, kind, required)
 
 
 def _clean_up(policy: Policy, rules: Iterable[Rule], kyverno: Kyverno) -> None:
@@ -268,13 +268,13 @@ def _triggered(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Requeste
     for policy in mutating:
         key, trigger = policy.policy.key, reference(request.subject)
         for rule, verdict in _verdicts(kyverno, policy, request, request.subject):
-            wanted = request.operation is not Operation.DELETE or lists_deletion(rule)
-            if verdict is RuleStatus.PASS and wanted:
+            counts = request.operation is not Operation.DELETE or lists_deletion(rule)
+            if verdict is RuleStatus.PASS and counts:
                 yield RequestedWork(MUTATE, key, rule=rule.name, trigger=trigger, request=request)
     for policy in generating:
         key = policy.policy.key
-        found = (_met(kyverno, policy, request), _left(kyverno, policy, request))
-        for contexts in filter(None, found):
+        triggered = (_met(kyverno, policy, request), _left(kyverno, policy, request))
+        for contexts in filter(None, triggered):
             yield RequestedWork(GENERATE, key, tuple(contexts), request=request)
 
 
@@ -384,10 +384,10 @@ def _defer(obj: Json, kyverno: Kyverno) -> None:
     key, sim = object_key(obj), kyverno.sim
 
     def retry() -> None:
-        found = sim.store.get(*key)
-        if found is not None and _status(found).get("state") == FAILED:
-            pending = {**_status(found), "state": PENDING}
-            sim.client(BACKGROUND).update({**found, "status": pending}, "status")
+        current = sim.store.get(*key)
+        if current is not None and _status(current).get("state") == FAILED:
+            pending = {**_status(current), "state": PENDING}
+            sim.client(BACKGROUND).update({**current, "status": pending}, "status")
 
     state = _status(obj).get("state") if key.namespace == NAMESPACE else None
     if state == PENDING:

@@ -92,12 +92,12 @@ class Owner(NamedTuple):
 
 
 def realize(
-    wanted: Json, owner: Owner, sim: SimulationContext
+    desired: Json, owner: Owner, sim: SimulationContext
 ) -> tuple[Json, FailureReason | None]:
     """Let an object be as a rule wants it; return it if it is new, or why that failed."""
-    key, marks = object_key(wanted), labels(wanted)
+    key, marks = object_key(desired), labels(desired)
     uid, kind = (marks.get(f"{LABEL}source-{part}", "") for part in ("uid", "kind"))
-    source = sim.store.by_uid(wanted["apiVersion"], kind, uid) if uid else None
+    source = sim.store.by_uid(desired["apiVersion"], kind, uid) if uid else None
     for read in (object_key(source), key) if source is not None else (key,):
         refused = denial(BACKGROUND, "get", read, sim.store)
         if refused is not None:
@@ -106,7 +106,7 @@ def realize(
     if source is not None and _SOURCE not in labels(source):
         marked = with_metadata(source, {"labels": {**labels(source), _SOURCE: ""}})
         owner.client("label source", sim).update(marked)
-    owned = with_owner_labels(wanted, owner.policy, owner.rule, owner.trigger)
+    owned = with_owner_labels(desired, owner.policy, owner.rule, owner.trigger)
     live = sim.store.get(*key)
     if live is None:
         response = owner.client("generate", sim).create(owned)
@@ -124,14 +124,14 @@ def realize(
     return (response.object if live is None else None), failure
 
 
-def _update(client: Client, wanted: Json, live: Json, *, server_side: bool) -> ApiResponse:
+def _update(client: Client, desired: Json, live: Json, *, server_side: bool) -> ApiResponse:
     """Write an object that is there as it is wanted, by a server-side apply or as a whole."""
     key, meta = object_key(live), metadata(live)
     if server_side:
-        applied = merge_patch(live, wanted)
+        applied = merge_patch(live, desired)
         return client.send(ApiRequest(Operation.UPDATE, key, BACKGROUND, applied, patch="apply"))
     kept = {name: meta.get(name) for name in ("uid", "resourceVersion")}
-    return client.update(with_metadata(wanted, kept))
+    return client.update(with_metadata(desired, kept))
 
 
 def downstreams_of(
@@ -142,18 +142,18 @@ def downstreams_of(
     The name of the rule is not asked for, as upstream does not.
     """
     group, version = split_api_version(text_field(trigger, "apiVersion"))
-    wanted = {
+    required = {
         **policy_labels(policy),
         f"{LABEL}trigger-namespace": text_field(trigger, "namespace"),
         f"{LABEL}trigger-kind": text_field(trigger, "kind"),
         f"{LABEL}trigger-group": group,
         f"{LABEL}trigger-version": version,
     }
-    by_uid = {**wanted, f"{LABEL}trigger-uid": text_field(trigger, "uid")}
-    by_name = {**wanted, f"{LABEL}trigger-name": text_field(trigger, "name")}
+    by_uid = {**required, f"{LABEL}trigger-uid": text_field(trigger, "uid")}
+    by_name = {**required, f"{LABEL}trigger-name": text_field(trigger, "name")}
     for api_version, kind in kinds_of(rule):
-        found = selected(sim.store, api_version, kind, by_uid)
-        yield from found or selected(sim.store, api_version, kind, by_name)
+        downstreams = selected(sim.store, api_version, kind, by_uid)
+        yield from downstreams or selected(sim.store, api_version, kind, by_name)
 
 
 def kinds_of(rule: Rule) -> Iterator[tuple[str, str]]:
@@ -181,10 +181,10 @@ def release_stale_targets(before: Policy, policy: Policy, sim: SimulationContext
         purpose = Purpose(
             "release", (f"{policy.key}/{rule}",), "the rule generates a different object now"
         )
-        wanted = dict(zip(_OWNER, (policy.name, policy.namespace, rule), strict=True))
+        required = dict(zip(_OWNER, (policy.name, policy.namespace, rule), strict=True))
         named = parse_kind_selector(kind).kind
         places = [place for place in sim.store.kinds() if place[1] == named]
-        for obj in (one for place in places for one in selected(sim.store, *place, wanted)):
+        for obj in (one for place in places for one in selected(sim.store, *place, required)):
             kept = {name: value for name, value in labels(obj).items() if name not in _OWNER}
             sim.client(BACKGROUND, purpose).update(with_metadata(obj, {"labels": kept}))
 
@@ -316,13 +316,13 @@ def _delete(
     update_request: Json, context: Json, policy: CompiledPolicy | None, kyverno: Kyverno
 ) -> Attempt:
     """Delete what the UpdateRequest lists, else what was generated for the trigger."""
-    found = (update_request.get("status") or {}).get("generatedResources")
+    references = (update_request.get("status") or {}).get("generatedResources")
     cause = "policy deletion"
-    if not found:
+    if not references:
         if policy is None:
             return noted(FailureCause.RULE_GONE, "the policy was deleted")
         cause = "source deletion"
-        found = [
+        references = [
             reference(obj)
             for rule in policy.policy.rules
             if rule.name == context.get("rule") and rule.generates
@@ -331,7 +331,7 @@ def _delete(
     problems = []
     rules = rules_of(update_request["spec"])
     client = kyverno.sim.client(BACKGROUND, Purpose("delete downstream", rules))
-    for one in found:
+    for one in references:
         fields = ("apiVersion", "kind", "namespace", "name")
         key = ObjectKey(*(text_field(one, field) for field in fields))
         error = client.delete(key).error
@@ -353,10 +353,10 @@ def _apply(
     if rule is None or not rule.rule.generates:
         return noted(FailureCause.RULE_GONE, "the policy no longer has this rule")
     sent = request.object if request and request.operation is not Operation.DELETE else None
-    want, got = object_key(trigger), object_key(sent) if sent else object_key(trigger)
-    if want != got:
-        wanted, sent_name = (f"{one.namespace}/{one.name}" for one in (want, got))
-        text = f"resources don't match, want: {wanted}, got: {sent_name}"
+    expected, actual = object_key(trigger), object_key(sent) if sent else object_key(trigger)
+    if expected != actual:
+        expected_name, actual_name = (f"{one.namespace}/{one.name}" for one in (expected, actual))
+        text = f"resources don't match, want: {expected_name}, got: {actual_name}"
         return failed(FailureCause.TRIGGER_DIFFERS, text)
     world = World(kyverno.sim.store, account=BACKGROUND)
     opened = open_background(policy.policy, trigger, request, world)
@@ -440,8 +440,8 @@ class GeneratedObjects:
 
     def write(self, namespace: str, obj: Json) -> None:
         """Let an object be in a namespace as it is wanted; raises ValueError."""
-        wanted = self._placed(namespace, obj)
-        key, store = object_key(wanted), self._sim.store
+        desired = self._placed(namespace, obj)
+        key, store = object_key(desired), self._sim.store
         refused = denial(BACKGROUND, "get", key, store)
         if refused is not None:
             self._fail(refused, key)
@@ -449,7 +449,7 @@ class GeneratedObjects:
         names = (*MANAGED, f"{LABEL}policy-name", f"{LABEL}trigger-uid")
         if live is None:
             if not self._restores:
-                self._keep(self._client("generate").create(wanted), key)
+                self._keep(self._client("generate").create(desired), key)
         elif any(labels(live).get(name, "") != self._marks[name] for name in names):
             return  # it belongs to another
         elif self._restores:
@@ -457,7 +457,7 @@ class GeneratedObjects:
         else:
             server_side = generating_facts(self._policy).applies_server_side
             client = self._client("synchronize")
-            self._keep(_update(client, wanted, live, server_side=server_side), key)
+            self._keep(_update(client, desired, live, server_side=server_side), key)
 
     def _placed(self, namespace: str, obj: Json) -> Json:
         """Return an object in its namespace, with the labels of its owner."""
@@ -528,11 +528,11 @@ def _attempt(
         return Attempt(tuple(within(why, [error.failure_reason])))
     if is_filtered(object_key(trigger), store):
         return noted(FailureCause.NOT_MET, "nothing to do: a resource filter excludes the trigger")
-    found = kyverno.generating.get(policy)
-    if found is None:
+    compiled = kyverno.generating.get(policy)
+    if compiled is None:
         return failed(FailureCause.RULE_GONE, f"gpol {policy} failed: the policy was deleted")
     effective = request or creation_of(trigger, None, None)
-    return _generate(found, context, trigger, effective, kyverno)
+    return _generate(compiled, context, trigger, effective, kyverno)
 
 
 def _generate(
@@ -602,11 +602,11 @@ def _record_outcome(
 
 def generating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[RequestedWork]:
     """Yield the work of all GeneratingPolicies for an admission request."""
-    found = [one for one in kyverno.cache.every() if generates(one.policy.kind)]
-    if not found:
+    policies = [one for one in kyverno.cache.every() if generates(one.policy.kind)]
+    if not policies:
         return
     world = World(kyverno.sim.store, account=ADMISSION)
-    for compiled in found:
+    for compiled in policies:
         policy = compiled.policy
         if not (policy.facts.admission and applies_to(policy, request)):
             continue
@@ -673,8 +673,8 @@ def _sync(policy: Policy, kyverno: Kyverno) -> None:
         ]
     _submit(policy, contexts, kyverno)
     if facts.looks_back:
-        found = listed_triggers(policy, kyverno.sim.store, kinds)
-        _submit(policy, [cel_context(policy.key, reference(one)) for one in found], kyverno)
+        triggers = listed_triggers(policy, kyverno.sim.store, kinds)
+        _submit(policy, [cel_context(policy.key, reference(one)) for one in triggers], kyverno)
 
 
 def _submit(policy: Policy, contexts: list[Json], kyverno: Kyverno) -> None:

@@ -148,19 +148,19 @@ def _write_all(result: RuleResult, policy: Policy, kyverno: Kyverno) -> Iterator
 def attempt_mutation_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
     """Process an UpdateRequest: change existing objects."""
     spec = update_request["spec"]
-    found = kyverno.mutating.get(spec["policy"])
-    if found is None:
+    compiled = kyverno.mutating.get(spec["policy"])
+    if compiled is None:
         name = str(spec["policy"]).rpartition("/")[2]
         why = f'mutatingpolicies.policies.kyverno.io "{name}" not found'
         return failed(FailureCause.RULE_GONE, f"failed to fetch mpol {spec['policy']}: {why}")
     request = request_of(spec.get("context"), kyverno.sim.store)
-    changes = kyverno.cache.existing_changes(found.policy)
-    if not changes or kyverno.cache.is_left_to_the_server(found.policy):
+    changes = kyverno.cache.existing_changes(compiled.policy)
+    if not changes or kyverno.cache.is_left_to_the_server(compiled.policy):
         return noted(FailureCause.NOT_MET, "nothing to do: the policy changes no existing objects")
-    attempt = _Attempt(found, changes, request, kyverno)
+    attempt = _Attempt(compiled, changes, request, kyverno)
     attempt.run()
     result = Attempt(tuple(attempt.problems), tuple(attempt.notes))
-    return result.wanted_by(found.policy.key)
+    return result.wanted_by(compiled.policy.key)
 
 
 class _Attempt:
@@ -168,13 +168,13 @@ class _Attempt:
 
     def __init__(
         self,
-        found: CompiledPolicy,
+        compiled: CompiledPolicy,
         changes: Sequence[ExistingChange],
         request: AdmissionRequest | None,
         kyverno: Kyverno,
     ) -> None:
-        self._found = found
-        self._policy: Policy = found.policy
+        self._compiled = compiled
+        self._policy: Policy = compiled.policy
         self._request = request
         self._kyverno = kyverno
         self._store: ObjectStore = kyverno.sim.store
@@ -216,11 +216,11 @@ class _Attempt:
         if trigger is None or self._request is None:
             return
         try:
-            found = self._changes[0].find(self._evaluation(trigger, self._request))
+            targets = self._changes[0].find(self._evaluation(trigger, self._request))
         except TargetError as error:
             self.problems.append(FailureReason(FailureCause.RULE_FAILED, str(error)))
             return
-        for obj in found:
+        for obj in targets:
             yield (obj, written_part(self._policy, obj, self._store.defined))
 
     def _trigger(self) -> Json | None:
@@ -238,12 +238,12 @@ class _Attempt:
             missing = FailureReason(FailureCause.TRIGGER_MISSING, "name is required", key)
             self.problems.append(missing)
             return None
-        found = self._store.get(*key)
-        if found is None:
+        live = self._store.get(*key)
+        if live is None:
             uid = text_field(metadata(request.object), "uid")
             text = errors.not_found(key, self._store.defined).message
             self.problems.append(FailureReason(FailureCause.TRIGGER_MISSING, text, key, uid))
-        return found
+        return live
 
     def _evaluation(self, obj: Json, request: AdmissionRequest) -> Evaluation:
         opened = open_request(request, self._world, self._policy.name)
@@ -258,7 +258,7 @@ class _Attempt:
         again, key = [], object_key(target)
         named = f"{key.kind} {'/'.join(filter(None, (key.namespace, key.name)))}"
         request = self._request or update_of(target, part, self._store)
-        for rule, change in zip(self._found.rules, self._changes, strict=True):
+        for rule, change in zip(self._compiled.rules, self._changes, strict=True):
             seen = obj if obj is not None else target
             outcome = change.change(self._evaluation(seen, request))
             if outcome.object is not None and rule.rule.variant:
@@ -342,8 +342,8 @@ def mutating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Reque
     owns = [one.policy for one in policies]
     names = {one: webhook_of(one, cache.webhook_facts(one)) for one in owns}
     called = {names[one] for one in owns if is_called_for(one, given, cache, external)}
-    hearing = {names[one] for one in owns if applies_to(one._replace(namespace=""), request)}
-    for _ in called & hearing:
+    applicable = {names[one] for one in owns if applies_to(one._replace(namespace=""), request)}
+    for _ in called & applicable:
         yield from works
 
 

@@ -34,11 +34,15 @@ LABEL = "generate.kyverno.io/"
 
 
 def selected(
-    store: ObjectStore, api_version: str, kind: str, wanted: Mapping[str, str], namespace: str = ""
+    store: ObjectStore,
+    api_version: str,
+    kind: str,
+    required: Mapping[str, str],
+    namespace: str = "",
 ) -> list[Json]:
     """Return the objects of a kind that carry labels."""
     objects = store.list(api_version, kind, namespace)
-    return [obj for obj in objects if wanted.items() <= labels(obj).items()]
+    return [obj for obj in objects if required.items() <= labels(obj).items()]
 
 
 def policy_labels(policy: Policy) -> dict[str, str]:
@@ -51,8 +55,8 @@ def trigger_from_labels(marks: Mapping[str, str]) -> dict[str, Json]:
     """Return the reference to the trigger in the labels of a generated object."""
     group, version = (marks.get(f"{LABEL}trigger-{part}", "") for part in ("group", "version"))
     names = ("kind", "namespace", "name", "uid")
-    found = {name: marks.get(f"{LABEL}trigger-{name}", "") for name in names}
-    return {"apiVersion": f"{group}/{version}" if group else version, **found}
+    fields = {name: marks.get(f"{LABEL}trigger-{name}", "") for name in names}
+    return {"apiVersion": f"{group}/{version}" if group else version, **fields}
 
 
 # How one attempt at an UpdateRequest ended.
@@ -338,9 +342,9 @@ def mutate_labels(policy_name: str, trigger: Json) -> dict[str, str]:
 
 def of_mutation(sim: SimulationContext, policy_name: str, trigger: Json = None) -> list[Json]:
     """Return the UpdateRequests for mutate rules of a policy, all or those of one trigger."""
-    wanted = {f"{_MUTATE}policy-name": policy_name}
-    wanted = mutate_labels(policy_name, trigger) if trigger else wanted
-    return selected(sim.store, *KIND, wanted, NAMESPACE)
+    required = {f"{_MUTATE}policy-name": policy_name}
+    required = mutate_labels(policy_name, trigger) if trigger else required
+    return selected(sim.store, *KIND, required, NAMESPACE)
 
 
 def rules_of(spec: Json) -> tuple[str, ...]:
@@ -428,7 +432,7 @@ def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) ->
     api_version, kind = text_field(trigger, "apiVersion"), text_field(trigger, "kind")
     namespace, name = text_field(trigger, "namespace"), text_field(trigger, "name")
     uid, place = text_field(trigger, "uid"), "" if kind == "Namespace" else namespace
-    found = store.get(api_version, kind, place, name) if name else None
+    named = store.get(api_version, kind, place, name) if name else None
     if uid:
         anywhere = ObjectKey(api_version, kind, namespace, "")
         refused = denial(BACKGROUND, "list", anywhere, store)
@@ -436,7 +440,7 @@ def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) ->
             text = f"failed to list trigger resources: {refused.message}"
             raise TriggerError(FailureReason(refused.why, text, anywhere))
         # One with a name can only be that one.
-        candidates = [found] if name else store.list(api_version, kind, namespace)
+        candidates = [named] if name else store.list(api_version, kind, namespace)
         for obj in candidates:
             if metadata(obj).get("uid") == uid:
                 return obj
@@ -447,14 +451,14 @@ def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) ->
         )
         key = anywhere._replace(name=name)
         raise TriggerError(FailureReason(FailureCause.TRIGGER_MISSING, text, key, uid))
-    if name and found is None:
+    if name and named is None:
         key = ObjectKey(api_version, kind, place, name)
         missing = errors.not_found(key, store.defined)
         text = f"resource {api_version}/{kind}/{place}/{name}: {missing.message}"
         raise TriggerError(FailureReason(FailureCause.TRIGGER_MISSING, text, key))
-    if found is None and request is None:
+    if named is None and request is None:
         raise TriggerError(FailureReason(FailureCause.TRIGGER_MISSING, "resource not found"))
-    return found if found is not None or request is None else request.subject
+    return named if named is not None or request is None else request.subject
 
 
 # Triggers that were there before their policy.
@@ -492,8 +496,8 @@ def existing_mutations(policy: CompiledPolicy, kyverno: Kyverno) -> Iterator[Req
     own = policy.policy
     for compiled in policy.rules:
         rule = compiled.rule
-        wanted = rule.facts.runs_on_policy_update
-        if not wanted or rule not in own.rules or not rule.mutates_existing:
+        runs = rule.facts.runs_on_policy_update
+        if not runs or rule not in own.rules or not rule.mutates_existing:
             continue
         for trigger in _triggers(own, rule, kyverno.sim.store):
             named = reference(trigger)
@@ -529,19 +533,19 @@ def _triggers(policy: Policy, rule: Rule, store: ObjectStore) -> Iterator[Json]:
 
 
 def _kinds(text: str, store: ObjectStore) -> Iterator[tuple[str, str]]:
-    wanted = parse_kind_selector(text)
+    selector = parse_kind_selector(text)
     for api_version, kind in store.kinds():
         group, version = split_api_version(api_version)
-        pairs = ((wanted.group, group), (wanted.version, version), (wanted.kind, kind))
+        pairs = ((selector.group, group), (selector.version, version), (selector.kind, kind))
         if all(matches(pattern, value) for pattern, value in pairs):
             yield api_version, kind
 
 
-def _is_named(obj: Json, wanted: ResourceFilter, *, confined: bool) -> bool:
+def _is_named(obj: Json, named: ResourceFilter, *, confined: bool) -> bool:
     key = object_key(obj)
-    if wanted.name and not matches(wanted.name, key.name):
+    if named.name and not matches(named.name, key.name):
         return False
-    if wanted.names and not any(matches(one, key.name) for one in wanted.names):
+    if named.names and not any(matches(one, key.name) for one in named.names):
         return False
-    inside = any(matches(one, key.namespace) for one in wanted.namespaces)
-    return confined or not wanted.namespaces or inside
+    inside = any(matches(one, key.namespace) for one in named.namespaces)
+    return confined or not named.namespaces or inside

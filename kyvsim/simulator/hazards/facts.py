@@ -97,8 +97,8 @@ class Facts(NamedTuple):
 
     def request_of(self, attempt: TimelineEvent) -> TimelineEvent | None:
         """Return the request that an attempt is made for, None where a policy made the work."""
-        found = (one for one in self.causes(attempt) if one.object.kind != "UpdateRequest")
-        return next(found, None)
+        requests = (one for one in self.causes(attempt) if one.object.kind != "UpdateRequest")
+        return next(requests, None)
 
     def causes(self, event: TimelineEvent) -> Iterator[TimelineEvent]:
         """Yield an event, what led to it, and so on."""
@@ -115,21 +115,21 @@ class Facts(NamedTuple):
 
 def last_policies(sim: SimulationContext) -> tuple[Policy, ...]:
     """Return the policies that act, or did, each as it was last."""
-    found: dict[str, Policy] = {}
+    policies: dict[str, Policy] = {}
     for change in sim.store.changes:
         key = change.key
         if key[:2] in POLICY_KINDS or is_cel_policy(key):
             policy, _ = sim.readers.policy(change.subject)
             if policy is not None:
-                found[policy.key] = policy
-    return tuple(found.values())
+                policies[policy.key] = policy
+    return tuple(policies.values())
 
 
 def first_stored(events: Iterable[TimelineEvent]) -> Mapping[str, TimelineEvent]:
     """Return the events with which objects were first there, by uid."""
-    found: dict[str, TimelineEvent] = {}
+    stored: dict[str, TimelineEvent] = {}
     for event in events:
         uid = text_field(metadata(event.after), "uid") if event.after is not None else ""
         if uid and event.outcome == "done":
-            found.setdefault(uid, event)
-    return found
+            stored.setdefault(uid, event)
+    return stored

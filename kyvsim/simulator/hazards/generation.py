@@ -28,8 +28,8 @@ def unmet_reference(facts: Facts) -> Iterator[Hazard]:
     for pod in facts.sim.store.list("v1", "Pod", ""):
         for reference in references(pod):
             kind, namespace, name = reference.target
-            there = facts.sim.store.get("v1", kind, namespace, name) is not None
-            if there or reference.optional or (kind, name) in OF_EVERY_NAMESPACE:
+            exists = facts.sim.store.get("v1", kind, namespace, name) is not None
+            if exists or reference.optional or (kind, name) in OF_EVERY_NAMESPACE:
                 continue
             rules = added.get(reference.target, ())
             places = ", ".join(reference.places)
@@ -50,7 +50,7 @@ def unmet_reference(facts: Facts) -> Iterator[Hazard]:
 
 def _added_by(facts: Facts) -> dict[tuple[str, str, str], tuple[str, ...]]:
     """Return the rules that added references to objects that they mutated, by the target."""
-    found: dict[tuple[str, str, str], dict[str, None]] = {}
+    added: dict[tuple[str, str, str], dict[str, None]] = {}
     for admission in facts.admissions:
         before = admission.review.object
         kind = object_key(before).kind
@@ -63,10 +63,10 @@ def _added_by(facts: Facts) -> dict[tuple[str, str, str], tuple[str, ...]]:
             new = [one for one in references(response.object) if one.target not in had]
             rules = [one.rule.name for one in response.results if one.status is RuleStatus.PASS]
             for reference in new:
-                names = found.setdefault(reference.target, {})
+                names = added.setdefault(reference.target, {})
                 names.update({f"{response.policy.key}/{rule}": None for rule in rules})
             before = response.object
-    return {target: tuple(names) for target, names in found.items()}
+    return {target: tuple(names) for target, names in added.items()}
 
 
 _OBJECT = ("generate for an object", "no trigger", "trigger resource not found")
@@ -126,9 +126,9 @@ def _denied_trigger_hazard(
 
 def _hints(rule: Rule) -> Iterator[str]:
     """Yield criteria of a generate rule that exclude what a validate rule denies."""
-    wanted = rule.facts.asked_labels
-    if wanted is not None:
-        listed = ", ".join(f"{_plain(key)}: {value!r}" for key, value in wanted.items())
+    required = rule.facts.asked_labels
+    if required is not None:
+        listed = ", ".join(f"{_plain(key)}: {value!r}" for key, value in required.items())
         yield f"`match: resources: selector: matchLabels: {{{listed}}}`".replace("'", '"')
     elif rule.facts.section == "validate":
         yield f"preconditions that repeat the check of `{rule.name}`"
@@ -209,18 +209,18 @@ _OWNER = tuple(
 
 def downstream_name(facts: Facts) -> Iterator[Hazard]:
     """KH006: the name of a generated object is invalid or already in use."""
-    found: list[tuple[TimelineEvent, str]] = []
+    rejected: list[tuple[TimelineEvent, str]] = []
     for attempt, failure, _ in facts.failures(FailureCause.INVALID):
         tried = (
             one
             for one in facts.events
             if one.cause == attempt.number and failure.object == one.object and one.failure_reasons
         )
-        found.append(
+        rejected.append(
             (next(tried, attempt), f"the API server rejects the object: {failure.message}")
         )
     reported: set[tuple[object, ...]] = set()
-    for event, text in found:
+    for event, text in rejected:
         if (event.object, text) not in reported:
             reported.add((event.object, text))
             yield _downstream_name_hazard(facts, event, text)
@@ -415,12 +415,12 @@ def unsynchronized_deletion(facts: Facts) -> Iterator[Hazard]:
     (`kyvsim/simulator/background/generate.py`), so it also finds objects of other rules.
     """
     rules = _rules_by_name(facts)
-    found: dict[str, list[TimelineEvent]] = {}
+    deletions: dict[str, list[TimelineEvent]] = {}
     for event in facts.events:
         named = _rule_of(event.before) if event.before is not None else ""
         if event.action == "delete downstream" and event.outcome == "done" and named in rules:
-            found.setdefault(named, []).append(event)
-    for named, events in found.items():
+            deletions.setdefault(named, []).append(event)
+    for named, events in deletions.items():
         policy, rule = rules[named]
         if rule.facts.generation is None or rule.facts.generation.synchronizes:
             continue

@@ -28,7 +28,7 @@ class _MutationChange(NamedTuple):
 
     rules: tuple[str, ...]
     """Each as `policy/rule`, or `policy`."""
-    asked_by: str
+    caller: str
     """What calls the policy: the order of policies with the same caller is random."""
     after: Json
     changes: Callable[[Json], bool]
@@ -87,7 +87,7 @@ def _unstable(facts: Facts, admissions: list[Admission]) -> Iterator[tuple[tuple
                 f"set the same field: the value of {_named(change.rules)} is lost, because it is "
                 "evaluated first"
             )
-            if change.asked_by == other.asked_by:
+            if change.caller == other.caller:
                 text = (
                     "overwrite each other: which one wins depends on their order, which is random "
                     "in Kyverno"
@@ -224,7 +224,7 @@ def _since_same(facts: Facts, event: TimelineEvent) -> tuple[TimelineEvent, ...]
     return ()
 
 
-_NOT_ASKED = (
+_NOT_ENABLED = (
     "it has targets, so the objects of requests are not changed, and without `evaluation: "
     "{mutateExisting: {enabled: true}}` the targets are never evaluated"
 )
@@ -240,11 +240,11 @@ def unused_mutation(facts: Facts) -> Iterator[Hazard]:
     for policy in facts.policies:
         if not mutates(policy.kind):
             continue
-        said = mutating_facts(policy)
+        settings = mutating_facts(policy)
         why = ""
-        if not said.changes_existing:
-            why = _NOT_ASKED if said.keeps_triggers else ""
-        elif not said.by_expression and not any(named_kinds(policy, facts.sim.store.defined)):
+        if not settings.changes_existing:
+            why = _NOT_ENABLED if settings.keeps_triggers else ""
+        elif not settings.by_expression and not any(named_kinds(policy, facts.sim.store.defined)):
             why = _NONE_NAMED
         if why:
             text = f"`{policy.key}` changes no existing object: {why}"

@@ -54,18 +54,18 @@ def background_off(facts: Facts) -> Iterator[Hazard]:
         if policy.background or not rules:
             continue
         names = ", ".join(f"`{one.name}`" for one in rules)
-        here = (
+        model = (
             "this run assumes the latter (model background-gates-generate): they do nothing for "
             "new objects"
             if gates
             else "this run follows Kyverno 1.19 (model kyverno-1.19): they still run"
         )
-        asks = any(True for _ in user_dependencies(policy))
+        reads_user = any(True for _ in user_dependencies(policy))
         yield facts.hazard(
             "KH008",
             f"`background: false` is set on a policy with {names}: the code of Kyverno 1.19 "
             "ignores it for generate and mutate existing rules, but users have reported that it "
-            f"stops them; {here}; {_REFUSED if asks else _RIGHT}",
+            f"stops them; {model}; {_REFUSED if reads_user else _RIGHT}",
             level=HazardLevel.ERROR if gates else HazardLevel.INFO,
             policies=tuple(f"{policy.key}/{one.name}" for one in rules),
         )
@@ -82,9 +82,9 @@ def refused_policy(facts: Facts) -> Iterator[Hazard]:
         if event.object[:2] in POLICY_KINDS and event.action in {"create", "update"}
     }
     for event in last.values():
-        wanted = event.object.kind, event.object.name
+        named = event.object.kind, event.object.name
         documents = ((one.data, object_key(one.data)) for one in facts.documents.values())
-        obj = next((data for data, key in documents if (key.kind, key.name) == wanted), None)
+        obj = next((data for data, key in documents if (key.kind, key.name) == named), None)
         if obj is None or event.outcome != "denied":
             continue
         policy = facts.sim.readers.policy(obj)[0]
@@ -120,13 +120,13 @@ _KINDS = MappingProxyType(
 
 def unenforced_kinds(facts: Facts) -> Iterator[Hazard]:
     """KH016: an object would affect requests in a cluster, but is not simulated."""
-    found: dict[tuple[str, str], dict[ObjectKey, int]] = {}
+    created: dict[tuple[str, str], dict[ObjectKey, int]] = {}
     for event in facts.events:
         group = split_api_version(event.object.api_version)[0]
         what = group, event.object.kind
         counts = what in _KINDS or (group == CEL_GROUP and what[1] not in _HEEDED)
         if counts and event.action == "create" and event.outcome == "done":
-            found.setdefault(what, {}).setdefault(event.object, event.number)
+            created.setdefault(what, {}).setdefault(event.object, event.number)
     reported: set[tuple[ObjectKey, str]] = set()
     for event in facts.events:
         stored = event.after if event.outcome == "done" else None
@@ -141,7 +141,7 @@ def unenforced_kinds(facts: Facts) -> Iterator[Hazard]:
                     objects=[event.object],
                     events=[event.number],
                 )
-    for (group, kind), events in found.items():
+    for (group, kind), events in created.items():
         part = _KINDS.get((group, kind), "its rules")
         text = (
             f"{kind} ({group or 'v1'}) is stored but not enforced: {part} would have an effect "
@@ -200,11 +200,11 @@ def unevaluated_rule(facts: Facts) -> Iterator[Hazard]:
     It is an error if an object is admitted or should be cleaned up, and a warning if the request
     is denied or only a report is affected.
     """
-    found: dict[Unevaluated, list[TimelineEvent]] = {}
+    occurrences: dict[Unevaluated, list[TimelineEvent]] = {}
     for event in facts.events:
         for one in event.unevaluated:
-            found.setdefault(one, []).append(event)
-    for one, events in found.items():
+            occurrences.setdefault(one, []).append(event)
+    for one, events in occurrences.items():
         ends = dict.fromkeys(
             _BY_ACTION.get(event.action)
             or (_DENIED if event.outcome == "denied" and one.rule in event.policies else _LET_IN)
@@ -268,10 +268,10 @@ def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:
                 continue
             reported.add(about)
             wanting = tuple(one for one in event.policies if one not in failure.rules)
-            wish = "the cleanup policy" if wanting else "the label `cleanup.kyverno.io/ttl`"
+            source = "the cleanup policy" if wanting else "the label `cleanup.kyverno.io/ttl`"
             yield facts.hazard(
                 "KH023",
-                f"{what} despite {wish}: {why}",
+                f"{what} despite {source}: {why}",
                 objects=[event.object] if event.object.name else (),
                 policies=(*wanting, *failure.rules),
                 events=[event.number],
@@ -283,12 +283,12 @@ def lasting_lifetime(facts: Facts) -> Iterator[Hazard]:
 
     Yield each such kind, with its objects.
     """
-    found: dict[tuple[str, str], list[ObjectKey]] = {}
+    labelled: dict[tuple[str, str], list[ObjectKey]] = {}
     for obj in facts.sim.store.every():
         if TTL_LABEL in labels(obj) and not is_terminating(obj):
             key = object_key(obj)
-            found.setdefault(key[:2], []).append(key)
-    for (api_version, kind), keys in found.items():
+            labelled.setdefault(key[:2], []).append(key)
+    for (api_version, kind), keys in labelled.items():
         verbs = ", ".join(missing_verbs(keys[0], facts.sim.store))
         numbers = (number for key in keys for number in facts.sim.timeline.about(key)[:1])
         if verbs:

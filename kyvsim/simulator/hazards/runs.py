@@ -51,15 +51,15 @@ def denied_pods(facts: Facts) -> Iterator[Hazard]:
 
 def _controller(obj: Json) -> str:
     """Return the uid of the controller that an object belongs to, "" where it has none."""
-    found = entries(metadata(obj), "ownerReferences") if obj is not None else ()
-    return next((text_field(one, "uid") for one in found if one.get("controller") is True), "")
+    references = entries(metadata(obj), "ownerReferences") if obj is not None else ()
+    return next((text_field(one, "uid") for one in references if one.get("controller") is True), "")
 
 
 def _denied_pods_hazard(
     facts: Facts, owner: ObjectKey, messages: dict[str, str], *, mutating: bool
 ) -> Hazard:
     """Return the hazard; `messages` has what rules said that denied a Pod, by `policy/rule`."""
-    said = "; ".join(
+    reasons = "; ".join(
         f"`{rule}`{': ' if text else ''}{' '.join(text.split())}" for rule, text in messages.items()
     )
     denials = [
@@ -75,7 +75,7 @@ def _denied_pods_hazard(
         else "change the Pod template to comply, or let the rule also match Pod controllers, so "
         "that users see the denial"
     )
-    message = f"the {owner.kind} is admitted, but its Pods are denied: {said}; {hint}"
+    message = f"the {owner.kind} is admitted, but its Pods are denied: {reasons}; {hint}"
     return facts.hazard(
         "KH017", message, objects=[owner], policies=tuple(messages), events=denials[:1]
     )

@@ -43,20 +43,20 @@ def publish_root_certificate(sim: SimulationContext) -> None:
     _keep(sim, "root-ca-cert-publisher", ROOT_CA, published)
 
 
-def _keep(sim: SimulationContext, actor: str, user: UserInfo, wanted: Json) -> None:
+def _keep(sim: SimulationContext, actor: str, user: UserInfo, desired: Json) -> None:
     client = sim.client(user)
-    kind, name = wanted["kind"], wanted["metadata"]["name"]
+    kind, name = desired["kind"], desired["metadata"]["name"]
 
     def work(key: ObjectKey) -> bool:
         namespace = client.get(*key)
         if namespace is None or is_terminating(namespace):
             return True
-        here = {**wanted, "metadata": {"name": name, "namespace": key.name}}
-        found = client.get("v1", kind, key.name, name)
-        if found is None:
-            return client.create(here).ok
-        if "data" in wanted and found.get("data") != wanted["data"]:
-            return client.update({**found, "data": wanted["data"]}).ok
+        placed = {**desired, "metadata": {"name": name, "namespace": key.name}}
+        current = client.get("v1", kind, key.name, name)
+        if current is None:
+            return client.create(placed).ok
+        if "data" in desired and current.get("data") != desired["data"]:
+            return client.update({**current, "data": desired["data"]}).ok
         return True
 
     queue = WorkQueue(sim, actor, work)
@@ -110,11 +110,11 @@ class _NamespaceController:
         if namespace is None or not is_terminating(namespace):
             return True
         well = True
-        for found in [object_key(one) for one in self._sim.store.every()]:
-            if found.namespace == key.name:
-                now = self._client.get(*found)
+        for content in [object_key(one) for one in self._sim.store.every()]:
+            if content.namespace == key.name:
+                now = self._client.get(*content)
                 if now is not None and not is_terminating(now):
-                    well = self._client.delete(found).ok and well
+                    well = self._client.delete(content).ok and well
         if any(object_key(one).namespace == key.name for one in self._sim.store.every()):
             return well
         spec = namespace.get("spec") or {}
@@ -184,11 +184,11 @@ def establish_definitions(sim: SimulationContext) -> None:
             sim.scheduler.after(NOTICE, _DEFINITIONS_ACTOR, lambda: establish(key.name))
 
     def establish(name: str) -> None:
-        found = sim.store.get("apiextensions.k8s.io/v1", _KIND, "", name)
-        if found is not None and not found.get("status"):
-            names = found["spec"].get("names") or {}
+        definition = sim.store.get("apiextensions.k8s.io/v1", _KIND, "", name)
+        if definition is not None and not definition.get("status"):
+            names = definition["spec"].get("names") or {}
             kind = text_field(names, "kind")
-            versions = found["spec"].get("versions") or ()
+            versions = definition["spec"].get("versions") or ()
             held = [
                 ("NamesAccepted", "NoConflicts", "no conflicts found"),
                 ("Established", "InitialNamesAccepted", "the initial names have been accepted"),
@@ -207,7 +207,7 @@ def establish_definitions(sim: SimulationContext) -> None:
                 ],
                 "storedVersions": [one["name"] for one in versions if one.get("storage") is True],
             }
-            sim.client(_API_SERVER).update({**found, "status": status}, "status")
+            sim.client(_API_SERVER).update({**definition, "status": status}, "status")
 
     sim.store.watch(observe)
 

@@ -49,11 +49,11 @@ class StatusCondition(NamedTuple):
     message: str = ""
 
 
-def conditions(old: Json, wanted: Iterable[StatusCondition], stamp: str) -> list[Json]:
+def conditions(old: Json, current: Iterable[StatusCondition], stamp: str) -> list[Json]:
     """Return conditions as a status has them; the time of one that stays as it was is kept."""
     before = {text_field(one, "type"): one for one in entries(old, "conditions")}
     written = []
-    for one in wanted:
+    for one in current:
         status, known = "True" if one.holds else "False", before.get(one.type)
         since = text_field(known, "lastTransitionTime")
         since = since if text_field(known, "status") == status else ""
@@ -185,8 +185,8 @@ def owner_references(obj: Json) -> list[Json]:
 
 def controller_of(obj: Json) -> Json | None:
     """Return the reference to the object that controls another, or None."""
-    found = (one for one in owner_references(obj) if one.get("controller") is True)
-    return next(found, None)
+    references = (one for one in owner_references(obj) if one.get("controller") is True)
+    return next(references, None)
 
 
 def controlled(store: ObjectStore, owner: Json, api_version: str, kind: str) -> list[Json]:

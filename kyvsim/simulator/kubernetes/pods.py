@@ -65,12 +65,12 @@ def missing_volumes(pod: Json, store: ObjectStore) -> list[MissingReference]:
         for container in entries(spec, group)
         for mount in entries(container, "volumeMounts")
     }
-    found = []
+    missing = []
     for volume in entries(spec, "volumes"):
         name = text_field(volume, "name")
         if name in used:
-            found += [one._replace(volume=name) for one in _volume(volume, pod, place)]
-    return found
+            missing += [one._replace(volume=name) for one in _volume(volume, pod, place)]
+    return missing
 
 
 def missing_variables(
@@ -78,15 +78,15 @@ def missing_variables(
 ) -> list[MissingReference]:
     """Return what is missing for the environment of a container."""
     place = _PodReferences(namespace, store)
-    found: list[MissingReference] = []
+    missing: list[MissingReference] = []
     for source in entries(container, "envFrom"):
-        found += _missing(source.get("configMapRef"), "ConfigMap", place)
-        found += _missing(source.get("secretRef"), "Secret", place)
+        missing += _missing(source.get("configMapRef"), "ConfigMap", place)
+        missing += _missing(source.get("secretRef"), "Secret", place)
     for variable in entries(container, "env"):
         source = variable.get("valueFrom") or {}
-        found += _one(source.get("configMapKeyRef"), "ConfigMap", place)
-        found += _one(source.get("secretKeyRef"), "Secret", place)
-    return found
+        missing += _one(source.get("configMapKeyRef"), "ConfigMap", place)
+        missing += _one(source.get("secretKeyRef"), "Secret", place)
+    return missing
 
 
 def missing_claims(pod: Json, store: ObjectStore) -> list[MissingReference]:
@@ -149,12 +149,12 @@ def _missing(
     if not source or source.get("optional") is True:
         return
     key = ObjectKey("v1", kind, place.namespace, text_field(source, "name"))
-    found = place.store.get(*key)
-    if found is None:
+    obj = place.store.get(*key)
+    if obj is None:
         yield MissingReference(key, f'{kind.lower()} "{key.name}" not found')
         return
     for name in names:
-        if not any(name in (found.get(part) or {}) for part in ("data", "binaryData")):
+        if not any(name in (obj.get(part) or {}) for part in ("data", "binaryData")):
             yield MissingReference(key, f"{text[0]}{name}{text[1]}")
 
 
@@ -203,9 +203,9 @@ def readiness(pod: Json, store: ObjectStore) -> Readiness:
     variables = {}
     for group in ("initContainers", "containers"):
         for container in entries(spec, group):
-            found = missing_variables(container, namespace, store)
-            if found:
-                variables[text_field(container, "name")] = tuple(found)
+            missing = missing_variables(container, namespace, store)
+            if missing:
+                variables[text_field(container, "name")] = tuple(missing)
     initialized = not any(
         text_field(one, "name") in variables for one in entries(spec, "initContainers")
     )
@@ -221,24 +221,24 @@ def _is_sidecar(container: Json) -> bool:
     return text_field(container, "restartPolicy") == "Always"
 
 
-def pod_status(pod: Json, found: Readiness, stamp: str) -> Json:
+def pod_status(pod: Json, state: Readiness, stamp: str) -> Json:
     """Return the status of a Pod whose containers run as far as they can."""
     old, spec = pod.get("status") or {}, pod["spec"]
-    started = found.initialized and not found.volumes
+    started = state.initialized and not state.volumes
     names = [text_field(one, "name") for one in entries(spec, "containers")]
-    unready = [name for name in names if not started or name in found.variables]
-    ready = bool(started and found.ready == found.total)
+    unready = [name for name in names if not started or name in state.variables]
+    ready = bool(started and state.ready == state.total)
     why = ("ContainersNotReady", f"containers with unready status: [{' '.join(unready)}]")
     reason = () if ready else why
     held = [
-        StatusCondition("PodReadyToStartContainers", not found.volumes),
+        StatusCondition("PodReadyToStartContainers", not state.volumes),
         StatusCondition("Initialized", started),
         StatusCondition("Ready", ready, *reason),
         StatusCondition("ContainersReady", ready, *reason),
         StatusCondition("PodScheduled", True),
     ]
-    address = {"podIP": _ADDRESS, "podIPs": [{"ip": _ADDRESS}]} if not found.volumes else {}
-    init = {"initContainerStatuses": _init_statuses(spec, found, stamp)}
+    address = {"podIP": _ADDRESS, "podIPs": [{"ip": _ADDRESS}]} if not state.volumes else {}
+    init = {"initContainerStatuses": _init_statuses(spec, state, stamp)}
     status = {
         "phase": "Running" if len(unready) < len(names) else "Pending",
         "conditions": conditions(old, held, stamp),
@@ -246,7 +246,7 @@ def pod_status(pod: Json, found: Readiness, stamp: str) -> Json:
         **address,
         **(init if entries(spec, "initContainers") else {}),
         "containerStatuses": [
-            _container_status(one, found, started, stamp) for one in entries(spec, "containers")
+            _container_status(one, state, started, stamp) for one in entries(spec, "containers")
         ],
         "qosClass": old.get("qosClass", "BestEffort"),
     }
@@ -254,9 +254,9 @@ def pod_status(pod: Json, found: Readiness, stamp: str) -> Json:
     for group in ("initContainerStatuses", "containerStatuses"):
         before = {text_field(one, "name"): one.get("state") or {} for one in entries(old, group)}
         for one in status.get(group) or ():
-            state = before.get(one["name"]) or {}
-            if "waiting" not in state and set(state) == set(one["state"]):
-                one["state"] = state
+            former = before.get(one["name"]) or {}
+            if "waiting" not in former and set(former) == set(one["state"]):
+                one["state"] = former
     return status
 
 
@@ -276,11 +276,11 @@ def succeeded_status(pod: Json, stamp: str) -> Json:
     return {**old, "phase": "Succeeded", "conditions": written, "containerStatuses": ended}
 
 
-def _init_statuses(spec: Json, found: Readiness, stamp: str) -> list[Json]:
+def _init_statuses(spec: Json, readiness: Readiness, stamp: str) -> list[Json]:
     """Return the statuses of init containers, each of which waits for the one before."""
-    statuses, held = [], bool(found.volumes)
+    statuses, held = [], bool(readiness.volumes)
     for container in entries(spec, "initContainers"):
-        problems = found.variables.get(text_field(container, "name"))
+        problems = readiness.variables.get(text_field(container, "name"))
         if held:
             state = {"waiting": {"reason": _INITIALIZING}}
         elif problems:
@@ -293,10 +293,10 @@ def _init_statuses(spec: Json, found: Readiness, stamp: str) -> list[Json]:
     return statuses
 
 
-def _container_status(container: Json, found: Readiness, started: bool, stamp: str) -> Json:
-    problems = found.variables.get(text_field(container, "name"))
+def _container_status(container: Json, readiness: Readiness, started: bool, stamp: str) -> Json:
+    problems = readiness.variables.get(text_field(container, "name"))
     if not started:
-        waits = _INITIALIZING if not found.initialized else _CREATING
+        waits = _INITIALIZING if not readiness.initialized else _CREATING
         return _status_of(container, {"waiting": {"reason": waits}}, ready=False)
     if problems:
         return _status_of(container, _bad_config(problems), ready=False)
@@ -388,9 +388,9 @@ class _Kubelet:
     def __init__(self, sim: SimulationContext) -> None:
         self._sim = sim
         self._starts = WorkQueue(sim, _KUBELET_ACTOR, self._start)
-        self._looks = WorkQueue(sim, _KUBELET_ACTOR, self._sync)
+        self._changes = WorkQueue(sim, _KUBELET_ACTOR, self._sync)
         self._ends = WorkQueue(sim, _KUBELET_ACTOR, self._finish)
-        self._missing = MissingObjects(self._looks)
+        self._missing = MissingObjects(self._changes)
         watch_kinds(sim.store, {("v1", "Pod"): self._observe})
         sim.store.watch(self._missing.observe)
 
@@ -398,7 +398,7 @@ class _Kubelet:
         if change.new is None:
             self._missing.forget(change.key)
         elif _node_of(change.new) and not _node_of(change.old):
-            self._looks.add(change.key)
+            self._changes.add(change.key)
 
     def _pod(self, key: ObjectKey) -> Json | None:
         """Return a Pod that a kubelet has to do with, or None."""
@@ -413,36 +413,36 @@ class _Kubelet:
         pod = self._pod(key)
         if pod is None:
             return True
-        found = readiness(pod, self._sim.store)
-        self._missing.note(key, [one.key for one in found.missing])
+        state = readiness(pod, self._sim.store)
+        self._missing.note(key, [one.key for one in state.missing])
         status = pod.get("status") or {}
         some = [*entries(status, "containerStatuses"), *entries(status, "initContainerStatuses")]
-        if found.ready > sum("running" in (one.get("state") or {}) for one in some):
+        if state.ready > sum("running" in (one.get("state") or {}) for one in some):
             self._starts.add(key, POD_START)
-        return self._report(pod, found) if found.missing and not found.ready else True
+        return self._report(pod, state) if state.missing and not state.ready else True
 
     def _start(self, key: ObjectKey) -> bool:
         pod = self._pod(key)
         if pod is None:
             return True
-        found = readiness(pod, self._sim.store)
-        self._missing.note(key, [one.key for one in found.missing])
+        state = readiness(pod, self._sim.store)
+        self._missing.note(key, [one.key for one in state.missing])
         for one in missing_pull_secrets(pod, self._sim.store):
             self._sim.timeline.record(_KUBELET_ACTOR, "warn", key, message=one.reason)
-        return self._report(pod, found)
+        return self._report(pod, state)
 
-    def _report(self, pod: Json, found: Readiness) -> bool:
+    def _report(self, pod: Json, state: Readiness) -> bool:
         """Write and report a Pod's status if it has changed."""
         sim, key = self._sim, object_key(pod)
-        status = pod_status(pod, found, sim.clock.stamp())
+        status = pod_status(pod, state, sim.clock.stamp())
         if status == pod.get("status"):
             return True
         well = write_status(sim.client(node(_node_of(pod))), pod, status)
-        action, outcome = ("wait", "waiting") if found.missing else ("start", "done")
+        action, outcome = ("wait", "waiting") if state.missing else ("start", "done")
         states = {"before": pod, "after": sim.store.get(*key)}
-        text = found.summary
+        text = state.summary
         sim.timeline.record(_KUBELET_ACTOR, action, key, outcome=outcome, message=text, **states)
-        if not found.missing and _ends(pod):
+        if not state.missing and _ends(pod):
             self._ends.add_at(key, _seconds(pod))
         return well
 
@@ -471,6 +471,6 @@ def _seconds(pod: Json) -> float:
     longest = 0.0
     for container in entries(pod["spec"], "containers"):
         words = [*(container.get("command") or ()), *(container.get("args") or ())]
-        found = _SLEEP.search(" ".join(map(str, words)))
-        longest = max(longest, float(found[1]) * dict(_UNITS)[found[2]] if found else POD_RUN)
+        match = _SLEEP.search(" ".join(map(str, words)))
+        longest = max(longest, float(match[1]) * dict(_UNITS)[match[2]] if match else POD_RUN)
     return longest

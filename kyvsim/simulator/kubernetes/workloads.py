@@ -92,8 +92,8 @@ def reconcile(
     client = sim.client(user)
 
     def work(key: ObjectKey) -> bool:
-        found = client.get(*key)
-        return found is None or is_terminating(found) or sync(client, found)
+        obj = client.get(*key)
+        return obj is None or is_terminating(obj) or sync(client, obj)
 
     queue = WorkQueue(sim, actor, work)
     if sim.settings.workloads:
@@ -185,10 +185,10 @@ def run_deployments(sim: SimulationContext) -> None:
 
 def _replica_sets(sim: SimulationContext, owner: Json) -> tuple[Json | None, list[Json]]:
     """Return the ReplicaSet of the current template, and those of former ones."""
-    found = controlled(sim.store, owner, "apps/v1", "ReplicaSet")
-    wanted = template_hash(owner["spec"]["template"])
-    current = [one for one in found if labels(one).get(_HASH) == wanted]
-    return (current[0] if current else None), [one for one in found if one not in current]
+    replica_sets = controlled(sim.store, owner, "apps/v1", "ReplicaSet")
+    digest = template_hash(owner["spec"]["template"])
+    current = [one for one in replica_sets if labels(one).get(_HASH) == digest]
+    return (current[0] if current else None), [one for one in replica_sets if one not in current]
 
 
 def _roll_out(sim: SimulationContext, owner: Json) -> bool:
@@ -209,8 +209,8 @@ def _roll_out(sim: SimulationContext, owner: Json) -> bool:
 
 
 def _replica_set(owner: Json, former: list[Json], replicas: int) -> Json:
-    spec, wanted = owner["spec"], template_hash(owner["spec"]["template"])
-    key, mark = object_key(owner), {_HASH: wanted}
+    spec, digest = owner["spec"], template_hash(owner["spec"]["template"])
+    key, mark = object_key(owner), {_HASH: digest}
     template = spec["template"]
     marked = with_metadata(template, {"labels": {**labels(template), **mark}})
     selector = spec.get("selector") or {}
@@ -218,7 +218,7 @@ def _replica_set(owner: Json, former: list[Json], replicas: int) -> Json:
     revisions = (int(annotations(one).get(_DEPLOYMENTS_REVISION, "0")) for one in former)
     revision = 1 + max(revisions, default=0)
     meta = {
-        "name": f"{key.name}-{wanted}",
+        "name": f"{key.name}-{digest}",
         "namespace": key.namespace,
         "labels": labels(marked),
         "annotations": {_DEPLOYMENTS_REVISION: str(revision)},
@@ -245,19 +245,19 @@ def _emptied(client: Client, replica_sets: list[Json]) -> bool:
 def _deployments_status(sim: SimulationContext, owner: Json) -> Json:
     current, former = _replica_sets(sim, owner)
     everything = [*([current] if current else []), *former]
-    wanted = int(owner["spec"].get("replicas", 1))
+    desired = int(owner["spec"].get("replicas", 1))
     updated = _count([current] if current else [], "replicas")
     ready = _count(everything, "readyReplicas")
     reason, has = "MinimumReplicasAvailable", "has"
-    if ready < wanted:
+    if ready < desired:
         reason, has = "MinimumReplicasUnavailable", "does not have"
     text = f"Deployment {has} minimum availability."
-    available = StatusCondition("Available", ready >= wanted, reason, text)
-    done = updated == wanted == ready == _count(everything, "replicas")
+    available = StatusCondition("Available", ready >= desired, reason, text)
+    done = updated == desired == ready == _count(everything, "replicas")
     reason = "NewReplicaSetAvailable" if done else "ReplicaSetUpdated"
     name = object_key(current).name if current else ""
-    says = "has successfully progressed." if done else "is progressing."
-    progressing = StatusCondition("Progressing", True, reason, f'ReplicaSet "{name}" {says}')
+    progress = "has successfully progressed." if done else "is progressing."
+    progressing = StatusCondition("Progressing", True, reason, f'ReplicaSet "{name}" {progress}')
     held = conditions(owner.get("status"), [available, progressing], sim.clock.stamp())
     return {
         "observedGeneration": metadata(owner).get("generation"),
@@ -266,7 +266,7 @@ def _deployments_status(sim: SimulationContext, owner: Json) -> Json:
             updatedReplicas=updated,
             readyReplicas=ready,
             availableReplicas=ready,
-            unavailableReplicas=max(wanted - ready, 0),
+            unavailableReplicas=max(desired - ready, 0),
         ),
         "conditions": held,
     }
@@ -296,17 +296,17 @@ def run_stateful_sets(sim: SimulationContext) -> None:
 
 def _next_step(client: Client, owner: Json, pods: list[Json]) -> bool:
     """Make what is missing, else delete what is too much or old; return whether it went well."""
-    spec, here = owner["spec"], {object_key(one).name: one for one in pods}
+    spec, existing = owner["spec"], {object_key(one).name: one for one in pods}
     parallel = spec.get("podManagementPolicy") == "Parallel"
     names = [f"{object_key(owner).name}-{number}" for number in range(int(spec["replicas"]))]
     for number, name in enumerate(names):
-        if name not in here and not _make(client, owner, number):
+        if name not in existing and not _make(client, owner, number):
             return False
-        if not parallel and not (name in here and is_ready(here[name])):
+        if not parallel and not (name in existing and is_ready(existing[name])):
             return True
     on_delete = (spec.get("updateStrategy") or {}).get("type") == "OnDelete"
     revision = _revision(owner)
-    for name, pod in sorted(here.items(), key=lambda item: -int(item[0].rpartition("-")[2])):
+    for name, pod in sorted(existing.items(), key=lambda item: -int(item[0].rpartition("-")[2])):
         is_old = not on_delete and labels(pod).get(_REVISION) != revision
         if name not in names or is_old:
             return client.delete(object_key(pod)).ok
@@ -371,18 +371,18 @@ def run_daemon_sets(sim: SimulationContext) -> None:
     """Make and delete the Pods of DaemonSets."""
 
     def sync(client: Client, owner: Json) -> bool:
-        here = _daemon_sets_pods(sim, owner)
+        by_node = _daemon_sets_pods(sim, owner)
         nodes = [object_key(one).name for one in sim.store.list("v1", "Node", "")]
         revision = template_hash(owner["spec"]["template"])
         on_delete = (owner["spec"].get("updateStrategy") or {}).get("type") == "OnDelete"
         well = True
         for node in nodes:
-            old = [one for one in here.get(node, ()) if labels(one).get(_REVISION) != revision]
-            if not here.get(node):
+            old = [one for one in by_node.get(node, ()) if labels(one).get(_REVISION) != revision]
+            if not by_node.get(node):
                 well = client.create(_pod(owner, node, revision)).ok and well
             elif old and not on_delete:
                 well = client.delete(object_key(old[0])).ok and well
-        for pod in (one for node in sorted(set(here) - set(nodes)) for one in here[node]):
+        for pod in (one for node in sorted(set(by_node) - set(nodes)) for one in by_node[node]):
             well = client.delete(object_key(pod)).ok and well
         return write_status(client, owner, _daemon_sets_status(sim, owner)) and well
 
@@ -400,11 +400,11 @@ def run_daemon_sets(sim: SimulationContext) -> None:
 
 def _daemon_sets_pods(sim: SimulationContext, owner: Json) -> dict[str, list[Json]]:
     """Return the Pods of a DaemonSet by the name of the Node that they are meant for."""
-    found: dict[str, list[Json]] = {}
+    by_node: dict[str, list[Json]] = {}
     for pod in controlled(sim.store, owner, "v1", "Pod"):
         if is_active(pod):
-            found.setdefault(_node_of(pod), []).append(pod)
-    return found
+            by_node.setdefault(_node_of(pod), []).append(pod)
+    return by_node
 
 
 def _pod(owner: Json, node: str, revision: str) -> Json:
@@ -470,8 +470,8 @@ def delete_finished_jobs(sim: SimulationContext) -> None:
     client = sim.client(TTL_AFTER_FINISHED)
 
     def work(key: ObjectKey) -> bool:
-        found = client.get(*key)
-        if found is None or is_terminating(found) or not is_finished(found):
+        job = client.get(*key)
+        if job is None or is_terminating(job) or not is_finished(job):
             return True
         return client.delete(key).ok
 
@@ -511,13 +511,13 @@ def _make_pods(client: Client, job: Json, sim: SimulationContext) -> bool:
         return not [one for one in active if not client.delete(object_key(one)).ok]
     parallel = int(spec.get("parallelism", 1))
     completions = spec.get("completions")
-    wanted = parallel if completions is None else min(parallel, int(completions) - succeeded)
+    desired = parallel if completions is None else min(parallel, int(completions) - succeeded)
     if completions is None and succeeded:
-        wanted = 0  # a queue of work is done when one of its Pods says so
+        desired = 0  # a queue of work is done when one of its Pods says so
     pods = controlled(sim.store, job, "v1", "Pod")
     used = {int((metadata(one).get("annotations") or {}).get(_INDEX, -1)) for one in pods}
     base, indexed = object_key(job).name, spec.get("completionMode") == "Indexed"
-    for _ in range(wanted - len(active)):
+    for _ in range(desired - len(active)):
         index = next(number for number in range(len(used) + 1) if number not in used)
         used.add(index)
         name = {"generateName": f"{base}-{index}-" if indexed else f"{base}-"}
@@ -534,8 +534,8 @@ def _status(sim: SimulationContext, job: Json) -> Json:
     active, succeeded, failed = _pods(sim, job)
     spec, old, now = job["spec"], job.get("status") or {}, sim.clock.stamp()
     suspended = spec.get("suspend") is True
-    wanted = spec.get("completions")
-    done = succeeded >= (1 if wanted is None else int(wanted)) and not active
+    completions = spec.get("completions")
+    done = succeeded >= (1 if completions is None else int(completions)) and not active
     held = []
     if suspended:
         held.append(StatusCondition("Suspended", True, "JobSuspended", "Job suspended"))
@@ -580,26 +580,26 @@ class _CronJobController:
         watch_kinds(sim.store, reactions)
 
     def _sync(self, key: ObjectKey) -> bool:
-        found = self._client.get(*key)
-        if found is None or is_terminating(found):
+        cron_job = self._client.get(*key)
+        if cron_job is None or is_terminating(cron_job):
             return True
-        now, spec = self._sim.clock.now(), found["spec"]
-        which = f"{found['metadata']['uid']} {spec.get('schedule')}"
+        now, spec = self._sim.clock.now(), cron_job["spec"]
+        which = f"{cron_job['metadata']['uid']} {spec.get('schedule')}"
         due = self._next.get(which)
         made = None
         well = True
         if due is not None and due <= now and spec.get("suspend") is not True:
-            made, well = self._make(found, due)
+            made, well = self._make(cron_job, due)
         if due is None or due <= now:
-            self._plan(found, which)
-        kept = int(found["spec"].get("successfulJobsHistoryLimit", 3))
+            self._plan(cron_job, which)
+        kept = int(cron_job["spec"].get("successfulJobsHistoryLimit", 3))
         finished = sorted(
-            (one for one in self._jobs(found) if is_finished(one)),
+            (one for one in self._jobs(cron_job) if is_finished(one)),
             key=lambda job: (text_field(job.get("status"), "startTime"), object_key(job).name),
         )
         old = finished[: max(len(finished) - kept, 0)]
         well = (not [one for one in old if not self._client.delete(object_key(one)).ok]) and well
-        return write_status(self._client, found, self._status(found, made)) and well
+        return write_status(self._client, cron_job, self._status(cron_job, made)) and well
 
     def _plan(self, cron_job: Json, which: str) -> None:
         """Come back when the CronJob is due next; never, where its schedule cannot be read."""
