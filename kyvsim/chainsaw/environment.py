@@ -68,7 +68,7 @@ _NOWHERE = "/dev/null"
 _STDIN = frozenset({"-", "/dev/stdin"})
 _SCRATCH = "/tmp/"  # noqa: S108 — a name in scripts: nothing is written there
 _WRITTEN_ONLY = "written:"
-"""What keys of files begin with that are not looked for on the disk."""
+"""The prefix of the keys of files that are never read from the disk."""
 _LOOK_UP = 2
 """Steps that a look-up in the file system counts as."""
 _PARSED = 64

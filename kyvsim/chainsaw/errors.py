@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class FailedError(Exception):
-    """An operation that failed; the text says why, as chainsaw's `$error` does."""
+    """An operation that failed; the text is the reason, as in chainsaw's `$error`."""
 
 
 class HardError(FailedError):
@@ -12,7 +12,7 @@ class HardError(FailedError):
 
 
 class UnsupportedError(Exception):
-    """Something that the simulation does not do; the text says what."""
+    """A feature that is not simulated; the text names it."""
 
 
 # What the scripts of one test may use: steps, characters, files and nesting, counted as they go.

@@ -92,7 +92,7 @@ Evaluate = Callable[[str, Json, Bindings], Json]
 
 
 class TreeExpression(NamedTuple):
-    """What a key or a text says beyond itself."""
+    """A key or a text of an assertion tree, with its modifiers."""
 
     text: str
     """The expression, or the key as it is."""
@@ -107,7 +107,7 @@ class TreeExpression(NamedTuple):
 
 
 def parse_expression(text: str) -> TreeExpression:
-    r"""Return what a text says: `~index.(…)->name`, `(…)`, `\…\`, or itself."""
+    r"""Return an expression: `~index.(…)->name`, `(…)`, `\…\`, or literal text."""
     expression = TreeExpression(text)
     each = _FOREACH.fullmatch(text)
     if each:
@@ -179,7 +179,7 @@ def fill(value: Json, bindings: Bindings, evaluate: Evaluate, *, data: Json = _E
 
 
 def unfloated(value: Json) -> Json:
-    """Return what an expression found with whole numbers as such again."""
+    """Return the result of an expression with whole numbers as integers again."""
     kind = value.__class__
     if kind is dict:
         return {key: unfloated(member) for key, member in value.items()}
@@ -190,7 +190,7 @@ def unfloated(value: Json) -> Json:
     return value
 
 
-# Assertion trees: whether a value is as a tree of keys, expressions and scalars says.
+# Assertion trees: whether a value matches a tree of keys, expressions and scalars.
 #
 # Source of the rules: kyverno-json, pkg/core/assertion.
 
@@ -210,7 +210,7 @@ class TreeMismatch(NamedTuple):
 def check_tree(
     tree: Json, value: Json, bindings: Bindings, evaluate: Evaluate
 ) -> tuple[TreeMismatch, ...]:
-    """Return where `value` is not as `tree` says; none where it is.
+    """Return where `value` does not match `tree`; nothing if it matches.
 
     Raises HardError for values that cannot be compared and expressions that cannot be evaluated.
     """

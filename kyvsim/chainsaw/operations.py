@@ -16,7 +16,7 @@ from kyvsim.chainsaw.session import (
     REQUEST,
     AssertedObjects,
     Situation,
-    judge,
+    failure_of,
     outputs,
     require,
     seconds_of,
@@ -50,11 +50,11 @@ class Sent(NamedTuple):
     unexpected: bool = False
     """Whether it is an error whatever was expected: nothing was sent."""
     invalid: bool = False
-    """Whether the object cannot be what its kind says."""
+    """Whether the object is invalid for its kind."""
 
 
 Send = Callable[[Situation, Json, bool], Sent]
-"""Sends an object once; the last argument says whether it is a dry run."""
+"""Sends an object once; the last argument is True for a dry run."""
 
 
 def answered(response: ApiResponse, obj: Json) -> Sent:
@@ -87,7 +87,7 @@ def _send_one(
         nonlocal problem, sent
         sent = send(situation, obj, dry_run)
         expected = {} if sent.unexpected else spec
-        problem = judge(situation, expected, sent.object, sent.error)
+        problem = failure_of(situation, expected, sent.object, sent.error)
         return problem is None
 
     situation.session.retry(attempt, timeout_of(situation, spec, situation.timeouts.apply))
@@ -156,7 +156,7 @@ def _with_version(client: Client, obj: Json) -> Json:
     return {**obj, "metadata": {**metadata(obj), **version}}
 
 
-# `delete`: objects are deleted, and gone when it ends.
+# `delete`: objects are deleted; the operation waits until they are.
 
 
 def run_delete(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -166,14 +166,14 @@ def run_delete(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, J
     for key in referred(situation, spec):
         before = situation.session.client.get(*key)
         error = delete_one(situation, key, propagation, limit)
-        problem = judge(situation, spec, before, error)
+        problem = failure_of(situation, spec, before, error)
         if problem is not None:
             raise FailedError(problem)
     return {}
 
 
 def delete_one(situation: Situation, key: ObjectKey, propagation: str, limit: float) -> str | None:
-    """Delete an object and wait until it is gone; return why that failed, or None."""
+    """Delete an object and wait until it is deleted; return why that failed, or None."""
     session = situation.session
     before = session.client.get(*key)
     if before is None:
@@ -249,14 +249,14 @@ def show_object(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, 
     raise FailedError(f"{given['kind']} `{given['name']}` does not exist")
 
 
-# `assert` and `error`: waiting for objects to be as a tree says, or not to be.
+# `assert` and `error`: waiting until objects match a tree, or until none does.
 
 _IDENTITY = ("apiVersion", "kind")
 _REFERENCE = ("name", "namespace", "labels")
 
 
 def run_assert(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Wait until some object is as each tree says; raise FailedError where none is in time."""
+    """Wait until some object matches each tree; raise FailedError where none does in time."""
     limit = timeout_of(situation, spec, situation.timeouts.check)
     until = situation.session.sim.clock.elapsed + limit
     for tree in _trees(situation, spec):
@@ -278,11 +278,11 @@ def run_assert(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, J
 
 
 def run_error(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Wait until no object is as a tree says; raise FailedError where one stays or becomes so.
+    """Wait until no object matches a tree; raise FailedError if one still does, or does later.
 
-    A real cluster is asked until the object is gone, be it that it has not come yet. Here what is
-    under way comes to its end first, within the time limit: what passes here passes there. What
-    comes meanwhile came, even if it is changed again before the end.
+    Chainsaw polls a real cluster until no object matches, even if the object is not created yet.
+    Here pending steps are run first, within the time limit, so that a test that passes here also
+    passes there. An object that matches in between is a failure, even if it changes again.
     """
     limit = timeout_of(situation, spec, situation.timeouts.error)
     clock = situation.session.sim.clock
@@ -302,7 +302,7 @@ def run_error(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Js
 
 
 def _settle(situation: Situation, limit: float, why_not: Callable[[], str]) -> str:
-    """Let what is under way come to its end; return what came on purpose later, "" for nothing.
+    """Run pending steps; return which object matched only after them, "" for none.
 
     States between the steps of a controller are ignored: chainsaw would not see them.
     """
@@ -332,7 +332,7 @@ def _require_served(situation: Situation, tree: Json) -> None:
 
 
 def _require_in_reach(situation: Situation, tree: Json) -> None:
-    """Raise UnsupportedError where what was or not, would be another thing in a cluster."""
+    """Raise UnsupportedError if the result would be different in a real cluster."""
     if tree.get("kind"):
         require_written(object_key(tree), situation.session.sim.store)
     for one in _candidates(situation, tree):
@@ -343,15 +343,15 @@ def _require_in_reach(situation: Situation, tree: Json) -> None:
 
 
 def _trees(situation: Situation, spec: Mapping[str, Json]) -> list[Json]:
-    """Return the trees, with those parts filled in that say which objects are meant."""
+    """Return the trees, with the expressions of their identity evaluated."""
     return [_with_reference(situation, spec, one) for one in written_objects(situation, spec)]
 
 
 def _with_reference(situation: Situation, spec: Mapping[str, Json], tree: Json) -> Json:
-    """Return a tree whose expressions are filled in where they say which object is meant.
+    """Return a tree with the expressions in its identity evaluated.
 
     upstream: chainsaw pkg/engine/templating/resource_ref.go, which does so for the apiVersion, the
-    kind, the name, the namespace and the labels, before it looks for objects.
+    kind, the name, the namespace and the labels, before it selects objects.
     """
     if not metadata(tree) and not tree.get("kind"):
         return tree
@@ -372,7 +372,7 @@ def _filled_in(
 
 
 def _wait(situation: Situation, limit: float, why_not: Callable[[], str]) -> None:
-    """Wait until nothing speaks against it; raise FailedError with what does at the end."""
+    """Wait until `why_not` returns ""; raise FailedError with its last reason."""
     reason = ""
 
     def done() -> bool:
@@ -386,7 +386,7 @@ def _wait(situation: Situation, limit: float, why_not: Callable[[], str]) -> Non
 
 
 def _unmet(situation: Situation, tree: Json) -> str:
-    """Return why no object is as a tree says, "" where one is."""
+    """Return why no object matches a tree, "" if one does."""
     some = _candidates(situation, tree)
     if not some:
         return f"{_name(tree)}: actual resource not found"
@@ -401,7 +401,7 @@ def _unmet(situation: Situation, tree: Json) -> str:
 
 
 def _met(situation: Situation, tree: Json) -> str:
-    """Return that an object is as a tree says, "" where none is."""
+    """Return that an object matches a tree, "" if none does."""
     for one in _candidates(situation, tree):
         if not situation.check(tree, one):
             return f"{_name(one or tree)}: the resource matches, but should not"
@@ -420,7 +420,7 @@ def _name(obj: Json) -> str:
 # `script` and `command`: interpreted here, on the simulated cluster.
 
 _KILLED = -1
-"""Stands for the exit status of a program that was killed, which has none."""
+"""The exit status of a program that was killed, which has none."""
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 
 
@@ -429,7 +429,7 @@ def run_script(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, J
     if spec.get("shell") or spec.get("shellArgs"):
         raise UnsupportedError("a shell other than sh")
     script = parsed(text_field(spec, "content"))
-    return _judged(situation, spec, _in_time(situation, spec, script))
+    return _checked_outputs(situation, spec, _in_time(situation, spec, script))
 
 
 def run_command(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -440,7 +440,7 @@ def run_command(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, 
     filled = [_filled(str(situation.filled(word)), variables, usage) for word in words]
     command = Simple((), tuple((LiteralPart(word, quoted=True),) for word in filled), ())
     script = (AndOr(Pipeline((command,), negated=False), ()),)
-    return _judged(situation, spec, _in_time(situation, spec, script))
+    return _checked_outputs(situation, spec, _in_time(situation, spec, script))
 
 
 def _in_time(situation: Situation, spec: Mapping[str, Json], script: Script) -> Result:
@@ -474,8 +474,10 @@ def _filled(text: str, variables: Mapping[str, str], usage: Usage) -> str:
     return _VARIABLE.sub(value, text)
 
 
-def _judged(situation: Situation, spec: Mapping[str, Json], result: Result) -> Mapping[str, Json]:
-    """Return the outputs, or raise FailedError: what `check` says, else the exit status."""
+def _checked_outputs(
+    situation: Situation, spec: Mapping[str, Json], result: Result
+) -> Mapping[str, Json]:
+    """Return the outputs, or raise FailedError by `check` or else the exit status."""
     error = f"exit status {result.status}" if result.status else None
     if result.status == _KILLED:
         error = "signal: killed"
@@ -589,7 +591,7 @@ def _listed(document: Json) -> Sequence[Json]:
 
 
 def in_namespace(situation: Situation, obj: Json) -> Json:
-    """Return an object of a namespaced kind in the test's namespace, if it says no other."""
+    """Return an object of a namespaced kind in the test's namespace, unless it names another."""
     return situation.session.placed(obj, situation.session.namespace)
 
 

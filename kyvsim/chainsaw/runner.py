@@ -37,7 +37,7 @@ class _TestRun(NamedTuple):
 
 
 def run_test(test: ChainsawTest, cluster: SimulatedCluster, files: Files) -> ChainsawOutcome:
-    """Return what comes of a test on a fresh cluster."""
+    """Return the outcome of a test on a fresh cluster."""
     session = TestSession(test, cluster, files)
     name = f"{test.name} (scenario {test.scenario})" if test.scenario else test.name
     outcome = ChainsawOutcome(name, test.location.file, "pass")
@@ -138,7 +138,7 @@ def _run_steps(situation: Situation, done: list[_TestRun]) -> _Ending | None:
 
 
 def _require_stable(session: TestSession) -> None:
-    """Raise FailedError where what the test found at its end does not stay."""
+    """Raise FailedError if an asserted object is deleted before the time of its assertion is up."""
     reason = deleted_too_soon(session.asserted, session.sim, session.advance_until)
     session.asserted = []
     if reason:
@@ -174,7 +174,7 @@ def _run_block(
 def _answered(situation: Situation, operation: ChainsawOperation) -> dict[str, Json]:
     """Run an operation; raise UnsupportedError if policies needed data that is not available.
 
-    Its end says nothing then, whether it succeeded or not.
+    The operation's own result is meaningless then.
     """
     try:
         if operation.foreign:

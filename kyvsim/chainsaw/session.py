@@ -23,24 +23,24 @@ from kyvsim.simulator.api_server.server import ADMIN
 from kyvsim.simulator.cluster import SimulatedCluster
 from kyvsim.simulator.context import ReplicaLimit, SimulationContext, StallDetector
 
-# Whether what the last assertions of a test found stays for as long as they might look for it.
+# Whether objects that the last assertions of a test matched exist until the assertions time out.
 #
-# A real cluster is looked at until it is as it should be, which says nothing where it was so
-# already: an object that a cleanup is about to delete is there at the first look. Here the end of
-# a test is looked at until its time is up, so what passes here passes there, however late somebody
-# looks.
+# Chainsaw polls a real cluster until an assertion matches, which proves nothing if it matched
+# from the start: an object that a cleanup is about to delete exists at the first poll. Here the
+# end of a test is simulated until the timeout, so that a test that passes here passes there,
+# however late chainsaw polls.
 
 
 class AssertedObjects(NamedTuple):
-    """What an assertion found."""
+    """The objects that an assertion matched."""
 
     name: str
     objects: tuple[tuple[ObjectKey, Json], ...]
-    """The objects that were as it says, with their uids."""
+    """The matching objects, with their uids."""
     until: float
     """When its time is up."""
     unmet: Callable[[], str]
-    """Why no object is as it says, "" where one is."""
+    """Returns why no object matches, "" if one does."""
 
 
 def deleted_too_soon(
@@ -50,7 +50,7 @@ def deleted_too_soon(
 ) -> str:
     """Let the time of assertions pass; return which of them came too early, "" for none.
 
-    Only what is deleted counts: what changes goes on, as a Pod does that runs and then ends.
+    Only deletions count: objects may change, as a Pod does that runs and then ends.
     """
     reason, revision = "", sim.store.revision
 
@@ -138,7 +138,7 @@ class Files(Protocol):
 
 
 class TestSession:
-    """One test on its way."""
+    """The state of one running test."""
 
     def __init__(self, test: ChainsawTest, cluster: SimulatedCluster, files: Files) -> None:
         self.test = test
@@ -164,7 +164,7 @@ class TestSession:
         self.unanswered: list[str] = []
         """What the test came upon that no simulation can answer."""
         self.asserted: list[AssertedObjects] = []
-        """What the assertions found after which nothing else was done."""
+        """The objects of the assertions after which no other operation ran."""
         record = watch_responses(self.unanswered)
         listeners = cluster.kyverno.admission.listeners
         listeners.append(lambda admission: record((*admission.responses, *admission.dropped)))
@@ -221,7 +221,7 @@ class TestSession:
     def wait_until(self, done: Callable[[], bool], seconds: float) -> bool:
         """Wait until something holds, at most for some seconds; return whether it does.
 
-        It is asked again when something was written, and at the end.
+        `done` is called again after each write, and at the end.
         """
         store = self.sim.store
         seen = -1
@@ -247,7 +247,7 @@ class TestSession:
     def retry(self, attempt: Callable[[], bool], seconds: float) -> bool:
         """Try until it works, at most for some seconds; return whether it did.
 
-        The first try comes after `POLL`, the last one at the end; the waits between tries grow,
+        The first try is after `POLL`, the last one at the end; the waits between tries grow,
         for a failing try has no other outcome for being made more often.
         """
         end = self.sim.clock.elapsed + seconds
@@ -288,7 +288,7 @@ class Situation(NamedTuple):
         return fill(value, self.bindings, self.session.evaluate)
 
     def check(self, tree: Json, value: Json) -> tuple[TreeMismatch, ...]:
-        """Return where a value is not as a tree says."""
+        """Return where a value does not match a tree."""
         return check_tree(tree, value, self.bindings, self.session.evaluate)
 
     def _chosen(self, spec: Mapping[str, Json]) -> bool | None:
@@ -298,7 +298,7 @@ class Situation(NamedTuple):
     def require_explicit(self, spec: Mapping[str, Json]) -> None:
         """Raise UnsupportedError if it is undefined whether text in brackets is an expression.
 
-        What such text makes of an object that cannot be used says nothing then.
+        An error in such an object is meaningless then.
         """
         if self._chosen(spec) is None:
             raise UnsupportedError(_UNSAID)
@@ -314,11 +314,11 @@ class Situation(NamedTuple):
             raise HardError(f"{error} ({_EXPRESSIONS})") from None
 
 
-# Durations that operations say, in virtual seconds.
+# Durations of operations, in virtual seconds.
 
 
 def seconds_of(text: Json) -> float:
-    """Return the seconds that a duration says; raise HardError where it is none."""
+    """Return the seconds of a duration; raise HardError if it is invalid."""
     nanoseconds = parse_duration(str(text))
     if nanoseconds is None:
         raise HardError(f"`{text}` is not a duration")
@@ -334,10 +334,10 @@ def timeout_of(situation: Situation, spec: Mapping[str, Json], default: float) -
 # The blocks `expect` and `check`: what an operation's end is to be like.
 
 
-def judge(
+def failure_of(
     situation: Situation, spec: Mapping[str, Json], obj: Json, error: str | None
 ) -> str | None:
-    """Return why an operation failed, or None: what `expect` says, else the error itself."""
+    """Return why an operation failed, or None: by `expect`, or else its own error."""
     checked = situation.bind("error", error)
     matched = False
     problems: list[TreeMismatch] = []
@@ -353,7 +353,7 @@ def judge(
 
 
 def require(situation: Situation, tree: Json, value: Json) -> None:
-    """Raise FailedError where a value is not as a tree says."""
+    """Raise FailedError if a value does not match a tree."""
     problems = situation.check(tree, value)
     if problems:
         raise FailedError("; ".join(map(str, problems)))

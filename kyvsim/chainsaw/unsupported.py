@@ -31,7 +31,7 @@ _LAX = frozenset({"", "privileged"})
 
 
 def watch_responses(reasons: list[str]) -> Callable[[Iterable[PolicyResponse]], None]:
-    """Return a listener to responses of policies that adds unavailable data to `found`."""
+    """Return a listener to responses of policies that adds unavailable data to `reasons`."""
 
     def listen(responses: Iterable[PolicyResponse]) -> None:
         reasons.extend(
@@ -45,7 +45,7 @@ def watch_responses(reasons: list[str]) -> Callable[[Iterable[PolicyResponse]], 
 
 
 def watch_policies(reasons: list[str]) -> Callable[[ApiRequest, ApiResponse, Json], None]:
-    """Return an observer of requests that adds to `found` what of a new policy is not simulated."""
+    """Return an observer of requests that adds to `reasons` what is not simulated of policies."""
 
     def observe(request: ApiRequest, response: ApiResponse, _old: Json) -> None:
         written = request.operation is not Operation.DELETE and not request.subresource
@@ -59,7 +59,7 @@ def watch_policies(reasons: list[str]) -> Callable[[ApiRequest, ApiResponse, Jso
 def watch_pods(
     store: ObjectStore, reasons: list[str]
 ) -> Callable[[ApiRequest, ApiResponse, Json], None]:
-    """Return an observer of requests that adds to `found` why a real Pod would differ."""
+    """Return an observer of requests that adds to `reasons` why a real Pod would differ."""
 
     def observe(request: ApiRequest, response: ApiResponse, _old: Json) -> None:
         key = request.key
@@ -67,7 +67,7 @@ def watch_pods(
         if not created or (key.api_version, key.kind) != ("v1", "Pod"):
             return
         where = f"of the namespace `{key.namespace}` is not simulated"
-        # Limits change a Pod before anybody looks at it; the others have the last word.
+        # Limits change a Pod before other admission; the others are checked last.
         reasons.extend(f"LimitRange `{name}` {where}" for name in names("LimitRange", key))
         if response.error is not None:
             return
@@ -84,9 +84,9 @@ def watch_pods(
 
 # What a simulated cluster does not do, reported when a test needs it.
 #
-# There are objects that act in a cluster, and here do nothing; objects that somebody writes in a
-# cluster, and nobody here; and fields that controllers fill in there, and none here. What a test
-# finds of them, or does not find, says nothing about a cluster.
+# There are objects that have an effect in a cluster, and none here; objects that controllers
+# write in a cluster, and not here; and fields that controllers set there, and not here. Whether
+# a test matches them proves nothing about a cluster.
 
 _EVERY = ""
 _WEBHOOKS = "webhook configurations other than Kyverno's own for resources are not simulated"
@@ -104,7 +104,7 @@ _ACTING = MappingProxyType(
         ("apiregistration.k8s.io", "APIService"): "",
     }
 )
-"""Kinds whose objects do something that the simulation does not, and what to say of it."""
+"""Kinds whose objects have an effect that is not simulated, with the message about it."""
 _HEEDED = frozenset((CEL_GROUP, kind) for kind in (*CEL_KINDS, "PolicyException"))
 """The only simulated kinds of a group."""
 _WRITTEN_ELSEWHERE = MappingProxyType(
@@ -171,7 +171,7 @@ def require_release(key: ObjectKey, store: ObjectStore) -> None:
 
 
 def require_written(key: ObjectKey, store: ObjectStore) -> None:
-    """Raise UnsupportedError where an object is not there that in a cluster somebody writes.
+    """Raise UnsupportedError for a missing object that a cluster would contain.
 
     Objects of its kind that a test has written itself are what they are in a cluster.
     """

@@ -35,7 +35,7 @@ from kyvsim.simulator.events import cleaned_up
 from kyvsim.simulator.kyverno import Kyverno, restart
 from kyvsim.simulator.policies import CEL_KINDS, is_cel_policy, is_webhook_policy
 
-# The cleanup controller: it deletes what cleanup policies match, when their schedules say so.
+# The cleanup controller: it deletes what cleanup policies match, at the times of their schedules.
 #
 # Source of the rules: upstream pkg/controllers/cleanup/controller.go, api/kyverno/v2; for
 # DeletingPolicies pkg/controllers/deleting/controller.go.
@@ -141,7 +141,7 @@ class _CleanupController:
                 )
 
     def _holds(self, compiled: CompiledPolicy, obj: Json) -> bool:
-        """Return whether match, exclude and conditions of a policy say that an object goes."""
+        """Return whether a policy matches an object and its conditions hold."""
         world = World(self._sim.store, account=CLEANUP)
         given = open_request(creation_of(obj, None, None), world, compiled.policy.name)
         if given is None:
@@ -182,11 +182,11 @@ def _looks_at(policy: Policy, api_version: str, kind: str, kinds: KindTable) -> 
     return any(all(map(matches, parse_kind_selector(text), own)) for text in texts)
 
 
-# The cleanup controller started anew: schedules are made again of what is stored.
+# The restart of the cleanup controller: schedules are computed again for stored policies.
 
 
 def restart_cleanup_controller(kyverno: Kyverno) -> None:
-    """Let the cleanup controller end, and be at work again some time later.
+    """Stop the cleanup controller, and start it again some time later.
 
     A policy's last execution is in its status, so a missed run is caught up.
     """
@@ -226,7 +226,7 @@ class TtlError(ValueError):
 
 
 def end_of_life(obj: Json, now: datetime) -> datetime | None:
-    """Return when the label wants an object deleted, None where it has no such label.
+    """Return when the label expires, None for an object without it.
 
     `now` is when an object is created that has no time of creation yet. Raises TtlError where the
     label cannot be read.
@@ -258,7 +258,7 @@ def end_of_life(obj: Json, now: datetime) -> datetime | None:
     return born + timedelta(microseconds=lifetime / 1000)
 
 
-# What the cleanup controller says of labels with a lifetime before they are stored.
+# The warnings of the cleanup controller about TTL labels before they are stored.
 #
 # Source of the rules: upstream cmd/cleanup-controller/handlers/admission/resource, pkg/validation.
 
@@ -281,9 +281,9 @@ class TimeToLiveWebhook(Webhook):
         return ALLOWED
 
 
-# The controller of lifetimes: it deletes objects when their label says so.
+# The TTL controller: it deletes objects when their label expires.
 #
-# Source of the rules: upstream pkg/controllers/ttl (manager.go, controller.go). The manager looks
+# Source of the rules: upstream pkg/controllers/ttl (manager.go, controller.go). The manager checks
 # every minute which kinds it may watch and delete; of those it follows every change.
 
 _TTL_ACTOR = "ttl"
@@ -294,7 +294,7 @@ _POLICIES = frozenset({"Foreground", "Background", "Orphan"})
 
 
 def start_ttl(kyverno: Kyverno) -> None:
-    """Let objects be deleted when their label says so."""
+    """Delete objects when their label expires."""
     controller = _TtlController(kyverno.sim)
     kyverno.sim.store.watch(controller.observe)
     kyverno.cleaning.append(controller.relist)
@@ -329,7 +329,7 @@ class _TtlController:
             self._schedule_relist()
 
     def relist(self) -> None:
-        """Look at every object anew."""
+        """Process every object again."""
         for obj in tuple(self._sim.store.every()):
             self._take(obj)
 
@@ -355,7 +355,7 @@ class _TtlController:
             self._schedule_relist()
 
     def _plan(self, key: ObjectKey) -> None:
-        """Delete an object whose time has come; wait for the time of another."""
+        """Delete an object whose label has expired; schedule the deletion of another."""
         obj = self._sim.store.get(*key)
         if obj is None or is_terminating(obj):
             return

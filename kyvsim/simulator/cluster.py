@@ -173,7 +173,7 @@ def open_cluster(
 
 
 def _forced_open(readers: Readers) -> Readers:
-    """Return readers of policies that fail open, whatever their `failurePolicy` says."""
+    """Return readers of policies that fail open, whatever their `failurePolicy`."""
 
     def policy(obj: Json) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
         read, diagnostics = readers.policy(obj)
@@ -197,7 +197,7 @@ def _serve(sim: SimulationContext, cache: PolicyCache, admission: AdmissionContr
     notes = AdmissionNotes(admission, store)
     server.policies.append(AdmissionPolicies(store, notes.add))
     server.webhooks += [
-        # The API server calls mutating webhooks by name: those of policies in CEL come first.
+        # The API server calls mutating webhooks by name: those of policies in CEL are first.
         ImageAdmission(sim, cache, admission),
         CelAdmission(sim, cache, admission),
         admission,

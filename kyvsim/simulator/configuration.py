@@ -31,7 +31,7 @@ BACKGROUND = service_account(NAMESPACE, "kyverno-background-controller")
 CLEANUP = service_account(NAMESPACE, "kyverno-cleanup-controller")
 REPORTS = service_account(NAMESPACE, "kyverno-reports-controller")
 
-# What Kyverno's ConfigMap says: whom and what the webhooks pass over.
+# Kyverno's ConfigMap: the users and objects that the webhooks skip.
 #
 # Source of the rules: upstream pkg/config (config.go, filters.go), charts/kyverno/values.yaml.
 
@@ -79,7 +79,7 @@ class Sender(NamedTuple):
 def passes_over(sender: Sender, store: ObjectStore) -> bool:
     """Return whether Kyverno leaves such requests alone, whatever object they are about.
 
-    False says nothing: some may concern it. It is asked first, for most of what happens.
+    False decides nothing: some requests may concern it. It is evaluated first, as it is cheap.
     """
     if (sender.api_version, sender.kind) == ("v1", "Namespace"):
         return False
@@ -104,9 +104,9 @@ def _passes_over(store: ObjectStore, sender: Sender) -> bool:
 def is_selected(namespace: str, review: Review, store: ObjectStore) -> bool:
     """Return whether the webhooks are called for a request at all.
 
-    `namespace` is that of the object, the object itself where it is a Namespace, "" for other
-    objects of the cluster, of which no selector of namespaces speaks. An object is looked at by the
-    labels that it has, or had.
+    `namespace` is that of the object, the object itself if it is a Namespace, "" for other
+    cluster-scoped objects, to which namespace selectors do not apply. The labels of the object and
+    of its former state count.
     """
     selects = _selectors(settings_of(store).get("webhooks") or "{}")
     if review.request.key[:2] == ("v1", "Namespace") and review.object is not None:
@@ -265,7 +265,7 @@ def _roles(core: Json, controller: str, installation: Installation) -> Iterator[
 
 
 def _configuration(data: Mapping[str, Json], installation: Installation) -> Json:
-    """Return what Kyverno's ConfigMap says with the values of an installation."""
+    """Return the data of Kyverno's ConfigMap with the values of an installation."""
     given = installation.value("config") or {}
     settings = {
         **data,

@@ -17,7 +17,7 @@ from kyvsim.simulator.scheduler import Scheduler, VirtualClock
 from kyvsim.simulator.timeline import Timeline
 from kyvsim.simulator.tracer import SimulationTracer
 
-# How long things take, in virtual seconds; what upstream leaves to the network is a guess.
+# Latencies in virtual seconds; what upstream leaves to the network is a guess.
 
 WEBHOOK = 0.005
 """From a request's arrival to the verdict on it, and again to its storage."""
@@ -28,7 +28,7 @@ POLICY_READY = 0.1
 POLICY_CHANGED = 0.02
 """From a change of a policy that acts to its new form in the cache: its webhooks are there."""
 UPDATE_REQUEST = 0.01
-"""From a webhook's answer to the UpdateRequest that it wants."""
+"""From a webhook's answer to its UpdateRequest."""
 PICK_UP = 0.002
 """From an UpdateRequest's being pending to an attempt at it."""
 POD_START = 1.0
@@ -36,7 +36,7 @@ POD_START = 1.0
 POD_RUN = 5.0
 """From the start of a Job's Pod to its success, where its command names no sleep."""
 RESTART = 2.0
-"""From a controller's end to its being at work again."""
+"""From a controller's stop to its restart."""
 RETRY = 1.0
 """From a controller's failure to its next attempt; it doubles with each."""
 LONGEST_RETRY = 300.0
@@ -45,11 +45,11 @@ SCAN_DELAY = 30.0
 SCAN_INTERVAL = 3600.0
 """Between two scans of everything."""
 REPORT_DELAY = 10.0
-"""From an ephemeral report to a look at it."""
+"""From an ephemeral report to its processing."""
 REPORT_GIVEN_UP = 120.0
 """How long an ephemeral report waits for its object."""
 
-# How long nothing may happen: what comes every hour comes often in a thousand years.
+# How many steps without an effect end a run: an hourly step runs often in a thousand years.
 
 MOST_STEPS = 200_000
 
@@ -71,22 +71,22 @@ class StallDetector:
         return done - self._since > MOST_STEPS
 
 
-# How many Pods one object may want: a simulation makes each of them, step by step.
+# How many Pods one object may have: each of them is simulated.
 
 MOST_PODS = 1_000
 
 
 class ReplicaLimit:
-    """Watches a timeline for objects that want more Pods than are simulated."""
+    """Watches a timeline for objects with more Pods than are simulated."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
         self._seen = 0
         self.excess = ""
-        """What wants them, in words; "" for nothing so far."""
+        """The object and its number of Pods; "" for none so far."""
 
     def is_exceeded(self) -> bool:
-        """Return whether any object that was written until now wants so many."""
+        """Return whether any object that was written until now has too many Pods."""
         events = self._timeline.events
         while self._seen < len(events) and not self.excess:
             event = events[self._seen]
@@ -122,12 +122,12 @@ class SimulationSettings(NamedTuple):
     model: Model = Model.KYVERNO
     installation: Installation = CI
     exceptions: bool | None = None
-    """Whether PolicyExceptions count, in all namespaces; None for what the installation says."""
+    """Whether PolicyExceptions count, in all namespaces; None for the installation's setting."""
     seed: int = 0
     workloads: bool = True
     """Whether the controllers of Deployments, Jobs … run."""
     delays: tuple[tuple[str, float], ...] = ()
-    """Seconds by which each step of an actor comes later."""
+    """Seconds by which each step of an actor is delayed."""
     kubelet: bool = True
     """Whether Pods start, and hang where what they refer to is missing."""
     budget: Budget = SIMULATED

@@ -38,7 +38,7 @@ class DownstreamWatch:
     """Objects as they were generated, by kind and uid, and the kinds of each policy.
 
     Policies are named by their keys, and labels have their bare names: of namespaced policies no
-    downstream is found again, upstream neither.
+    downstream is recognised, as in upstream.
     """
 
     def __init__(self, sim: SimulationContext) -> None:
@@ -98,7 +98,7 @@ class DownstreamWatch:
             self._delete(policy, kind, _fits(policy, trigger))
 
     def delete_others(self, policy: str, trigger: str, kept: Iterable[Json]) -> None:
-        """Delete what a policy generated for a trigger and does not want any more."""
+        """Delete what a policy generated for a trigger and no longer generates."""
         names, fits = {object_key(obj) for obj in kept}, _fits(policy, trigger)
         for kind in self._of_policy.get(policy, ()):
             self._delete(policy, kind, lambda obj: fits(obj) and object_key(obj) not in names)
@@ -148,7 +148,7 @@ class DownstreamWatch:
                 known[_uid(copy)] = fresh
 
     def _gone(self, obj: Json) -> None:
-        """Make a downstream anew, or delete the copies of a source that is gone."""
+        """Restore a deleted downstream, or delete the copies of a deleted source."""
         known = self._known(obj)
         if labels(obj).get("app.kubernetes.io/managed-by") == "kyverno":
             desired = known.get(_uid(obj))

@@ -140,7 +140,7 @@ class EventRecorder:
 
 
 def reports_successes(sim: SimulationContext) -> bool:
-    """Return whether Kyverno's ConfigMap wants any events on what succeeded."""
+    """Return whether Kyverno's ConfigMap enables events on successes."""
     return str(settings_of(sim.store).get("generateSuccessEvents") or "") == "true"
 
 
@@ -178,7 +178,7 @@ _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _VIOLATED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 _CHECKING = frozenset({"validate", "verifyImages"})
 _ONLY_SCANNED = frozenset({"MutatingAdmissionPolicy"})
-"""Kinds by which Kyverno looks what would change, and changes nothing itself."""
+"""Kinds that Kyverno only evaluates in scans."""
 
 
 def violation_of_policy(
@@ -210,7 +210,7 @@ def violation_of_object(source: EventSource, response: PolicyResponse, result: R
 def applied(
     sim: SimulationContext, source: EventSource, response: PolicyResponse
 ) -> Iterator[Event]:
-    """Yield the event on a policy that an object passed, or that changed it, where it is wanted."""
+    """Yield the event on a policy that an object passed or was changed by, if it is enabled."""
     regarding = policy_reference(response.policy, sim)
     if not reports_successes(sim):
         return

@@ -15,7 +15,7 @@ from kyvsim.simulator.api_server import ObjectStore
 from kyvsim.simulator.api_server.metadata import Identities
 from kyvsim.simulator.scheduler import Task
 
-# What a step read and wrote: two steps that do not meet in it may change places.
+# What a step read and wrote: two steps whose footprints do not overlap may be swapped.
 
 
 class Footprint(NamedTuple):
@@ -50,7 +50,7 @@ def _sees(reads: Iterable[ObjectKey], writes: frozenset[ObjectKey]) -> bool:
 # One run in a chosen order, and what it shows about other orders.
 
 _WINDOW = 0.1
-"""Seconds by which a step may come too early; what is further off waits for its time."""
+"""Seconds by which a step may be early; steps further off run at their time."""
 
 FOLLOWING = frozenset(
     {"ClusterEphemeralReport", "ClusterPolicyReport", "EphemeralReport", "Event", "PolicyReport"}
@@ -59,7 +59,7 @@ FOLLOWING = frozenset(
 
 
 Directions: TypeAlias = tuple[str, ...]
-"""The actors whose steps are to come first, one after the other."""
+"""The actors whose steps are run first, one after the other."""
 
 
 class StepChoice(NamedTuple):
@@ -146,11 +146,11 @@ def _nothing() -> None:
     """Do what a step does that was run already."""
 
 
-# Which steps of a run led to which: what could have come in another order, and what could not.
+# The dependencies between the steps of a run: which could be run in another order.
 
 
 class Race(NamedTuple):
-    """Two steps that touch the same things, of which neither depends on the other."""
+    """Two steps with overlapping footprints, of which neither depends on the other."""
 
     earlier: int
     later: int
@@ -159,9 +159,9 @@ class Race(NamedTuple):
 class Causality:
     """What follows from what in one run.
 
-    A step follows from the one that wanted it, from the one of its actor before it, and from all
-    before it that touch the same things. Timers wait for everything that is due before them, and
-    nothing that is due later comes before them.
+    A step follows from the one that scheduled it, from the one of its actor before it, and from all
+    before it with an overlapping footprint. Timers wait for everything that is due before them, and
+    nothing that is due later precedes them.
     """
 
     def __init__(self, steps: Sequence[StepChoice]) -> None:
@@ -173,7 +173,7 @@ class Causality:
         """For each step the steps that it depends on, as bits."""
         self.races: list[Race] = []
         self.names: list[int] = []
-        """Of each step what it is in every run that it is part of: whose, and wanted by which."""
+        """Of each step a key that is the same in all runs: by its actor and who scheduled it."""
         self._groups = list(range(len(steps)))
         self._follow()
         self.races = list(dict.fromkeys((*self.races, *self._queued())))
@@ -203,7 +203,7 @@ class Causality:
                 self._join(wanted_by, index)
             self._needs.append(needs)
             self._wanted_by.append(wanted_by)
-            # Of what it meets it sees the past, too.
+            # It also follows from the past of each step that overlaps.
             for before in range(index - 1, -1, -1):
                 other = self._steps[before]
                 if other.footprint.meets(step.footprint):
@@ -215,9 +215,9 @@ class Causality:
             last[step.actor] = numbers[step.task.number] = index
 
     def _queued(self) -> Iterator[Race]:
-        """Yield what to turn round so that an actor takes two steps of one story the other way.
+        """Yield what to swap so that an actor takes two steps of one story in the other order.
 
-        An actor takes its steps in the order in which they were wanted: it is those that wanted
+        An actor takes its steps in the order in which they were scheduled: the steps that scheduled
         them that can be turned round.
         """
         for earlier, later in combinations(range(len(self._steps)), 2):
@@ -308,15 +308,15 @@ def text_of(simulation: Simulation) -> str:
 # The orders of steps that are worth trying.
 #
 # Dynamic partial-order reduction (Flanagan and Godefroid, 2005; Abdulla and others, 2014): where
-# two steps of a run touch the same things and neither follows from the other, the later one is
-# tried before the earlier one, together with what it needs. Orders that differ only where nobody
-# could tell are tried once. Steps fall into stories that share nothing: in a run whose order was
+# two steps of a run overlap and neither follows from the other, the later one is
+# tried before the earlier one, together with what it needs. Orders with no visible difference
+# are tried once. Steps belong to stories that share nothing: in a run whose order was
 # changed in one story the others are left as they are, for their orders are tried by themselves.
 # Of stories that each end otherwise in some order, these are tried together. Runs with the fewest
-# changes of order come first, and among them races of a sort that was seldom tried.
+# changes of order are first, and among them races of actors that were seldom tried.
 
 Player: TypeAlias = Callable[[Directions, Callable[[int], Iterable[Directions]]], Played]
-"""Plays everything anew in an order, and may ask for those that are likely to come next."""
+"""Plays a scenario in an order, and may request those that are likely to be next."""
 
 _MANY = 1 << 30
 MOST_CHANGES = 2
@@ -388,7 +388,7 @@ class _Plans:
         self._sorts: dict[tuple[str, str], int] = {}
         self._endings: set[str] = set()
         self._decisive: set[int] = set()
-        """The keys of turns on the way to another ending."""
+        """The keys of swaps that led to another ending."""
         self._elsewhere: dict[int, list[_Plan]] = {}
         """Plans for turns in a further story, by key: useful if that ends differently, too."""
 
@@ -401,7 +401,7 @@ class _Plans:
         return None
 
     def likely(self, left: int | None, count: int) -> Iterator[Directions]:
-        """Yield what comes next unless something is learned meanwhile: at most so many orders.
+        """Yield the next orders as far as they are known: at most so many.
 
         No more than are `left` to be tried, None for any number.
         """
@@ -428,18 +428,18 @@ class _Plans:
             self._seen.setdefault(beginning, set()).update(keys or {0})
         causality = Causality(steps)
         own = {story for turn in plan.turns for story in causality.stories(turn.names)}
-        joined, tells = len(plan.turns) > 1, ending not in self._endings
+        joined, is_new = len(plan.turns) > 1, ending not in self._endings
         for race in causality.races:
             apart = joined or (own and causality.story(race.earlier) not in own)
             for made in self._turning(plan, steps, causality, race):
                 key = made.turns[-1].keys[-1]
-                if not apart or (key in self._decisive and (joined or tells)):
+                if not apart or (key in self._decisive and (joined or is_new)):
                     self._add(made)
-                elif joined or tells:
-                    # It is tried if that change alone is on the way to another ending.
+                elif joined or is_new:
+                    # It is tried if that change alone leads to another ending.
                     self._elsewhere.setdefault(key, []).append(made)
         self._endings.add(ending)
-        if tells:
+        if is_new:
             self._decisive |= keys
             for one in [one for key in sorted(keys) for one in self._elsewhere.pop(key, ())]:
                 self._add(one)
@@ -478,7 +478,7 @@ class _Plans:
 
 
 def _turns(plan: _Plan, causality: Causality, race: Race, key: int) -> tuple[_OrderChange, ...]:
-    """Return the turns of a plan with one more, which goes on with those of its story."""
+    """Return the changes of a plan with one more, merged with those of its story."""
     story = causality.story(race.earlier)
     names = frozenset({causality.names[race.earlier], causality.names[race.later]})
     keys: tuple[int, ...] = ()
@@ -509,7 +509,7 @@ def _hashes(actors: Sequence[str]) -> list[int]:
 
 
 def interleavings_of(orders: Iterable[Order]) -> Interleavings:
-    """Return the ways in which runs end, the usual order's first; there is at least one run."""
+    """Return the different endings of runs, the usual order's first; there is at least one run."""
     endings: dict[str, ScenarioEnding] = {}
     complete = True
     for order in orders:

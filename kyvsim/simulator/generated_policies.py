@@ -107,7 +107,7 @@ def _negated(exceptions: Iterable[CelException]) -> Iterator[Json]:
 
 # Keeps the admission policies that are made of Kyverno's.
 #
-# They are made anew when the policy, an exception for it, or they themselves change; with the
+# They are updated when the policy, an exception for it, or they themselves change; with the
 # policy they go by their owner references.
 #
 # Source of the rules: upstream pkg/controllers/admissionpolicygenerator.
@@ -137,7 +137,7 @@ class _Generator:
         self._client = kyverno.sim.client(ADMISSION)
 
     def observe(self, change: StoreChange) -> None:
-        """Look again at the policies that a change is about."""
+        """Reconcile the policies that a change is about."""
         old, new = change.old, change.new
         if old is not None and new is not None and old.get("spec") == new.get("spec"):
             return
@@ -152,7 +152,7 @@ class _Generator:
             self._sim.scheduler.after(NOTICE, _ACTOR, partial(renew, kind, name))
 
     def reconcile(self, policy: Policy) -> None:
-        """Make what is to be there for a policy, or take it away, and say so in its status."""
+        """Write or delete the admission policy for a policy, and report that in its status."""
         plan = plan_of(policy, self._sim)
         stored = self._sim.store.get(policy.facts.api_version, policy.kind, "", policy.name)
         if plan is None or stored is None:

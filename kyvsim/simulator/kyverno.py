@@ -12,13 +12,13 @@ from kyvsim.simulator.events import EventRecorder
 from kyvsim.simulator.policies import PolicyCache, PolicyLister, PolicyStatusController
 from kyvsim.simulator.reports import ReportCollector
 
-# A controller's process started anew: memory is lost, and what is stored is seen again.
+# The restart of a controller: its memory is lost, and stored objects are listed again.
 
 
 def restart(
     sim: SimulationContext, name: str, actors: frozenset[str], relist: Callable[[], None]
 ) -> None:
-    """Let a controller end, and `relist` what it looks at when it is at work again some time later.
+    """Stop a controller, and start it again some time later with `relist`, which lists its objects.
 
     `name` is the controller's, such as `cleanup`; `actors` are what runs in its process.
     """
@@ -45,7 +45,7 @@ class Kyverno(NamedTuple):
     cache: PolicyCache
     admission: AdmissionController
     policies: PolicyStatusController
-    """Tells of policies that act anew, and of those that are gone."""
+    """Calls listeners when policies become active or are deleted."""
     events: EventRecorder
     lister: PolicyLister
     """The policies that work in the background, which do not wait for admission."""
@@ -53,6 +53,6 @@ class Kyverno(NamedTuple):
     generating: PolicyLister
     mutating: PolicyLister
     downstreams: DownstreamWatch
-    """What those generated that keep it as they want it."""
+    """The synchronized objects of the generating policies in CEL."""
     cleaning: list[Callable[[], None]]
-    """What lists everything anew where the cleanup controller is started again."""
+    """Functions that list everything again when the cleanup controller is restarted."""

@@ -34,7 +34,7 @@ class UnclearKindError(Exception):
 def match_resources(
     match: Iterable[ResourceFilter], exclude: Iterable[ResourceFilter], store: ObjectStore
 ) -> Json:
-    """Return the constraints that say the same; raises UnclearKindError."""
+    """Return the equivalent constraints; raises UnclearKindError."""
     matched, selectors = tuple(match), {}
     for one in matched:
         selector, names = one.namespace_selector, one.namespaces
@@ -92,7 +92,7 @@ def _rule(
 
 # Whether Kyverno leaves a policy to the API server, by an admission policy made of it.
 #
-# While its status says that there is one, Kyverno does not evaluate the policy itself.
+# While its status reports one, Kyverno does not evaluate the policy itself.
 #
 # Source of the rules: upstream pkg/controllers/admissionpolicygenerator (controller.go,
 # generate-vap.go, generate-map.go).
@@ -114,7 +114,7 @@ class NativePolicyPlan(NamedTuple):
     kind: str
     name: str
     why_not: str = ""
-    """What the status of the policy says; "" where one is made."""
+    """The message in the status of the policy; "" if one is made."""
     of_rules: tuple[classic.NativeTwin, Json] | None = None
     """What of a ClusterPolicy goes into it, and its constraints."""
 
@@ -133,7 +133,7 @@ def plan_of(policy: Policy, sim: SimulationContext) -> NativePolicyPlan | None:
     plan = _plan(policy, sim)
     if plan is None:
         return None
-    # What Kyverno may not make, as statuses say it.
+    # Missing permissions, as statuses report them.
     for key in plan.keys:
         if not all(may(ADMISSION, verb, key._replace(name=""), sim.store) for verb in _VERBS):
             named = f"{key.kind[:-1]}ies" if key.kind.endswith("y") else f"{key.kind}s"
@@ -189,7 +189,7 @@ def with_plan(status: Json, plan: NativePolicyPlan) -> Json:
 
 
 def with_twin_of(status: Json, before: Json) -> Json:
-    """Return the status of a policy in CEL with what the one before says is made of it."""
+    """Return the status of a policy in CEL with what the former status reports as generated."""
     if "generated" not in status or not before:
         return status
     message = (before.get("conditionStatus") or {}).get("message") or ""
@@ -198,7 +198,7 @@ def with_twin_of(status: Json, before: Json) -> Json:
 
 
 def may_be_left(policy: Policy) -> bool:
-    """Return whether the API server may come to evaluate a policy instead of Kyverno."""
+    """Return whether the API server may evaluate a policy instead of Kyverno."""
     if policy.kind == "ClusterPolicy":
         return classic.why_no_native_twin(policy, ()) == ""
     if policy.kind in _SOURCES:
@@ -230,7 +230,7 @@ _REPORT_SWITCHES: Mapping[str, tuple[str, bool]] = MappingProxyType(
 )
 """The chart's feature that enables scans by each kind, and whether it is on by default."""
 NATIVE_KINDS = frozenset(f"{kind}{part}" for kind in _REPORT_SWITCHES for part in ("", "Binding"))
-"""The kinds whose objects have a say in what is reported."""
+"""The kinds whose objects affect scans."""
 _ENABLED, _DISABLED = "reports.kyverno.io/enabled", "reports.kyverno.io/disabled"
 
 
@@ -245,7 +245,7 @@ def reported_policies(sim: SimulationContext) -> Iterator[Json]:
 
 
 def bindings_of(policy: Json, sim: SimulationContext) -> Iterator[Json]:
-    """Yield the bindings of a policy that scans look at, by name."""
+    """Yield the bindings of a policy that scans evaluate, by name."""
     key = object_key(policy)
     for one in sim.store.list(API_VERSION, f"{key.kind}Binding", ""):
         left_out = key.kind == _VALIDATING and _DISABLED in labels(one)

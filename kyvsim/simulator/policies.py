@@ -83,7 +83,7 @@ class PolicyCache:
         self._forget(key)
 
     def forget_compiled(self) -> None:
-        """Compile everything anew, since exceptions have changed."""
+        """Compile all policies again, since exceptions have changed."""
         self._compiled.clear()
         self._pinning.clear()
         self._changes.clear()
@@ -241,7 +241,7 @@ class PolicyLister:
         kinds: Iterable[tuple[str, str]],
         works: Callable[[Policy], bool] = generates_or_mutates,
     ) -> None:
-        """Take the kinds, by apiVersion, and what says of a policy whether it is one of these."""
+        """Take the kinds, by apiVersion, and a predicate for their policies."""
         self._sim = sim
         self._kinds = tuple(kinds)
         self._named = {(split_api_version(version)[0], kind) for version, kind in self._kinds}
@@ -250,14 +250,14 @@ class PolicyLister:
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}
         self._generated_sets: dict[str, dict[str, GeneratedSets]] = {}
-        """What generate rules want, by policy and rule, for as long as a policy stays compiled."""
+        """The compiled generate rules, by policy and rule, while a policy stays compiled."""
         self.changed: list[Callable[[Policy, Policy | None], None]] = []
         """Called for a policy that is new or has changed, with its former version."""
         self.dropped: list[Callable[[Policy], None]] = []
         sim.store.watch(self._observe)
 
     def get(self, key: str) -> CompiledPolicy | None:
-        """Return a policy, compiled, or None where it is gone or not sound."""
+        """Return a policy, compiled, or None if it is deleted or invalid."""
         policy = self._policies.get(key)
         if policy is None:
             return None
@@ -269,7 +269,7 @@ class PolicyLister:
         return self._compiled[key]
 
     def generated_sets(self, policy: CompiledPolicy, rule: CompiledRule) -> GeneratedSets:
-        """Return what says which objects a generate rule wants."""
+        """Return the function that computes the objects of a generate rule."""
         known = self._generated_sets.setdefault(policy.policy.key, {})
         if rule.rule.name not in known:
             context = RuleContext(policy.policy, rule.rule, self._cache.system)
@@ -328,7 +328,7 @@ class PolicyLister:
                 listener(policy)
 
 
-# What the status of a policy in CEL says: whether it acts, may be reported on, and its variants.
+# The status of a policy in CEL: its readiness, its permissions, and its variants.
 #
 # Source of the rules: upstream pkg/controllers/policystatus (controller.go, vpol.go).
 
@@ -339,7 +339,7 @@ _WITHOUT_SCANS = "Background scanning disabled; reporting permissions not requir
 def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Json:
     """Return the status of a policy that acts; a condition keeps its time while it stays.
 
-    What the API server evaluates in its place is for whoever makes that to say.
+    Whether the API server evaluates it is added by the generator of admission policies.
     """
     conditions, known = [], ((before or {}).get("conditionStatus") or {}).get("conditions")
     if policy.facts.admission:
@@ -396,7 +396,7 @@ def _condition(kind: str, holds: bool, message: str, now: str, before: Json) -> 
     }
 
 
-# A policy's way to readiness: its status, and its place in the cache.
+# How a policy becomes ready: its status, and its entry in the cache.
 #
 # Source of the rules: upstream pkg/controllers/webhook (status), pkg/controllers/policycache.
 
@@ -404,7 +404,7 @@ _STATUS_ACTOR = "admission-controller"
 
 
 class PolicyStatusController:
-    """Lets policies act some time after they were written, and says so in their status."""
+    """Activates policies some time after they were written, and reports that in their status."""
 
     def __init__(self, sim: SimulationContext, cache: PolicyCache) -> None:
         self._sim = sim

@@ -24,7 +24,7 @@ from kyvsim.simulator.context import REPORT_DELAY, REPORT_GIVEN_UP, SimulationCo
 from kyvsim.simulator.native_policies import reported_policies
 from kyvsim.simulator.policies import CEL_KINDS, PolicyCache
 
-# The entries of reports: what one rule says of one object.
+# The entries of reports: the result of one rule for one object.
 #
 # Source of the rules: upstream pkg/utils/report/results.go.
 
@@ -190,8 +190,8 @@ _REPORT = "wgpolicyk8s.io/v1alpha2"
 class ReportCollector:
     """Merges results of objects.
 
-    What admission says stays in ephemeral reports meanwhile. What is found in the background would
-    too; here it waits in memory, for nothing but the collector looks at it.
+    Results at admission are stored in ephemeral reports meanwhile. Those of the background would be
+    too; here they are held in memory, for nothing but the collector reads them.
     """
 
     def __init__(self, sim: SimulationContext, cache: PolicyCache) -> None:
@@ -199,15 +199,15 @@ class ReportCollector:
         self._cache = cache
         self._client = sim.client(REPORTS)
         self._pending: dict[tuple[str, str], list[tuple[Json, list[Json]]]] = {}
-        """By namespace and uid of an object, references to it and what its report is to say."""
+        """By namespace and uid of an object, references to it and the new entries of its report."""
         self._known: tuple[Sequence[CompiledPolicy], frozenset[tuple[str, str]]] | None = None
         """The policies that act, and their rules."""
         self.listeners: list[Callable[[Iterable[PolicyResponse]], None]] = []
 
     def add_results(self, subject: Json, responses: Iterable[PolicyResponse]) -> None:
-        """Put into the report of an object soon what was found in the background.
+        """Add results of the background to the report of an object soon.
 
-        Results tell of downstreams (`generated`) and of changed objects (`targets`).
+        Results name downstreams (`generated`) and changed objects (`targets`).
         """
         evaluated = tuple(responses)
         for listener in self.listeners:
@@ -220,7 +220,7 @@ class ReportCollector:
             self._gather_later(place)
 
     def observe(self, change: StoreChange) -> None:
-        """Look at an ephemeral report some time after it was written."""
+        """Process an ephemeral report some time after it was written."""
         key = change.key
         if change.new is not None and key[:2] in EPHEMERAL:
             self._later(key)

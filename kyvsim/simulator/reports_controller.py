@@ -61,7 +61,7 @@ from kyvsim.simulator.reports import EPHEMERAL, is_reported, write_report
 
 
 def start_admission_reports(kyverno: Kyverno) -> None:
-    """Let reports be written on what policies say of requests that they do not block.
+    """Write reports on the results of policies for requests that they do not block.
 
     They are gathered from then on, and follow the policies there are.
     """
@@ -84,7 +84,7 @@ def start_admission_reports(kyverno: Kyverno) -> None:
     kyverno.admission.listeners.append(record)
 
 
-# Events on what admission found.
+# Events on results at admission.
 #
 # Source of the rules: upstream pkg/webhooks/utils/event.go, pkg/webhooks/resource/handlers.go.
 
@@ -118,7 +118,7 @@ def _reported(sim: SimulationContext, admission: Admission) -> Iterable[PolicyRe
     ]
 
 
-# What Kubernetes' admission policies say of objects that are there.
+# The results of Kubernetes' admission policies for existing objects.
 #
 # Of several bindings that match the last one counts; parameters that a selector takes are one
 # list. A policy that would change an object has not been applied to it.
@@ -143,7 +143,7 @@ def is_of_interest(key: ObjectKey, sim: SimulationContext) -> bool:
 
 
 def native_responses(request: AdmissionRequest, sim: SimulationContext) -> Iterator[PolicyResponse]:
-    """Yield what the policies say of an object; raises ScanError."""
+    """Yield the results of the policies for an object; raises ScanError."""
     evaluated = PolicyRequest(request, World(sim.store, account=REPORTS).external, sim.store)
     for stored in reported_policies(sim):
         policy, _ = LANGUAGE.read(stored, Document(stored, "", 0, lambda _: Location("")))
@@ -214,7 +214,7 @@ def _evaluated(
 
 
 def _no_params(stored: Json) -> tuple[Json, ...]:
-    """Return the value of `params` where nothing says which: policies that change have none."""
+    """Return the value of `params` without a reference: mutating policies have none."""
     return (None,) if stored["spec"].get("paramKind") and not _changes(stored) else ()
 
 
@@ -246,7 +246,7 @@ def _parameters(stored: Json, binding: Json, evaluated: PolicyRequest) -> tuple[
     return ({"items": params} if len(params) > 1 else params[0],)
 
 
-# Background scans: what policies say of objects that are there.
+# Background scans: the results of policies for existing objects.
 #
 # Source of the rules: upstream pkg/controllers/report (background, resource, utils/scanner.go).
 
@@ -283,14 +283,14 @@ class _Scanner:
         """Scan an object some time after it changed; everything after exceptions did."""
 
         def rescan_by(native: Json) -> None:
-            # What the admission policy said is dropped, whether it has changed or a binding.
+            # The results of the admission policy are dropped if it or a binding changes.
             bound = native["spec"].get("policyName")
             self._kyverno.reports.renew(bound or object_key(native).name)
             self.rescan()
 
         key = change.key
         if key.kind == "PolicyException":
-            # The policies are compiled anew at the same time, before this.
+            # The policies are compiled again at the same time, before this.
             self._sim.scheduler.after(NOTICE, _SCAN_ACTOR, self.rescan)
         elif key.kind in NATIVE_KINDS:
             self._sim.scheduler.after(NOTICE, _SCAN_ACTOR, lambda: rescan_by(change.subject))
@@ -373,7 +373,7 @@ class _Scanner:
             self._record_errors(obj, "give up scan", [failed])
 
     def _record_errors(self, obj: Json, action: str, errors: Iterable[Unevaluated]) -> None:
-        """Tell in the timeline of rules that could not be evaluated, once for each object."""
+        """Record rules that could not be evaluated in the timeline, once for each object."""
         key, uid = object_key(obj), text_field(metadata(obj), "uid")
         new = tuple(dict.fromkeys(one for one in errors if (uid, one) not in self._reported))
         if new:
@@ -413,7 +413,7 @@ class _Scanner:
 
 
 def _unapplied(response: PolicyResponse, before: Json = None) -> PolicyResponse:
-    """Return what a scan says: a mutation that would change the object has not been done."""
+    """Return the response in a scan: a mutation that would change the object fails."""
     if not response.changed or same(response.object, before):
         return response
     results = tuple(

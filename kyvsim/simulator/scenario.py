@@ -54,7 +54,7 @@ from kyvsim.simulator.scheduler import START, Choose, earliest
 from kyvsim.simulator.timeline import OF_EVERY_NAMESPACE
 from kyvsim.simulator.tracer import SimulationTracer
 
-# Whether an object is as a scenario wants it.
+# Whether an object matches what a scenario expects.
 #
 # A mapping fits one that has its fields, a list one with an item for each of its items, text the
 # same text or one that its wildcards match; null matches a missing field.
@@ -170,7 +170,7 @@ class ExpectationResult(NamedTuple):
 
 
 class Expectations:
-    """The expectations of one run: opened as steps come, closed at its end."""
+    """The expectations of one run: opened by steps, closed at its end."""
 
     def __init__(self, sim: SimulationContext) -> None:
         self._sim = sim
@@ -198,7 +198,7 @@ class Expectations:
 
     @property
     def latest(self) -> float:
-        """The last moment at which one of them can still come out."""
+        """The last moment at which one of them can still be settled."""
         deadlines = [one.deadline for one in self._every if isinstance(one, _Watched)]
         return max((one for one in deadlines if one is not None), default=0.0)
 
@@ -231,7 +231,7 @@ class _Watched:
         self.deadline = None if entry.within is None else now + entry.within
 
     def check_stored(self) -> None:
-        """Settle what the objects that are there settle, and those that are gone already."""
+        """Settle what stored objects settle, and those that are deleted already."""
         if self._entry.demand is Demand.GONE:
             every = (change.subject for change in self._sim.store.changes)
             self._was_there = bool(self._fitting(every))
@@ -268,7 +268,7 @@ class _Watched:
             self.settled = ExpectationResult(False, now, f"{_name(object_key(obj))} matches")
 
     def _see_absence(self) -> None:
-        """Settle that what was there is gone; without a time limit only the end counts."""
+        """Settle that an object is deleted; without a time limit only the end counts."""
         limited = self._entry.demand is Demand.GONE and self.deadline is not None
         if not limited or not self._was_there or self.settled is not None or self._late():
             return
@@ -403,7 +403,7 @@ class UserSteps:
             return
 
         def answered(request: ApiRequest | None, response: ApiResponse) -> None:
-            self._judge(step, request, response)
+            self._check_answer(step, request, response)
             self._send_each(step, builds, waiting)
 
         self._send(build, answered, _ATTEMPTS)
@@ -432,7 +432,9 @@ class UserSteps:
         # A request that is sent again follows from what became of it before.
         self._sim.scheduler.after(WEBHOOK, _ACTOR, admit, fresh=attempts == _ATTEMPTS)
 
-    def _judge(self, step: ScenarioStep, request: ApiRequest | None, response: ApiResponse) -> None:
+    def _check_answer(
+        self, step: ScenarioStep, request: ApiRequest | None, response: ApiResponse
+    ) -> None:
         """Note whether a request was answered as its step expects."""
         now, error = self._sim.clock.elapsed, response.error
         expected = _of_answers(step)
@@ -472,7 +474,7 @@ def requests_of(step: ScenarioStep, sim: SimulationContext) -> Iterator[_Build]:
 def placed(obj: Json, sim: SimulationContext) -> Json:
     """Return an object with the namespace that it is put into: the default one where it names none.
 
-    What has a cluster-scoped kind is put into none, whatever it says.
+    Objects of cluster-scoped kinds are put into none, whatever they name.
     """
     key = object_key(obj)
     if not sim.store.is_namespaced(key.api_version, key.kind):
@@ -528,7 +530,7 @@ _NOBODY = UserInfo("cluster", groups=ADMIN.groups)
 """The user that creates missing namespaces."""
 _LONGEST_SETUP = 30.0
 _LONGEST_STORY = 30 * 24 * 3600.0
-"""Besides what its steps wait on purpose; one that takes longer does not come to its end."""
+"""Besides the waits of its steps; a longer scenario is stopped."""
 _PASSING_KINDS = frozenset(
     {"ClusterEphemeralReport", "EphemeralReport", "Event", "Lease", "UpdateRequest"}
 )
@@ -544,9 +546,9 @@ def play(
 ) -> Simulation:
     """Return what becomes of a scenario.
 
-    `choose` says whose step comes next where several may; `begun` is told the store when the first
-    step is about to be played; `inquirer` is told who asks policies about objects. What the cluster
-    refuses of policies and objects that are to be there is told in `diagnostics`; the others work.
+    `choose` picks the next step where several may run; `begun` is called with the store before the
+    first step; `tracer` records evaluations for `--explain`. Policies and setup objects that the
+    cluster refuses are reported in `diagnostics`; the others are used.
     """
     settings = scenario.settings
     own = SimulationSettings(
@@ -582,7 +584,7 @@ def play(
     steps.play(scenario.steps)
     cut = _run(steps, sim, scenario, expectations)
     if tracer is not None:
-        tracer.finish()  # what hazards ask of policies is not part of the story
+        tracer.finish()  # evaluations for hazards are not part of the scenario
     events = tuple(sim.timeline.events)
     results, skipped = sim.timeline.results, sim.timeline.skipped
     facts = Facts(
@@ -615,7 +617,7 @@ def play(
 def _run(
     steps: UserSteps, sim: SimulationContext, scenario: Scenario, expectations: Expectations
 ) -> Cut | None:
-    """Play the steps and what comes of them; return why that was stopped before its end."""
+    """Play the steps and run what follows; return why that was stopped before its end."""
     settings = scenario.settings
     replica_limit = ReplicaLimit(sim.timeline)
     stall_detector = StallDetector(sim.timeline, sim.scheduler)
@@ -651,7 +653,7 @@ def _set_up(scenario: Scenario, cluster: SimulatedCluster) -> Iterator[Diagnosti
     for name in _missing_namespaces(scenario, brought, sim):
         meta = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
         sim.client(_NOBODY).create(meta)
-    # Definitions first: objects of their kinds may come in any order.
+    # Definitions first: objects of their kinds may be given in any order.
     first = {"CustomResourceDefinition", "Namespace"}
     for document in sorted(
         scenario.objects, key=lambda one: object_key(one.data).kind not in first

@@ -51,12 +51,12 @@ class Task(NamedTuple):
     timer: bool
     """Whether it only waits for its time, as a rescan does; no work is pending for its sake."""
     follows: bool = False
-    """Whether it waits to do what follows from something done, as a scan some time after a change;
-    what comes again and again, or was set for a time, does not follow."""
+    """Whether it is a delayed consequence of a step, as a scan some time after a change is, and not
+    one of a schedule."""
     parent: int = 0
-    """The number of the step that wanted it, 0 where it was wanted from outside."""
+    """The number of the step that scheduled it, 0 if none did."""
     fresh: bool = False
-    """Whether it only comes after that step, and is what it is whatever that one did."""
+    """Whether it only follows that step in time, and does not depend on what that one did."""
 
 
 Choose = Callable[[Sequence[Task]], int]
@@ -78,7 +78,7 @@ class Scheduler:
         choose: Choose = earliest,
         delays: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
-        """Let the steps of actors come some seconds later than they want, but for timers."""
+        """Delay the steps of actors by some seconds, except for timers."""
         self.clock = clock
         self._choose = choose
         self._delays = delays
@@ -137,9 +137,9 @@ class Scheduler:
         self.clock.move_to(end)
 
     def run_until(self, done: Callable[[], bool], seconds: float) -> bool:
-        """Run until `done` says so, at most for some virtual seconds; return whether it did.
+        """Run until `done` returns True, at most for some virtual seconds; return whether it did.
 
-        `done` is asked again after every step.
+        `done` is called after every step.
         """
         end = self.clock.elapsed + seconds
         while not done():

@@ -25,7 +25,7 @@ class TracedEvaluation(NamedTuple):
     occasion: str
     subject: ObjectKey
     object: Json
-    """The object as it came of it, or as it was sent; None where it is gone."""
+    """The object after the request, or as it was sent; None if it is deleted."""
     event: int | None
     rules: tuple[TracedRule, ...]
     responses: tuple[PolicyResponse, ...] = ()

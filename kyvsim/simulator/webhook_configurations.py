@@ -24,7 +24,7 @@ from kyvsim.simulator.context import NOTICE
 from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.native_policies import is_left_to_the_server
 
-# What all of Kyverno's webhooks have in common, and what its ConfigMap says of them.
+# What all of Kyverno's webhooks have in common, and the settings in its ConfigMap.
 
 TIMEOUT = 10
 """Seconds that the API server waits for a response, unless a policy sets another timeout."""
@@ -50,7 +50,7 @@ def installed_selectors(store: ObjectStore) -> Selectors:
 
 
 def merged_selector(first: Json, second: Json) -> Json:
-    """Return a selector that wants what both want; None is none.
+    """Return a selector that requires what both require; None selects everything.
 
     upstream: pkg/controllers/webhook/validating.go mergeLabelSelectors
     """
@@ -107,7 +107,7 @@ class WebhookTarget(NamedTuple):
 def rules_of(entries: Iterable[WebhookTarget]) -> list[Json]:
     """Return the rules for some entries, without those that a wider one has already.
 
-    Most policies that come bring no entry that is new. Nobody may change what is returned.
+    Most new policies add no new entry. Callers must not change the returned rules.
     """
     return _rules_of(frozenset(entries))
 
@@ -183,7 +183,7 @@ _WRITES = ("CREATE", "UPDATE", "DELETE")
 _MUTATED = ("CREATE", "UPDATE")
 
 _Kinds = dict[str, set[str]]
-"""Operations by what a `kinds` entry says."""
+"""Operations by `kinds` entry."""
 
 
 class WebhookTargets:
@@ -405,10 +405,10 @@ _NAMES = MappingProxyType(
 
 
 def write_webhooks(kyverno: Kyverno) -> None:
-    """Keep the configurations as the policies want them, from now on.
+    """Write the configurations for the policies, from now on.
 
     They are written in the step that makes a policy act, without a request of their own: what the
-    API server asks Kyverno about is worked out for each request.
+    API server calls Kyverno for is computed for each request.
     """
     sim = kyverno.sim
     entries = WebhookTargets(sim.store)

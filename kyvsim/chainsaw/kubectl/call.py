@@ -169,7 +169,7 @@ class KubectlCall(NamedTuple):
 
     @property
     def namespace(self) -> str:
-        """The namespace that is meant where an object says none."""
+        """The namespace of objects that name none."""
         return self.invocation.value("namespace") or "default"
 
     def seconds(self, flag: str, default: str) -> float:
@@ -253,7 +253,7 @@ def timed_out(key: ObjectKey) -> Printed:
 
 
 def failure(error: ApiError, about: str = "") -> Printed:
-    """Return what kubectl prints of a refusal; `about` says what it was doing.
+    """Return what kubectl prints of a refusal; `about` names the attempted action.
 
     Source of the texts: kubectl pkg/cmd/util/helpers.go.
     """

@@ -255,7 +255,7 @@ def print_table(
 
 
 def _cell(text: str) -> str:
-    """Return a text as it fits into a line: what comes after its first line is left out."""
+    """Return the first line of a text, with `...` if there are more."""
     cut = _BREAKS.search(text)
     return f"{text[: cut.start()]}..." if cut else text
 

@@ -15,7 +15,7 @@ from kyvsim.simulator.configuration import NAMESPACE
 from kyvsim.simulator.context import RESTART
 from kyvsim.simulator.kyverno import Kyverno
 
-# Pods of Kyverno's controllers, of which nothing is simulated but that they are started anew.
+# Pods of Kyverno's controllers, of which nothing is simulated but their restart.
 #
 # They are chosen by the label that its chart gives them.
 

@@ -68,7 +68,7 @@ def _apply(call: KubectlCall, name: str, obj: Json) -> Result:
     if now is None:
         response = call.client.create(desired, dry_run=dry_run)
         return answer(response, f"{shown} created", f'error when creating "{name}"')
-    # What was applied last and is not wanted any more is removed; what others added stays.
+    # Fields that were applied last and are no longer desired are removed; fields of others stay.
     last = annotations(now).get(_LAST)
     patch = _difference(now, desired, json.loads(last) if last else {})
     if not patch:
@@ -347,7 +347,7 @@ def _scale(call: KubectlCall, key: ObjectKey, replicas: int) -> Result:
     return answer(response, f"{shown_name(key)} scaled")
 
 
-# `kubectl delete`: objects by name, by labels, of files; gone when it ends.
+# `kubectl delete`: objects by name, by labels, of files; it waits until they are deleted.
 
 _LONGEST = "10m"
 _PROPAGATION = (("orphan", "Orphan"), ("foreground", "Foreground"))

@@ -63,7 +63,7 @@ class ExitError(Exception):
 
 
 class LeftLoopError(Exception):
-    """The end of a turn of a loop, and of the loop unless it goes on."""
+    """`break` or `continue`."""
 
     def __init__(self, levels: int, *, again: bool) -> None:
         super().__init__()
@@ -381,7 +381,7 @@ class Shell:
     def _require_plain(self, word: Word) -> None:
         """Raise UnsupportedError for what a shell would replace in a word, and this one does not.
 
-        Braces are one thing for bash and another for dash.
+        Bash expands braces, dash does not.
         """
         for place, part in enumerate(word):
             if not isinstance(part, LiteralPart) or part.quoted:

@@ -36,7 +36,7 @@ Word: TypeAlias = tuple[Part, ...]
 
 
 class Redirect(NamedTuple):
-    """Where a stream goes to or comes from."""
+    """A redirection of a stream."""
 
     stream: int
     """0, 1 or 2."""
@@ -101,7 +101,7 @@ class CommandGroup(NamedTuple):
     redirects: tuple[Redirect, ...]
 
 
-Command: TypeAlias = Union[Simple, If, For, While, CommandGroup]  # noqa: UP007 — names that come later
+Command: TypeAlias = Union[Simple, If, For, While, CommandGroup]  # noqa: UP007 — forward references
 Script: TypeAlias = tuple[AndOr, ...]
 
 # Text of a script → tokens: words in their parts, operators, line ends.
@@ -118,7 +118,7 @@ _ESCAPED_IN_DOUBLE = '$`"\\'
 
 
 class ShellSyntaxError(Exception):
-    """A script that is none, or that has more than is understood; the text says which."""
+    """A script that is invalid or uses unsupported syntax; the text names it."""
 
 
 class ShellToken(NamedTuple):

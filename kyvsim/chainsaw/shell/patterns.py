@@ -64,7 +64,7 @@ def compile_pattern(text: str, flags: str) -> Any:
 
 
 class _Translation:
-    """One line of a pattern on its way to RE2's syntax."""
+    """The translation of one line of a pattern to RE2's syntax."""
 
     def __init__(self, source: str, *, extended: bool) -> None:
         self.source = source
@@ -72,7 +72,7 @@ class _Translation:
         self.at = 0
         self.pieces: list[str] = []
         self.atom = -1
-        """Where in `found` that begins which a repetition would repeat; -1 for nothing."""
+        """Where in `pieces` the last repeatable atom begins; -1 for none."""
         self.opened: list[int] = []
         self.groups = 0
 
@@ -197,7 +197,7 @@ class _Translation:
         self._repeated(f"{{{match[1] or 0}{match[2]}{match[3]}}}")
 
     def _bracket(self) -> None:
-        """Add a bracket expression, in which a backslash is itself and `]` may come first."""
+        """Add a bracket expression, in which a backslash is literal and `]` may be the first."""
         at = self.at + 1
         negated = self.source[at : at + 1] == "^"
         at += negated

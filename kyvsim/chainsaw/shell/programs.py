@@ -60,7 +60,7 @@ def _echo(call: ProgramCall) -> Result:
     if not ends:
         words.pop(0)
     text = " ".join(words)
-    # Shells read backslashes and further options of `echo` in different ways.
+    # Shells differ in how `echo` reads backslashes and further options.
     if "\\" in text or (words and re.fullmatch("-[neE]+", words[0])):
         raise call.unsupported("echo")
     return out(text + ("\n" if ends else ""))
@@ -130,7 +130,7 @@ _MOST_WORDS = 64
 
 
 class TestExpressionError(Exception):
-    """A condition that is wrong; the text says how."""
+    """An invalid condition; the text names the problem."""
 
 
 def holds(words: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""The API server: objects, and the way of a request to them."""
+"""The API server: stored objects and the processing of requests."""
 
 from kyvsim.simulator.api_server.request import (
     ApiError,

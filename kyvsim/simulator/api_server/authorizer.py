@@ -100,7 +100,7 @@ def _bound_roles(
     return roles_given(bindings, namespace)
 
 
-# Who may grant permissions: nobody grants more than they have, unless roles allow it.
+# Who may grant permissions: users grant no more than they have, unless roles allow it.
 #
 # Source of the rules: k8s.io/kubernetes pkg/registry/rbac (escalation_check.go,
 # validation/rule.go, the policybased storages of roles and bindings).
@@ -132,7 +132,7 @@ def _with_roles(store: ObjectStore, user: UserInfo, namespace: str) -> UserInfo:
 
 
 class _Right(NamedTuple):
-    """One verb on one thing."""
+    """One verb on one resource or URL."""
 
     verb: str
     group: str = ""
@@ -142,7 +142,7 @@ class _Right(NamedTuple):
 
 
 def refuse_escalation(review: Review, store: ObjectStore) -> ApiError | None:
-    """Return why a role or a binding may not be written by who wants to, or None."""
+    """Return why a user may not write a role or a binding, or None."""
     obj, request = written(review), review.request
     if obj is None or split_api_version(request.key.api_version)[0] != _GROUP:
         return None
@@ -170,7 +170,7 @@ def refuse_escalation(review: Review, store: ObjectStore) -> ApiError | None:
 
 
 def _granted_by_role(review: Review, role: Json, store: ObjectStore) -> tuple[Json, ...]:
-    """Return the rules that a role would give anew, of which its writer must have every right."""
+    """Return the rules that a role would grant in addition: its writer needs all their rights."""
     key, old = review.request.key, review.old
     if may(review.request.user, "escalate", key, store):
         return ()
@@ -230,7 +230,7 @@ def _holds(right: _Right, user: UserInfo, namespace: str, store: ObjectStore) ->
 
 
 def _compact(missing: Iterable[_Right]) -> Iterator[str]:
-    """Give what is missing as an API server writes it, the verbs on one thing together."""
+    """Yield missing rights in the format of the API server, the verbs on one resource together."""
     verbs: dict[_Right, list[str]] = {}
     for right in missing:
         verbs.setdefault(right._replace(verb=""), []).append(right.verb)

@@ -302,7 +302,7 @@ _TCP = MappingProxyType({"protocol": "TCP"})
 
 
 def _service(spec: Json) -> Json:
-    """Return the specification of a Service; addresses come later."""
+    """Return the specification of a Service, without its addresses."""
     spec = filled(spec, {"type": "ClusterIP", "sessionAffinity": "None"})
     if spec.__class__ is not dict:
         return spec
@@ -380,9 +380,9 @@ def _constraints(constraints: Json) -> Json:
     return changed_items(filled(constraints, defaults), "resourceRules", _admission_rule)
 
 
-# Defaults that an API server fills in, as far as rules and people look at them.
+# Defaults that an API server sets, as far as rules and people notice them.
 #
-# They come before any plugin and webhook, and again after each change of one. Source of the rules:
+# They are set before any plugin and webhook, and after each change by one. Source of the rules:
 # k8s.io/kubernetes pkg/apis/*/v1/defaults.go.
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -390,7 +390,7 @@ _REGISTRATION = "admissionregistration.k8s.io"
 
 
 def with_defaults(obj: Json) -> Json:
-    """Return an object with the defaults of its kind, and without fields that say nothing."""
+    """Return an object with the defaults of its kind, and without empty fields."""
     key, typed = object_key(obj)[:2], as_typed(obj)
     if key in _OF_SPEC:
         return changed(typed, "spec", _OF_SPEC[key])

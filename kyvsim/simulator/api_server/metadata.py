@@ -18,7 +18,7 @@ _LONGEST_BASE = 58
 
 
 def letters(number: int, length: int) -> str:
-    """Return some letters and digits that stand for a number."""
+    """Return some letters and digits that encode a number."""
     text = ""
     for _ in range(length):
         number, index = divmod(number, len(_ALPHABET))
@@ -27,9 +27,9 @@ def letters(number: int, length: int) -> str:
 
 
 class Identities:
-    """Gives out uids and suffixes; the same seed gives the same ones for the same things.
+    """Generates uids and suffixes; the same seed gives the same ones for the same objects.
 
-    What a thing gets depends on what it is and on how many alike there were, not on what else
+    A value depends on the object and on how many equal requests preceded it, not on what else
     happened before: a run in another order of steps has the same names.
     """
 
@@ -98,7 +98,7 @@ def as_successor(obj: Json, old: Json) -> Json:
 
 
 def with_generation(obj: Json, old: Json) -> Json:
-    """Return an updated object with its generation, which counts changes of what is wished."""
+    """Return an updated object with its generation, which counts changes of the desired state."""
     kept = ("metadata", "status")
     before, after = ({k: v for k, v in one.items() if k not in kept} for one in (old, obj))
     if before == after:
@@ -140,7 +140,7 @@ def marked_for_deletion(obj: Json, stamp: str, propagation: str) -> Json:
 # Kinds whose status is written apart from the rest.
 #
 # Source of the rules: k8s.io/kubernetes pkg/registry (every kind with a status has the
-# subresource); for custom kinds their definition says it.
+# subresource); for custom kinds their definition decides.
 
 
 def has_status(key: ObjectKey, store: ObjectStore) -> bool:

@@ -42,7 +42,7 @@ class ApiRequest:
 
 
 class ApiError(NamedTuple):
-    """Why a request was refused, as an API server says it."""
+    """Why a request was refused, as an API server reports it."""
 
     code: int
     reason: str

@@ -236,7 +236,7 @@ def qos_class(spec: Json) -> str:
 
 
 def _with_addresses(spec: Json, store: ObjectStore) -> Json:
-    """Return the specification of a Service with addresses and ports that nobody else has."""
+    """Return the specification of a Service with unused addresses and ports."""
     services = [one.get("spec") or {} for one in store.list("v1", "Service", "")]
     if not spec.get("clusterIP"):
         taken = {one.get("clusterIP") for one in services}
@@ -256,10 +256,10 @@ def _with_addresses(spec: Json, store: ObjectStore) -> Json:
     return {**spec, "ports": ports}
 
 
-# A request's way: found → admitted → stored.
+# The processing of a request: routed → admitted → stored.
 #
-# Mutating webhooks come before names and uids are given, validating ones after; that an object is
-# there already is found only at the end. Source of the rules: k8s.io/apiserver
+# Mutating webhooks are called before names and uids are set, validating ones after; that an object
+# already exists is only noticed at the end. Source of the rules: k8s.io/apiserver
 # pkg/endpoints/handlers and pkg/registry/generic/registry/store.go.
 
 _CHANGES = frozenset({Operation.UPDATE, Operation.DELETE})
@@ -287,12 +287,12 @@ class ApiServer:
         self.plugins: list[Callable[[Review], Json | ApiError]] = []
         """What changes or refuses an object before any webhook sees it."""
         self.validators: list[Callable[[Review], ApiError | None]] = []
-        """What says what is wrong with an object as it would be stored."""
+        """Return what is wrong with an object as it would be stored."""
         self.authorizers: list[Callable[[ApiRequest], ApiError | None]] = []
         self.observers: list[Callable[[ApiRequest, ApiResponse, Json], None]] = []
 
     def perform(self, request: ApiRequest) -> ApiResponse:
-        """Take a request the whole way, in one step."""
+        """Admit and store a request in one step."""
         admitted = self.admit(request)
         return admitted if isinstance(admitted, ApiResponse) else self.persist(admitted)
 
@@ -337,9 +337,9 @@ class ApiServer:
         return self._validated(review, warnings, old)
 
     def _mutated(self, review: Review, warnings: list[str]) -> tuple[ApiError | None, Review]:
-        """Return why a request is refused, or its review as those leave it who may change it.
+        """Return why a request is refused, or its review after all mutations.
 
-        Policies that want it are asked a second time, and the webhooks that want it where that
+        Policies that request it are called a second time, and webhooks that request it if that
         made a difference.
         """
         seconds: list[list[Mutate]] = []
@@ -503,7 +503,7 @@ ADMIN = UserInfo("kubernetes-admin", groups=("kubeadm:cluster-admins", "system:a
 
 
 class Client:
-    """Requests of one user for one purpose, each taken its whole way in one step."""
+    """Requests of one user for one purpose, each processed in one step."""
 
     def __init__(self, server: ApiServer, user: UserInfo, purpose: Purpose | None = None) -> None:
         self._server = server

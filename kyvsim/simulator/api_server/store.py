@@ -65,9 +65,9 @@ class _CachedAnswer(NamedTuple):
 
 
 class ObjectStore:
-    """A `ClusterView` of objects that change. Nobody changes an object that is in it or was.
+    """A `ClusterView` of objects that change. Stored objects themselves are never modified.
 
-    An object is one whatever version of its group it is asked for by; it comes back as that
+    An object is the same in all versions of its group; it is returned in the requested
     version.
     """
 
@@ -91,7 +91,7 @@ class ObjectStore:
         """By group and kind, the revision of the last write."""
         self._answers: dict[tuple[Hashable, ...], _CachedAnswer] = {}
         self.read_keys: set[ObjectKey] | None = None
-        """Where reads are noted, if someone wants to know them."""
+        """Where reads are recorded, None if they are not."""
 
     def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
         """Return the object, or None."""
@@ -118,10 +118,10 @@ class ObjectStore:
         return [in_version(some[place], api_version) for place in places]
 
     def remembered(self, query: Callable[..., Json], *about: Hashable) -> Json:
-        """Return the answer of `ask` for this store; cached until a kind that it read is written.
+        """Return the result of `query` for this store; cached until a kind that it read is written.
 
-        It must not look at anything else: not at the kinds defined, nor at what else changes. The
-        reads of an answer count again whenever it is given, as if it were worked out anew.
+        It must depend on objects only, not on the kinds defined or on other state. The
+        reads of a result count again whenever it is returned, as if it were computed again.
         """
         known = self._answers.get((query, *about))
         if known is None or self._is_old(known):
@@ -211,7 +211,7 @@ class ObjectStore:
         ]
 
     def watch(self, watcher: Watcher, kinds: Collection[tuple[str, str]] | None = None) -> None:
-        """Tell `watcher` of every write, at once; it must do no more than schedule a step.
+        """Call `watcher` on every write, at once; it must do no more than schedule a step.
 
         With `kinds` it is only called for these, by apiVersion and kind.
         """

@@ -25,7 +25,7 @@ from kyvsim.simulator.api_server.store import ObjectStore
 def schema_errors(obj: Json, old: Json, schema: SchemaNode) -> list[str]:
     """Return what is wrong with an object, each as `field: what: why`.
 
-    Rules in CEL are asked where nothing else is wrong; `old` is None for a new object.
+    Rules in CEL are evaluated if nothing else is wrong; `old` is None for a new object.
     """
     root = {name: value for name, value in obj.items() if name != "metadata"}
     return schema_findings(root, schema) or [
@@ -46,7 +46,7 @@ def _worded(finding: SchemaFinding) -> Iterator[str]:
     if combined is None:
         yield _WORDS[finding.word](finding, place)
         return
-    # What the parts of `allOf` object to comes before the whole of it, of the others after it.
+    # For `allOf` the messages of the parts precede that of the whole, for others they follow it.
     parts = [text for one in finding.inner for text in _worded(one)]
     whole = f'<nil>: Invalid value: "": "{place}" {combined(finding)}'
     yield from (*parts, whole) if finding.word == "allOf" else (whole, *parts)
@@ -170,7 +170,7 @@ def schema_of(key: ObjectKey, store: ObjectStore) -> SchemaNode | None:
 
 # Objects of built-in kinds that an API server cannot read: a field has a wrong type.
 #
-# What cannot be decoded is refused before anybody looks at it. Source of the texts:
+# An object that cannot be decoded is refused before anything else. Source of the texts:
 # k8s.io/apiserver pkg/endpoints/handlers (create.go, transformDecodeError), and encoding/json.
 
 _REGISTRATION = "admissionregistration.k8s.io"
@@ -215,7 +215,7 @@ def unreadable(obj: Json) -> str:
 
 # What an API server refuses before an object is stored.
 #
-# A refusal comes after mutating webhooks and before validating ones.
+# Objects are refused after mutating webhooks and before validating ones.
 
 
 def refuse_invalid(review: Review) -> ApiError | None:

@@ -1,1 +1,1 @@
-"""The background controller: what policies want done, attempted later and again."""
+"""The background controller: UpdateRequests and the attempts at them."""

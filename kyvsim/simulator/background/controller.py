@@ -111,17 +111,17 @@ def _restoring(
         yield RequestedWork(GENERATE, policy.policy.key, contexts)
 
 
-# Work that policies make themselves: when they come, change and go, and once an hour.
+# Work that policies create: when they are created, changed and deleted, and once an hour.
 #
 # Source of the rules: upstream pkg/policy (policy_controller.go, generate.go, mutate.go).
 
 _POLICY_ACTOR = "policy-controller"
 _INTERVAL = 3600.0
-"""Seconds between two looks at all policies."""
+"""Seconds between two reconciliations of all policies."""
 
 
 def start_policy_controller(kyverno: Kyverno) -> None:
-    """Let policies that come, change or go bring their objects along."""
+    """Reconcile the objects of policies that are created, changed or deleted."""
     scheduler = kyverno.sim.scheduler
 
     def requeue() -> None:
@@ -152,9 +152,9 @@ def start_policy_controller(kyverno: Kyverno) -> None:
 
 
 def _works_in_background(policy: Policy, kyverno: Kyverno) -> bool:
-    """Return whether a policy can be looked at without a request, and is to be.
+    """Return whether a policy works without a request, and is due to be reconciled.
 
-    A policy that mutates what exists has to be asked for that while it is younger than an hour.
+    A policy that mutates existing objects must enable that while it is younger than an hour.
     """
     mutates = any(rule.mutates_existing for rule in policy.rules)
     if needs_request(policy) or not (mutates or any(rule.generates for rule in policy.rules)):
@@ -171,7 +171,7 @@ def _works_in_background(policy: Policy, kyverno: Kyverno) -> bool:
 def _sync(compiled: CompiledPolicy, kyverno: Kyverno) -> None:
     """Make the work for what a policy finds in the cluster."""
     policy, works = compiled.policy, [*existing_mutations(compiled, kyverno)]
-    # Objects of synchronized data are made what the policy says now.
+    # Objects of synchronized data are updated to the current policy.
     contexts = [
         rule_context(rule.name, trigger_from_labels(labels(obj)))
         for rule in policy.rules
@@ -195,7 +195,7 @@ def _generated(
 
 
 def _clean_up(policy: Policy, rules: Iterable[Rule], kyverno: Kyverno) -> None:
-    """Have deleted what rules generated that are gone, where they synchronized it.
+    """Delete what removed rules generated, if they synchronized it.
 
     Copies of a single source go too. upstream: pkg/policy/generate.go (cleanupPatterns) and its
     unit tests; an end-to-end test (`clone-sync-delete-policy`) still expects them to stay.
@@ -215,7 +215,7 @@ def _clean_up(policy: Policy, rules: Iterable[Rule], kyverno: Kyverno) -> None:
         submit(work, kyverno.sim, BACKGROUND)
 
 
-# Requests that make work for the background: triggers that come, change, leave.
+# Requests that create work for the background: triggers that are created, changed, deleted.
 #
 # Source of the rules: upstream pkg/webhooks/resource (updaterequest.go, utils.go),
 # pkg/webhooks/resource/generation/handler.go.
@@ -281,7 +281,7 @@ def _triggered(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Requeste
 def _verdicts(
     kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest, trigger: Json
 ) -> Iterator[tuple[Rule, RuleStatus]]:
-    """Give the background rules that say something of a trigger, and what each says."""
+    """Yield the background rules that apply to a trigger, with their statuses."""
     world = World(kyverno.sim.store, account=ADMISSION)
     new = open_background(policy.policy, trigger, request, world) if trigger else None
     old = old_facts(request, world)
@@ -304,7 +304,7 @@ def _verdicts(
 
 
 def _met(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> list[Json]:
-    """Return the contexts of rules that a trigger meets."""
+    """Return the contexts of rules that a trigger matches."""
     if request.operation is Operation.DELETE:
         return []
     verdicts = _verdicts(kyverno, policy, request, request.object)
@@ -336,7 +336,7 @@ def _met(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) ->
 
 
 def _left(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> list[Json]:
-    """Return the contexts of rules that a trigger met before, and does not any more."""
+    """Return the contexts of rules that a trigger matched before, and no longer does."""
     if not request.old_object:
         return []
     obj = None if request.operation is Operation.DELETE else request.object
@@ -370,7 +370,7 @@ _ATTEMPTS = MappingProxyType(
 
 
 def start_background_controller(kyverno: Kyverno) -> None:
-    """Let UpdateRequests be worked on as they come."""
+    """Process UpdateRequests when they are written."""
 
     def observe(change: StoreChange) -> None:
         if change.new is not None:
@@ -439,11 +439,11 @@ def _attempt(key: ObjectKey, kyverno: Kyverno) -> None:
         client.delete(key)
 
 
-# The background controller started anew: policies and UpdateRequests are seen again.
+# The restart of the background controller: policies and UpdateRequests are listed again.
 
 
 def restart_background_controller(kyverno: Kyverno) -> None:
-    """Let the background controller end, and be at work again some time later.
+    """Stop the background controller, and start it again some time later.
 
     Policies that are deleted meanwhile are never noticed, as their informer's events are lost.
     """

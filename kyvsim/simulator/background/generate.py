@@ -62,7 +62,7 @@ from kyvsim.simulator.events import (
 )
 from kyvsim.simulator.kyverno import Kyverno
 
-# Generated objects: written as rules want them, found again, and deleted.
+# Generated objects: how they are written, selected and deleted.
 #
 # Source of the rules: upstream pkg/background/generate (generator.go, data.go, clone.go,
 # cleanup.go, source.go).
@@ -94,7 +94,7 @@ class Owner(NamedTuple):
 def realize(
     desired: Json, owner: Owner, sim: SimulationContext
 ) -> tuple[Json, FailureReason | None]:
-    """Let an object be as a rule wants it; return it if it is new, or why that failed."""
+    """Write an object as a rule generates it; return it if it is new, or why that failed."""
     key, marks = object_key(desired), labels(desired)
     uid, kind = (marks.get(f"{LABEL}source-{part}", "") for part in ("uid", "kind"))
     source = sim.store.by_uid(desired["apiVersion"], kind, uid) if uid else None
@@ -125,7 +125,7 @@ def realize(
 
 
 def _update(client: Client, desired: Json, live: Json, *, server_side: bool) -> ApiResponse:
-    """Write an object that is there as it is wanted, by a server-side apply or as a whole."""
+    """Update an existing object, by a server-side apply or as a whole."""
     key, meta = object_key(live), metadata(live)
     if server_side:
         applied = merge_patch(live, desired)
@@ -139,7 +139,7 @@ def downstreams_of(
 ) -> Iterator[Json]:
     """Give what a policy generated for a trigger, of the kinds that a rule generates.
 
-    The name of the rule is not asked for, as upstream does not.
+    The name of the rule is not compared, as in upstream.
     """
     group, version = split_api_version(text_field(trigger, "apiVersion"))
     required = {
@@ -204,7 +204,7 @@ def _stale_kinds(before: Policy, policy: Policy) -> Iterator[tuple[str, str]]:
             if one.list == other.list
         ]
         for one, other in pairs:
-            # upstream looks for the kind of the rule, also where that of a loop has changed.
+            # upstream uses the kind of the rule, also where that of a loop has changed.
             if _target(one) != _target(other) and old.whole.kind:
                 yield rule.name, old.whole.kind
             if one.clone_list != other.clone_list:
@@ -226,7 +226,7 @@ _NOT_FOUND = frozenset({FailureCause.NOT_FOUND, FailureCause.NO_NAMESPACE})
 def apply_generated(
     generated_sets: Sequence[GeneratedSet], owner: Owner, kyverno: Kyverno
 ) -> Attempt:
-    """Write the generated objects; outside a loop, "not found" is not a failure."""
+    """Write the generated objects; outside a loop, a missing object is not a failure."""
     generation = owner.rule.facts.generation
     loops = generation is not None and bool(generation.loops)
     problems: list[FailureReason] = []
@@ -258,7 +258,7 @@ def apply_generated(
 
 
 def report(owner: Owner, outcome: Outcome, kyverno: Kyverno) -> None:
-    """Let the report of a trigger say how a rule ended, and what it made."""
+    """Add the outcome of a rule and its objects to the report of a trigger."""
     phase, generated_now = Phase.GENERATE, outcome.generated
     result = RuleResult(owner.rule, phase, outcome.status, outcome.message, generated_now)
     kyverno.reports.add_results(
@@ -348,7 +348,7 @@ def _apply(
     policy: CompiledPolicy,
     kyverno: Kyverno,
 ) -> Attempt:
-    """Check again whether a rule applies, and generate what it wants."""
+    """Check again whether a rule applies, and generate its objects."""
     rule = next((one for one in policy.rules if one.rule.name == name), None)
     if rule is None or not rule.rule.generates:
         return noted(FailureCause.RULE_GONE, "the policy no longer has this rule")
@@ -382,9 +382,9 @@ def _apply(
 def _generation(
     rule: CompiledRule, given: RuleInput, old: MatchFacts | None, sets_of: GeneratedSets
 ) -> tuple[Outcome | None, tuple[GeneratedSet, ...] | None, FailureCause | None]:
-    """Return what a rule says of a trigger, the objects that it wants, and why it cannot say it.
+    """Return the outcome of a rule for a trigger, its objects, and why they cannot be computed.
 
-    The outcome is None where the rule is not for it, the objects where it does not come to them.
+    The outcome is None if the rule does not match, the objects are None if it generates none.
     """
     met: list[Evaluation] = []
 
@@ -417,7 +417,7 @@ class GeneratedObjects:
     def __init__(
         self, policy: Policy, request: AdmissionRequest, sim: SimulationContext, *, restores: bool
     ) -> None:
-        """Write nothing if `restores`: what is there already is looked for."""
+        """Write nothing if `restores`: only existing objects are collected."""
         self._policy = policy
         self._sim = sim
         self._restores = restores
@@ -439,7 +439,7 @@ class GeneratedObjects:
         self.failure_reason: FailureReason | None = None
 
     def write(self, namespace: str, obj: Json) -> None:
-        """Let an object be in a namespace as it is wanted; raises ValueError."""
+        """Write a generated object to a namespace; raises ValueError."""
         desired = self._placed(namespace, obj)
         key, store = object_key(desired), self._sim.store
         refused = denial(BACKGROUND, "get", key, store)
@@ -595,7 +595,7 @@ def _record_outcome(
     kyverno.reports.add_results(trigger, [response])
 
 
-# Requests that policies in CEL generate for: they come, change and leave.
+# Requests that policies in CEL generate for: creations, updates and deletions.
 #
 # Source of the rules: upstream pkg/webhooks/resource/gpol/handler.go.
 
@@ -627,13 +627,13 @@ def generating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Req
         yield RequestedWork(CEL_GENERATE, policy.key, (context,), request=request)
 
 
-# Work that policies in CEL that generate make themselves: when they come, change and go.
+# Work that generating policies in CEL create: when they are created, changed and deleted.
 #
 # Source of the rules: upstream pkg/policy (policy_controller.go, gpol.go).
 
 
 def start_generating_policies(kyverno: Kyverno) -> None:
-    """Let policies in CEL that come, change or go bring their objects along."""
+    """Reconcile the objects of policies in CEL that are created, changed or deleted."""
 
     def reconcile(policy: Policy, before: Policy | None) -> None:
         if before is not None and before.has_same_spec(policy):
@@ -651,7 +651,7 @@ def start_generating_policies(kyverno: Kyverno) -> None:
 
 
 def sync_generating_policies(kyverno: Kyverno) -> None:
-    """Let all of them look at the cluster again."""
+    """Reconcile all of them with the cluster."""
     for one in kyverno.generating.every():
         _sync(one.policy, kyverno)
 
@@ -662,11 +662,11 @@ def _sync(policy: Policy, kyverno: Kyverno) -> None:
     known = kyverno.downstreams.of(policy.key) if facts.synchronizes else []
     kinds = kyverno.downstreams.kinds
     if known:
-        # What is known to be generated is deleted and made anew.
+        # Objects that are known to be generated are deleted and generated again.
         contexts = [cel_context(policy.key, trigger_from_labels(labels(obj))) for obj in known]
         kyverno.downstreams.delete(policy.key)
     elif facts.synchronizes:
-        # Where nothing is known, it is found out which objects are there.
+        # If none is known, existing objects are collected.
         contexts = [
             cel_context(policy.key, reference(one), restores=True)
             for one in listed_triggers(policy, kyverno.sim.store, kinds)

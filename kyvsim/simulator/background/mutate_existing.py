@@ -90,7 +90,7 @@ def _mutate(
     policy: CompiledPolicy, trigger: Json, request: AdmissionRequest | None, kyverno: Kyverno
 ) -> Iterator[FailureReason]:
     """Write the targets as all rules of a policy leave them, and give what failed."""
-    # Upstream looks targets up by kind, also kinds without an object yet.
+    # Upstream resolves targets by kind, also kinds without an object yet.
     store = kyverno.sim.store
     targets = [one for rule in policy.policy.rules for one in rule.facts.targets]
     named = [(one.api_version, one.kind.partition("/")[0]) for one in targets]
@@ -136,7 +136,7 @@ def _write_all(result: RuleResult, policy: Policy, kyverno: Kyverno) -> Iterator
         yield failure_reason_of(error, object_key(target.object))._replace(wanted_by=named)
 
 
-# One attempt at an UpdateRequest for a MutatingPolicy: its targets are found, changed and written.
+# One attempt at an UpdateRequest for a MutatingPolicy: targets are selected, changed and written.
 #
 # A target that cannot be evaluated is left unchanged, and silently: no report, no event, and
 # the UpdateRequest counts as done.
@@ -184,7 +184,7 @@ class _Attempt:
         self.notes: list[FailureReason] = []
 
     def run(self) -> None:
-        """Change what is found, one after the other."""
+        """Change the targets, one after the other."""
         by_expression = mutating_facts(self._policy).by_expression
         for target, part in [*(self._named() if by_expression else self._listed())]:
             if not is_filtered(object_key(target), self._store, part):
@@ -224,7 +224,7 @@ class _Attempt:
             yield (obj, written_part(self._policy, obj, self._store.defined))
 
     def _trigger(self) -> Json | None:
-        """Return the trigger: where it is gone, as it was; None with a problem noted."""
+        """Return the trigger, its last state if it is deleted; None with a problem recorded."""
         request = self._request
         if request is None or not request.subject:
             what = "the fields needed to extract resource data are nil"
@@ -315,7 +315,7 @@ class _Attempt:
 def mutating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[RequestedWork]:
     """Give the work of policies that change existing objects, for a request.
 
-    Each webhook that is asked about it makes the work of all of them.
+    Each webhook that is called for it creates the work of all of them.
     """
     policies = [
         one
@@ -348,7 +348,7 @@ def mutating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Reque
 
 
 def _is_triggered(policy: CompiledPolicy, given: RuleInput, kyverno: Kyverno) -> bool:
-    """Return whether a request meets the constraints and conditions of one of the variants."""
+    """Return whether a request matches the constraints and conditions of one of the variants."""
     if not mutating_facts(policy.policy).changes_existing:
         return False
     evaluation = Evaluation(given.scope, given.request, given.object)
@@ -359,13 +359,13 @@ def _is_triggered(policy: CompiledPolicy, given: RuleInput, kyverno: Kyverno) ->
     )
 
 
-# Work that MutatingPolicies make themselves: when they come and change, and once an hour.
+# Work that MutatingPolicies create: when they are created and changed, and once an hour.
 #
 # Source of the rules: upstream pkg/policy (policy_controller.go, mpol.go).
 
 
 def start_mutating_policies(kyverno: Kyverno) -> None:
-    """Let policies in CEL that come or change look at the objects that are there."""
+    """Apply policies in CEL that are created or changed to existing objects."""
 
     def reconcile(policy: Policy, before: Policy | None) -> None:
         if before is None or not before.has_same_spec(policy):
@@ -375,7 +375,7 @@ def start_mutating_policies(kyverno: Kyverno) -> None:
 
 
 def sync_mutating_policies(kyverno: Kyverno) -> None:
-    """Let those look again that name no targets by an expression."""
+    """Apply the policies again that do not name their targets by an expression."""
     for one in kyverno.mutating.every():
         if not mutating_facts(one.policy).by_expression:
             _sync(one.policy, kyverno)

@@ -25,7 +25,7 @@ from kyvsim.simulator.configuration import BACKGROUND, MANAGED, NAMESPACE, setti
 from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.kyverno import Kyverno
 
-# The labels that name the owner of a generated object, and how it is found by them.
+# The labels that name the owner of a generated object, and the selection by them.
 #
 # Source of the rules: upstream pkg/background/common (labels.go, util.go),
 # pkg/background/generate/utils.go.
@@ -63,7 +63,7 @@ def trigger_from_labels(marks: Mapping[str, str]) -> dict[str, Json]:
 
 
 class Attempt(NamedTuple):
-    """Whether there is more to do, and what stood in the way."""
+    """The failures and notes of one attempt."""
 
     problems: tuple[FailureReason, ...] = ()
     """Why it failed; it is tried again."""
@@ -96,12 +96,12 @@ def failed(reason: FailureCause, message: str) -> Attempt:
 
 
 def messages(failures: Iterable[FailureReason]) -> str:
-    """Return what obstacles say, each once."""
+    """Return the messages of failures, each once."""
     return "; ".join(dict.fromkeys(one.message for one in failures))
 
 
 def within(start: str, failures: Iterable[FailureReason]) -> Iterator[FailureReason]:
-    """Yield obstacles with a text before what each says."""
+    """Yield failures with a text before each message."""
     return (one._replace(message=f"{start}{one.message}") for one in failures)
 
 
@@ -247,7 +247,7 @@ class RequestedWork(NamedTuple):
 
 
 def reference(obj: Json) -> dict[str, Json]:
-    """Return what an UpdateRequest says of an object to find it again."""
+    """Return the reference to an object in an UpdateRequest."""
     fields = ("apiVersion", "kind", "namespace", "name")
     uid = text_field(metadata(obj), "uid")
     return {**dict(zip(fields, object_key(obj), strict=True)), "uid": uid}
@@ -278,7 +278,7 @@ def cel_context(
 ) -> dict[str, Json]:
     """Return the entry of an UpdateRequest for a policy in CEL and one trigger.
 
-    With `restores` existing objects are only found, so that they are watched.
+    With `restores` existing objects are only collected, so that they are watched.
     """
     context = rule_context(policy, trigger, deletes=deletes)
     return {**context, "synchronize": synchronizes, "cacheRestore": restores}
@@ -377,7 +377,7 @@ def triggers_of(spec: Json) -> str:
 
 
 class TriggerError(Exception):
-    """A trigger that is not there, or still is where it should be gone, or cannot be read."""
+    """A trigger that is missing, exists although it should be deleted, or cannot be read."""
 
     def __init__(self, failure_reason: FailureReason) -> None:
         super().__init__(failure_reason.message)
@@ -510,7 +510,7 @@ def existing_mutations(policy: CompiledPolicy, kyverno: Kyverno) -> Iterator[Req
 def _verdict(
     policy: CompiledPolicy, rule: CompiledRule, trigger: Json, kyverno: Kyverno
 ) -> RuleStatus | None:
-    """Return what a background rule says of a trigger without any request."""
+    """Return the status of a background rule for a trigger without any request."""
     if not rule.rule.generates and not rule.rule.mutates_existing:
         return None
     world = World(kyverno.sim.store, account=BACKGROUND)

@@ -1,4 +1,4 @@
-"""What hazards are looked for in."""
+"""The data of a run in which hazards are searched."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple

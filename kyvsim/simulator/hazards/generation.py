@@ -152,7 +152,7 @@ def generate_loop(facts: Facts) -> Iterator[Hazard]:
     longest: dict[str, list[Json]] = {}
     for obj in known.values():
         rule = _rule_of(obj)
-        # What it comes from, trigger by trigger and owner by owner.
+        # Its triggers and owners, one after the other.
         chain: list[Json] = []
         at: Json | None = obj if rule else None
         while at is not None and at not in chain:
@@ -411,7 +411,7 @@ def unsynchronized_deletion(facts: Facts) -> Iterator[Hazard]:
 
     Yield rules with `synchronize: false` whose objects the background controller deleted.
 
-    It looks for what to delete by policy, trigger and kind, and not by rule
+    It selects what to delete by policy, trigger and kind, and not by rule
     (`kyvsim/simulator/background/generate.py`), so it also finds objects of other rules.
     """
     rules = _rules_by_name(facts)

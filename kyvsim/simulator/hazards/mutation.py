@@ -42,7 +42,7 @@ def unstable_mutation(facts: Facts) -> Iterator[Hazard]:
 
     The API server calls a webhook again if another one has changed the object since, and rules
     evaluate an object again on every update. All kinds of mutating policies are compared: those
-    of Kubernetes, whose changes come first, and those that webhooks evaluate.
+    of Kubernetes, whose changes are first, and those that webhooks evaluate.
     """
     seen: set[tuple[str, ...]] = set()
     mutating = (one for one in facts.admissions if one.mutating and not one.blocked)
@@ -63,7 +63,7 @@ def unstable_mutation(facts: Facts) -> Iterator[Hazard]:
 
 
 def _unstable(facts: Facts, admissions: list[Admission]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield rules that would change one object again on its way, and what is wrong with them."""
+    """Yield rules that would change one object again in a request, and what is wrong with them."""
     changes = [*_of_webhooks(facts, admissions)]
     if not changes:
         return
@@ -99,7 +99,7 @@ def _of_server(facts: Facts, admission: Admission, last: Json) -> Iterator[_Muta
     """Yield the MutatingAdmissionPolicies that would change what became of their object.
 
     One that would have changed what webhooks were given came later, or is not idempotent: nothing
-    of it was lost on the way.
+    of it was lost.
     """
     review, store = admission.review, facts.sim.store
 

@@ -244,7 +244,7 @@ _ROLE = (
 def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:
     """KH023: an object that a cleanup policy or a TTL label should delete cannot be deleted.
 
-    Yield what the cleanup controller could not list or delete, each thing once.
+    Yield what the cleanup controller could not list or delete, each object once.
     """
     reported: set[tuple[object, ...]] = set()
     for event in facts.events:

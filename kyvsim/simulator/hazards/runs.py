@@ -28,7 +28,7 @@ def denied_pods(facts: Facts) -> Iterator[Hazard]:
             last[uid] = admission
     reported: set[tuple[ObjectKey, tuple[str, ...]]] = set()
     for uid, admission in last.items():
-        # The controller of controllers: the Deployment of a ReplicaSet, say.
+        # The topmost controller, such as the Deployment of a ReplicaSet.
         top = objects.get(uid)
         while top is not None and (above := objects.get(_controller(top))) is not None:
             top = above
@@ -58,7 +58,7 @@ def _controller(obj: Json) -> str:
 def _denied_pods_hazard(
     facts: Facts, owner: ObjectKey, messages: dict[str, str], *, mutating: bool
 ) -> Hazard:
-    """Return the hazard; `messages` has what rules said that denied a Pod, by `policy/rule`."""
+    """Return the hazard; `messages` are those of the rules that denied a Pod, by `policy/rule`."""
     reasons = "; ".join(
         f"`{rule}`{': ' if text else ''}{' '.join(text.split())}" for rule, text in messages.items()
     )

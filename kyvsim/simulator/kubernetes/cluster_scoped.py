@@ -176,7 +176,7 @@ _KIND = "CustomResourceDefinition"
 
 
 def establish_definitions(sim: SimulationContext) -> None:
-    """Let every definition say that its kind is served."""
+    """Set the conditions of definitions when they are stored."""
 
     def observe(change: StoreChange) -> None:
         key = change.key
@@ -212,7 +212,7 @@ def establish_definitions(sim: SimulationContext) -> None:
     sim.store.watch(observe)
 
 
-# The garbage collector: what belongs to an object that is gone goes, too.
+# The garbage collector: it deletes objects whose owners are deleted.
 #
 # Source of the rules: k8s.io/kubernetes pkg/controller/garbagecollector.
 
@@ -229,7 +229,7 @@ class _Owner(StrEnum):
 
 
 def collect_garbage(sim: SimulationContext) -> None:
-    """Delete objects whose owners are all gone, and release owners that wait for theirs."""
+    """Delete objects whose owners are all deleted, and release owners that wait for theirs."""
     _GarbageCollector(sim)
 
 

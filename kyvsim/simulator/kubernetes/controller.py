@@ -84,14 +84,14 @@ def counts(**numbers: int) -> dict[str, int]:
     return {name: number for name, number in numbers.items() if number}
 
 
-# What a controller still has to look at, as client-go's work queues hold it.
+# The objects that a controller has to process, as client-go's work queues hold them.
 
 _MOST_DOUBLINGS = 16
 """After so many failures in a row the time between two attempts is the longest in any case."""
 
 
 class WorkQueue:
-    """Objects that one controller looks at soon; each is in it once, however often it is added."""
+    """Objects that one controller processes soon; each is queued once, even if added again."""
 
     def __init__(
         self, sim: SimulationContext, actor: str, work: Callable[[ObjectKey], bool]
@@ -103,13 +103,13 @@ class WorkQueue:
         self._failures: dict[ObjectKey, int] = {}
 
     def add(self, key: ObjectKey, delay: float = NOTICE) -> None:
-        """Have a look at an object a moment from now; `work` says whether that went well."""
+        """Process an object soon; `work` returns whether that succeeded."""
         if key not in self._waiting:
             self._waiting.add(key)
             self._sim.scheduler.after(delay, self._actor, lambda: self._run(key))
 
     def add_at(self, key: ObjectKey, delay: float) -> None:
-        """Have a look at an object when some time has passed, and also earlier if it is added."""
+        """Process an object after some time, and also earlier if it is added."""
         self._sim.scheduler.after(delay, self._actor, lambda: self._process(key), timer=True)
 
     def _run(self, key: ObjectKey) -> None:
@@ -164,7 +164,7 @@ class MissingObjects:
             self._waiting.get(key, {}).pop(waiter, None)
 
     def observe(self, change: StoreChange) -> None:
-        """Look at what waited for the object that was written."""
+        """Queue what waited for the object that was written."""
         if self._needs and change.new is not None:
             for waiter in self._waiting.get(change.key, ()):
                 self._queue.add(waiter)
@@ -200,7 +200,7 @@ def controlled(store: ObjectStore, owner: Json, api_version: str, kind: str) -> 
 
 
 def enqueue_controller(queue: WorkQueue, kind: str) -> Callable[[StoreChange], None]:
-    """Return the reaction to a write of an object: its controller, of some kind, is looked at."""
+    """Return the reaction to a write of an object: its controller, of some kind, is queued."""
 
     def react(change: StoreChange) -> None:
         reference = controller_of(change.subject)
@@ -212,9 +212,9 @@ def enqueue_controller(queue: WorkQueue, kind: str) -> Callable[[StoreChange], N
 
 
 def enqueue(queue: WorkQueue) -> Callable[[StoreChange], None]:
-    """Return the reaction to a write of an object: it is looked at.
+    """Return the reaction to a write of an object: it is queued.
 
-    Its status is what the controller itself writes, and says nothing that it does not know.
+    Changes of its status are ignored, since the controller itself writes it.
     """
 
     def react(change: StoreChange) -> None:

@@ -1,4 +1,4 @@
-"""Pods on their way: the scheduler, the kubelet, and the status that Pods get."""
+"""Binding and running of Pods: the scheduler, the kubelet, and the status of Pods."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +27,7 @@ from kyvsim.simulator.kubernetes.workloads import is_active
 #
 # What blocks what: a volume that cannot be mounted holds every container of its Pod, for a kubelet
 # mounts all volumes before it starts the first one; a volume that no container mounts is never
-# looked at. A variable whose ConfigMap or Secret is missing holds its own container only, and
+# checked. A variable whose ConfigMap or Secret is missing holds its own container only, and
 # those behind it where it is an init container: so `1/4` ready means variables, `0/4` a volume.
 # What is `optional` blocks nothing. A missing claim keeps a Pod from being bound to a node at all.
 # A missing imagePullSecret is a warning: images are pulled without it.
@@ -46,7 +46,7 @@ class MissingReference(NamedTuple):
     key: ObjectKey
     """The object that is missing, or that lacks a key."""
     reason: str
-    """Why it does not do, as a kubelet says it."""
+    """The message of a kubelet about it."""
     volume: str = ""
     """The volume that needs it; "" for a variable."""
 
@@ -369,8 +369,8 @@ def bind_pods(sim: SimulationContext) -> None:
 
 # The kubelet: Pods that are bound to a node start there, or hang where something is missing.
 #
-# A Pod looks again when an object that it waits for is written. The Pods of Jobs come to their
-# end: after the sleep that their command names, else after some seconds; nobody knows what other
+# A Pod is processed again when an object that it waits for is written. The Pods of Jobs end
+# after the sleep that their command names, else after some seconds; it is unknown what other
 # Pods do. Source of the rules: k8s.io/kubernetes pkg/kubelet.
 
 _KUBELET_ACTOR = "kubelet"
@@ -379,7 +379,7 @@ _UNITS = (("", 1.0), ("s", 1.0), ("m", 60.0), ("h", 3600.0))
 
 
 def run_kubelet(sim: SimulationContext) -> None:
-    """Start Pods, and let those of Jobs come to their end."""
+    """Start Pods, and end those of Jobs."""
     if sim.settings.kubelet:
         _Kubelet(sim)
 

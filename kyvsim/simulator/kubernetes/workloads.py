@@ -61,7 +61,7 @@ def pod_of(
 
 
 def template_hash(template: Json) -> str:
-    """Return a text that is the same for the same template; upstream's is made in another way."""
+    """Return a digest of a template; upstream computes another one."""
     text = json.dumps(template, sort_keys=True)
     return letters(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]), 10)
 
@@ -102,7 +102,7 @@ def reconcile(
     return queue
 
 
-# The ReplicaSet controller: as many Pods of a template as are wished.
+# The ReplicaSet controller: the desired number of Pods of a template.
 #
 # Source of the rules: k8s.io/kubernetes pkg/controller/replicaset.
 
@@ -148,7 +148,7 @@ def _replica_sets_status(sim: SimulationContext, owner: Json, problem: ApiError 
     ready = sum(is_ready(one) for one in pods)
     failed = []
     if problem is not None:
-        # What was said first stays, for each failure names another Pod.
+        # The first message stays, for each failure names another Pod.
         before = [one for one in entries(old, "conditions") if text_field(one, "type") == _FAILED]
         first = before[0] if before else {"reason": "FailedCreate", "message": problem.message}
         reason, message = (text_field(first, name) for name in ("reason", "message"))
@@ -164,7 +164,7 @@ def _replica_sets_status(sim: SimulationContext, owner: Json, problem: ApiError 
 
 # The Deployment controller: one ReplicaSet for each template that a Deployment has had.
 #
-# A rollout makes all new Pods before it takes the old ones away, or the other way round; the steps
+# A rollout creates all new Pods before it deletes the old ones, or the reverse; the steps
 # between are left out. Source of the rules: k8s.io/kubernetes pkg/controller/deployment.
 
 _HASH = "pod-template-hash"
@@ -489,7 +489,7 @@ def delete_finished_jobs(sim: SimulationContext) -> None:
 
 
 def is_finished(job: Json) -> bool:
-    """Return whether a Job has come to its end."""
+    """Return whether a Job is complete or failed."""
     return has_condition(job, "Complete") or has_condition(job, "Failed")
 
 
@@ -513,7 +513,7 @@ def _make_pods(client: Client, job: Json, sim: SimulationContext) -> bool:
     completions = spec.get("completions")
     desired = parallel if completions is None else min(parallel, int(completions) - succeeded)
     if completions is None and succeeded:
-        desired = 0  # a queue of work is done when one of its Pods says so
+        desired = 0  # a work queue is done when one of its Pods succeeds
     pods = controlled(sim.store, job, "v1", "Pod")
     used = {int((metadata(one).get("annotations") or {}).get(_INDEX, -1)) for one in pods}
     base, indexed = object_key(job).name, spec.get("completionMode") == "Indexed"
@@ -555,7 +555,7 @@ def _status(sim: SimulationContext, job: Json) -> Json:
     }
 
 
-# The CronJob controller: a Job whenever the schedule says so.
+# The CronJob controller: a Job at each time of the schedule.
 #
 # Source of the rules: k8s.io/kubernetes pkg/controller/cronjob.
 
@@ -602,7 +602,7 @@ class _CronJobController:
         return write_status(self._client, cron_job, self._status(cron_job, made)) and well
 
     def _plan(self, cron_job: Json, which: str) -> None:
-        """Come back when the CronJob is due next; never, where its schedule cannot be read."""
+        """Schedule the next Job of a CronJob; none if its schedule is invalid."""
         now = self._sim.clock.now()
         try:
             times = next_times(text_field(cron_job["spec"], "schedule"), now, 1)
