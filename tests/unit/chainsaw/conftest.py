@@ -1,4 +1,4 @@
-"""Chainsaw tests from texts, with files that are texts too."""
+"""Chainsaw tests from texts, with files from texts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Cleanup policies, lifetimes, and what is said of them before they are stored."""
+"""Cleanup policies, TTL labels, and the warnings about them at admission."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Requests that Kyverno leaves alone whatever object they are about: asked once for all of them."""
+"""Requests that Kyverno skips whatever object they are about: evaluated once for all of them."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Events: what they say, and which are written."""
+"""The texts of Events, and which of them are written."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Races: orders of steps that are tried, and those that need not be."""
+"""Races: orders of steps that are tried, and those that are not."""
 
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Expectation, HazardLevel, Simulation

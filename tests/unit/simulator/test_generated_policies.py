@@ -1,4 +1,4 @@
-"""Admission policies that Kyverno makes of its own, and has the API server evaluate."""
+"""Admission policies that Kyverno generates for the API server to evaluate."""
 
 import pytest
 

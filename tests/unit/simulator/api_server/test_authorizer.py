@@ -1,4 +1,4 @@
-"""Roles that are bound to a user, as Kyverno finds them for a request."""
+"""The roles that are bound to a user."""
 
 import pytest
 

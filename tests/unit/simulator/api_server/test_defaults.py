@@ -1,4 +1,4 @@
-"""Defaults, admission plugins, and what becomes of new objects."""
+"""Defaults, admission plugins, and the fields of new objects."""
 
 import pytest
 

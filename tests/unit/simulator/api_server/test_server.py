@@ -1,4 +1,4 @@
-"""Requests on their way through an API server."""
+"""The processing of requests by an API server."""
 
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.request import UserInfo

@@ -1,4 +1,4 @@
-"""The store, and the answers that it remembers."""
+"""The store and its cached results."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Objects that an API server refuses, worded as it does."""
+"""Objects that an API server refuses, and its messages."""
 
 import pytest
 

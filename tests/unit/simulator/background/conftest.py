@@ -1,4 +1,4 @@
-"""Rules that work in the background, and what they leave in a cluster."""
+"""Rules that work in the background, and the objects that they write."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""UpdateRequests: what makes them, and how they are attempted."""
+"""UpdateRequests: what creates them, and how they are attempted."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Policies in CEL that generate: what they make, for whom, and what they keep as they want it."""
+"""Generating policies in CEL: their objects, triggers and synchronization."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""MutatingPolicies on objects that are there: which they find, what they leave, who is told."""
+"""MutatingPolicies on existing objects: targets, results and reports."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Runs to look for hazards in."""
+"""Runs in which hazards are searched."""
 
 import re
 

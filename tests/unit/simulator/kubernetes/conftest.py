@@ -1,4 +1,4 @@
-"""What tests of Kubernetes' own controllers look at."""
+"""Clusters for the tests of Kubernetes' own controllers."""
 
 import pytest
 

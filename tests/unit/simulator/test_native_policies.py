@@ -1,4 +1,4 @@
-"""Admission policies that Kyverno makes of ClusterPolicies with a rule in CEL."""
+"""Admission policies that Kyverno generates from ClusterPolicies with a rule in CEL."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Hazards of a cluster: what is installed, and who evaluates it."""
+"""Hazards of a cluster: what is installed, and what evaluates it."""
 
 import pytest
 

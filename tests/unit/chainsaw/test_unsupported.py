@@ -1,4 +1,4 @@
-"""What a simulated cluster does not have, and how a test comes to know it."""
+"""What a simulated cluster lacks, and how a test reports that."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Roles and bindings by users who do not have what these give."""
+"""Roles and bindings by users without the permissions that these grant."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Installations: what the values of the chart make of a cluster."""
+"""The objects of an installation, by the values of the chart."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Hazards of MutatingPolicies on objects that are there."""
+"""Hazards of MutatingPolicies on existing objects."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How long the Pods of a test may take to end."""
+"""The grace period of the Pods of a test."""
 
 import pytest
 

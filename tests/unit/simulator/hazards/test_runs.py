@@ -1,4 +1,4 @@
-"""Work that Kyverno gives up, cannot begin or never ends: each in a run and in one without it."""
+"""Work that Kyverno drops, cannot begin or never ends: each in a run and in one without it."""
 
 import pytest
 
