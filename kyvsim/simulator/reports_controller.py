@@ -135,13 +135,6 @@ class ScanError(Exception):
         self.policy = policy
 
 
-def is_of_interest(key: ObjectKey, sim: SimulationContext) -> bool:
-    """Return whether some policy may report on objects of a kind."""
-    constraints = (one["spec"].get("matchConstraints") for one in reported_policies(sim))
-    compiled = (compile_constraints(one, "", sim.store.defined) for one in constraints)
-    return any(one.kinds is None or key.kind in one.kinds for one in compiled)
-
-
 def native_responses(request: AdmissionRequest, sim: SimulationContext) -> Iterator[PolicyResponse]:
     """Yield the results of the policies for an object; raises ScanError."""
     evaluated = PolicyRequest(request, World(sim.store, account=REPORTS).external, sim.store)
@@ -325,7 +318,9 @@ class _Scanner:
         if group in kyverno_groups() or key.kind == "Event":
             return False
         has_rules = any(True for stage in _STAGES for _ in self._stage_rules(stage, key.kind, ""))
-        return has_rules or is_of_interest(key, self._sim)
+        constraints = (one["spec"].get("matchConstraints") for one in reported_policies(self._sim))
+        compiled = (compile_constraints(one, "", self._sim.store.defined) for one in constraints)
+        return has_rules or any(one.kinds is None or key.kind in one.kinds for one in compiled)
 
     def _stage_rules(self, stage: Stage, kind: str, namespace: str) -> Iterator[PolicyRules]:
         """Yield what a stage runs on a kind in the background; "" is any namespace."""

@@ -133,8 +133,25 @@ class Shell:
         return child
 
     def _script(self, script: Script, stdin: str) -> None:
-        for one in script:
-            self._and_or(one, stdin)
+        for statement in script:
+            pipelines = [("", statement.first), *statement.rest]
+            for place, (operator, pipeline) in enumerate(pipelines):
+                if operator and (operator == "&&") != (self.status == 0):
+                    continue
+                last = place == len(pipelines) - 1
+                tested = (not last) + pipeline.negated
+                self._tested += tested
+                try:
+                    if len(pipeline.commands) == 1:
+                        self._command(pipeline.commands[0], stdin)
+                    else:
+                        self._piped(pipeline.commands, stdin)
+                finally:
+                    self._tested -= tested
+                if pipeline.negated:
+                    self.status = 0 if self.status else 1
+                elif last and self.status and not self._tested and "errexit" in self.options:
+                    raise ExitError(self.status)
 
     def _condition(self, script: Script, stdin: str) -> bool:
         """Run a script whose failure ends nothing; return whether it succeeded."""
@@ -144,26 +161,6 @@ class Shell:
         finally:
             self._tested -= 1
         return self.status == 0
-
-    def _and_or(self, tree: AndOr, stdin: str) -> None:
-        pipelines = [("", tree.first), *tree.rest]
-        for place, (operator, pipeline) in enumerate(pipelines):
-            if operator and (operator == "&&") != (self.status == 0):
-                continue
-            last = place == len(pipelines) - 1
-            tested = (not last) + pipeline.negated
-            self._tested += tested
-            try:
-                if len(pipeline.commands) == 1:
-                    self._command(pipeline.commands[0], stdin)
-                else:
-                    self._piped(pipeline.commands, stdin)
-            finally:
-                self._tested -= tested
-            if pipeline.negated:
-                self.status = 0 if self.status else 1
-            elif last and self.status and not self._tested and "errexit" in self.options:
-                raise ExitError(self.status)
 
     def _piped(self, commands: tuple[Command, ...], stdin: str) -> None:
         statuses: list[int] = []

@@ -79,34 +79,31 @@ class _Translation:
     def text(self) -> str:
         """Return the pattern; raise PatternError where it is wrong."""
         while self.at < len(self.source):
-            self._step()
+            mark = self.source[self.at]
+            if mark == "\\":
+                self._escape()
+            elif mark == "[":
+                self._bracket()
+            elif mark == "*" or (self.extended and mark in "+?"):
+                self.at += 1
+                self._repeat(mark)
+            elif self.extended and mark in "()|":
+                self.at += 1
+                self._structure(mark)
+            elif self.extended and mark == "{":
+                self._interval(_INTERVAL)
+            elif mark == "." or (mark in "^$" and self._is_anchor(mark)):
+                self.at += 1
+                self._add(mark, repeats=mark == ".")
+            else:
+                self.at += 1
+                self._add(re2.escape(mark))
         if self.opened:
             raise PatternError("Unmatched ( or \\(")
         return "".join(self.pieces)
 
     def _unsupported(self) -> UnsupportedError:
         return UnsupportedError(f"the pattern `{self.source}` of grep")
-
-    def _step(self) -> None:
-        mark = self.source[self.at]
-        if mark == "\\":
-            self._escape()
-        elif mark == "[":
-            self._bracket()
-        elif mark == "*" or (self.extended and mark in "+?"):
-            self.at += 1
-            self._repeat(mark)
-        elif self.extended and mark in "()|":
-            self.at += 1
-            self._structure(mark)
-        elif self.extended and mark == "{":
-            self._interval(_INTERVAL)
-        elif mark == "." or (mark in "^$" and self._is_anchor(mark)):
-            self.at += 1
-            self._add(mark, repeats=mark == ".")
-        else:
-            self.at += 1
-            self._add(re2.escape(mark))
 
     def _add(self, text: str, *, repeats: bool = True) -> None:
         self.atom = len(self.pieces) if repeats else -1

@@ -279,37 +279,24 @@ def attempt_generate(update_request: Json, kyverno: Kyverno) -> Attempt:
     policy = kyverno.lister.get(spec["policy"])
     attempts: list[Attempt] = []
     for context in spec.get("ruleContext") or ():
+        rule = text_field(context, "rule")
         try:
             trigger = live_trigger(context.get("trigger") or {}, request, store)
         except TriggerError as error:
             why = "failed to fetch trigger resource: "
             attempt = Attempt(tuple(within(why, [error.failure_reason])))
         else:
-            attempt = _work(update_request, context, trigger, request, policy, kyverno)
-        rule = text_field(context, "rule")
+            if policy is None or context.get("deleteDownstream"):
+                attempt = _delete(update_request, context, policy, kyverno)
+            else:
+                attempt = _apply(rule, trigger, request, policy, kyverno)
+            if attempt.problems and policy is not None:
+                text, source = messages(attempt.problems), EventSource.GENERATE
+                event = background_failed(kyverno.sim, source, policy.policy, text, rule=rule)
+                kyverno.events.record(event)
         problems = tuple(within(f"rule {rule} failed: ", attempt.problems))
         attempts.append(Attempt(problems, attempt.notes).wanted_by(f"{spec['policy']}/{rule}"))
     return joined(attempts)
-
-
-def _work(
-    update_request: Json,
-    context: Json,
-    trigger: Json,
-    request: AdmissionRequest | None,
-    policy: CompiledPolicy | None,
-    kyverno: Kyverno,
-) -> Attempt:
-    """Work on one entry of an UpdateRequest, with its trigger as it is now."""
-    if policy is None or context.get("deleteDownstream"):
-        attempt = _delete(update_request, context, policy, kyverno)
-    else:
-        attempt = _apply(str(context.get("rule")), trigger, request, policy, kyverno)
-    if attempt.problems and policy is not None:
-        why, rule = messages(attempt.problems), str(context.get("rule"))
-        source = EventSource.GENERATE
-        kyverno.events.record(background_failed(kyverno.sim, source, policy.policy, why, rule=rule))
-    return attempt
 
 
 def _delete(

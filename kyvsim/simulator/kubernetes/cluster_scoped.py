@@ -247,19 +247,16 @@ class _GarbageCollector:
         before, after = old.get("ownerReferences"), new.get("ownerReferences")
         key = change.key
         if before != after:
-            self._index(key, change)
+            for reference in owner_references(change.old) if change.old is not None else ():
+                self._dependents.get(text_field(reference, "uid"), {}).pop(key, None)
+                self._queue.add(self._key_of(reference, key))
+            for reference in owner_references(change.new) if change.new is not None else ():
+                self._dependents.setdefault(text_field(reference, "uid"), {})[key] = None
+                self._queue.add(key)
         if change.new is None:
             for dependent in self._dependents.get(text_field(old, "uid"), ()):
                 self._queue.add(dependent)
         elif new.get("deletionTimestamp") and _WAITS & set(new.get("finalizers") or ()):
-            self._queue.add(key)
-
-    def _index(self, key: ObjectKey, change: StoreChange) -> None:
-        for reference in owner_references(change.old) if change.old is not None else ():
-            self._dependents.get(text_field(reference, "uid"), {}).pop(key, None)
-            self._queue.add(self._key_of(reference, key))
-        for reference in owner_references(change.new) if change.new is not None else ():
-            self._dependents.setdefault(text_field(reference, "uid"), {})[key] = None
             self._queue.add(key)
 
     def _sync(self, key: ObjectKey) -> bool:

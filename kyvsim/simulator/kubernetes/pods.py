@@ -260,22 +260,6 @@ def pod_status(pod: Json, state: Readiness, stamp: str) -> Json:
     return status
 
 
-def succeeded_status(pod: Json, stamp: str) -> Json:
-    """Return the status of a Pod whose containers have all done their work."""
-    old = pod.get("status") or {}
-    held = [
-        StatusCondition("PodReadyToStartContainers", False),
-        StatusCondition("Initialized", True, "PodCompleted"),
-        StatusCondition("Ready", False, "PodCompleted"),
-        StatusCondition("ContainersReady", False, "PodCompleted"),
-        StatusCondition("PodScheduled", True),
-    ]
-    containers = entries(pod["spec"], "containers")
-    ended = [_status_of(one, _terminated(stamp), ready=False) for one in containers]
-    written = conditions(old, held, stamp)
-    return {**old, "phase": "Succeeded", "conditions": written, "containerStatuses": ended}
-
-
 def _init_statuses(spec: Json, readiness: Readiness, stamp: str) -> list[Json]:
     """Return the statuses of init containers, each of which waits for the one before."""
     statuses, held = [], bool(readiness.volumes)
@@ -450,7 +434,19 @@ class _Kubelet:
         pod = self._pod(key)
         if pod is None or not _ends(pod):
             return True
-        status = succeeded_status(pod, self._sim.clock.stamp())
+        stamp = self._sim.clock.stamp()
+        old = pod.get("status") or {}
+        held = [
+            StatusCondition("PodReadyToStartContainers", False),
+            StatusCondition("Initialized", True, "PodCompleted"),
+            StatusCondition("Ready", False, "PodCompleted"),
+            StatusCondition("ContainersReady", False, "PodCompleted"),
+            StatusCondition("PodScheduled", True),
+        ]
+        containers = entries(pod["spec"], "containers")
+        ended = [_status_of(one, _terminated(stamp), ready=False) for one in containers]
+        written = conditions(old, held, stamp)
+        status = {**old, "phase": "Succeeded", "conditions": written, "containerStatuses": ended}
         event = self._sim.timeline.record(_KUBELET_ACTOR, "finish", key, message="succeeded")
         well = write_status(self._sim.client(node(_node_of(pod))), pod, status)
         self._sim.timeline.amend(event, before=pod, after=self._sim.store.get(*key))
