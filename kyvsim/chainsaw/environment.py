@@ -57,7 +57,7 @@ def out(text: str, status: int = 0) -> Result:
     return Result(status, (Printed(STDOUT, text),) if text else ())
 
 
-def complaint(text: str, status: int = 1) -> Result:
+def error_output(text: str, status: int = 1) -> Result:
     """Return that a command failed, and what it printed to standard error."""
     return Result(status, (Printed(STDERR, text),) if text else ())
 

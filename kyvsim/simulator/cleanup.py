@@ -106,7 +106,7 @@ class _CleanupController:
         matched = [
             obj
             for obj in objects
-            if not is_filtered(object_key(obj), self._sim.store) and self._holds(compiled, obj)
+            if not is_filtered(object_key(obj), self._sim.store) and self._matches(compiled, obj)
         ]
         client = self._sim.client(CLEANUP, Purpose("", (compiled.policy.key,)))
         for target in matched:
@@ -123,7 +123,7 @@ class _CleanupController:
         for api_version, kind in store.kinds():
             place = ObjectKey(api_version, kind, policy.namespace, "")
             confined = policy.kind in CEL_KINDS and bool(policy.namespace)
-            if not _looks_at(policy, api_version, kind, store.defined):
+            if not _selects_kind(policy, api_version, kind, store.defined):
                 continue
             if confined and not store.is_namespaced(api_version, kind):
                 continue
@@ -140,7 +140,7 @@ class _CleanupController:
                     failure_reasons=(FailureReason(refused.why, refused.message, place),),
                 )
 
-    def _holds(self, compiled: CompiledPolicy, obj: Json) -> bool:
+    def _matches(self, compiled: CompiledPolicy, obj: Json) -> bool:
         """Return whether a policy matches an object and its conditions hold."""
         world = World(self._sim.store, account=CLEANUP)
         given = open_request(creation_of(obj, None, None), world, compiled.policy.name)
@@ -170,7 +170,7 @@ def _is_scheduled(key: ObjectKey) -> bool:
     return older or (is_cel_policy(key) and not is_webhook_policy(key))
 
 
-def _looks_at(policy: Policy, api_version: str, kind: str, kinds: KindTable) -> bool:
+def _selects_kind(policy: Policy, api_version: str, kind: str, kinds: KindTable) -> bool:
     """Return whether a policy deletes objects of a kind."""
     group, version = split_api_version(api_version)
     if policy.kind in CEL_KINDS:
@@ -225,7 +225,7 @@ class TtlError(ValueError):
     """A text that is neither a duration nor a time."""
 
 
-def end_of_life(obj: Json, now: datetime) -> datetime | None:
+def expiry_of(obj: Json, now: datetime) -> datetime | None:
     """Return when the label expires, None for an object without it.
 
     `now` is when an object is created that has no time of creation yet. Raises TtlError where the
@@ -275,7 +275,7 @@ class TimeToLiveWebhook(Webhook):
         if obj is None:
             return ALLOWED
         try:
-            end_of_life(obj, _SOME_TIME)
+            expiry_of(obj, _SOME_TIME)
         except TtlError as error:
             return WebhookResponse(warnings=(f"{_UNREAD} ({error})",))
         return ALLOWED
@@ -361,7 +361,7 @@ class _TtlController:
             return
         now = self._sim.clock.now()
         try:
-            end = end_of_life(obj, now)
+            end = expiry_of(obj, now)
         except TtlError:
             return
         if end is None:

@@ -83,7 +83,7 @@ def passes_over(sender: Sender, store: ObjectStore) -> bool:
     """
     if (sender.api_version, sender.kind) == ("v1", "Namespace"):
         return False
-    return bool(store.remembered(_passes_over, sender))
+    return bool(store.cached(_passes_over, sender))
 
 
 def _passes_over(store: ObjectStore, sender: Sender) -> bool:
@@ -91,7 +91,7 @@ def _passes_over(store: ObjectStore, sender: Sender) -> bool:
     selects, namespace = _selectors(settings.get("webhooks") or "{}"), sender.namespace
     if not selects.takes_all:
         return False
-    if namespace and not store.remembered(_is_selected_namespace, namespace):
+    if namespace and not store.cached(_is_selected_namespace, namespace):
         return True
     user = with_roles(UserInfo(sender.username, groups=sender.groups), namespace, store)
     if is_excluded(user, store):
@@ -112,7 +112,7 @@ def is_selected(namespace: str, review: Review, store: ObjectStore) -> bool:
     if review.request.key[:2] == ("v1", "Namespace") and review.object is not None:
         if namespace and not selects.namespace({_NAME_LABEL: namespace, **labels(review.object)}):
             return False
-    elif namespace and not store.remembered(_is_selected_namespace, namespace):
+    elif namespace and not store.cached(_is_selected_namespace, namespace):
         return False
     objects = [one for one in (review.object, review.old) if one is not None]
     return not objects or any(selects.object(labels(one)) for one in objects)
@@ -148,7 +148,7 @@ def _selectors(text: str) -> _Selectors:
 def is_excluded(user: UserInfo, store: ObjectStore) -> bool:
     """Return whether Kyverno leaves a user alone; a name with `!` takes it back."""
     names = (user.groups, (user.username,), user.roles, user.cluster_roles)
-    return bool(store.remembered(_is_excluded, names))
+    return bool(store.cached(_is_excluded, names))
 
 
 def _is_excluded(store: ObjectStore, names: tuple[tuple[str, ...], ...]) -> bool:

@@ -20,7 +20,7 @@ from kyvsim.simulator.tracer import SimulationTracer
 # Latencies in virtual seconds; what upstream leaves to the network is a guess.
 
 WEBHOOK = 0.005
-"""From a request's arrival to the verdict on it, and again to its storage."""
+"""From a request's arrival to its admission, and again to its storage."""
 NOTICE = 0.001
 """From a write to the controllers that watch for it."""
 POLICY_READY = 0.1

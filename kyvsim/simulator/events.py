@@ -160,7 +160,7 @@ def reference(obj: Json) -> Mapping[str, str]:
 def policy_reference(policy: Policy, sim: SimulationContext) -> Mapping[str, str]:
     """Return the reference to a policy, with its uid where it is still stored."""
     key = ObjectKey(policy.facts.api_version, policy.kind, policy.namespace, policy.name)
-    known: Mapping[str, str] = sim.store.remembered(_reference_to, key)
+    known: Mapping[str, str] = sim.store.cached(_reference_to, key)
     return known
 
 

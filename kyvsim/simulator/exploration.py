@@ -24,19 +24,19 @@ class Footprint(NamedTuple):
     reads: frozenset[ObjectKey]
     writes: frozenset[ObjectKey]
 
-    def meets(self, other: "Footprint") -> bool:
+    def overlaps(self, other: "Footprint") -> bool:
         """Return whether the order of two steps can matter."""
         return (
             not self.writes.isdisjoint(other.writes)
-            or _sees(self.reads, other.writes)
-            or _sees(other.reads, self.writes)
+            or _reads_any(self.reads, other.writes)
+            or _reads_any(other.reads, self.writes)
         )
 
 
 NOTHING = Footprint(frozenset(), frozenset())
 
 
-def _sees(reads: Iterable[ObjectKey], writes: frozenset[ObjectKey]) -> bool:
+def _reads_any(reads: Iterable[ObjectKey], writes: frozenset[ObjectKey]) -> bool:
     return bool(writes) and any(
         read in writes
         if read.name
@@ -168,7 +168,7 @@ class Causality:
         self._steps = steps
         self.pasts: list[int] = []
         """For each step the steps that it follows from, as bits."""
-        self._wanted_by: list[int] = []
+        self._parents: list[int] = []
         self._needs: list[int] = []
         """For each step the steps that it depends on, as bits."""
         self.races: list[Race] = []
@@ -190,23 +190,23 @@ class Causality:
         numbers: dict[int, int] = {}
         barrier = -1
         for index, step in enumerate(self._steps):
-            wanted_by = numbers.get(step.task.parent, -1)
+            parent = numbers.get(step.task.parent, -1)
             needs = past = 0
-            for before in (wanted_by, last.get(step.actor, -1), barrier):
+            for before in (parent, last.get(step.actor, -1), barrier):
                 if before >= 0:
                     needs |= self._needs[before] | 1 << before
                     past |= self._with(before)
             if step.task.timer:
                 needs = past = (1 << index) - 1
                 barrier = index
-            if wanted_by >= 0 and not step.task.fresh:
-                self._join(wanted_by, index)
+            if parent >= 0 and not step.task.fresh:
+                self._join(parent, index)
             self._needs.append(needs)
-            self._wanted_by.append(wanted_by)
+            self._parents.append(parent)
             # It also follows from the past of each step that overlaps.
             for before in range(index - 1, -1, -1):
                 other = self._steps[before]
-                if other.footprint.meets(step.footprint):
+                if other.footprint.overlaps(step.footprint):
                     self._join(before, index)
                     past |= self._with(before)
                     if other.actor != step.actor and not needs >> before & 1:
@@ -215,20 +215,20 @@ class Causality:
             last[step.actor] = numbers[step.task.number] = index
 
     def _queued(self) -> Iterator[Race]:
-        """Yield what to swap so that an actor takes two steps of one story in the other order.
+        """Yield what to swap so that an actor takes two steps of one component in the other order.
 
         An actor takes its steps in the order in which they were scheduled: the steps that scheduled
-        them that can be turned round.
+        them that can be swapped.
         """
         for earlier, later in combinations(range(len(self._steps)), 2):
             same = self._steps[earlier].actor == self._steps[later].actor
-            race = self._wanting(earlier, later) if same else None
-            if race is not None and self.story(race.earlier) == self.story(race.later):
+            race = self._race_of_parents(earlier, later) if same else None
+            if race is not None and self.component(race.earlier) == self.component(race.later):
                 yield race
 
-    def _wanting(self, earlier: int, later: int) -> Race | None:
+    def _race_of_parents(self, earlier: int, later: int) -> Race | None:
         while self._steps[earlier].actor == self._steps[later].actor:
-            earlier, later = self._wanted_by[earlier], self._wanted_by[later]
+            earlier, later = self._parents[earlier], self._parents[later]
             if earlier < 0 or later <= earlier:
                 return None
         return None if self._needs[later] >> earlier & 1 else Race(earlier, later)
@@ -237,16 +237,16 @@ class Causality:
         return self.pasts[index] | 1 << index
 
     def _join(self, one: int, other: int) -> None:
-        self._groups[self.story(other)] = self.story(one)
+        self._groups[self.component(other)] = self.component(one)
 
-    def story(self, index: int) -> int:
-        """Return to which story a step belongs: stories share nothing, and hand nothing on."""
+    def component(self, index: int) -> int:
+        """Return the component of a step: components share neither reads nor parents."""
         while self._groups[index] != index:
             self._groups[index] = self._groups[self._groups[index]]
             index = self._groups[index]
         return index
 
-    def turned(self, race: Race) -> list[list[int]]:
+    def swapped(self, race: Race) -> list[list[int]]:
         """Return the steps to take before the earlier one so that the later one precedes it.
 
         That is all that the later one needs, or also what it has seen that does not follow from
@@ -260,26 +260,26 @@ class Causality:
         orders = [[*some, race.later] for some in (short, whole)]
         return orders if short != whole else orders[:1]
 
-    def key(self, race: Race, turned: Sequence[int]) -> int:
+    def key(self, race: Race, swapped: Sequence[int]) -> int:
         """Return a key that is the same for all orders that cannot be distinguished.
 
-        It is that of the steps of the race's story up to the turn, and of what each follows from.
+        It is that of the steps of the race's component up to the swap, and of their dependencies.
         """
-        story = self.story(race.earlier)
+        component = self.component(race.earlier)
         entries, before = [], 0
-        for one in (*range(race.earlier), *turned):
-            if self.story(one) == story:
+        for one in (*range(race.earlier), *swapped):
+            if self.component(one) == component:
                 past = self.pasts[one] & before
                 names = (self.names[index] for index in range(one) if past >> index & 1)
                 entries.append((self.names[one], frozenset(names)))
                 before |= 1 << one
         return hash(frozenset(entries))
 
-    def stories(self, names: frozenset[int]) -> Iterator[int]:
-        """Yield the stories that steps of some names belong to."""
+    def components(self, names: frozenset[int]) -> Iterator[int]:
+        """Yield the components that steps of some names belong to."""
         for index, name in enumerate(self.names):
             if name in names:
-                yield self.story(index)
+                yield self.component(index)
 
 
 # How a run ends, as a text that is equal for two runs if a user sees no difference.
@@ -308,12 +308,12 @@ def text_of(simulation: Simulation) -> str:
 # The orders of steps that are worth trying.
 #
 # Dynamic partial-order reduction (Flanagan and Godefroid, 2005; Abdulla and others, 2014): where
-# two steps of a run overlap and neither follows from the other, the later one is
-# tried before the earlier one, together with what it needs. Orders with no visible difference
-# are tried once. Steps belong to stories that share nothing: in a run whose order was
-# changed in one story the others are left as they are, for their orders are tried by themselves.
-# Of stories that each end otherwise in some order, these are tried together. Runs with the fewest
-# changes of order are first, and among them races of actors that were seldom tried.
+# two steps of a run overlap and neither follows from the other, the later one is tried before the
+# earlier one, together with what it needs. Orders with no visible difference are tried once. Steps
+# belong to components that share nothing: in a run whose order was changed in one component the
+# others keep their order, since theirs are tried separately. If several components each have an
+# order with a different ending, these are tried together. Runs with the fewest changes of order are
+# first, and among them races of actors that were seldom tried.
 
 Player: TypeAlias = Callable[[Directions, Callable[[int], Iterable[Directions]]], Played]
 """Plays a scenario in an order, and may request those that are likely to be next."""
@@ -335,12 +335,12 @@ class Order(NamedTuple):
 
 
 class _OrderChange(NamedTuple):
-    """What was changed in one story."""
+    """What was changed in one component."""
 
     names: frozenset[int]
-    """The names of the steps that were turned round."""
+    """The names of the steps that were swapped."""
     keys: tuple[int, ...]
-    """What it has in common with like orders of the story, change by change."""
+    """What it has in common with like orders of the component, change by change."""
 
 
 class _Plan(NamedTuple):
@@ -351,8 +351,8 @@ class _Plan(NamedTuple):
     """How many plans there were before for a race of such actors."""
     chance: int
     directions: Directions = ()
-    turns: tuple[_OrderChange, ...] = ()
-    """What it changes, story by story."""
+    swaps: tuple[_OrderChange, ...] = ()
+    """What it changes, component by component."""
 
 
 def explore(
@@ -384,13 +384,13 @@ class _Plans:
         self._waiting = [_Plan(0, 0, 0)]
         self._planned: set[frozenset[int]] = {frozenset()}
         self._seen: dict[int, set[int]] = {}
-        """How runs began, with the keys of their turns, 0 for the usual order."""
+        """How runs began, with the keys of their swaps, 0 for the usual order."""
         self._sorts: dict[tuple[str, str], int] = {}
         self._endings: set[str] = set()
         self._decisive: set[int] = set()
         """The keys of swaps that led to another ending."""
         self._elsewhere: dict[int, list[_Plan]] = {}
-        """Plans for turns in a further story, by key: useful if that ends differently, too."""
+        """Plans for swaps in a further component, by key: useful if that ends differently, too."""
 
     def take(self) -> _Plan | None:
         """Return the next order to try, None where none is left."""
@@ -416,23 +416,23 @@ class _Plans:
 
     def _is_known(self, plan: _Plan) -> bool:
         """Return whether a run in the usual order, or one with a change before it, went so."""
-        if len(plan.turns) != 1:
+        if len(plan.swaps) != 1:
             return False
         known = self._seen.get(_hashes(plan.directions)[-1], set())
-        return 0 in known or not known.isdisjoint(plan.turns[0].keys)
+        return 0 in known or not known.isdisjoint(plan.swaps[0].keys)
 
     def learn(self, plan: _Plan, steps: Sequence[StepChoice], ending: str) -> None:
         """Plan what a run shows to be worth trying."""
-        keys = {key for turn in plan.turns for key in turn.keys}
+        keys = {key for swap in plan.swaps for key in swap.keys}
         for beginning in _hashes([step.actor for step in steps]):
             self._seen.setdefault(beginning, set()).update(keys or {0})
         causality = Causality(steps)
-        own = {story for turn in plan.turns for story in causality.stories(turn.names)}
-        joined, is_new = len(plan.turns) > 1, ending not in self._endings
+        own = {component for swap in plan.swaps for component in causality.components(swap.names)}
+        joined, is_new = len(plan.swaps) > 1, ending not in self._endings
         for race in causality.races:
-            apart = joined or (own and causality.story(race.earlier) not in own)
-            for made in self._turning(plan, steps, causality, race):
-                key = made.turns[-1].keys[-1]
+            apart = joined or (own and causality.component(race.earlier) not in own)
+            for made in self._swapping(plan, steps, causality, race):
+                key = made.swaps[-1].keys[-1]
                 if not apart or (key in self._decisive and (joined or is_new)):
                     self._add(made)
                 elif joined or is_new:
@@ -445,50 +445,50 @@ class _Plans:
                 self._add(one)
 
     def _add(self, plan: _Plan) -> None:
-        # What it has in common with like orders, in all stories that it changes.
-        key = frozenset(turn.keys[-1] for turn in plan.turns)
+        # What it has in common with like orders, in all components that it changes.
+        key = frozenset(swap.keys[-1] for swap in plan.swaps)
         if key not in self._planned:
             self._planned.add(key)
             heapq.heappush(self._waiting, plan)
 
-    def _turning(
+    def _swapping(
         self, plan: _Plan, steps: Sequence[StepChoice], causality: Causality, race: Race
     ) -> Iterator[_Plan]:
-        """Yield the orders that turn a race round, but for those that are too far off."""
+        """Yield the orders that swap a race round, but for those that are too far off."""
         actors = [step.actor for step in steps]
-        for turned in causality.turned(race):
-            ahead = [actors[index] for index in turned]
+        for swapped in causality.swapped(race):
+            ahead = [actors[index] for index in swapped]
             before = actors[: race.earlier]
             at = before[-1] if before else ""
             changes = _changes(steps, race.earlier) + sum(
                 one != two for one, two in pairwise((at, *ahead))
             )
-            turns = _turns(plan, causality, race, causality.key(race, turned))
-            if len(turns) > 1:
-                # What was changed in other stories stays so, behind the turn.
+            swaps = _with_swap(plan, causality, race, causality.key(race, swapped))
+            if len(swaps) > 1:
+                # What was changed in other components stays so, behind the swap.
                 rest = range(race.earlier, len(plan.directions))
-                ahead += [actors[index] for index in rest if index not in turned]
+                ahead += [actors[index] for index in rest if index not in swapped]
                 changes = plan.changes + 1
             if ahead[0] not in steps[race.earlier].others or changes > self._most:
                 continue
             sort = (actors[race.earlier], actors[race.later])
             tried = self._sorts[sort] = self._sorts.get(sort, 0) + 1
             directions = (*actors[: race.earlier], *ahead)
-            yield _Plan(changes, tried, self._chance.below(_MANY), directions, turns)
+            yield _Plan(changes, tried, self._chance.below(_MANY), directions, swaps)
 
 
-def _turns(plan: _Plan, causality: Causality, race: Race, key: int) -> tuple[_OrderChange, ...]:
-    """Return the changes of a plan with one more, merged with those of its story."""
-    story = causality.story(race.earlier)
+def _with_swap(plan: _Plan, causality: Causality, race: Race, key: int) -> tuple[_OrderChange, ...]:
+    """Return the changes of a plan with one more, merged with those of its component."""
+    component = causality.component(race.earlier)
     names = frozenset({causality.names[race.earlier], causality.names[race.later]})
     keys: tuple[int, ...] = ()
     others = []
-    for turn in plan.turns:
-        if story in causality.stories(turn.names):
-            names |= turn.names
-            keys += turn.keys
+    for swap in plan.swaps:
+        if component in causality.components(swap.names):
+            names |= swap.names
+            keys += swap.keys
         else:
-            others.append(turn)
+            others.append(swap)
     return (*others, _OrderChange(names, (*keys, key)))
 
 

@@ -152,7 +152,7 @@ def native_responses(request: AdmissionRequest, sim: SimulationContext) -> Itera
             continue
         world, params = World(ObjectStore()), _no_params(stored)
         for response in _evaluated(policy, evaluated, world, params=params):
-            why = _unasked(response)
+            why = _unchecked(response)
             if why:
                 raise ScanError(policy.name, why)
             yield _unapplied(response, request.subject)
@@ -173,7 +173,7 @@ def _bound(
     for binding, params in parametrized if _changes(stored) else parametrized[-1:]:
         name = object_key(binding).name
         for response in _evaluated(policy, evaluated, world, params=params, binding=name):
-            if not _unasked(response):
+            if not _unchecked(response):
                 # Each changes the object as it is stored, beside what the one before made of it.
                 last = _unapplied(response, before)
                 before = response.object if response.results else before
@@ -185,7 +185,7 @@ def _changes(stored: Json) -> bool:
     return object_key(stored).kind == "MutatingAdmissionPolicy"
 
 
-def _unasked(response: PolicyResponse) -> str:
+def _unchecked(response: PolicyResponse) -> str:
     """Return why it is unknown whether a policy matches an object, "" if it is known."""
     silent = (one for one in response.silent if one.status is RuleStatus.ERROR)
     return "; ".join(text for one in silent for text in one.unchecked)

@@ -529,7 +529,7 @@ SETUP = UserInfo("setup", groups=ADMIN.groups)
 _NOBODY = UserInfo("cluster", groups=ADMIN.groups)
 """The user that creates missing namespaces."""
 _LONGEST_SETUP = 30.0
-_LONGEST_STORY = 30 * 24 * 3600.0
+_LONGEST_SCENARIO = 30 * 24 * 3600.0
 """Besides the waits of its steps; a longer scenario is stopped."""
 _PASSING_KINDS = frozenset(
     {"ClusterEphemeralReport", "EphemeralReport", "Event", "Lease", "UpdateRequest"}
@@ -627,7 +627,7 @@ def _run(
         return many or replica_limit.is_exceeded() or stall_detector.is_stalled()
 
     waits = sum(step.seconds for step in scenario.steps)
-    sim.scheduler.run_until(lambda: steps.finished or exhausted(), _LONGEST_STORY + waits)
+    sim.scheduler.run_until(lambda: steps.finished or exhausted(), _LONGEST_SCENARIO + waits)
     if steps.finished:
         end = max(sim.clock.elapsed + settings.horizon, expectations.latest)
         sim.scheduler.run_until(exhausted, end - sim.clock.elapsed)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from kyvsim.chainsaw.environment import Result, ShellEnvironment, complaint
+from kyvsim.chainsaw.environment import Result, ShellEnvironment, error_output
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl import pods, read, write
 from kyvsim.chainsaw.kubectl.call import KubectlCall, KubectlError, read_arguments
@@ -61,4 +61,4 @@ def kubectl(arguments: tuple[str, ...], stdin: str, environment: ShellEnvironmen
     try:
         return run(call)
     except KubectlError as error:
-        return complaint(f"{error}\n")
+        return error_output(f"{error}\n")

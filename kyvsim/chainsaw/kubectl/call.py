@@ -77,7 +77,7 @@ class KubectlArguments(NamedTuple):
         """Return all values of a flag, split at commas."""
         return [one for text in self.flags.get(name, ()) for one in text.split(",") if one]
 
-    def holds(self, name: str, *, default: bool = False) -> bool:
+    def is_set(self, name: str, *, default: bool = False) -> bool:
         """Return whether a flag is set."""
         return self.flags[name][-1] != "false" if name in self.flags else default
 
@@ -203,7 +203,7 @@ class KubectlCall(NamedTuple):
                 return named
         raise KubectlError(f'error: the server doesn\'t have a resource type "{name}"')
 
-    def there(self, key: ObjectKey) -> Json | None:
+    def get(self, key: ObjectKey) -> Json | None:
         """Return the object of a key, None where there is none.
 
         Raises UnsupportedError if it is missing because the simulation does not write it.
@@ -290,7 +290,7 @@ def together(results: list[Result]) -> Result:
 
 def chosen(call: KubectlCall, kind: NamedKind) -> list[Json]:
     """Return the objects of a kind that `--namespace`, `-A` and `--selector` choose."""
-    everywhere = call.invocation.holds("all-namespaces")
+    everywhere = call.invocation.is_set("all-namespaces")
     namespace = "" if everywhere else call.key(kind, "").namespace
     requirements = [_equality(one) for one in call.invocation.values("selector")]
     objects = [

@@ -77,7 +77,7 @@ def run(call: KubectlCall) -> Result:
     container: dict[str, Json] = {"name": name, "image": given.value("image"), "resources": {}}
     words = list(given.command)
     if words:
-        container["command" if given.holds("command") else "args"] = words
+        container["command" if given.is_set("command") else "args"] = words
     pairs = [one.partition("=") for one in given.values("labels") or [f"run={name}"]]
     obj = {
         "apiVersion": "v1",
@@ -110,7 +110,7 @@ def execute(call: KubectlCall) -> Result:
     command = call.invocation.command or words[1:]
     if not command:
         raise KubectlError("error: you must specify at least one command for the container")
-    if call.there(key) is None:
+    if call.get(key) is None:
         return call.not_found(key)
     container = call.invocation.value("container")
     response = call.client.send(exec_request(key, call.user, tuple(command), container))
@@ -128,7 +128,7 @@ def debug(call: KubectlCall) -> Result:
     if len(given.words) != 1 or not given.value("image"):
         raise UnsupportedError("`kubectl debug` of anything other than one Pod")
     key = call.key(_POD, given.words[0].removeprefix("pod/").removeprefix("pods/"))
-    pod = call.there(key)
+    pod = call.get(key)
     if pod is None:
         return call.not_found(key)
     identities = call.environment.session.sim.identities
@@ -160,7 +160,7 @@ def debug(call: KubectlCall) -> Result:
 def _require_detached(call: KubectlCall, response: ApiResponse) -> None:
     """Raise UnsupportedError where kubectl would attach to a container, which does not run here."""
     given = call.invocation
-    if response.error is None and (given.holds("stdin") or given.holds("tty")):
+    if response.error is None and (given.is_set("stdin") or given.is_set("tty")):
         raise UnsupportedError("attaching `kubectl` to a container: containers are not simulated")
 
 
@@ -169,7 +169,7 @@ def evict(call: KubectlCall) -> Result:
     if len(call.invocation.words) != 1:
         raise KubectlError("error: a Pod is required")
     key = call.key(_POD, call.invocation.words[0].removeprefix("pod/"))
-    if call.there(key) is None:
+    if call.get(key) is None:
         return call.not_found(key)
     response = call.client.send(eviction_request(key, call.user))
     return answer(response, f"pod/{key.name} evicted")

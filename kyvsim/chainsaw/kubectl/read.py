@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, complaint, out
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, error_output, out
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import (
     KubectlCall,
@@ -33,16 +33,16 @@ def get(call: KubectlCall) -> Result:
     for kind, name in named_objects(call, given.words):
         single = bool(name)
         key = call.key(kind, name)
-        objects = [call.there(key)] if name else chosen(call, kind)
+        objects = [call.get(key)] if name else chosen(call, kind)
         some = [one for one in objects if one is not None]
-        if name and not some and not given.holds("ignore-not-found"):
+        if name and not some and not given.is_set("ignore-not-found"):
             printed.append(failure(errors.not_found(key, call.store.defined)))
         existing += some
     status = 1 if printed else 0
     output = given.value("output")
     if not existing and not printed and not single and not output:
         namespace = call.key(named_objects(call, given.words)[0][0], "").namespace
-        if call.invocation.holds("all-namespaces") or not namespace:
+        if call.invocation.is_set("all-namespaces") or not namespace:
             nothing = "No resources found\n"
         else:
             nothing = f"No resources found in {namespace} namespace.\n"
@@ -57,7 +57,7 @@ def get(call: KubectlCall) -> Result:
     try:
         text = _shown(call, shown, existing)
     except JsonPathError as error:
-        return complaint(f"error: {error}\n")
+        return error_output(f"error: {error}\n")
     return Result(status, (*printed, Printed(STDOUT, text)))
 
 
@@ -79,8 +79,8 @@ def _shown(call: KubectlCall, shown: Json, objects: list[Json]) -> str:
             objects,
             call.store,
             call.environment.session.sim.clock.now(),
-            namespaces=given.holds("all-namespaces"),
-            headings=not given.holds("no-headers"),
+            namespaces=given.is_set("all-namespaces"),
+            headings=not given.is_set("no-headers"),
         )
     raise UnsupportedError(f"`kubectl get --output {form}`")
 
@@ -100,7 +100,7 @@ def wait(call: KubectlCall) -> Result:
     keys, condition = named_keys(call, given.words), given.value("for")
     if not keys:
         deletes = condition == "delete"
-        return Result() if deletes else complaint("error: no matching resources found\n")
+        return Result() if deletes else error_output("error: no matching resources found\n")
     met = condition_of(condition)
     printed: list[Printed] = []
     for key in keys:
@@ -113,7 +113,7 @@ def wait(call: KubectlCall) -> Result:
 
 def _wait(call: KubectlCall, key: ObjectKey, condition: str, met: Callable[[Json], bool]) -> Result:
     deletes = condition == "delete"
-    if not deletes and call.there(key) is None:
+    if not deletes and call.get(key) is None:
         return call.not_found(key)
     limit, session = call.seconds("timeout", _DEFAULT), call.environment.session
     try:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, complaint, out
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, error_output, out
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import (
     KubectlCall,
@@ -55,7 +55,7 @@ def _apply(call: KubectlCall, name: str, obj: Json) -> Result:
     mode = call.invocation.value("dry-run", "none")
     if mode not in {"none", "server"}:
         raise UnsupportedError(f"`kubectl apply --dry-run={mode}`")
-    if call.invocation.holds("server-side"):
+    if call.invocation.is_set("server-side"):
         raise UnsupportedError("`kubectl apply --server-side`")
     dry_run, shown = mode == "server", shown_name(key)
     if not key.name:
@@ -247,7 +247,7 @@ def _mark_one(
     call: KubectlCall, key: ObjectKey, names: tuple[str, str], marks: list[str]
 ) -> Result:
     field, done = names
-    now = call.there(key)
+    now = call.get(key)
     if now is None:
         return call.not_found(key)
     before = metadata(now).get(field) or {}
@@ -262,7 +262,7 @@ def _mark_one(
         for name, value in changes.items()
         if value is not None and name in before and before[name] != value
     ]
-    if taken and not call.invocation.holds("overwrite"):
+    if taken and not call.invocation.is_set("overwrite"):
         name = taken[0]
         text = f"error: '{name}' already has a value ({before[name]}), and --overwrite is false\n"
         return Result(1, (Printed(STDERR, text),))
@@ -286,7 +286,7 @@ def run_patch(call: KubectlCall) -> Result:
     if len(named) != 1 or not named[0][1]:
         raise KubectlError("error: one resource name is required")
     key = call.key(*named[0])
-    now = call.there(key)
+    now = call.get(key)
     if now is None:
         return call.not_found(key)
     patched = _patched(call, now, _given_patch(call))
@@ -340,7 +340,7 @@ def run_scale(call: KubectlCall) -> Result:
 
 
 def _scale(call: KubectlCall, key: ObjectKey, replicas: int) -> Result:
-    now = call.there(key)
+    now = call.get(key)
     if now is None:
         return call.not_found(key)
     response = call.client.send(scale_request(now, replicas, call.user))
@@ -366,19 +366,19 @@ def delete(call: KubectlCall) -> Result:
         for kind, name in named_objects(call, given.words):
             if name:
                 keys.append(call.key(kind, name))
-            elif given.holds("all") or "selector" in given.flags:
+            elif given.is_set("all") or "selector" in given.flags:
                 keys += [object_key(one) for one in chosen(call, kind)]
             else:
-                return complaint("error: resource(s) were provided, but no name was specified\n")
+                return error_output("error: resource(s) were provided, but no name was specified\n")
     if not keys and "filename" not in given.flags:
         return out("No resources found\n")
     return together([_delete(call, key) for key in keys])
 
 
 def _delete(call: KubectlCall, key: ObjectKey) -> Result:
-    before = call.there(key)
+    before = call.get(key)
     if before is None:
-        if call.invocation.holds("ignore-not-found"):
+        if call.invocation.is_set("ignore-not-found"):
             return Result()
         return call.not_found(key)
     cascade = call.invocation.value("cascade", "background")
@@ -386,7 +386,7 @@ def _delete(call: KubectlCall, key: ObjectKey) -> Result:
     where = f" from {key.namespace} namespace" if key.namespace else ""
     done = f'{shown_kind(key.api_version, key.kind)} "{key.name}" deleted{where}'
     result = answer(response, done)
-    if response.error is not None or not call.invocation.holds("wait", default=True):
+    if response.error is not None or not call.invocation.is_set("wait", default=True):
         return result
     limit = call.seconds("timeout", _LONGEST)
     if call.environment.session.wait_until_gone(call.client, key, before, limit):

@@ -16,7 +16,7 @@ from kyvsim.chainsaw.environment import (
     Printed,
     Result,
     ShellEnvironment,
-    complaint,
+    error_output,
     out,
 )
 from kyvsim.chainsaw.errors import KUBECTL_STEPS, UnsupportedError, Usage
@@ -69,7 +69,7 @@ def _echo(call: ProgramCall) -> Result:
 def _printf(call: ProgramCall) -> Result:
     arguments = call.arguments[1:] if call.arguments[:1] == ("--",) else call.arguments
     if not arguments:
-        return complaint("printf: usage: printf format [arguments]\n", 2)
+        return error_output("printf: usage: printf format [arguments]\n", 2)
     if arguments[0].startswith("-"):
         raise call.unsupported("printf")
     form = re.sub(r"\\(.?)", partial(_unescaped, call), arguments[0], flags=re.DOTALL)
@@ -136,7 +136,7 @@ class TestExpressionError(Exception):
 def holds(words: tuple[str, ...]) -> bool:
     """Return whether a condition holds.
 
-    Raises ConditionError for one that is wrong, and UnsupportedError for what is not understood.
+    Raises TestExpressionError for an invalid one, UnsupportedError for one that is not supported.
     """
     if len(words) > _MOST_WORDS:
         raise UnsupportedError(f"a condition of more than {_MOST_WORDS} words")
@@ -170,12 +170,12 @@ def _condition(name: str, words: tuple[str, ...]) -> Result:
     try:
         return Result(0 if holds(words) else 1)
     except TestExpressionError as error:
-        return complaint(f"sh: {name}: {error}\n", 2)
+        return error_output(f"sh: {name}: {error}\n", 2)
 
 
 def _bracket(call: ProgramCall) -> Result:
     if not call.arguments or call.arguments[-1] != "]":
-        return complaint("sh: [: missing ]\n", 2)
+        return error_output("sh: [: missing ]\n", 2)
     return _condition("[", call.arguments[:-1])
 
 
@@ -204,12 +204,12 @@ def _cat(call: ProgramCall) -> Result:
 
 def _sleep(call: ProgramCall) -> Result:
     if not call.arguments:
-        return complaint("sleep: missing operand\n")
+        return error_output("sleep: missing operand\n")
     spans = [_SPAN.fullmatch(one) for one in call.arguments]
     seconds = 0.0
     for span, text in zip(spans, call.arguments, strict=True):
         if span is None:
-            return complaint(f"sleep: invalid time interval '{text}'\n")
+            return error_output(f"sleep: invalid time interval '{text}'\n")
         seconds += float(span[1]) * _SECONDS[span[2]]
     session = call.environment.session
     left = call.end - session.sim.clock.elapsed
@@ -226,25 +226,25 @@ def _rm(call: ProgramCall) -> Result:
     ):
         raise call.unsupported("rm")
     if not names:
-        return Result() if "f" in flags else complaint("rm: missing operand\n")
+        return Result() if "f" in flags else error_output("rm: missing operand\n")
     missing = [one for one in names if not call.environment.remove(one)]
     if not missing or "f" in flags:
         return Result()
     lines = (f"rm: cannot remove '{one}': No such file or directory\n" for one in missing)
-    return complaint("".join(lines))
+    return error_output("".join(lines))
 
 
 def _grep(call: ProgramCall) -> Result:
     flags, words = _grep_arguments(call)
     call.usage.step(_COMPILED)
     if not words:
-        return complaint("Usage: grep [OPTION]... PATTERNS [FILE]...\n", 2)
+        return error_output("Usage: grep [OPTION]... PATTERNS [FILE]...\n", 2)
     if len(words) > 2 and not {"q", "c"} & set(flags):
         raise call.unsupported("grep")
     try:
         pattern = compile_pattern(words[0], flags)
     except PatternError as error:
-        return complaint(f"grep: {error}\n", 2)
+        return error_output(f"grep: {error}\n", 2)
     texts, missing = _files(call, "grep", tuple(words[1:]))
     lines = [line for text in texts for line in _lines(call, text)]
     selected = [
@@ -333,7 +333,7 @@ def _head_or_tail(name: str, call: ProgramCall) -> Result:
             if one.startswith("-n"):
                 given = one[2:] or next(rest, None)
                 if given is None:
-                    return complaint(f"{name}: option requires an argument -- 'n'\n")
+                    return error_output(f"{name}: option requires an argument -- 'n'\n")
                 count = _line_count(call, name, given)
             elif re.fullmatch("-[0-9]+", one):
                 count = _line_count(call, name, one[1:])
@@ -342,7 +342,7 @@ def _head_or_tail(name: str, call: ProgramCall) -> Result:
             else:
                 names.append(one)
     except _ArgumentError as error:
-        return complaint(str(error))
+        return error_output(str(error))
     if name == "tail" and count == 0:
         return Result()  # GNU's tail opens no file then
     if len(names) > 1:
@@ -350,7 +350,7 @@ def _head_or_tail(name: str, call: ProgramCall) -> Result:
     texts, missing = _files(call, name, tuple(names))
     if missing:
         why = "No such file or directory"
-        return complaint(f"{name}: cannot open '{names[0]}' for reading: {why}\n")
+        return error_output(f"{name}: cannot open '{names[0]}' for reading: {why}\n")
     call.usage.step(texts[0].count("\n"))
     lines = re.findall(r"[^\n]*\n|[^\n]+", texts[0])
     return out("".join(lines[:count] if name == "head" else lines[-count:]))
@@ -358,21 +358,21 @@ def _head_or_tail(name: str, call: ProgramCall) -> Result:
 
 def _seq(call: ProgramCall) -> Result:
     if not call.arguments:
-        return complaint("seq: missing operand\n")
+        return error_output("seq: missing operand\n")
     for one in call.arguments:
         if _FLOAT.fullmatch(one) is None:
             if one.startswith("-") and not re.match(r"-[0-9.]", one):
                 raise call.unsupported("seq")
-            return complaint(f"seq: invalid floating point argument: '{one}'\n")
+            return error_output(f"seq: invalid floating point argument: '{one}'\n")
     if len(call.arguments) > 3:
-        return complaint(f"seq: extra operand '{call.arguments[3]}'\n")
+        return error_output(f"seq: extra operand '{call.arguments[3]}'\n")
     if not all(re.fullmatch("[+-]?[0-9]{1,400}", one) for one in call.arguments):
         raise call.unsupported("seq")
     numbers = [int(one) for one in call.arguments]
     first, last = (1, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[-1])
     step = numbers[1] if len(numbers) == 3 else 1
     if not step:
-        return complaint(f"seq: invalid Zero increment value: '{call.arguments[1]}'\n")
+        return error_output(f"seq: invalid Zero increment value: '{call.arguments[1]}'\n")
     count = max((last - first) // step + 1, 0)
     call.usage.step(count // 8)
     call.usage.text(count * (1 + max(len(str(first)), len(str(last)))))
@@ -381,7 +381,7 @@ def _seq(call: ProgramCall) -> Result:
 
 def _tr(call: ProgramCall) -> Result:
     if not call.arguments:
-        return complaint("tr: missing operand\n")
+        return error_output("tr: missing operand\n")
     if len(call.arguments) != 2 or call.arguments[0] != "-d":
         raise call.unsupported("tr")
     dropped = call.arguments[1].replace("\\n", "\n").replace("\\r", "\r")

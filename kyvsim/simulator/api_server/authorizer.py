@@ -42,18 +42,18 @@ def may(
     resource = plural(group, key.kind, store.defined)
     action = verb, group, version, resource, subresource, key.namespace
     # Nearly always the name makes no difference: one answer serves all objects of a kind.
-    always: bool | None = store.remembered(_may_any, user.username, user.groups, action)
+    always: bool | None = store.cached(_may_any, user.username, user.groups, action)
     if always is not None:
         return always
     attributes = {**dict(zip(_ATTRIBUTES, action, strict=True)), "name": key.name}
-    return allows(attributes, user, store, partial(store.remembered, bound_to))
+    return allows(attributes, user, store, partial(store.cached, bound_to))
 
 
 def _may_any(
     store: ObjectStore, username: str, groups: tuple[str, ...], action: tuple[str, ...]
 ) -> bool | None:
     attributes = dict(zip(_ATTRIBUTES, action, strict=True))
-    user, bound = UserInfo(username, groups=groups), partial(store.remembered, bound_to)
+    user, bound = UserInfo(username, groups=groups), partial(store.cached, bound_to)
     return allows_any(attributes, user, store, bound)
 
 
@@ -85,7 +85,7 @@ def bound_roles(
     Those count that requests in a `namespace` are made with.
     """
     roles: tuple[tuple[str, ...], tuple[str, ...]]
-    roles = store.remembered(_bound_roles, user.username, user.groups, namespace)
+    roles = store.cached(_bound_roles, user.username, user.groups, namespace)
     return roles
 
 
@@ -95,7 +95,7 @@ def _bound_roles(
     bindings = (
         binding
         for kind in ("RoleBinding", "ClusterRoleBinding")
-        for _, binding in store.remembered(bound_to, (kind, ""), username, groups)
+        for _, binding in store.cached(bound_to, (kind, ""), username, groups)
     )
     return roles_given(bindings, namespace)
 
@@ -121,7 +121,7 @@ _EVERYTHING = (
 def with_roles(user: UserInfo, namespace: str, store: ObjectStore) -> UserInfo:
     """Return a user with the roles that are bound to it, for requests in a namespace."""
     if user.extra is None:
-        known: UserInfo = store.remembered(_with_roles, user, namespace)
+        known: UserInfo = store.cached(_with_roles, user, namespace)
         return known
     return _with_roles(store, user, namespace)
 
@@ -158,7 +158,7 @@ def refuse_escalation(review: Review, store: ObjectStore) -> ApiError | None:
     if isinstance(granted, ApiError):
         return granted
     rights = (right for rule in granted for right in _rights(rule))
-    missing = [one for one in rights if not _holds(one, user, request.key.namespace, store)]
+    missing = [one for one in rights if not _has_right(one, user, request.key.namespace, store)]
     if not missing:
         return None
     rules = "\n".join(sorted(_compact(missing)))
@@ -211,7 +211,7 @@ def _rights(rule: Json) -> Iterator[_Right]:
     yield from (_Right(verb, group, resource, name) for group, resource, verb, name in combinations)
 
 
-def _holds(right: _Right, user: UserInfo, namespace: str, store: ObjectStore) -> bool:
+def _has_right(right: _Right, user: UserInfo, namespace: str, store: ObjectStore) -> bool:
     """Return whether a user has a right; one with a wildcard is had by the same wildcard only."""
     spec: dict[str, Json] = {"user": user.username, "groups": list(user.groups)}
     if right.url:

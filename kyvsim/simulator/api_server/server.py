@@ -364,16 +364,16 @@ class ApiServer:
         """Return a refusal, or the changed review and the webhooks to call again."""
         again: list[Mutate] = []
         for mutate in mutators:
-            verdict = mutate(review)
-            warnings += verdict.warnings
-            if verdict.denied is not None:
-                return verdict.denied, review, again
-            if verdict.object is not None:
-                unread = refuse_change(verdict.object)
+            answer = mutate(review)
+            warnings += answer.warnings
+            if answer.denied is not None:
+                return answer.denied, review, again
+            if answer.object is not None:
+                unread = refuse_change(answer.object)
                 if unread is not None:
                     return unread, review, again
-                review = review._replace(object=self._complete(verdict.object))
-            again += [verdict.again] if verdict.again else []
+                review = review._replace(object=self._complete(answer.object))
+            again += [answer.again] if answer.again else []
         return None, review, again
 
     def _validated(
@@ -388,9 +388,9 @@ class ApiServer:
         denied: list[ApiError] = []
         for webhooks in (self.policies, self.webhooks):
             for webhook in () if denied else webhooks:
-                verdict = webhook.validate(review)
-                warnings += verdict.warnings
-                denied += [verdict.denied] if verdict.denied else []
+                answer = webhook.validate(review)
+                warnings += answer.warnings
+                denied += [answer.denied] if answer.denied else []
         if denied:
             return self._refuse(request, denied[0], tuple(warnings), old)
         return Admitted(request, review.object, old, tuple(warnings))

@@ -51,7 +51,7 @@ class StoreChange(NamedTuple):
 
 Watcher = Callable[[StoreChange], None]
 _MOST_ANSWERS = 4096
-"""So many answers are remembered; then all are forgotten."""
+"""The size of the cache of answers; it is cleared when it is full."""
 
 
 class _CachedAnswer(NamedTuple):
@@ -117,7 +117,7 @@ class ObjectStore:
             places = places[start : bisect_left(places, (f"{namespace}\0", ""))]
         return [in_version(some[place], api_version) for place in places]
 
-    def remembered(self, query: Callable[..., Json], *about: Hashable) -> Json:
+    def cached(self, query: Callable[..., Json], *about: Hashable) -> Json:
         """Return the result of `query` for this store; cached until a kind that it read is written.
 
         It must depend on objects only, not on the kinds defined or on other state. The

@@ -267,18 +267,18 @@ def _triggered(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Requeste
     generating = [one for one in policies if any(rule.rule.generates for rule in one.rules)]
     for policy in mutating:
         key, trigger = policy.policy.key, reference(request.subject)
-        for rule, verdict in _verdicts(kyverno, policy, request, request.subject):
+        for rule, status in _statuses(kyverno, policy, request, request.subject):
             counts = request.operation is not Operation.DELETE or lists_deletion(rule)
-            if verdict is RuleStatus.PASS and counts:
+            if status is RuleStatus.PASS and counts:
                 yield RequestedWork(MUTATE, key, rule=rule.name, trigger=trigger, request=request)
     for policy in generating:
         key = policy.policy.key
-        triggered = (_met(kyverno, policy, request), _left(kyverno, policy, request))
+        triggered = (_matched(kyverno, policy, request), _unmatched(kyverno, policy, request))
         for contexts in filter(None, triggered):
             yield RequestedWork(GENERATE, key, tuple(contexts), request=request)
 
 
-def _verdicts(
+def _statuses(
     kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest, trigger: Json
 ) -> Iterator[tuple[Rule, RuleStatus]]:
     """Yield the background rules that apply to a trigger, with their statuses."""
@@ -303,16 +303,16 @@ def _verdicts(
             return
 
 
-def _met(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> list[Json]:
+def _matched(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> list[Json]:
     """Return the contexts of rules that a trigger matches."""
     if request.operation is Operation.DELETE:
         return []
-    verdicts = _verdicts(kyverno, policy, request, request.object)
+    statuses = _statuses(kyverno, policy, request, request.object)
     trigger = reference(request.object)
     contexts = [
         rule_context(rule.name, trigger)
-        for rule, verdict in verdicts
-        if verdict is RuleStatus.PASS and rule.generates
+        for rule, status in statuses
+        if status is RuleStatus.PASS and rule.generates
     ]
     model = kyverno.sim.settings.model
     gates = model is Model.BACKGROUND_GATES_GENERATE and not policy.policy.background
@@ -335,13 +335,13 @@ def _met(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) ->
     return contexts
 
 
-def _left(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> list[Json]:
+def _unmatched(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> list[Json]:
     """Return the contexts of rules that a trigger matched before, and no longer does."""
     if not request.old_object:
         return []
     obj = None if request.operation is Operation.DELETE else request.object
-    verdicts = _verdicts(kyverno, policy, request, obj)
-    left = [rule for rule, verdict in verdicts if verdict is RuleStatus.FAIL]
+    statuses = _statuses(kyverno, policy, request, obj)
+    left = [rule for rule, status in statuses if status is RuleStatus.FAIL]
     trigger = reference(request.old_object)
     contexts: list[Json] = []
     for rule in left:

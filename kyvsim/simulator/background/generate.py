@@ -91,7 +91,7 @@ class Owner(NamedTuple):
         return sim.client(BACKGROUND, Purpose(action, (self.name,)))
 
 
-def realize(
+def write_generated(
     desired: Json, owner: Owner, sim: SimulationContext
 ) -> tuple[Json, FailureReason | None]:
     """Write an object as a rule generates it; return it if it is new, or why that failed."""
@@ -238,7 +238,7 @@ def apply_generated(
             continue
         failure_reason = None
         for obj in generated_set.objects:
-            new, failure_reason = realize(obj, owner, kyverno.sim)
+            new, failure_reason = write_generated(obj, owner, kyverno.sim)
             if failure_reason is not None:
                 break
             created += [new] if new else []

@@ -481,7 +481,7 @@ def existing_generation(policy: CompiledPolicy, kyverno: Kyverno) -> RequestedWo
                 rule_context(rule.name, reference(trigger))
                 for trigger in triggers
                 # upstream checks whether any rule of the policy has a result.
-                if any(_verdict(policy, one, trigger, kyverno) for one in policy.rules)
+                if any(_status_for(policy, one, trigger, kyverno) for one in policy.rules)
             )
         elif tracer is not None:
             rules = [one for one in policy.rules if one.rule is rule]
@@ -503,11 +503,11 @@ def existing_mutations(policy: CompiledPolicy, kyverno: Kyverno) -> Iterator[Req
             named = reference(trigger)
             if of_mutation(kyverno.sim, own.name, named):
                 continue
-            if _verdict(policy, compiled, trigger, kyverno) is RuleStatus.PASS:
+            if _status_for(policy, compiled, trigger, kyverno) is RuleStatus.PASS:
                 yield RequestedWork(MUTATE, own.key, rule=rule.name, trigger=named)
 
 
-def _verdict(
+def _status_for(
     policy: CompiledPolicy, rule: CompiledRule, trigger: Json, kyverno: Kyverno
 ) -> RuleStatus | None:
     """Return the status of a background rule for a trigger without any request."""

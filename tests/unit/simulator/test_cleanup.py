@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kyvsim.kubernetes.objects import object_key
-from kyvsim.simulator.cleanup import TtlError, end_of_life, restart_cleanup_controller
+from kyvsim.simulator.cleanup import TtlError, expiry_of, restart_cleanup_controller
 
 RBAC = "rbac.authorization.k8s.io/v1"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -146,16 +146,16 @@ def test_label_that_cannot_be_read_warns(admin, pod, pods):
 )
 def test_durations(obj, text, seconds):
     labelled = obj("Pod", metadata={"labels": {"cleanup.kyverno.io/ttl": text}})
-    assert (end_of_life(labelled, NOW) - NOW).total_seconds() == seconds
+    assert (expiry_of(labelled, NOW) - NOW).total_seconds() == seconds
 
 
 def test_dates(obj):
     labelled = obj("Pod", metadata={"labels": {"cleanup.kyverno.io/ttl": "2026-02-03"}})
-    assert end_of_life(labelled, NOW) == datetime(2026, 2, 3, tzinfo=UTC)
+    assert expiry_of(labelled, NOW) == datetime(2026, 2, 3, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("text", ["10ay", "soon", "2026-13-01", "2026-2-3"])
 def test_no_lifetime(obj, text):
     labelled = obj("Pod", metadata={"labels": {"cleanup.kyverno.io/ttl": text}})
     with pytest.raises(TtlError):
-        end_of_life(labelled, NOW)
+        expiry_of(labelled, NOW)

@@ -119,28 +119,28 @@ def _names(calls):
     return names
 
 
-def test_answers_are_remembered_until_a_kind_they_read_is_written():
+def test_answers_are_cached_until_a_kind_they_read_is_written():
     store, calls = ObjectStore(), Counter()
     names = _names(calls)
     store.put(_config_map("a"))
-    assert store.remembered(names, "ConfigMap") == ("a",)
+    assert store.cached(names, "ConfigMap") == ("a",)
     store.put(_binding("b"))
-    assert store.remembered(names, "ConfigMap") == ("a",)
+    assert store.cached(names, "ConfigMap") == ("a",)
     assert calls["ConfigMap"] == 1
     store.put(_config_map("c"))
-    assert store.remembered(names, "ConfigMap") == ("a", "c")
+    assert store.cached(names, "ConfigMap") == ("a", "c")
     store.remove(_config_map("a"))
-    assert store.remembered(names, "ConfigMap") == ("c",)
+    assert store.cached(names, "ConfigMap") == ("c",)
     assert calls["ConfigMap"] == 3
 
 
-def test_reads_of_a_remembered_answer_count_each_time():
+def test_reads_of_a_cached_answer_count_each_time():
     store, calls = ObjectStore(), Counter()
     names = _names(calls)
-    store.remembered(names, "ConfigMap")
+    store.cached(names, "ConfigMap")
     for _ in range(2):
         store.read_keys = set()
-        store.remembered(names, "ConfigMap")
+        store.cached(names, "ConfigMap")
         assert store.read_keys == {ObjectKey("", "ConfigMap", "", "")}
     assert calls["ConfigMap"] == 1
 
@@ -151,12 +151,12 @@ def test_answers_within_answers_hang_on_what_those_read():
 
     def outer(store):
         calls["outer"] += 1
-        return store.remembered(names, "ConfigMap")
+        return store.cached(names, "ConfigMap")
 
-    store.remembered(names, "ConfigMap")
-    assert store.remembered(outer) == ()
+    store.cached(names, "ConfigMap")
+    assert store.cached(outer) == ()
     store.put(_config_map("a"))
-    assert store.remembered(outer) == ("a",)
+    assert store.cached(outer) == ("a",)
     assert calls["outer"] == 2
 
 
