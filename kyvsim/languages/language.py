@@ -4,7 +4,7 @@ Other packages know compiled policies and facts (`kyvsim.model.policy`), and no 
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.kubernetes.objects import Json, annotations, metadata, text_field
@@ -13,6 +13,10 @@ from kyvsim.model.policy import Policy, PolicyFacts, PolicyReader, Rule, RuleFac
 from kyvsim.model.request import Payload
 from kyvsim.model.source import Document
 from kyvsim.policy.rule import NO_RULE, RuleNode
+
+if TYPE_CHECKING:
+    # Most runs have no policy in CEL.
+    from kyvsim.policy.cel_policy import CelPolicyNode
 
 Diagnostics: TypeAlias = tuple[Diagnostic, ...]
 
@@ -53,6 +57,7 @@ def single_rule_policy(
     *,
     rule_name: str = "",
     tree: RuleNode = NO_RULE,
+    cel: "CelPolicyNode | None" = None,
 ) -> Policy:
     """Return a policy with one rule, which has the policy's specification."""
     return Policy(
@@ -64,4 +69,5 @@ def single_rule_policy(
         rules=(Rule(rule_name, data["spec"], ("spec",), of_rule, tree),),
         document=document,
         facts=facts,
+        cel_tree=cel,
     )

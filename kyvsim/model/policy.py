@@ -14,6 +14,8 @@ from kyvsim.policy.rule import NO_POLICY, NO_RULE, PolicyNode, RuleNode
 if TYPE_CHECKING:
     from kyvsim.model.background import Generation, MutationTarget
     from kyvsim.model.exceptions import CelException, PolicyException
+    from kyvsim.policy.cel_policy import CelPolicyNode
+
 
 # What others than its language need to know of a policy: the same words for every language.
 #
@@ -173,6 +175,15 @@ class Policy(NamedTuple):
     facts: PolicyFacts
     tree: PolicyNode = NO_POLICY
     """What is written outside of rules, typed, for ClusterPolicies and Policies."""
+    cel_tree: "CelPolicyNode | None" = None
+    """What is written, typed, for policies whose expressions are in CEL."""
+
+    @property
+    def cel(self) -> "CelPolicyNode":
+        """The tree of a policy whose expressions are in CEL; raises ValueError for others."""
+        if self.cel_tree is None:
+            raise ValueError(f"a {self.kind} has no expressions in CEL")
+        return self.cel_tree
 
     def __eq__(self, other: object) -> bool:
         return self is other

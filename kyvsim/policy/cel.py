@@ -63,18 +63,20 @@ def read_cel(data: Mapping[str, Json], path: Path) -> CelValidation:
         expressions=read_expressions(data, "expressions", path),
         audit_annotations=read_named_expressions(data, "auditAnnotations", path),
         variables=read_named_expressions(data, "variables", path),
-        param_kind=_param_kind(data.get("paramKind"), (*path, "paramKind")),
-        param_ref=_param_ref(data.get("paramRef"), (*path, "paramRef")),
+        param_kind=read_param_kind(data.get("paramKind"), (*path, "paramKind")),
+        param_ref=read_param_ref(data.get("paramRef"), (*path, "paramRef")),
     )
 
 
-def _param_kind(data: Json, path: Path) -> ParamKind | None:
+def read_param_kind(data: Json, path: Path) -> ParamKind | None:
+    """Return the kind of parameters, None where there is none."""
     if data is None:
         return None
     return ParamKind(path, read_text(data, "apiVersion"), read_text(data, "kind"))
 
 
-def _param_ref(data: Json, path: Path) -> ParamRef | None:
+def read_param_ref(data: Json, path: Path) -> ParamRef | None:
+    """Return a reference to parameters, None where there is none."""
     if data is None:
         return None
     return ParamRef(

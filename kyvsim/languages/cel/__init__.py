@@ -24,13 +24,15 @@ from kyvsim.languages.cel.payloads import checked_payloads
 from kyvsim.languages.language import Diagnostics, Language, single_rule_policy
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
+from kyvsim.policy.cel_policy import read_cel_policy
 
 
 def _read(data: Json, document: Document) -> tuple[Policy, Diagnostics]:
     kind, spec = data["kind"], data["spec"]
     name = metadata(data)["name"] if kind.endswith("DeletingPolicy") else ""
     facts = policy_facts(kind, spec)
-    return single_rule_policy(data, document, facts, rule_facts(spec), rule_name=name), ()
+    of_rule, tree = rule_facts(spec), read_cel_policy(spec)
+    return single_rule_policy(data, document, facts, of_rule, rule_name=name, cel=tree), ()
 
 
 LANGUAGE = Language(

@@ -1,0 +1,477 @@
+"""Policies whose expressions are in CEL, as trees: their nodes, and what reads them.
+
+The specifications of Kyverno's CEL kinds and of Kubernetes' admission policies are one node, since
+they have most fields in common; a field that a kind does not have is empty.
+
+upstream: kyverno/api api/policies.kyverno.io/v1beta1, k8s.io/api admissionregistration/v1
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
+
+from kyvsim.kubernetes.objects import Json, Path, text_field
+from kyvsim.policy.cel import (
+    CelExpression,
+    NamedExpression,
+    ParamKind,
+    ParamRef,
+    read_expressions,
+    read_named_expressions,
+    read_param_kind,
+    read_param_ref,
+)
+
+# Nodes.
+
+
+class ResourceRule(NamedTuple):
+    """Requests by what they are for: upstream's NamedRuleWithOperations."""
+
+    path: Path
+    api_groups: tuple[str, ...]
+    api_versions: tuple[str, ...]
+    resources: tuple[str, ...]
+    operations: tuple[str, ...]
+    resource_names: tuple[str, ...]
+    scope: str
+
+    @property
+    def named(self) -> Iterator[tuple[str, str, str]]:
+        """Group, version and resource of all that it names."""
+        return product(self.api_groups, self.api_versions, self.resources)
+
+    @property
+    def written(self) -> dict[str, Json]:
+        """The fields that are set, as webhook configurations have them."""
+        fields = {
+            "apiGroups": [*self.api_groups],
+            "apiVersions": [*self.api_versions],
+            "operations": [*self.operations],
+            "resources": [*self.resources],
+            "resourceNames": [*self.resource_names],
+            "scope": self.scope,
+        }
+        return {name: value for name, value in fields.items() if value}
+
+
+class MatchConstraints(NamedTuple):
+    """Which requests, or which existing objects, a policy or a binding is about."""
+
+    path: Path
+    resource_rules: tuple[ResourceRule, ...] = ()
+    exclude_resource_rules: tuple[ResourceRule, ...] = ()
+    namespace_selector: Mapping[str, Json] | None = None
+    object_selector: Mapping[str, Json] | None = None
+    match_policy: str = ""
+    expression: str = ""
+    """Names the existing objects: in `targetMatchConstraints` only."""
+
+    @property
+    def selects_objects(self) -> bool:
+        """Whether labels of objects count."""
+        return any((self.object_selector or {}).values())
+
+    @property
+    def selects_namespaces(self) -> bool:
+        """Whether labels of namespaces count."""
+        return any((self.namespace_selector or {}).values())
+
+    def for_any_operation(self) -> "MatchConstraints":
+        """Return the same whose resource rules take every operation."""
+        rules = tuple(one._replace(operations=("*",)) for one in self.resource_rules)
+        return self._replace(resource_rules=rules)
+
+
+class Mutation(NamedTuple):
+    """One entry of `mutations`."""
+
+    path: Path
+    patch_type: str
+    expressions: Mapping[str, str]
+    """The expressions by the field that contains them: `applyConfiguration`, `jsonPatch`."""
+
+    @property
+    def field(self) -> str | None:
+        """The field that counts; upstream does nothing for other patch types."""
+        return _PATCH_FIELDS.get(self.patch_type)
+
+    @property
+    def expression(self) -> tuple[str, Path] | None:
+        """The expression that counts, with its path; None where there is none."""
+        field = self.field
+        if field is None or field not in self.expressions:
+            return None
+        return self.expressions[field], (*self.path, field, "expression")
+
+
+_PATCH_FIELDS: Mapping[str, str] = MappingProxyType(
+    {"JSONPatch": "jsonPatch", "ApplyConfiguration": "applyConfiguration"}
+)
+
+
+class Template(NamedTuple):
+    """Manifests to generate."""
+
+    path: Path
+    value: str
+    interpolate: str
+    """`cel` if it has placeholders."""
+
+
+class Generation(NamedTuple):
+    """One entry of `generate`: an expression or a template."""
+
+    path: Path
+    expression: str | None
+    template: Template | None
+
+
+class ImageReference(NamedTuple):
+    """Images that a policy is about: a glob or an expression."""
+
+    path: Path
+    glob: str
+    expression: str
+
+
+class AttestorExpression(NamedTuple):
+    """An expression that gives a part of an attestor."""
+
+    path: Path
+    part: str
+    """Upstream's name for it, such as `cert chain`."""
+    expression: str
+    holder: Json
+    """The field that upstream's errors show: the nearest that it compiles as a whole."""
+
+
+class CelAttestor(NamedTuple):
+    """An attestor of an ImageValidatingPolicy, as far as expressions give its parts."""
+
+    path: Path
+    name: str
+    expressions: tuple[AttestorExpression, ...]
+
+
+class ImageVerificationSettings(NamedTuple):
+    """The `validationConfigurations` of an ImageValidatingPolicy."""
+
+    mutate_digest: bool | None = None
+    verify_digest: bool | None = None
+    required: bool | None = None
+
+
+class EvaluationSettings(NamedTuple):
+    """The `evaluation` of a policy; None where a switch is not set."""
+
+    mode: str
+    """What the policy judges: objects (`Kubernetes`), or payloads of some sort."""
+    admission: bool | None
+    background: bool | None
+    mutate_existing: bool | None
+    synchronize: bool | None
+    generate_existing: bool | None
+    orphan_downstream_on_policy_delete: bool | None
+    skip_background_requests: bool | None
+    use_server_side_apply: bool | None
+
+
+class AutogenSettings(NamedTuple):
+    """The `autogen` of a policy: variants for Pod controllers, admission policies made of it."""
+
+    pod_controllers: tuple[str, ...] | None
+    """The controllers; None where the policy does not say."""
+    native_policies: Mapping[str, bool | None]
+    """Whether to make an admission policy, by its kind."""
+
+
+class CelPolicyNode(NamedTuple):
+    """The specification of a policy whose expressions are in CEL."""
+
+    path: Path
+    match_constraints: MatchConstraints | None
+    match_conditions: tuple[NamedExpression, ...]
+    variables: tuple[NamedExpression, ...]
+    validations: tuple[CelExpression, ...]
+    validation_actions: tuple[str, ...]
+    audit_annotations: tuple[NamedExpression, ...]
+    failure_policy: str
+    param_kind: ParamKind | None
+    mutations: tuple[Mutation, ...]
+    reinvocation_policy: str
+    target_match_constraints: MatchConstraints | None
+    target_match_conditions: tuple[NamedExpression, ...]
+    generate: tuple[Generation, ...] | None
+    use_server_side_apply: bool | None
+    conditions: tuple[NamedExpression, ...]
+    schedule: str
+    deletion_propagation_policy: str
+    match_image_references: tuple[ImageReference, ...]
+    images: tuple[NamedExpression, ...]
+    attestors: tuple[CelAttestor, ...]
+    attestations: tuple[str, ...]
+    """The names of the attestations."""
+    image_verification: ImageVerificationSettings
+    evaluation: EvaluationSettings
+    autogen: AutogenSettings
+    webhook_timeout_seconds: int | None
+    data: Mapping[str, Json]
+    """The whole specification as it is written, for autogen."""
+
+    @property
+    def resource_rules(self) -> tuple[ResourceRule, ...]:
+        """The rules of the match constraints."""
+        return self.match_constraints.resource_rules if self.match_constraints else ()
+
+    @property
+    def has_own_targets(self) -> bool:
+        """Whether it names the existing objects that it changes: those of requests stay."""
+        targets = self.target_match_constraints
+        return targets is not None and bool(targets.expression or targets.resource_rules)
+
+    @property
+    def ignores_failures(self) -> bool:
+        """Whether requests pass where it cannot be evaluated."""
+        return self.failure_policy == "Ignore"
+
+
+class BindingNode(NamedTuple):
+    """The specification of a binding of an admission policy."""
+
+    path: Path
+    policy_name: str
+    match_resources: MatchConstraints | None
+    param_ref: ParamRef | None
+    validation_actions: tuple[str, ...]
+
+
+class PlacedExpression(NamedTuple):
+    """The text of an expression."""
+
+    path: Path
+    text: str
+    variable: str = ""
+    """The variable whose value it gives; "" for none."""
+
+
+def expressions(policy: CelPolicyNode) -> Iterator[PlacedExpression]:
+    """Yield the expressions of a policy, in the order in which it has their fields.
+
+    Placeholders of templates are not among them.
+    """
+    order = {name: number for number, name in enumerate(policy.data)}
+    found = (*_common_expressions(policy), *_other_expressions(policy))
+    return iter(sorted(found, key=lambda one: order[str(one.path[len(policy.path)])]))
+
+
+def _common_expressions(policy: CelPolicyNode) -> Iterator[PlacedExpression]:
+    for one in policy.variables:
+        yield PlacedExpression((*one.path, "expression"), one.expression, one.name)
+    for one in (
+        *policy.match_conditions,
+        *policy.target_match_conditions,
+        *policy.conditions,
+        *policy.images,
+    ):
+        yield PlacedExpression((*one.path, "expression"), one.expression)
+    for validation in policy.validations:
+        yield PlacedExpression((*validation.path, "expression"), validation.expression)
+        computed = (*validation.path, "messageExpression")
+        yield PlacedExpression(computed, validation.message_expression)
+    for one in policy.audit_annotations:
+        yield PlacedExpression((*one.path, "valueExpression"), one.expression)
+
+
+def _other_expressions(policy: CelPolicyNode) -> Iterator[PlacedExpression]:
+    for mutation in policy.mutations:
+        for field, text in mutation.expressions.items():
+            yield PlacedExpression((*mutation.path, field, "expression"), text)
+    targets = policy.target_match_constraints
+    if targets is not None:
+        yield PlacedExpression((*targets.path, "expression"), targets.expression)
+    for generation in policy.generate or ():
+        yield PlacedExpression((*generation.path, "expression"), generation.expression or "")
+    for reference in policy.match_image_references:
+        yield PlacedExpression((*reference.path, "expression"), reference.expression)
+    for attestor in policy.attestors:
+        for part in attestor.expressions:
+            yield PlacedExpression(part.path, part.expression)
+
+
+# Documents to nodes.
+
+_Node = TypeVar("_Node")
+
+
+def _each(
+    data: Mapping[str, Json],
+    field: str,
+    path: Path,
+    read: Callable[[Mapping[str, Json], Path], _Node],
+) -> tuple[_Node, ...]:
+    listed = enumerate(data.get(field) or ())
+    return tuple(read(one, (*path, field, index)) for index, one in listed)
+
+
+def _texts(data: Mapping[str, Json], field: str) -> tuple[str, ...]:
+    return tuple(data.get(field) or ())
+
+
+def _child(data: Mapping[str, Json], *fields: str) -> Json:
+    found: Json = data
+    for field in fields:
+        found = (found or {}).get(field)
+    return found
+
+
+def read_cel_policy(spec: Mapping[str, Json], path: Path = ("spec",)) -> CelPolicyNode:
+    """Return the specification of a policy of a CEL kind, or of an admission policy."""
+    wanted = spec.get("validationConfigurations") or {}
+    generate = spec.get("generate")
+    return CelPolicyNode(
+        path,
+        match_constraints=read_match_constraints(spec, "matchConstraints", path),
+        match_conditions=read_named_expressions(spec, "matchConditions", path),
+        variables=read_named_expressions(spec, "variables", path),
+        validations=read_expressions(spec, "validations", path),
+        validation_actions=_texts(spec, "validationActions"),
+        audit_annotations=read_named_expressions(spec, "auditAnnotations", path),
+        failure_policy=text_field(spec, "failurePolicy"),
+        param_kind=read_param_kind(spec.get("paramKind") or None, (*path, "paramKind")),
+        mutations=_each(spec, "mutations", path, _mutation),
+        reinvocation_policy=text_field(spec, "reinvocationPolicy"),
+        target_match_constraints=read_match_constraints(spec, "targetMatchConstraints", path),
+        target_match_conditions=read_named_expressions(spec, "targetMatchConditions", path),
+        generate=None if generate is None else _each(spec, "generate", path, _generation),
+        use_server_side_apply=spec.get("useServerSideApply"),
+        conditions=read_named_expressions(spec, "conditions", path),
+        schedule=text_field(spec, "schedule"),
+        deletion_propagation_policy=text_field(spec, "deletionPropagationPolicy"),
+        match_image_references=_each(spec, "matchImageReferences", path, _image_reference),
+        images=read_named_expressions(spec, "images", path),
+        attestors=_each(spec, "attestors", path, _attestor),
+        attestations=tuple(text_field(one, "name") for one in spec.get("attestations") or ()),
+        image_verification=ImageVerificationSettings(
+            wanted.get("mutateDigest"), wanted.get("verifyDigest"), wanted.get("required")
+        ),
+        evaluation=_evaluation(spec.get("evaluation") or {}),
+        autogen=_autogen(spec.get("autogen") or {}),
+        webhook_timeout_seconds=_child(spec, "webhookConfiguration", "timeoutSeconds"),
+        data=spec,
+    )
+
+
+def read_binding(spec: Mapping[str, Json], path: Path = ("spec",)) -> BindingNode:
+    """Return the specification of a binding of an admission policy."""
+    return BindingNode(
+        path,
+        policy_name=text_field(spec, "policyName"),
+        match_resources=read_match_constraints(spec, "matchResources", path),
+        param_ref=read_param_ref(spec.get("paramRef") or None, (*path, "paramRef")),
+        validation_actions=_texts(spec, "validationActions"),
+    )
+
+
+def read_match_constraints(
+    spec: Mapping[str, Json], field: str, path: Path
+) -> MatchConstraints | None:
+    """Return the constraints in a field of a specification, None where there are none."""
+    data = spec.get(field)
+    if data is None:
+        return None
+    path = (*path, field)
+    return MatchConstraints(
+        path,
+        resource_rules=_each(data, "resourceRules", path, _resource_rule),
+        exclude_resource_rules=_each(data, "excludeResourceRules", path, _resource_rule),
+        namespace_selector=data.get("namespaceSelector"),
+        object_selector=data.get("objectSelector"),
+        match_policy=text_field(data, "matchPolicy"),
+        expression=text_field(data, "expression"),
+    )
+
+
+def _resource_rule(data: Mapping[str, Json], path: Path) -> ResourceRule:
+    return ResourceRule(
+        path,
+        api_groups=_texts(data, "apiGroups"),
+        api_versions=_texts(data, "apiVersions"),
+        resources=_texts(data, "resources"),
+        operations=_texts(data, "operations"),
+        resource_names=_texts(data, "resourceNames"),
+        scope=text_field(data, "scope"),
+    )
+
+
+def _mutation(data: Mapping[str, Json], path: Path) -> Mutation:
+    found = {
+        field: text_field(data[field], "expression")
+        for field in _PATCH_FIELDS.values()
+        if data.get(field) is not None
+    }
+    return Mutation(path, text_field(data, "patchType"), found)
+
+
+def _generation(data: Mapping[str, Json], path: Path) -> Generation:
+    template = data.get("template")
+    return Generation(
+        path,
+        data.get("expression"),
+        template
+        and Template(
+            (*path, "template"), text_field(template, "value"), text_field(template, "interpolate")
+        ),
+    )
+
+
+def _image_reference(data: Mapping[str, Json], path: Path) -> ImageReference:
+    return ImageReference(path, text_field(data, "glob"), text_field(data, "expression"))
+
+
+_ATTESTOR_PARTS: Sequence[tuple[str, tuple[str, ...], tuple[str, ...]]] = (
+    ("key", ("cosign", "key"), ()),
+    ("cert", ("cosign", "certificate"), ("cert",)),
+    ("cert chain", ("cosign", "certificate"), ("certChain",)),
+    ("notary cert", ("notary",), ("certs",)),
+    ("notary tsa cert", ("notary",), ("tsaCerts",)),
+    ("trustedRoot", ("cosign", "trustedRoot"), ()),
+)
+"""What an expression may give: its name, the field that errors show, and the way on from there."""
+
+
+def _attestor(data: Mapping[str, Json], path: Path) -> CelAttestor:
+    found = tuple(
+        AttestorExpression((*path, *shown, *rest, "expression"), part, text, _child(data, *shown))
+        for part, shown, rest in _ATTESTOR_PARTS
+        if (text := _child(data, *shown, *rest, "expression"))
+    )
+    return CelAttestor(path, text_field(data, "name"), found)
+
+
+def _evaluation(data: Mapping[str, Json]) -> EvaluationSettings:
+    return EvaluationSettings(
+        text_field(data, "mode") or "Kubernetes",
+        admission=_child(data, "admission", "enabled"),
+        background=_child(data, "background", "enabled"),
+        mutate_existing=_child(data, "mutateExisting", "enabled"),
+        synchronize=_child(data, "synchronize", "enabled"),
+        generate_existing=_child(data, "generateExisting", "enabled"),
+        orphan_downstream_on_policy_delete=_child(
+            data, "orphanDownstreamOnPolicyDelete", "enabled"
+        ),
+        skip_background_requests=data.get("skipBackgroundRequests"),
+        use_server_side_apply=data.get("useServerSideApply"),
+    )
+
+
+def _autogen(data: Mapping[str, Json]) -> AutogenSettings:
+    controllers = _child(data, "podControllers", "controllers")
+    return AutogenSettings(
+        None if controllers is None else tuple(controllers),
+        {
+            "ValidatingAdmissionPolicy": _child(data, "validatingAdmissionPolicy", "enabled"),
+            "MutatingAdmissionPolicy": _child(data, "mutatingAdmissionPolicy", "enabled"),
+        },
+    )
