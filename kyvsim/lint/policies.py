@@ -16,7 +16,6 @@ from kyvsim.languages import (
     NATIVE_POLICIES,
     kinds_of,
 )
-from kyvsim.languages.cel.autogen import is_about_pods, mutation_variants, variants
 from kyvsim.languages.cel.compile import compile_cel_policy, unused_parts
 from kyvsim.languages.classic.compile import (
     RuleBudgetError,
@@ -37,6 +36,7 @@ from kyvsim.lint.registry import run_checks
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import BudgetError, fault_text
+from kyvsim.policy.cel_autogen import is_about_pods, mutation_variants, variants
 from kyvsim.policy.visit import texts
 
 

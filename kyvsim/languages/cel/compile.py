@@ -12,7 +12,6 @@ from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.engine.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome, failed
 from kyvsim.engine.compile.tracing import compile_counter, traced_rule, with_coverage
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.cel.autogen import PolicyVariant
 from kyvsim.languages.cel.deleting_policy import DELETING
 from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
 from kyvsim.languages.cel.facts import mutates, mutating_facts
@@ -33,6 +32,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import Operation, PayloadMode
 from kyvsim.model.result import RuleStatus
+from kyvsim.policy.cel_autogen import PolicyVariant
 
 KINDS: tuple[CelKind, ...] = (
     VALIDATING,

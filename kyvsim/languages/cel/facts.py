@@ -11,10 +11,10 @@ from kyvsim.cel.types import BOOL
 from kyvsim.engine.match import Predicate
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, kind_of_plural
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.cel.autogen import PolicyVariant, is_about_pods
 from kyvsim.languages.constraints import compile_constraints
 from kyvsim.model.policy import FailureAction, Policy, PolicyFacts, RuleFacts
 from kyvsim.model.request import PayloadMode
+from kyvsim.policy.cel_autogen import PolicyVariant, is_about_pods
 from kyvsim.schema.kinds import CEL_GROUP
 
 _API_VERSION = f"{CEL_GROUP}/v1beta1"

@@ -33,7 +33,6 @@ from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
 from kyvsim.kubernetes.go_text import to_json
 from kyvsim.kubernetes.objects import Json, Path, object_key
 from kyvsim.kubernetes.wildcard import GlobError, compile_glob
-from kyvsim.languages.cel.autogen import variants
 from kyvsim.languages.cel.exceptions import (
     CompiledExceptions,
     Matched,
@@ -56,6 +55,7 @@ from kyvsim.languages.cel_expressions import (
     evaluate,
 )
 from kyvsim.model.result import Phase, RuleStatus, Stage
+from kyvsim.policy.cel_autogen import variants
 
 # `matchImageReferences`: which images a policy is about.
 #

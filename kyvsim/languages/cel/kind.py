@@ -20,12 +20,12 @@ from kyvsim.engine.context.cel_access import (
 )
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, plural, split_api_version
 from kyvsim.kubernetes.objects import Json, Path, object_key
-from kyvsim.languages.cel.autogen import PolicyVariant
 from kyvsim.languages.cel_expressions import Compiler
 from kyvsim.languages.cel_request import review_request
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import RuleStatus, Stage
+from kyvsim.policy.cel_autogen import PolicyVariant
 
 
 class PolicyPart(NamedTuple):

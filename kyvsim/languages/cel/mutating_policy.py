@@ -20,7 +20,6 @@ from kyvsim.engine.match import match_facts
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.kubernetes.quantities import with_floats_where_exact, with_whole_numbers
-from kyvsim.languages.cel.autogen import mutation_variants
 from kyvsim.languages.cel.exceptions import (
     CompiledExceptions,
     Matched,
@@ -37,6 +36,7 @@ from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import PatchedTarget, Stage
 from kyvsim.patch.nodes import same
 from kyvsim.patch.structured_merge import type_finder
+from kyvsim.policy.cel_autogen import mutation_variants
 
 # The existing objects that a MutatingPolicy changes on behalf of a trigger.
 #

@@ -21,7 +21,6 @@ from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, pa
 from kyvsim.engine.compile.tracing import CHECKED
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.cel.autogen import variants
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues, without_entries
 from kyvsim.languages.cel_expressions import (
     Compiler,
@@ -32,6 +31,7 @@ from kyvsim.languages.cel_expressions import (
 )
 from kyvsim.languages.constraints import are_plain
 from kyvsim.model.result import RuleStatus, Stage
+from kyvsim.policy.cel_autogen import variants
 
 
 def annotation_texts(

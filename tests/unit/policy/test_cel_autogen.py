@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.languages.cel.autogen import mutation_variants, variants
+from kyvsim.policy.cel_autogen import mutation_variants, variants
 
 # autogen
 
