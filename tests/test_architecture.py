@@ -186,7 +186,6 @@ READ_ELSEWHERE = {
     # Fields of other documents: GlobalContextEntries, RBAC, policies in CEL, exceptions.
     "engine/context/cluster_api.py": {"subjects"},
     "engine/context/loaders/global_reference.py": {"jmesPath"},
-    "languages/cel/image_validating_policy.py": {"attestors"},
     "load/exceptions.py": {"podSecurity"},
 }
 """Files that read such fields from data, and why."""

@@ -12,8 +12,8 @@ from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.languages import READERS, derived_rules
 from kyvsim.languages.cel.exceptions import lone_problems
-from kyvsim.languages.constraints import binding_selector_problems
 from kyvsim.languages.constraints import selector_errors as unread_selectors
+from kyvsim.languages.constraints import selector_problems
 from kyvsim.lint.check import CheckSubject, LintInputs
 from kyvsim.lint.policies import lint_policy
 from kyvsim.lint.registry import run_checks
@@ -220,9 +220,9 @@ def _findings(
     bindings, unfit = load_bindings(documents)
     diagnostics += unfit
     for binding in bindings:
-        diagnostics += unread_selectors(
-            binding.document, binding_selector_problems(binding.document.data["spec"])
-        )
+        node = binding.tree
+        selectors = selector_problems(node.match_resources, node.param_ref)
+        diagnostics += unread_selectors(binding.document, selectors)
     policies, _ = load_policies(documents, READERS)
     inputs = LintInputs(
         policies,

@@ -1,10 +1,17 @@
 """Expressions of policies in CEL: compiled with their places, and evaluated with upstream's errors.
 
-Source of the rules: upstream pkg/cel/compiler (matchconditions.go, variables.go, validation.go),
-pkg/admissionpolicy and k8s.io/apiserver pkg/admission/plugin/cel for native policies.
+What an API server compiles (admission policies of Kubernetes, and `validate.cel` of
+ClusterPolicies) differs in few ways from Kyverno's kinds: a compiler has a `NativeScope`, and its
+expressions are native, instead of a `KyvernoScope`. An expression that cannot be compiled is kept
+with the reason, since some callers evaluate the others all the same.
+
+Source of the rules: upstream pkg/cel/compiler (matchconditions.go, variables.go, validation.go);
+for native ones k8s.io/apiserver pkg/admission/plugin/cel (compile.go, composition.go),
+pkg/admission/plugin/policy/validating/validator.go, as upstream's pkg/admissionpolicy calls it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kyvsim.cel import (
@@ -15,17 +22,21 @@ from kyvsim.cel import (
     Program,
     compile_expression,
 )
-from kyvsim.cel.kubernetes import VARIABLES, declared_type
-from kyvsim.cel.types import BOOL, DYN, CelType
+from kyvsim.cel import kubernetes as native
+from kyvsim.cel.program import LazyVariables, composited, plainly
+from kyvsim.cel.types import BOOL, DYN, NULL, STRING, CelType, struct
+from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.languages.tracing import with_coverage
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ports import Meter
 from kyvsim.model.source import Document, Location
 from kyvsim.model.tracing import NO_TRACE, TraceContext
+from kyvsim.policy.cel import CelExpression, NamedExpression
 
 _KYVERNO_VARIABLES = "kyverno.variables"
 """The type of `variables` of `kyverno.environments`, which native policies do not load."""
+_LONGEST_MESSAGE = 5 * 1024
 
 
 class ExpressionProblem(NamedTuple):
@@ -42,9 +53,126 @@ class ExpressionProblem(NamedTuple):
     document: Document | None = None
     """The document that contains it, if not the policy's."""
 
+    @property
+    def detail(self) -> str:
+        """The message as diagnostics show it."""
+        return self.message.removeprefix("compilation failed: ")
+
 
 class EvaluationError(Exception):
     """An expression that cannot be evaluated; the text is upstream's."""
+
+
+class CompiledExpression(NamedTuple):
+    """An expression with its program, or with the reason why there is none."""
+
+    text: str
+    program: Program | None
+    problem: str = ""
+    is_native: bool = False
+    """Whether errors name the expression, as those of an API server do."""
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The variables of the environment that it looks at."""
+        return self.program.reads if self.program else frozenset()
+
+    def value(self, values: Sequence[Any]) -> Any:
+        """Return the expression's value; raises EvaluationError."""
+        if self.program is None:
+            raise EvaluationError(f"compilation error: {self.problem}")
+        try:
+            return self.program.evaluate(values)
+        except (CelError, CelBudgetError) as error:
+            start = f"expression '{self.text}' resulted in error: " if self.is_native else ""
+            raise EvaluationError(f"{start}{error}") from None
+
+    def covered(self, trace: TraceContext, *, decides: bool) -> "CompiledExpression":
+        """Return the same, whose evaluations are traced and count for coverage."""
+        program = self.program and with_coverage(self.program, trace, decides=decides)
+        return self._replace(program=program)
+
+
+class NativeScope(NamedTuple):
+    """What an expression may use that an API server compiles, besides what all may."""
+
+    params: bool
+    authorizer: bool = True
+    mutates: bool = False
+    variables: tuple[tuple[str, CelType], ...] = ()
+
+    @property
+    def env(self) -> Environment:
+        """The environment for this."""
+        env = native.kubernetes_environment(
+            params=self.params, authorizer=self.authorizer, mutates=self.mutates
+        )
+        return env.with_fields(native.VARIABLES, dict(self.variables)) if self.variables else env
+
+    def program(self, text: str, wanted: CelType = DYN) -> Program:
+        """Return a program; raises CompileError."""
+        found = _native_program(text, self, wanted)
+        if isinstance(found, CompileError):
+            raise found
+        return found
+
+    def with_variable(self, name: str, program: Program | None) -> "NativeScope":
+        """Return the scope with one variable more; without program its type is open."""
+        found = native.declared_type(program.type) if program else DYN
+        return self._replace(variables=(*self.variables, (name, found)))
+
+
+@lru_cache(maxsize=256)
+def _native_program(text: str, scope: NativeScope, wanted: CelType) -> Program | CompileError:
+    """Return what is compiled once for the checks and for each evaluation."""
+    try:
+        return compile_expression(text, scope.env, wanted)
+    except CompileError as error:
+        return error
+
+
+class KyvernoScope(NamedTuple):
+    """What an expression of one of Kyverno's kinds may use."""
+
+    env: Environment
+
+    def program(self, text: str, wanted: CelType = DYN) -> Program:
+        """Return a program; raises CompileError."""
+        return compile_expression(text, self.env, wanted)
+
+    def with_variable(self, name: str, program: Program | None) -> "KyvernoScope":
+        """Return the scope with one variable more; without program its type is open."""
+        known = self.env.fields.get(_KYVERNO_VARIABLES, {})
+        fields = {**known, name: program.type if program else DYN}
+        return KyvernoScope(self.env.with_fields(_KYVERNO_VARIABLES, fields))
+
+
+class Validation(NamedTuple):
+    """One entry of the validations."""
+
+    test: CompiledExpression
+    message: str
+    message_expression: CompiledExpression | None
+
+    def denial(self, index: int, values: Sequence[Any]) -> str:
+        """Return the message where it is false; `index` is its place among the validations."""
+        text = self.message
+        if self.test.is_native:
+            # An API server ignores messages without a value, of several lines, or too long.
+            try:
+                found = self.message_expression and self.message_expression.value(values)
+            except EvaluationError:
+                found = None
+            computed = found.strip() if found.__class__ is str else ""
+            if "\n" in computed or len(computed.encode()) > _LONGEST_MESSAGE:
+                computed = ""
+            return computed or text.strip() or f"failed expression: {self.test.text.strip()}"
+        if self.message_expression is not None:
+            try:
+                text = str(self.message_expression.value(values))
+            except EvaluationError as error:
+                text = f"failed to evaluate message expression: {error}"
+        return text or f"CEL expression validation failed at index {index}"
 
 
 class Compiler:
@@ -52,115 +180,203 @@ class Compiler:
 
     def __init__(
         self,
-        env: Environment,
+        scope: NativeScope | KyvernoScope,
         trace: TraceContext = NO_TRACE,
         meter: Meter | None = None,
-        *,
-        native: bool = False,
     ) -> None:
-        """Set up for expressions that `trace` traces and whose steps count on `meter`.
-
-        `native` policies are Kubernetes' own, of which an API server compiles the variables: it
-        declares their types less exactly and words a mismatch differently.
-        """
-        self.env = env
-        self._native = native
+        """Set up for expressions that `trace` traces and whose steps count on `meter`."""
+        self.scope = scope
         self.trace = trace
         self.meter = meter
         self.problems: list[ExpressionProblem] = []
         self.reads: set[str] = set()
         """The variables of the environment that the expressions so far look at."""
-        self._fields: dict[str, CelType] = {}
+
+    @property
+    def _is_native(self) -> bool:
+        return isinstance(self.scope, NativeScope)
+
+    @property
+    def env(self) -> Environment:
+        """The environment of the next expression."""
+        return self.scope.env
+
+    def program(self, text: str, wanted: CelType = DYN) -> CompiledExpression:
+        """Return a compiled expression; raises CompileError, of which nothing is noted."""
+        program = self.scope.program(text, wanted)
+        self.reads |= program.reads
+        program = program._replace(meter=self.meter)
+        return CompiledExpression(text, program, is_native=self._is_native)
 
     def compile(
         self,
         text: str,
         path: Path,
         wanted: CelType = DYN,
-        shown: tuple[Path, str] | None = None,
         *,
+        shown: tuple[Path, str] | None = None,
         decides: bool | None = None,
-    ) -> Program | None:
-        """Return a program, or None with a problem noted.
+        counts: bool = True,
+    ) -> CompiledExpression:
+        """Return an expression compiled, or with its problem, which is noted.
 
-        By default, expressions that give true or false decide something.
+        By default, expressions that give true or false decide something. One that `counts` is
+        traced, and counts for coverage.
         """
         try:
-            program = self.program(text, wanted)
-            decides = wanted == BOOL if decides is None else decides
-            return with_coverage(program, self.trace.at(*path[1:]), decides=decides)
+            found = self.program(text, wanted)
         except CompileError as error:
-            mismatch = f"output is expected to be of type {wanted.name}"
-            message = error.listing or (str(error) if self._native else mismatch)
-            self.problems.append(ExpressionProblem(path, text, message, shown))
-            return None
+            message = str(error)
+            if not self._is_native:
+                message = error.listing or f"output is expected to be of type {wanted.name}"
+            return self.reject(text, path, message, shown)
+        decides = wanted == BOOL if decides is None else decides
+        return found.covered(self.trace.to(path), decides=decides) if counts else found
 
-    def program(self, text: str, wanted: CelType = DYN) -> Program:
-        """Return a program; raises CompileError, of which nothing is noted."""
-        program = compile_expression(text, self.env, wanted)
-        self.reads |= program.reads
-        return program._replace(meter=self.meter)
+    def reject(
+        self, text: str, path: Path, message: str, shown: tuple[Path, str] | None = None
+    ) -> CompiledExpression:
+        """Return an expression without a program, whose problem is noted."""
+        self.problems.append(ExpressionProblem(path, text, message, shown))
+        return CompiledExpression(text, None, message, self._is_native)
 
-    def variables(self, spec: Mapping[str, Json]) -> dict[str, Program]:
-        """Return the programs of variables by name; each may use those above it."""
-        found: dict[str, Program] = {}
-        for index, entry in enumerate(spec.get("variables") or ()):
-            path = ("spec", "variables", index, "expression")
-            program = self.compile(entry["expression"], path)
-            found_type = program.type if program else DYN
-            declared = declared_type(found_type) if self._native and program else found_type
-            self._fields[entry["name"]] = declared
-            self.env = self.env.with_fields(
-                VARIABLES if self._native else _KYVERNO_VARIABLES, dict(self._fields)
-            )
-            if program:
-                found[entry["name"]] = program
+    def variables(self, nodes: Iterable[NamedExpression]) -> dict[str, CompiledExpression]:
+        """Return variables by name; each may use those above it."""
+        found: dict[str, CompiledExpression] = {}
+        for node in nodes:
+            one = self.compile(node.expression, (*node.path, "expression"))
+            self.scope = self.scope.with_variable(node.name, one.program)
+            found[node.name] = one
         return found
 
-    def conditions(
-        self, spec: Mapping[str, Json], field: str = "matchConditions"
-    ) -> tuple[Program, ...]:
-        """Return the programs of the conditions in a field."""
-        programs = [
-            self.compile(entry["expression"], ("spec", field, index, "expression"), BOOL)
-            for index, entry in enumerate(spec.get(field) or ())
-        ]
-        return tuple(program for program in programs if program)
+    def conditions(self, nodes: Iterable[NamedExpression]) -> tuple[CompiledExpression, ...]:
+        """Return conditions."""
+        return tuple(
+            self.compile(node.expression, (*node.path, "expression"), BOOL) for node in nodes
+        )
 
-    def annotations(self, spec: Mapping[str, Json]) -> dict[str, Program]:
-        """Return the programs of audit annotations by key."""
-        found: dict[str, Program] = {}
-        for index, entry in enumerate(spec.get("auditAnnotations") or ()):
-            place = ("spec", "auditAnnotations", index, "valueExpression")
-            program = self.compile(entry["valueExpression"], place)
-            if program is not None and program.type.kind not in {"string", "null"}:
+    def validations(
+        self, nodes: Iterable[CelExpression], message: str = ""
+    ) -> tuple[Validation, ...]:
+        """Return validations; `message` is that of those that have none."""
+        found: list[Validation] = []
+        for node in nodes:
+            test = self.compile(node.expression, (*node.path, "expression"), BOOL)
+            text, computed = node.message_expression, None
+            if text:
+                scope = self._leave_out_authorizer()
+                place = (*node.path, "messageExpression")
+                computed = self.compile(text, place, STRING, counts=not self._is_native)
+                self.scope = scope
+            found.append(Validation(test, node.message or message, computed))
+        return tuple(found)
+
+    def annotations(self, nodes: Iterable[NamedExpression]) -> dict[str, CompiledExpression]:
+        """Return audit annotations by key.
+
+        An API server takes no value whose type is open, such as a field of the object, either.
+        upstream: k8s.io/kubernetes pkg/apis/admissionregistration/validation
+        (validateAuditAnnotation)
+        """
+        found: dict[str, CompiledExpression] = {}
+        scope = self._leave_out_authorizer()
+        for node in nodes:
+            path = (*node.path, "valueExpression")
+            one = self.compile(node.expression, path, counts=not self._is_native)
+            if one.program is not None and one.program.type not in {STRING, NULL}:
                 message = "output is expected to be either of type string or null_type"
-                self.problems.append(ExpressionProblem(place, entry["valueExpression"], message))
-            elif program is not None:
-                found[entry["key"]] = program
+                if one.is_native:
+                    kind = one.program.type
+                    message = f"must evaluate to one of [string null_type] but got {kind}"
+                one = self.reject(node.expression, path, message)
+            found[node.name] = one
+        self.scope = scope
         return found
 
+    def _leave_out_authorizer(self) -> NativeScope | KyvernoScope:
+        """Return the scope; what is compiled from now on may not use `authorizer`.
 
-def evaluate(program: Program, values: Sequence[Any], *, native: bool = False) -> Any:
-    """Return the value of a program; raises EvaluationError, which names a `native` expression."""
-    try:
-        return program.evaluate(values)
-    except (CelError, CelBudgetError) as error:
-        start = f"expression '{program.text}' resulted in error: " if native else ""
-        raise EvaluationError(f"{start}{error}") from None
+        upstream: pkg/admission/plugin/policy/validating/plugin.go
+        """
+        scope = self.scope
+        if isinstance(scope, NativeScope):
+            self.scope = scope._replace(authorizer=False)
+        return scope
 
 
-def all_hold(conditions: Iterable[Program], values: Sequence[Any], *, native: bool = False) -> bool:
+def variables_on(
+    variables: Mapping[str, CompiledExpression], values: Sequence[Any]
+) -> LazyVariables[CompiledExpression]:
+    """Return the value of the variables of one of Kyverno's kinds; `values` is to contain it."""
+    return LazyVariables(struct(_KYVERNO_VARIABLES), variables, values, _variable)
+
+
+def _variable(name: str, expression: CompiledExpression, values: Sequence[Any]) -> Any:
+    if expression.program is None:
+        shown = quote(name)
+        raise CelError(f"composited variable {shown} fails to compile: {expression.problem}")
+    evaluate = composited if expression.is_native else plainly
+    return evaluate(name, expression.program, values)
+
+
+_NAMESPACE, _VARIABLES = 2, 4
+"""The indexes of `namespaceObject` and `variables` among the values of native expressions."""
+
+
+def native_values(
+    obj: Json,
+    old: Json,
+    namespace: Json,
+    request: Json,
+    variables: Mapping[str, CompiledExpression],
+    *others: Any,
+) -> list[Any]:
+    """Return the values for native expressions, in the order of their environment.
+
+    `others` are the parameters if there are any, then the values of `authorizer`.
+    """
+    values = [obj, old, namespace, request, None, *others]
+    values[_VARIABLES] = LazyVariables(native.VARIABLES_TYPE, variables, values, _variable)
+    return values
+
+
+def for_conditions(values: Sequence[Any]) -> list[Any]:
+    """Return the values of native expressions as conditions see them: without the namespace."""
+    return [*values[:_NAMESPACE], None, *values[_NAMESPACE + 1 :]]
+
+
+class NativeValidation(NamedTuple):
+    """What an API server validates with: an admission policy, or `validate.cel`."""
+
+    variables: Mapping[str, CompiledExpression]
+    conditions: tuple[CompiledExpression, ...]
+    validations: tuple[Validation, ...]
+
+    def denial(self, values: Sequence[Any]) -> str | None:
+        """Return the message of the first validation that is false; raises EvaluationError."""
+        for index, one in enumerate(self.validations):
+            if one.test.value(values) is not True:
+                return one.denial(index, values)
+        return None
+
+
+def all_hold(conditions: Iterable[CompiledExpression], values: Sequence[Any]) -> bool:
     """Return whether every condition holds; raises EvaluationError unless one is false."""
     faults: list[str] = []
+    is_native = False
     for condition in conditions:
+        is_native = condition.is_native
         try:
-            if evaluate(condition, values, native=native) is not True:
+            if condition.value(values) is not True:
                 return False
         except EvaluationError as error:
             faults.append(str(error))
     if faults:
-        raise EvaluationError((", " if native else "; ").join(faults))
+        if not is_native:
+            raise EvaluationError("; ".join(faults))
+        # upstream: k8s.io/apimachinery pkg/util/errors shows each error once.
+        distinct = tuple(dict.fromkeys(faults))
+        raise EvaluationError(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
     return True
 
 

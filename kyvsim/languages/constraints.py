@@ -4,7 +4,7 @@ Source of the rules: upstream pkg/cel/matching/matcher.go over k8s.io/apiserver
 pkg/admission/plugin/webhook/predicates. Equivalent versions are not looked for.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate
@@ -16,9 +16,11 @@ from kyvsim.languages.tracing import traced_constraints, traced_parts
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document
 from kyvsim.model.tracing import NO_TRACE, TraceContext
+from kyvsim.policy.cel import ParamRef
+from kyvsim.policy.cel_policy import MatchConstraints, ResourceRule
 
-_Parts: TypeAlias = list[tuple[str, Predicate]]
-"""The criteria of constraints or of one of their rules, by field."""
+_Parts: TypeAlias = list[tuple[str, Json, Predicate]]
+"""The criteria of constraints or of one of their rules: field, what is written, and the test."""
 
 
 class Constraints(NamedTuple):
@@ -32,7 +34,7 @@ class Constraints(NamedTuple):
 
 
 def compile_constraints(
-    written: Json,
+    node: MatchConstraints | None,
     namespace: str,
     kinds: KindTable = NO_KINDS,
     *,
@@ -45,59 +47,54 @@ def compile_constraints(
     no wildcards.
 
     `namespace` is that of a namespaced policy, "" for others; `kinds` are custom ones whose
-    resource names are known. Of others Kubernetes' guess is taken, as upstream does. `probe` is
+    resource names are known. Of others Kubernetes' guess is taken, as upstream does. `trace` is
     that of the constraints.
     """
-    if written is None and not everything:
+    if node is None and not everything:
         return Constraints(traced_constraints(lambda _: False, trace), frozenset())
-    written = written or {}
-    rules, excluded = (
-        [
-            _compile_rule(one, kinds, trace.at(field, index))
-            for index, one in enumerate(written.get(field) or ())
-        ]
-        for field in ("resourceRules", "excludeResourceRules")
-    )
-    in_namespace, namespace_fault = _compile_labels(written.get("namespaceSelector"))
-    on_object, object_fault = _compile_labels(written.get("objectSelector"))
+    node = node or MatchConstraints(())
+    rules = [_compile_rule(one, kinds, trace) for one in node.resource_rules]
+    excluded = [_compile_rule(one, kinds, trace) for one in node.exclude_resource_rules]
+    in_namespace, namespace_fault = _compile_labels(node.namespace_selector)
+    on_object, object_fault = _compile_labels(node.object_selector)
     parts: _Parts = []
     if namespace:
-        parts.append(("namespace of the policy", lambda facts: facts.namespace == namespace))
+        parts.append(("namespace of the policy", None, lambda facts: facts.namespace == namespace))
     if in_namespace:
-        parts.append(("namespaceSelector", lambda facts: _fits_namespace(facts, in_namespace)))
-    if on_object:
+        written = node.namespace_selector
         parts.append(
-            (
-                "objectSelector",
-                lambda facts: (
-                    on_object(facts.labels)
-                    or (facts.old_labels is not None and on_object(facts.old_labels))
-                ),
-            )
+            ("namespaceSelector", written, lambda facts: _fits_namespace(facts, in_namespace))
         )
+    if on_object:
+
+        def selects(facts: MatchFacts) -> bool:
+            old = facts.old_labels
+            return on_object(facts.labels) or (old is not None and on_object(old))
+
+        parts.append(("objectSelector", node.object_selector, selects))
     if excluded:
         parts.append(
-            ("excludeResourceRules", lambda facts: not any(rule(facts) for rule in excluded))
+            ("excludeResourceRules", None, lambda facts: not any(rule(facts) for rule in excluded))
         )
     if rules:
         only = rules[0] if len(rules) == 1 else lambda facts: any(rule(facts) for rule in rules)
-        parts.append(("resourceRules", only))
-    matches = traced_constraints(_all_hold(parts, written, trace), trace)
-    fault = namespace_fault or object_fault
+        parts.append(("resourceRules", None, only))
+    matches = traced_constraints(_all_hold(parts, trace), trace)
     named = [
         kind_of_plural(group, resource.partition("/")[0], kinds)
-        for rule in written.get("resourceRules") or ()
-        for group in rule.get("apiGroups") or ()
-        for resource in rule.get("resources") or ()
+        for rule in node.resource_rules
+        for group in rule.api_groups
+        for resource in rule.resources
     ]
     # A name without a kind is a wildcard, or one that only its objects make known.
-    return Constraints(matches, frozenset(named) if named and all(named) else None, fault)
+    index = frozenset(named) if named and all(named) else None
+    return Constraints(matches, index, namespace_fault or object_fault)
 
 
-def _all_hold(parts: _Parts, written: Mapping[str, Json], trace: TraceContext) -> Predicate:
+def _all_hold(parts: _Parts, trace: TraceContext) -> Predicate:
     if trace.tracer is not None:
-        parts = traced_parts(parts, written, trace)
-    tests = tuple(test for _, test in parts)
+        parts = traced_parts(parts, trace)
+    tests = tuple(test for _, _, test in parts)
     if len(tests) == 1:
         return tests[0]
 
@@ -110,17 +107,16 @@ def _all_hold(parts: _Parts, written: Mapping[str, Json], trace: TraceContext) -
     return hold
 
 
-def are_plain(written: Json) -> bool:
+def are_plain(node: MatchConstraints | None) -> bool:
     """Return whether constraints are one rule and nothing besides.
 
     Of what such a policy does not match the reference program's tests know nothing.
     upstream: cmd/cli/kubectl-kyverno/processor `hasSelector`
     """
-    rules: list[Json] = (written or {}).get("resourceRules") or []
-    if len(rules) != 1 or rules[0].get("resourceNames") or written.get("excludeResourceRules"):
+    if node is None or len(node.resource_rules) != 1 or node.exclude_resource_rules:
         return False
-    selectors = (written.get(name) or {} for name in ("namespaceSelector", "objectSelector"))
-    return not any(any(one.values()) for one in selectors)
+    names = node.resource_rules[0].resource_names
+    return not (names or node.selects_namespaces or node.selects_objects)
 
 
 def _compile_labels(
@@ -145,14 +141,13 @@ def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, Json]], bool
     return fits(facts.namespace_labels or own)
 
 
-def _compile_rule(rule: Json, kinds: KindTable, trace: TraceContext) -> Predicate:
-    groups, versions = (
-        _allowed_values(rule.get("apiGroups")),
-        _allowed_values(rule.get("apiVersions")),
+def _compile_rule(rule: ResourceRule, kinds: KindTable, trace: TraceContext) -> Predicate:
+    groups, versions, operations = (
+        _allowed_values(written)
+        for written in (rule.api_groups, rule.api_versions, rule.operations)
     )
-    operations = _allowed_values(rule.get("operations"))
-    resources = [one.partition("/")[::2] for one in rule.get("resources") or ()]
-    names, scope = rule.get("resourceNames") or (), rule.get("scope") or "*"
+    resources = [one.partition("/")[::2] for one in rule.resources]
+    names, scope = rule.resource_names, rule.scope or "*"
 
     def names_object(facts: MatchFacts) -> bool:
         begins = facts.name_to_come
@@ -165,26 +160,28 @@ def _compile_rule(rule: Json, kinds: KindTable, trace: TraceContext) -> Predicat
                 return True
         return False
 
-    parts: _Parts = [("resources", names_resource)]
+    parts: _Parts = [("resources", [*rule.resources], names_resource)]
     if groups is not None:
-        parts.insert(0, ("apiGroups", lambda facts: facts.group in groups))
+        parts.insert(0, ("apiGroups", [*rule.api_groups], lambda facts: facts.group in groups))
     if operations is not None:
-        parts.append(("operations", lambda facts: facts.operation in operations))
+        parts.append(
+            ("operations", [*rule.operations], lambda facts: facts.operation in operations)
+        )
     if versions is not None:
-        parts.append(("apiVersions", lambda facts: facts.version in versions))
+        parts.append(("apiVersions", [*rule.api_versions], lambda facts: facts.version in versions))
     if scope != "*":
         inside = scope == "Namespaced"
         parts.append(
-            ("scope", lambda facts: inside is is_namespaced(facts.group, facts.kind, kinds))
+            ("scope", scope, lambda facts: inside is is_namespaced(facts.group, facts.kind, kinds))
         )
     if names:
-        parts.append(("resourceNames", names_object))
-    fits = _all_hold(parts, rule, trace)
-    return traced_filter(fits, trace)
+        parts.append(("resourceNames", [*names], names_object))
+    trace = trace.to(rule.path)
+    return traced_filter(_all_hold(parts, trace), trace)
 
 
-def _allowed_values(written: Sequence[str] | None) -> frozenset[str] | None:
-    return None if written and "*" in written else frozenset(written or ())
+def _allowed_values(written: Sequence[str]) -> frozenset[str] | None:
+    return None if "*" in written else frozenset(written)
 
 
 # KV161: label selectors of policies, and of bindings, that Kubernetes cannot read.
@@ -192,38 +189,31 @@ def _allowed_values(written: Sequence[str] | None) -> frozenset[str] | None:
 # Upstream's command line silently ignores such a policy or binding; an API server rejects it. Here
 # the selector selects nothing, and is reported.
 
-_SELECTORS = ("namespaceSelector", "objectSelector")
-_IN_BINDINGS = (*(("matchResources", name) for name in _SELECTORS), ("paramRef", "selector"))
-_IN_POLICIES = tuple(("matchConstraints", name) for name in _SELECTORS)
-_OF_TARGETS = tuple(("targetMatchConstraints", name) for name in _SELECTORS)
+
+def selector_problems(
+    constraints: MatchConstraints | None, params: ParamRef | None = None
+) -> Iterator[tuple[Path, str]]:
+    """Yield where constraints, and a reference to parameters, have selectors that cannot be read.
+
+    With each path comes the reason.
+    """
+    selectors: list[tuple[Path, Json]] = []
+    if constraints is not None:
+        path = constraints.path
+        selectors += [
+            ((*path, "namespaceSelector"), constraints.namespace_selector),
+            ((*path, "objectSelector"), constraints.object_selector),
+        ]
+    if params is not None:
+        selectors.append(((*params.path, "selector"), params.selector))
+    for place, selector in selectors:
+        problem = selector_problem(selector or {})
+        if problem:
+            yield place, problem
 
 
-def binding_selector_problems(spec: Mapping[str, Json]) -> Iterator[tuple[Path, str]]:
-    """Yield where a binding has selectors that cannot be read, and why."""
-    return _selector_problems(spec, _IN_BINDINGS)
-
-
-def policy_selector_problems(spec: Mapping[str, Json]) -> Iterator[tuple[Path, str]]:
-    """Yield where a policy has selectors that cannot be read, and why."""
-    return _selector_problems(spec, _IN_POLICIES)
-
-
-def target_selector_problems(spec: Mapping[str, Json]) -> Iterator[tuple[Path, str]]:
-    """Yield where a policy has selectors of existing objects that cannot be read, and why."""
-    return _selector_problems(spec, _OF_TARGETS)
-
-
-def selector_errors(document: Document, faults: Iterator[tuple[Path, str]]) -> Iterator[Diagnostic]:
+def selector_errors(document: Document, faults: Iterable[tuple[Path, str]]) -> Iterator[Diagnostic]:
     """Yield KV161 for each selector that cannot be read."""
     for path, fault in faults:
         text = f"invalid selector, which selects nothing: {fault}"
         yield Diagnostic("KV161", Severity.ERROR, text, document.locate(path))
-
-
-def _selector_problems(
-    spec: Mapping[str, Json], places: Sequence[tuple[str, str]]
-) -> Iterator[tuple[Path, str]]:
-    for field, name in places:
-        fault = selector_problem((spec.get(field) or {}).get(name) or {})
-        if fault:
-            yield ("spec", field, name), fault

@@ -5,13 +5,20 @@ pkg/cel/mutation/dynamic/objects.go; pkg/cel/policies/mpol/compiler.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.encodings import struct_value
-from kyvsim.cel.libraries.admission import JsonPatchOperation, ObjectValue, type_mismatches
+from kyvsim.cel.libraries.admission import (
+    JSON_PATCH,
+    OBJECT,
+    JsonPatchOperation,
+    ObjectValue,
+    type_mismatches,
+)
+from kyvsim.cel.types import list_of
 from kyvsim.cel.values import (
     Duration,
     JoinedList,
@@ -27,10 +34,13 @@ from kyvsim.cel.values import (
 )
 from kyvsim.kubernetes.go_text import json_kind, quote, to_json
 from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import with_whole_numbers
+from kyvsim.languages.cel_expressions import Compiler
 from kyvsim.patch.json_patch import KUBERNETES, PatchOperation, apply_operations, parse_pointer
 from kyvsim.patch.merge_types import FindType
 from kyvsim.patch.nodes import FailedTestError, PatchError
 from kyvsim.patch.structured_merge import Foreign, apply_structured_merge
+from kyvsim.policy import cel_policy
 
 _TOO_LARGE = 2**53
 """From here on JSON has no number for an int, and upstream makes it a text."""
@@ -46,6 +56,34 @@ _NULL = Foreign("structpb.NullValue", "NULL_VALUE", "0")
 
 class MutationError(Exception):
     """An object that cannot be changed as an expression wants; the text is upstream's."""
+
+
+Mutation: TypeAlias = Callable[[Sequence[Any], Json], Json]
+"""Gives an object as a mutation leaves it; raises EvaluationError or MutationError."""
+
+
+def compile_mutation(
+    compiler: Compiler, node: cel_policy.Mutation, find_type: FindType, *, replaces: bool = False
+) -> Mutation | None:
+    """Return what an entry of `mutations` does, None where it does nothing.
+
+    `find_type` gives the types of objects to merge; `replaces` says that lists and maps may be
+    set that are replaced as a whole.
+    """
+    if node.expression is None:
+        return None
+    patches = node.field == "jsonPatch"
+    expression = compiler.compile(*node.expression, list_of(JSON_PATCH) if patches else OBJECT)
+    if patches:
+        return lambda values, obj: patch_object(expression.value(values), obj)
+    return lambda values, obj: merge_object(
+        expression.value(values), obj, find_type, replaces=replaces
+    )
+
+
+def with_whole_results(mutation: Mutation) -> Mutation:
+    """Return a mutation that leaves whole numbers as ints."""
+    return lambda values, obj: with_whole_numbers(mutation(values, obj))
 
 
 def merge_object(value: ObjectValue, obj: Json, find_type: FindType, *, replaces: bool) -> Json:

@@ -90,17 +90,17 @@ def traced_constraints(matches: Predicate, trace: TraceContext) -> Predicate:
 
 
 def traced_parts(
-    parts: list[tuple[str, Predicate]], written: Mapping[str, Json], trace: TraceContext
-) -> list[tuple[str, Predicate]]:
+    parts: list[tuple[str, Json, Predicate]], trace: TraceContext
+) -> list[tuple[str, Json, Predicate]]:
     """Return parts of constraints, or of one of their rules, that trace their results."""
-    return [(name, _traced_part(name, test, written, trace)) for name, test in parts]
+    return [
+        (name, written, _traced_part(name, written, test, trace)) for name, written, test in parts
+    ]
 
 
-def _traced_part(
-    name: str, test: Predicate, written: Mapping[str, Json], trace: TraceContext
-) -> Predicate:
+def _traced_part(name: str, written: Json, test: Predicate, trace: TraceContext) -> Predicate:
     look, path = _CRITERIA.get(name, (None, None))
-    wanted = None if look is None else Value(written.get(name))
+    wanted = None if look is None else Value(written)
     step = Step(StepKind.CRITERION, name, wanted=wanted, path=path, rooted=path is not None)
 
     def complete(step: Step, found: bool, facts: MatchFacts) -> Step:

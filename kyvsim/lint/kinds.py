@@ -27,6 +27,7 @@ from kyvsim.schema.kinds import CEL_GROUP, kyverno_kinds
 
 if TYPE_CHECKING:
     from kyvsim.model.exceptions import PolicyException
+    from kyvsim.policy.cel_policy import MatchConstraints
 
 # Kinds in match and exclude blocks that nothing knows: the rule never runs, and all is green.
 
@@ -198,8 +199,6 @@ def _alike(text: str, known: frozenset[tuple[str, str]]) -> str:
 
 _NEAR_RESOURCE = 0.8
 """How similar two names must be for one to be a typo of the other."""
-_FIELDS = ("matchConstraints", "targetMatchConstraints", "matchResources")
-_RULES = ("resourceRules", "excludeResourceRules")
 
 
 class _ResourceUse(NamedTuple):
@@ -219,11 +218,15 @@ def unknown_resources(
     uses = [
         use
         for policy in policies
-        for field in _FIELDS
-        for use in _resource_uses(policy.document, policy.spec.get(field), field)
+        if policy.cel_tree is not None
+        for constraints in (
+            policy.cel_tree.match_constraints,
+            policy.cel_tree.target_match_constraints,
+        )
+        for use in _resource_uses(policy.document, constraints)
     ]
     for binding in bindings:
-        uses += _resource_uses(binding.document, binding.match, "matchResources")
+        uses += _resource_uses(binding.document, binding.tree.match_resources)
     if not uses:
         return
     given = tuple(objects)
@@ -254,20 +257,16 @@ def _unknown_resources_text(names: list[tuple[str, tuple[str, ...]]]) -> str:
     return f"{len(names)} unknown resources: {shown}: pass their CRDs with --crd-path"
 
 
-def _resource_uses(document: Document, constraints: Json, field: str) -> Iterator[_ResourceUse]:
-    if constraints.__class__ is not dict:
+def _resource_uses(
+    document: Document, constraints: "MatchConstraints | None"
+) -> Iterator[_ResourceUse]:
+    if constraints is None:
         return
-    rules = [
-        (("spec", field, kind, number), rule)
-        for kind in _RULES
-        for number, rule in enumerate(constraints.get(kind) or ())
-    ]
-    for path, rule in rules:
-        groups = tuple(rule.get("apiGroups") or ())
-        for index, text in enumerate(rule.get("resources") or ()):
-            name = text.partition("/")[0]
-            if name != "*" and groups:
-                yield _ResourceUse(document, (*path, "resources", index), name, groups)
+    for rule in (*constraints.resource_rules, *constraints.exclude_resource_rules):
+        for index, text in enumerate(rule.resources):
+            name, path = text.partition("/")[0], (*rule.path, "resources", index)
+            if name != "*" and rule.api_groups:
+                yield _ResourceUse(document, path, name, rule.api_groups)
 
 
 def _is_known_resource(use: _ResourceUse, known: Mapping[tuple[str, str], str]) -> bool:

@@ -107,9 +107,9 @@ def _lint_cel(policy: Policy, options: CompileOptions) -> Diagnostics:
         env=env,
         expressions=expressions_of(policy.spec, env),
         derivable=derivable,
-        is_derived=derivable and any(True for _ in variants(policy.spec)),
-        is_moved=kind == "MutatingPolicy" and any(True for _ in mutation_variants(policy.spec)),
-        is_about_pods=is_about_pods(policy.spec.get("matchConstraints") or {}),
+        is_derived=derivable and any(True for _ in variants(policy.cel)),
+        is_moved=kind == "MutatingPolicy" and any(True for _ in mutation_variants(policy.cel)),
+        is_about_pods=is_about_pods(policy.cel.match_constraints),
     )
     return tuple(run_checks((CheckSubject.CEL, CheckSubject.EXPRESSIONS), checked))
 
@@ -118,7 +118,7 @@ def _lint_native(policy: Policy, options: CompileOptions) -> Diagnostics:
     problems = compile_native_policy(policy, options)[1]
     if problems:
         return problems
-    env = kubernetes_environment(params=bool(policy.spec.get("paramKind")), mutates=True)
+    env = kubernetes_environment(params=policy.cel.param_kind is not None, mutates=True)
     checked = CelPolicy(policy, env, expressions_of(policy.spec, env))
     return tuple(run_checks((CheckSubject.EXPRESSIONS,), checked))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.match.criteria import kinds_of_block
-from kyvsim.kubernetes.objects import Json, Path, contains_text, found_at
+from kyvsim.kubernetes.objects import Path, contains_text, found_at
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.validation.variables import impossible_calls_in, unreadable_variables
 from kyvsim.lint.check import LintInputs
@@ -19,6 +19,7 @@ from kyvsim.policy.visit import texts_within
 if TYPE_CHECKING:
     from kyvsim.model.exceptions import CelException, ExceptedRules, PolicyException
     from kyvsim.model.values import Values
+    from kyvsim.policy.cel_policy import MatchConstraints, ResourceRule
 
 
 class KnownNames(NamedTuple):
@@ -151,34 +152,36 @@ def binding_problems(
             )
             yield warn(policy.document, "KV265", text, ("metadata", "name"))
     for one in given:
-        actions = one.document.data["spec"].get("validationActions") or ()
-        if {"Deny", "Warn"} <= set(actions):
+        node = one.tree
+        if {"Deny", "Warn"} <= set(node.validation_actions):
             text = (
                 "a cluster refuses `Deny` together with `Warn`: a denial already shows the message"
             )
             yield warn(one.document, "KV266", text, ("spec", "validationActions"))
         for policy in every:
             if one.binds(policy.kind, policy.name):
-                yield from _wider(one, policy)
+                yield from _wider(one, node.match_resources, policy)
 
 
-def _wider(binding: Binding, policy: Policy) -> Iterator[Diagnostic]:
+def _wider(
+    binding: Binding, constraints: "MatchConstraints | None", policy: Policy
+) -> Iterator[Diagnostic]:
     """KV269: a resource that a binding names and its policy never matches."""
-    own = (policy.spec.get("matchConstraints") or {}).get("resourceRules")
-    if not own:
+    own = policy.cel.resource_rules
+    if not own or constraints is None:
         return
-    for number, rule in enumerate((binding.match or {}).get("resourceRules") or ()):
-        for index, name in enumerate(rule["resources"]):
-            if not any(_meet({**rule, "resources": [name]}, one) for one in own):
+    for rule in constraints.resource_rules:
+        for index, name in enumerate(rule.resources):
+            if not any(_meet(rule._replace(resources=(name,)), one) for one in own):
                 text = (
                     f"`{policy.name}` never matches `{name}` as written here: in a cluster this "
                     "has no effect, while Kyverno's command line only uses the binding"
                 )
-                path = ("spec", "matchResources", "resourceRules", number, "resources", index)
+                path = (*rule.path, "resources", index)
                 yield warn(binding.document, "KV269", text, path)
 
 
-def _meet(rule: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
+def _meet(rule: "ResourceRule", other: "ResourceRule") -> bool:
     """Return whether some request may fit two resource rules.
 
     Groups and versions are left out: one rule may be for an equivalent of what the other names.
@@ -186,10 +189,13 @@ def _meet(rule: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
     return all(
         any(
             ("*" in one or "*" in another or one == another)
-            for one in rule.get(field) or ("*",)
-            for another in other.get(field) or ("*",)
+            for one in some or ("*",)
+            for another in others or ("*",)
         )
-        for field in ("operations", "resources")
+        for some, others in (
+            (rule.operations, other.operations),
+            (rule.resources, other.resources),
+        )
     )
 
 

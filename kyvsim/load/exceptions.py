@@ -12,6 +12,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.exceptions import CelException, ExceptedRules, PolicyException, PolicyRef
 from kyvsim.model.policy import Exceptions
 from kyvsim.model.source import Document
+from kyvsim.policy.cel import read_named_expressions
 from kyvsim.policy.read import read_conditions, read_match, read_pod_security_exclusions
 from kyvsim.schema.kinds import POLICY_GROUPS, RULES_GROUP, is_written, served_names, written_schema
 
@@ -78,7 +79,7 @@ def _build_for_policies(data: Json, document: Document) -> CelException:
         name=text_field(metadata(data), "name"),
         namespace=text_field(metadata(data), "namespace"),
         policies=tuple(PolicyRef(one["kind"], one["name"]) for one in spec["policyRefs"]),
-        conditions=tuple(spec.get("matchConditions", ())),
+        conditions=read_named_expressions(spec, "matchConditions", ("spec",)),
         images=tuple(spec.get("images", ())),
         values=tuple(spec.get("allowedValues", ())),
         passes=spec["reportResult"] == "pass",

@@ -67,13 +67,11 @@ def load_bindings(
             data, problems = check(native_schemas()[sniff(placed.data)], placed.data)
             remarks += [*ignored, *diagnostics(placed, problems)]
             if not problems:
-                spec = data["spec"]
                 binding = Binding(
                     kind=data["kind"],
                     name=metadata(data)["name"],
-                    policy=spec["policyName"],
-                    match=spec.get("matchResources"),
-                    parameters=spec.get("paramRef"),
+                    policy=data["spec"]["policyName"],
+                    spec=data["spec"],
                     document=placed,
                 )
                 bindings.append(binding)

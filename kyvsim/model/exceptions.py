@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json
 from kyvsim.model.source import Document
+from kyvsim.policy.cel import NamedExpression
 from kyvsim.policy.tree import Conditions, MatchBlock, PodSecurityExclusion
 
 
@@ -60,7 +60,7 @@ class CelException(NamedTuple):
     name: str
     namespace: str
     policies: tuple[PolicyRef, ...]
-    conditions: tuple[Mapping[str, Json], ...]
+    conditions: tuple[NamedExpression, ...]
     images: tuple[str, ...]
     values: tuple[str, ...]
     passes: bool

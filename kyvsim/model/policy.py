@@ -14,7 +14,7 @@ from kyvsim.policy.rule import NO_POLICY, NO_RULE, PolicyNode, RuleNode
 if TYPE_CHECKING:
     from kyvsim.model.background import Generation, MutationTarget
     from kyvsim.model.exceptions import CelException, PolicyException
-    from kyvsim.policy.cel_policy import CelPolicyNode
+    from kyvsim.policy.cel_policy import BindingNode, CelPolicyNode
 
 
 # What others than its language need to know of a policy: the same words for every language.
@@ -248,11 +248,16 @@ class Binding(NamedTuple):
     kind: str
     name: str
     policy: str
-    match: Json
-    """Its `matchResources`; None where it narrows nothing."""
-    parameters: Json
-    """Its `paramRef`; None where it has none."""
+    spec: Mapping[str, Json]
+    """What is written, for its language alone."""
     document: Document
+
+    @property
+    def tree(self) -> "BindingNode":
+        """What is written, typed."""
+        from kyvsim.policy.cel_policy import read_binding  # noqa: PLC0415 — for few runs only
+
+        return read_binding(self.spec)
 
     def binds(self, kind: str, name: str) -> bool:
         """Return whether it is for a policy."""

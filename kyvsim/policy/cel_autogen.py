@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
+from kyvsim.policy.cel_policy import CelPolicyNode, MatchConstraints, read_cel_policy
 
 _GROUPS: Mapping[str, str] = MappingProxyType(
     {
@@ -36,7 +37,7 @@ class PolicyVariant(NamedTuple):
     """A policy's specification for some controllers."""
 
     name: str
-    spec: Mapping[str, Json]
+    spec: CelPolicyNode
 
 
 Rewrite: TypeAlias = Callable[[Mapping[str, Json], str], Mapping[str, Json]]
@@ -49,44 +50,44 @@ def rewrite_texts(spec: Mapping[str, Json], template: str) -> Mapping[str, Json]
     return changed
 
 
-def variants(spec: Mapping[str, Json], rewrite: Rewrite = rewrite_texts) -> Iterator[PolicyVariant]:
+def variants(spec: CelPolicyNode, rewrite: Rewrite = rewrite_texts) -> Iterator[PolicyVariant]:
     """Yield the variants of a policy, in the order in which they are evaluated."""
-    constraints = spec.get("matchConstraints") or {}
-    if not is_about_pods(constraints):
+    constraints = spec.match_constraints
+    if constraints is None or not is_about_pods(constraints):
         return
-    rule = constraints["resourceRules"][0]
-    controllers = ((spec.get("autogen") or {}).get("podControllers") or {}).get("controllers")
+    operations = [*constraints.resource_rules[0].operations]
+    controllers = spec.autogen.pod_controllers
     names = _GROUPS if controllers is None else controllers
     wanted = sorted(one for one in names if one in _GROUPS)
     for name, template in _TEMPLATES.items():
         resources = [one for one in wanted if (one == "cronjobs") is (name == "cronjobs")]
-        if not resources or not rule.get("operations"):
+        if not resources or not operations:
             continue
         matching: dict[str, Json] = {
             "resourceRules": [
                 {
                     "apiGroups": [group],
                     "apiVersions": ["v1"],
-                    "operations": rule["operations"],
+                    "operations": operations,
                     "resources": [one for one in resources if _GROUPS[one] == group],
                 }
                 for group in sorted({_GROUPS[one] for one in resources})
             ]
         }
-        if constraints.get("namespaceSelector"):
-            matching["namespaceSelector"] = constraints["namespaceSelector"]
-        yield PolicyVariant(name, {**rewrite(spec, template), "matchConstraints": matching})
+        if constraints.namespace_selector:
+            matching["namespaceSelector"] = constraints.namespace_selector
+        data = {**rewrite(spec.data, template), "matchConstraints": matching}
+        yield PolicyVariant(name, read_cel_policy(data, spec.path))
 
 
-def is_about_pods(constraints: Json) -> bool:
+def is_about_pods(constraints: MatchConstraints | None) -> bool:
     """Return whether constraints are of the one form from which variants are derived."""
-    rules: list[Json] = constraints.get("resourceRules") or []
-    selector = constraints.get("objectSelector") or {}
-    if len(rules) != 1 or any(selector.values()) or constraints.get("excludeResourceRules"):
+    if constraints is None or len(constraints.resource_rules) != 1:
         return False
-    rule: Mapping[str, Json] = rules[0]
-    wanted = (("apiGroups", [""]), ("apiVersions", ["v1"]), ("resources", ["pods"]))
-    return not rule.get("resourceNames") and all(rule.get(name) == only for name, only in wanted)
+    rule = constraints.resource_rules[0]
+    is_narrowed = constraints.selects_objects or constraints.exclude_resource_rules
+    names = (rule.api_groups, rule.api_versions, rule.resources, rule.resource_names)
+    return not is_narrowed and names == (("",), ("v1",), ("pods",), ())
 
 
 def _replaced(value: Json, template: str) -> Json:
@@ -104,7 +105,7 @@ _SPEC_FIELD = re.compile(rf"{_OBJECTS}spec", re.ASCII)
 _METADATA_FIELD = re.compile(rf"{_OBJECTS}metadata\.(labels|annotations)", re.ASCII)
 
 
-def mutation_variants(spec: Mapping[str, Json]) -> Iterator[PolicyVariant]:
+def mutation_variants(spec: CelPolicyNode) -> Iterator[PolicyVariant]:
     """Yield the variants of a policy, in the order in which they are evaluated."""
     return variants(spec, _rewrite)
 

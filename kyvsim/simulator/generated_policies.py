@@ -102,7 +102,7 @@ def _without_empty(**fields: Json) -> Json:
 def _negated(exceptions: Iterable[CelException]) -> Iterator[Json]:
     for exception in exceptions:
         for one in exception.conditions:
-            yield {"name": one["name"], "expression": f"!({one['expression']})"}
+            yield {"name": one.name, "expression": f"!({one.expression})"}
 
 
 # Keeps the admission policies that are made of Kyverno's.

@@ -372,7 +372,7 @@ def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Js
                 }
                 for group, version, resource in sorted(matched_resources(one.spec))
             ],
-            "spec": {name: value for name, value in one.spec.items() if value is not None},
+            "spec": {name: value for name, value in one.spec.data.items() if value is not None},
         }
         for one in variants_of(policy)
     }

@@ -27,6 +27,8 @@ from kyvsim.model.result import Phase, PolicyResponse, RuleStatus, Stage
 from kyvsim.model.simulation import Unevaluated
 from kyvsim.model.source import Document, Location
 from kyvsim.patch.nodes import same
+from kyvsim.policy.cel import ParamKind, ParamRef
+from kyvsim.policy.cel_policy import read_binding, read_cel_policy
 from kyvsim.schema.kinds import kyverno_groups
 from kyvsim.simulator.admission.admission_policies import (
     ParameterError,
@@ -142,15 +144,14 @@ def native_responses(request: AdmissionRequest, sim: SimulationContext) -> Itera
         policy, _ = LANGUAGE.read(stored, Document(stored, "", 0, lambda _: Location("")))
         bindings = tuple(bindings_of(stored, sim))
         if bindings:
-            yield from _bound(policy, stored, bindings, evaluated)
+            yield from _bound(policy, bindings, evaluated)
             continue
         # A policy without bindings knows nothing of Namespaces.
         facts = match_facts(request, request.subject, {})
-        matched = stored["spec"].get("matchConstraints")
-        constraints = compile_constraints(matched, "", sim.store.defined)
+        constraints = compile_constraints(policy.cel.match_constraints, "", sim.store.defined)
         if facts is None or not constraints.matches(facts):
             continue
-        world, params = World(ObjectStore()), _no_params(stored)
+        world, params = World(ObjectStore()), _no_params(policy)
         for response in _evaluated(policy, evaluated, world, params=params):
             why = _unchecked(response)
             if why:
@@ -159,18 +160,19 @@ def native_responses(request: AdmissionRequest, sim: SimulationContext) -> Itera
 
 
 def _bound(
-    policy: Policy, stored: Json, bindings: Sequence[Json], evaluated: PolicyRequest
+    policy: Policy, bindings: Sequence[Json], evaluated: PolicyRequest
 ) -> Iterator[PolicyResponse]:
-    if not matches_request(stored["spec"].get("matchConstraints"), evaluated, everything=False):
+    if not matches_request(policy.cel.match_constraints, evaluated, everything=False):
         return
+    nodes = ((binding, read_binding(binding["spec"])) for binding in bindings)
     parametrized = [
-        (one, _parameters(stored, one, evaluated))
-        for one in bindings
-        if matches_request(one["spec"].get("matchResources"), evaluated, everything=True)
+        (binding, _parameters(policy, node.param_ref, evaluated))
+        for binding, node in nodes
+        if matches_request(node.match_resources, evaluated, everything=True)
     ]
     world, before = World(evaluated.store, account=REPORTS), evaluated.request.subject
     last: PolicyResponse | None = None
-    for binding, params in parametrized if _changes(stored) else parametrized[-1:]:
+    for binding, params in parametrized if _changes(policy) else parametrized[-1:]:
         name = object_key(binding).name
         for response in _evaluated(policy, evaluated, world, params=params, binding=name):
             if not _unchecked(response):
@@ -181,8 +183,8 @@ def _bound(
         yield last
 
 
-def _changes(stored: Json) -> bool:
-    return object_key(stored).kind == "MutatingAdmissionPolicy"
+def _changes(policy: Policy) -> bool:
+    return policy.kind == "MutatingAdmissionPolicy"
 
 
 def _unchecked(response: PolicyResponse) -> str:
@@ -206,36 +208,33 @@ def _evaluated(
         yield run_policy_rules(PolicyRules(compiled, compiled.rules), phase, given, world)
 
 
-def _no_params(stored: Json) -> tuple[Json, ...]:
+def _no_params(policy: Policy) -> tuple[Json, ...]:
     """Return the value of `params` without a reference: mutating policies have none."""
-    return (None,) if stored["spec"].get("paramKind") and not _changes(stored) else ()
+    return (None,) if policy.cel.param_kind and not _changes(policy) else ()
 
 
-def _parameters(stored: Json, binding: Json, evaluated: PolicyRequest) -> tuple[Json, ...]:
+def _parameters(
+    policy: Policy, reference: ParamRef | None, evaluated: PolicyRequest
+) -> tuple[Json, ...]:
     """Return the value of `params`, or nothing where there is no such variable.
 
     Raises ScanError where a binding refers to what is not there, or may not be read.
     """
-    kind, reference = stored["spec"].get("paramKind"), binding["spec"].get("paramRef")
-    if not reference:
-        return _no_params(stored)
-    key = ObjectKey(
-        text_field(kind, "apiVersion"),
-        text_field(kind, "kind"),
-        text_field(reference, "namespace") or evaluated.request.namespace,
-        text_field(reference, "name"),
-    )
+    if reference is None:
+        return _no_params(policy)
+    kind = policy.cel.param_kind or ParamKind((), "", "")
+    namespace = reference.namespace or evaluated.request.namespace
+    key = ObjectKey(kind.api_version, kind.kind, namespace, reference.name)
     verb = "get" if key.name else "list"
     problem = unknown_kind(kind, evaluated.store)
     if not problem and not may(REPORTS, verb, key, evaluated.store):
         problem = f"Kyverno may not {verb} {key.kind} objects"
-    name = object_key(stored).name
     try:
         params = [] if problem else parameters_of(kind, reference, evaluated)
     except ParameterError as error:
-        raise ScanError(name, str(error)) from None
+        raise ScanError(policy.name, str(error)) from None
     if problem or not params:
-        raise ScanError(name, problem or "no params found")
+        raise ScanError(policy.name, problem or "no params found")
     return ({"items": params} if len(params) > 1 else params[0],)
 
 
@@ -318,7 +317,8 @@ class _Scanner:
         if group in kyverno_groups() or key.kind == "Event":
             return False
         has_rules = any(True for stage in _STAGES for _ in self._stage_rules(stage, key.kind, ""))
-        constraints = (one["spec"].get("matchConstraints") for one in reported_policies(self._sim))
+        specs = (read_cel_policy(policy["spec"]) for policy in reported_policies(self._sim))
+        constraints = (spec.match_constraints for spec in specs)
         compiled = (compile_constraints(one, "", self._sim.store.defined) for one in constraints)
         return has_rules or any(one.kinds is None or key.kind in one.kinds for one in compiled)
 

@@ -349,7 +349,7 @@ def cel_webhooks(
             matchConditions=conditions or None,
             namespaceSelector=one.selectors.namespace,
             objectSelector=one.selectors.object,
-            rules=in_order(one.facts.rules),
+            rules=in_order(rule.written for rule in one.facts.rules),
             **({"timeoutSeconds": timeout} if timeout is not None else {}),
         )
     yield from _shared([one for one in called if not one.facts.alone], base, path)
@@ -367,7 +367,7 @@ def _shared(called: list[_CalledPolicy], base: str, path: str) -> Iterator[Json]
         names = "/".join(sorted(one.policy.name for one in some))
         for closed in (True, False):
             called_so = [one for one in some if one.policy.facts.fails_closed is closed]
-            rules = [rule for one in called_so for rule in one.facts.rules]
+            rules = [rule.written for one in called_so for rule in one.facts.rules]
             if rules:
                 yield webhook(
                     f"{base}-{'fail' if closed else 'ignore'}{suffix}",

@@ -28,11 +28,11 @@ from kyvsim.policy.cel_policy import read_cel_policy
 
 
 def _read(data: Json, document: Document) -> tuple[Policy, Diagnostics]:
-    kind, spec = data["kind"], data["spec"]
+    kind, spec = data["kind"], read_cel_policy(data["spec"])
     name = metadata(data)["name"] if kind.endswith("DeletingPolicy") else ""
     facts = policy_facts(kind, spec)
-    of_rule, tree = rule_facts(spec), read_cel_policy(spec)
-    return single_rule_policy(data, document, facts, of_rule, rule_name=name, cel=tree), ()
+    of_rule = rule_facts(spec)
+    return single_rule_policy(data, document, facts, of_rule, rule_name=name, cel=spec), ()
 
 
 LANGUAGE = Language(
@@ -46,7 +46,7 @@ LANGUAGE = Language(
 
 def resources_of(policy: Policy) -> tuple[tuple[str, str, str], ...]:
     """Return group, version and resource of all that a policy names."""
-    return tuple(matched_resources(policy.spec))
+    return tuple(matched_resources(policy.cel))
 
 
 def webhook_facts_of(policy: Policy, kinds: KindTable = NO_KINDS) -> WebhookFacts:

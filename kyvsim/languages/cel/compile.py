@@ -11,22 +11,26 @@ from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.engine.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome, failed
 from kyvsim.engine.compile.tracing import compile_counter, traced_rule, with_coverage
-from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel.deleting_policy import DELETING
 from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
 from kyvsim.languages.cel.facts import mutates, mutating_facts
 from kyvsim.languages.cel.generating_policy import GENERATING
 from kyvsim.languages.cel.image_validating_policy import IMAGE_VALIDATING, PINNING
-from kyvsim.languages.cel.kind import CelKind, PolicyPart, mode_of
+from kyvsim.languages.cel.kind import CelKind, PolicyPart
 from kyvsim.languages.cel.mutating_policy import MUTATING, ExistingChange, compile_mutating_policy
 from kyvsim.languages.cel.payloads import authorization_compiler, compile_authorization
 from kyvsim.languages.cel.validating_policy import VALIDATING
-from kyvsim.languages.cel_expressions import Compiler, ExpressionProblem, expression_error
+from kyvsim.languages.cel_expressions import (
+    Compiler,
+    ExpressionProblem,
+    KyvernoScope,
+    expression_error,
+)
 from kyvsim.languages.constraints import (
     Constraints,
     compile_constraints,
     selector_errors,
-    target_selector_problems,
+    selector_problems,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
@@ -51,7 +55,8 @@ def compile_cel_policy(
 ) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
     """Return a policy compiled, or None with what is wrong with it."""
     compiled, problems = _lowered(policy, options)
-    told = tuple(selector_errors(policy.document, target_selector_problems(policy.spec)))
+    problems_of_targets = selector_problems(policy.cel.target_match_constraints)
+    told = tuple(selector_errors(policy.document, problems_of_targets))
     if problems:
         told = (*told, *(_diagnostic(policy, one) for one in problems))
         return (compiled if _BY_NAME[policy.kind].tells_faults else None), told
@@ -65,7 +70,7 @@ def problems_of(policy: Policy, options: CompileOptions) -> tuple[ExpressionProb
 
 def variants_of(policy: Policy) -> tuple[PolicyVariant, ...]:
     """Return what a policy becomes for the controllers of Pods, besides itself."""
-    return tuple(_BY_NAME[policy.kind].variants(policy.spec))
+    return tuple(_BY_NAME[policy.kind].variants(policy.cel))
 
 
 def existing_changes(policy: Policy, options: CompileOptions) -> tuple[ExistingChange, ...]:
@@ -73,7 +78,7 @@ def existing_changes(policy: Policy, options: CompileOptions) -> tuple[ExistingC
 
     There is nothing where it changes none.
     """
-    specs = [policy.spec, *(one.spec for one in variants_of(policy))]
+    specs = [policy.cel, *(one.spec for one in variants_of(policy))]
     found = []
     for spec in specs:
         part = PolicyPart(policy, spec, _compiler(policy, options), options)
@@ -96,7 +101,7 @@ def _lowered(
         kind = _BY_NAME[policy.kind]
         trace = options.trace_of(policy, policy.rules[0])
         compiler = authorization_compiler(decided, options.system, trace)
-        body = compile_authorization(PolicyPart(policy, policy.spec, compiler, options), decided)
+        body = compile_authorization(PolicyPart(policy, policy.cel, compiler, options), decided)
         rule = CompiledRule(
             rule=policy.rules[0]._replace(name=policy.name),
             stage=kind.stage,
@@ -117,9 +122,9 @@ def _lower(
     policy: Policy, options: CompileOptions, kind: CelKind | None = None
 ) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
     kind = kind or _BY_NAME[policy.kind]
-    rule, problems = _lower_part(kind, policy, PolicyVariant("", policy.spec), options)
+    rule, problems = _lower_part(kind, policy, PolicyVariant("", policy.cel), options)
     rules, found = [rule], [*problems]
-    for one in kind.variants(policy.spec):
+    for one in kind.variants(policy.cel):
         derived, further = _lower_part(kind, policy, one, options)
         rules.append(derived)
         # Problems of the policy as written are not reported again for derived variants.
@@ -150,8 +155,9 @@ def _lower_part(
         exceptions = compile_exceptions(part, ignorable=kind.forgives_faults)
         if exceptions is not None:
             body = with_exceptions(body, exceptions, kind.unevaluated)
+    written = spec.match_constraints
     constraints = compile_constraints(
-        _for_any_operation(spec) if kind.any_operation else spec.get("matchConstraints"),
+        written.for_any_operation() if written and kind.any_operation else written,
         policy.namespace,
         options.kinds,
         everything=kind.without_constraints,
@@ -164,7 +170,7 @@ def _lower_part(
     rule = CompiledRule(
         rule=policy.rules[0]._replace(
             name=policy.name if kind.names_rules else "",
-            data=spec,
+            data=spec.data,
             variant=variant.name,
         ),
         stage=kind.stage,
@@ -185,8 +191,9 @@ def _lower_part(
 
 def _compiler(policy: Policy, options: CompileOptions) -> Compiler:
     system = options.system
-    env = kyverno_environment(policy.kind, system.clock, system.entropy, mode_of(policy))
-    return Compiler(env, options.trace_of(policy, policy.rules[0]), system.meter)
+    mode = policy.cel.evaluation.mode
+    env = kyverno_environment(policy.kind, system.clock, system.entropy, mode)
+    return Compiler(KyvernoScope(env), options.trace_of(policy, policy.rules[0]), system.meter)
 
 
 def unused_parts(policy: Policy) -> Iterator[Diagnostic]:
@@ -200,7 +207,7 @@ def unused_parts(policy: Policy) -> Iterator[Diagnostic]:
         )
         place = policy.document.locate(("spec", "targetMatchConstraints"))
         yield Diagnostic("KV160", Severity.WARNING, text, place)
-    for path, reason in _BY_NAME[policy.kind].no_effect(policy.spec):
+    for path, reason in _BY_NAME[policy.kind].no_effect(policy.cel):
         text = f"`{policy.key}` has no effect: {reason}"
         yield Diagnostic("KV159", Severity.WARNING, text, policy.document.locate(path))
 
@@ -213,14 +220,6 @@ def _as_payload(body: CompiledBody) -> CompiledBody:
         return body(evaluation._replace(request=request, object=given))
 
     return run
-
-
-def _for_any_operation(spec: Mapping[str, Json]) -> Json:
-    written = spec.get("matchConstraints")
-    if not written or not written.get("resourceRules"):
-        return written
-    rules = written["resourceRules"]
-    return {**written, "resourceRules": [{**rule, "operations": ["*"]} for rule in rules]}
 
 
 def _cannot_match(kind: CelKind, fault: str) -> CompiledBody:
@@ -248,8 +247,7 @@ _SERVER_SIDE = (
 
 def wants_native_policy(policy: Policy, kind: str) -> bool:
     """Return whether a policy wants an admission policy of a kind."""
-    field = f"{kind[0].lower()}{kind[1:]}"
-    return ((policy.spec.get("autogen") or {}).get(field) or {}).get("enabled") is True
+    return policy.cel.autogen.native_policies[kind] is True
 
 
 def why_no_native_policy(policy: Policy, kind: str) -> str:
@@ -257,8 +255,7 @@ def why_no_native_policy(policy: Policy, kind: str) -> str:
     skipped = f"skip generating {kind}:"
     if not wants_native_policy(policy, kind):
         return f"{skipped} not enabled."
-    evaluation = policy.spec.get("evaluation") or {}
-    if kind == _MUTATING and evaluation.get("useServerSideApply"):
+    if kind == _MUTATING and policy.cel.evaluation.use_server_side_apply:
         return f"{skipped} {_SERVER_SIDE}"
     if variants_of(policy):
         return f"{skipped} pod controllers autogen is enabled."

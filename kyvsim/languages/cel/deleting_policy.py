@@ -28,8 +28,8 @@ _ANSWERS = MappingProxyType(
 
 def _compile(part: PolicyPart) -> CompiledBody:
     spec, compiler = part.spec, part.compiler
-    variables = compiler.variables(spec)
-    conditions = compiler.conditions(spec, "conditions")
+    variables = compiler.variables(spec.variables)
+    conditions = compiler.conditions(spec.conditions)
     exceptions = compile_exceptions(part, ignorable=False, variables=variables)
     request_values = RequestValues(part, variables)
 

@@ -10,7 +10,6 @@ Source of the rules: upstream pkg/cel/policies/vpol (compiler/policy.go, engine/
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kyvsim.cel import Program
 from kyvsim.cel.kyverno.environments import KINDS, kyverno_environment
 from kyvsim.engine.compile.compiled import (
     CompiledBody,
@@ -20,7 +19,14 @@ from kyvsim.engine.compile.compiled import (
     Outcome,
 )
 from kyvsim.languages.cel.kind import PolicyPart, RequestValues
-from kyvsim.languages.cel_expressions import Compiler, EvaluationError, all_hold, expression_error
+from kyvsim.languages.cel_expressions import (
+    CompiledExpression,
+    Compiler,
+    EvaluationError,
+    KyvernoScope,
+    all_hold,
+    expression_error,
+)
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exceptions import CelException
 from kyvsim.model.policy import Policy
@@ -35,7 +41,7 @@ _UNBOUND = ("exceptions", _VARIABLES)
 
 class _ExceptionEntry(NamedTuple):
     exception: CelException
-    conditions: tuple[Program, ...]
+    conditions: tuple[CompiledExpression, ...]
     unbound: str
     """A variable that its conditions read and that has no value; "" for none."""
     seen: tuple[Seen, ...]
@@ -113,7 +119,7 @@ def compile_exceptions(
     part: PolicyPart,
     *,
     ignorable: bool,
-    variables: Mapping[str, Program] | None = None,
+    variables: Mapping[str, CompiledExpression] | None = None,
     settled_by_full: bool = True,
 ) -> CompiledExceptions | None:
     """Return the exceptions that name a policy, None where there are none.
@@ -144,13 +150,13 @@ def _entries(part: PolicyPart, without: tuple[str, ...]) -> Iterator[_ExceptionE
             place = PolicyPlace(exception.document, exception.name, "", ("spec",))
             # Coverage does not count the expressions of exceptions.
             trace = TraceContext(place, None, part.options.tracer)
-            compiler = Compiler(part.compiler.env, trace, part.compiler.meter)
-            conditions = compiler.conditions({"matchConditions": exception.conditions})
+            compiler = Compiler(part.compiler.scope, trace, part.compiler.meter)
+            conditions = compiler.conditions(exception.conditions)
             part.compiler.reads |= compiler.reads
             part.compiler.problems += [
                 one._replace(document=exception.document) for one in compiler.problems
             ]
-            read = {name for program in conditions for name in program.reads}
+            read = {name for one in conditions for name in one.reads}
             unbound = next((name for name in without if name in read), "")
             for index in named:  # one that names the policy twice counts twice, as upstream's
                 point = _point(exception, index, part.options)
@@ -220,8 +226,9 @@ def lone_problems(
         kinds = {one.kind for one in exception.policies if (one.kind, one.name) not in given}
         for kind in sorted(one for one in kinds if one.removeprefix("Namespaced") in KINDS):
             system = options.system
-            compiler = Compiler(kyverno_environment(kind, system.clock, system.entropy))
-            compiler.conditions({"matchConditions": exception.conditions})
+            env = kyverno_environment(kind, system.clock, system.entropy)
+            compiler = Compiler(KyvernoScope(env))
+            compiler.conditions(exception.conditions)
             for problem in compiler.problems:
                 if _VARIABLES not in problem.text:
                     place = exception.document.locate(problem.path)

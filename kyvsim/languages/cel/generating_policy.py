@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-from kyvsim.cel import CelError, CompileError, Program
+from kyvsim.cel import CelError, CompileError
 from kyvsim.cel.kyverno.encodings import struct_value
 from kyvsim.cel.kyverno.lookups import Generator
 from kyvsim.cel.types import BOOL
@@ -24,19 +24,19 @@ from kyvsim.cel.values import UInt, show_double
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.go_text import quote
-from kyvsim.kubernetes.objects import Json, Path, object_key
+from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
 from kyvsim.languages.cel.validating_policy import annotation_texts
 from kyvsim.languages.cel_expressions import (
+    CompiledExpression,
     Compiler,
     EvaluationError,
-    ExpressionProblem,
     all_hold,
-    evaluate,
 )
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT, Meter
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.tracing import PointKind
+from kyvsim.policy.cel_policy import Generation
 from kyvsim.schema.kinds import is_cluster_scoped
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.nodes import MappingNode, Node, ScalarNode, parse_nodes, plain_data
@@ -119,16 +119,14 @@ def _compile_node(node: Node, compiler: Compiler, *, interpolates: bool) -> _Ren
         except TemplateError as error:
             raise TemplateError(f"line {node.line}: {error}") from None
         made = [
-            (part.text, _placeholder_program(part.text, node.line, compiler))
-            if isinstance(part, Placeholder)
-            else part
+            _placeholder(part.text, node.line, compiler) if isinstance(part, Placeholder) else part
             for part in parts
         ]
         if len(made) == 1 and not isinstance(made[0], str):
-            text, program = made[0]
-            return lambda values: _placeholder_value(text, program, values)
+            placeholder = made[0]
+            return lambda values: _placeholder_value(placeholder, values)
         return lambda values: "".join(
-            part if isinstance(part, str) else _scalar_text(*part, values) for part in made
+            part if isinstance(part, str) else _scalar_text(part, values) for part in made
         )
     if isinstance(node, MappingNode):
         entries: dict[str, _Render] = {}
@@ -163,7 +161,7 @@ def _inside(place: str, render: _Render, values: Values) -> Json:
         raise EvaluationError(f"{place}: {error}") from None
 
 
-def _placeholder_program(text: str, line: int, compiler: Compiler) -> Program:
+def _placeholder(text: str, line: int, compiler: Compiler) -> CompiledExpression:
     try:
         return compiler.program(text)
     except CompileError as error:
@@ -171,10 +169,11 @@ def _placeholder_program(text: str, line: int, compiler: Compiler) -> Program:
         raise TemplateError(f"line {line}: {what}: {error.listing or error}") from None
 
 
-def _placeholder_value(text: str, program: Program, values: Values) -> Json:
+def _placeholder_value(placeholder: CompiledExpression, values: Values) -> Json:
     """Return the value of a placeholder; whole numbers stay whole."""
+    text = placeholder.text
     try:
-        found = evaluate(program, values)
+        found = placeholder.value(values)
     except EvaluationError as error:
         what = f"failed to evaluate placeholder {quote(text)}"
         raise EvaluationError(f"{what}: {error}") from None
@@ -190,8 +189,8 @@ def _placeholder_value(text: str, program: Program, values: Values) -> Json:
     raise EvaluationError(f"failed to convert placeholder {quote(text)} result: {problem}")
 
 
-def _scalar_text(text: str, program: Program, values: Values) -> str:
-    found = _placeholder_value(text, program, values)
+def _scalar_text(placeholder: CompiledExpression, values: Values) -> str:
+    found = _placeholder_value(placeholder, values)
     if found.__class__ is str:
         return str(found)
     if found.__class__ is bool:
@@ -202,8 +201,8 @@ def _scalar_text(text: str, program: Program, values: Values) -> str:
         return str(found)
     kind = _GO_TYPES[found.__class__]
     raise EvaluationError(
-        f"placeholder {quote(text)} embedded in a string must evaluate to a scalar, got {kind}; "
-        "use a whole-value placeholder for structured results"
+        f"placeholder {quote(placeholder.text)} embedded in a string must evaluate to a scalar, "
+        f"got {kind}; use a whole-value placeholder for structured results"
     )
 
 
@@ -276,8 +275,6 @@ def _offset(text: str, at: int) -> int:
     return len(text[:at].encode())
 
 
-_SPEC = ("spec",)
-
 _Generate: TypeAlias = Callable[[Sequence[Any], "Generated"], None]
 """Runs one entry of `generate`; raises EvaluationError."""
 
@@ -286,9 +283,9 @@ class GeneratingPolicy(NamedTuple):
     """A policy as programs."""
 
     values: RequestValues
-    conditions: tuple[Program, ...]
+    conditions: tuple[CompiledExpression, ...]
     generations: tuple[_Generate, ...]
-    annotations: Mapping[str, Program]
+    annotations: Mapping[str, CompiledExpression]
     namespace: str
     """Of a namespaced policy, which generates nothing elsewhere."""
     kinds: KindTable
@@ -355,13 +352,12 @@ def _moved(obj: Json, namespace: str) -> Json:
 
 def _compile(part: PolicyPart) -> CompiledBody:
     spec, compiler = part.spec, part.compiler
-    conditions = compiler.conditions(spec)
-    variables = compiler.variables(spec)
+    conditions = compiler.conditions(spec.match_conditions)
+    variables = compiler.variables(spec.variables)
     generations = [
-        _compile_entry(entry, compiler, (*_SPEC, "generate", index), part.policy.namespace)
-        for index, entry in enumerate(spec.get("generate") or ())
+        _compile_entry(node, compiler, part.policy.namespace) for node in spec.generate or ()
     ]
-    annotations = compiler.annotations(spec)
+    annotations = compiler.annotations(spec.audit_annotations)
     policy = GeneratingPolicy(
         values=RequestValues(part, variables),
         conditions=conditions,
@@ -374,25 +370,24 @@ def _compile(part: PolicyPart) -> CompiledBody:
     return lambda evaluation: _evaluated(policy, evaluation)
 
 
-def _compile_entry(entry: Json, compiler: Compiler, path: Path, namespace: str) -> _Generate | None:
-    template, expression = entry.get("template"), entry.get("expression")
-    if (template is None) is (expression is None):
+def _compile_entry(node: Generation, compiler: Compiler, namespace: str) -> _Generate | None:
+    template, text = node.template, node.expression
+    if text is not None and template is None:
+        path = (*node.path, "expression")
+        expression = compiler.compile(text, path, BOOL, decides=False)
+        return lambda values, _: expression.value(values)
+    if template is None or text is not None:
         # A rule of Kyverno's CRD demands it; a policy that violates it is not loaded.
-        text = "exactly one of expression or template must be set"
-        compiler.problems.append(ExpressionProblem(path, "", text))
+        compiler.reject("", node.path, "exactly one of expression or template must be set")
         return None
-    if template is None:
-        program = compiler.compile(expression, (*path, "expression"), BOOL, decides=False)
-        return (lambda values, _: evaluate(program, values)) if program else None
-    text, place = template["value"], (*path, "template", "value")
+    path = (*template.path, "value")
     try:
-        compiled = compile_template(
-            text, compiler, interpolates=template.get("interpolate") == "cel"
-        )
+        interpolates = template.interpolate == "cel"
+        compiled = compile_template(template.value, compiler, interpolates=interpolates)
     except TemplateError as error:
-        compiler.problems.append(ExpressionProblem(place, text, str(error)))
+        compiler.reject(template.value, path, str(error))
         return None
-    seen = compiler.trace.at(*place[1:]).point(PointKind.EXPRESSION, "evaluated")
+    seen = compiler.trace.to(path).point(PointKind.EXPRESSION, "evaluated")
 
     def run(values: Sequence[Any], generated: Generated) -> None:
         _apply(compiled, values, generated, namespace)

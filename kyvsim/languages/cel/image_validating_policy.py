@@ -10,7 +10,7 @@ variables/attestors.go), pkg/cel/policies/ivpol/engine/engine.go, pkg/cel/compil
 image.go, images.go), pkg/cel/matching/image.go.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -31,7 +31,7 @@ from kyvsim.engine.compile.tracing import CHECKED
 from kyvsim.engine.context.json_context import SKIPPED, ImageError, load_images
 from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
 from kyvsim.kubernetes.go_text import to_json
-from kyvsim.kubernetes.objects import Json, Path, object_key
+from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.kubernetes.wildcard import GlobError, compile_glob
 from kyvsim.languages.cel.exceptions import (
     CompiledExceptions,
@@ -42,20 +42,21 @@ from kyvsim.languages.cel.exceptions import (
 )
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
 from kyvsim.languages.cel.validating_policy import (
-    PolicyValidation,
     annotation_texts,
     compile_error_text,
-    compile_validations,
 )
 from kyvsim.languages.cel_expressions import (
+    CompiledExpression,
     Compiler,
     EvaluationError,
     ExpressionProblem,
+    KyvernoScope,
+    Validation,
     all_hold,
-    evaluate,
 )
 from kyvsim.model.result import Phase, RuleStatus, Stage
 from kyvsim.policy.cel_autogen import variants
+from kyvsim.policy.cel_policy import CelAttestor, ImageReference
 
 # `matchImageReferences`: which images a policy is about.
 #
@@ -67,28 +68,27 @@ _NEITHER = "either glob or expression must be set"
 
 
 def compile_references(
-    entries: Sequence[Json], path: Path, problems: list[ExpressionProblem]
+    nodes: Iterable[ImageReference], compiler: Compiler
 ) -> Callable[[str], bool]:
-    """Return whether an image is one of the entries; with no entry all are. Raises CelError.
+    """Return whether an image is one of those referred to; without any all are. Raises CelError.
 
-    What is wrong with the entries is added to `problems`.
+    What is wrong with the references is noted in the compiler.
     """
     tests: list[_Test] = []
-    for index, entry in enumerate(entries):
-        field = next((name for name in ("glob", "expression") if entry.get(name)), "")
-        if not field:
-            place = (*path, index)
-            problems.append(ExpressionProblem(place, "", _NEITHER, shown=(place, "{}")))
+    for node in nodes:
+        if not (node.glob or node.expression):
+            compiler.reject("", node.path, _NEITHER, shown=(node.path, "{}"))
             continue
-        text = entry[field]
         try:
-            tests.append(
-                compile_glob(text).fullmatch if field == "glob" else _reference_expression(text)
-            )
-        except (GlobError, CompileError) as error:
-            shown = getattr(error, "listing", str(error))
-            message = shown or "output is expected to be of type bool"
-            problems.append(ExpressionProblem((*path, index, field), text, message))
+            if node.glob:
+                tests.append(compile_glob(node.glob).fullmatch)
+            else:
+                tests.append(_reference_expression(node.expression))
+        except GlobError as error:
+            compiler.reject(node.glob, (*node.path, "glob"), str(error))
+        except CompileError as error:
+            message = error.listing or "output is expected to be of type bool"
+            compiler.reject(node.expression, (*node.path, "expression"), message)
     return lambda image: not tests or any(test(image) for test in tests)
 
 
@@ -108,17 +108,7 @@ def _reference_expression(text: str) -> _Test:
 #
 # Source of the rules: upstream pkg/image/verification/variables/attestors.go.
 
-_PARTS = (
-    ("key", ("cosign", "key"), ()),
-    ("cert", ("cosign", "certificate"), ("cert",)),
-    ("cert chain", ("cosign", "certificate"), ("certChain",)),
-    ("notary cert", ("notary",), ("certs",)),
-    ("notary tsa cert", ("notary",), ("tsaCerts",)),
-    ("trustedRoot", ("cosign", "trustedRoot"), ()),
-)
-"""What an expression may give: its name, the field that errors show, and the way on from there."""
-
-AttestorPrograms: TypeAlias = Mapping[str, tuple[tuple[str, Program], ...]]
+AttestorPrograms: TypeAlias = Mapping[str, tuple[tuple[str, CompiledExpression], ...]]
 """What completes each attestor, by its name."""
 
 
@@ -148,11 +138,11 @@ class Attestors(dict[str, Any]):
         return name in self._programs
 
     def __missing__(self, name: str) -> Attestor:
-        for part, program in self._programs[name]:
+        for part, expression in self._programs[name]:
             start = f"failed to convert {part} in compiled attestor: {name}, error: failed to"
             try:
-                value = program.evaluate(self._values)
-            except (CelError, CelBudgetError) as error:
+                value = expression.value(self._values)
+            except EvaluationError as error:
                 wrong = f"{start} evaluate compiled attestor: {name}, error: {error}"
                 raise CelError(wrong) from None
             try:
@@ -164,32 +154,20 @@ class Attestors(dict[str, Any]):
         return found
 
 
-def compile_attestors(entries: Sequence[Json], path: Path, compiler: Compiler) -> AttestorPrograms:
+def compile_attestors(nodes: Iterable[CelAttestor], compiler: Compiler) -> AttestorPrograms:
     """Return the expressions that complete each attestor, by its name."""
-    found: dict[str, tuple[tuple[str, Program], ...]] = {}
-    for index, entry in enumerate(entries):
-        programs: list[tuple[str, Program]] = []
-        for part, shown, rest in _PARTS:
-            owner = _field_at(entry, shown)
-            text = _field_at(owner, (*rest, "expression"))
-            if not text:
-                continue
-            place = (*path, index, *shown, *rest, "expression")
-            value = (place[: len(path) + 1], to_json(owner))
-            program = compiler.compile(text, place, shown=value)
-            if program is not None:
-                programs.append((part, program))
-        found[entry["name"]] = tuple(programs)
-    return found
+    return {
+        node.name: tuple(
+            (
+                one.part,
+                compiler.compile(one.expression, one.path, shown=(node.path, to_json(one.holder))),
+            )
+            for one in node.expressions
+        )
+        for node in nodes
+    }
 
 
-def _field_at(value: Json, fields: Sequence[str]) -> Json:
-    for field in fields:
-        value = (value or {}).get(field)
-    return value
-
-
-_SPEC = ("spec",)
 _IMAGE_LISTS = ("containers", "initContainers", "ephemeralContainers")
 _POD_SPECS: Mapping[tuple[str, str, str], str] = MappingProxyType(
     {
@@ -212,18 +190,18 @@ class ImageValidatingPolicy(NamedTuple):
 
     values: RequestValues
     kinds: KindTable
-    conditions: tuple[Program, ...]
+    conditions: tuple[CompiledExpression, ...]
     unbound: str
     """A variable that conditions read and that has no value yet; "" for none."""
     exceptions: CompiledExceptions | None
     takes: Callable[[str], bool]
     """Whether it is about an image; raises CelError."""
-    extractors: Mapping[str, Mapping[str, Program]]
+    extractors: Mapping[str, Mapping[str, CompiledExpression]]
     """What finds images, by the name of their list: first by where the Pod is, "" for no Pod."""
     attestors: AttestorPrograms
     attestations: Mapping[str, str]
-    validations: tuple[PolicyValidation, ...]
-    annotations: Mapping[str, Program]
+    validations: tuple[Validation, ...]
+    annotations: Mapping[str, CompiledExpression]
     ignores_faults: bool
     verifies_digests: bool
     requires_verification: bool
@@ -243,34 +221,28 @@ def image_programs(
     What is wrong with it is noted in the compiler.
     """
     spec, compiler = part.spec, part.compiler
-    conditions = compiler.conditions(spec)
-    takes = compile_references(
-        spec.get("matchImageReferences") or (), (*_SPEC, "matchImageReferences"), compiler.problems
-    )
-    attestations = {one["name"]: one["name"] for one in spec.get("attestations") or ()}
+    conditions = compiler.conditions(spec.match_conditions)
+    takes = compile_references(spec.match_image_references, compiler)
+    attestations = {name: name for name in spec.attestations}
     given: dict[str, Mapping[str, Any]] = {}
-    compiler.env = compiler.env.with_library(
-        image_verification(ImageFacts(takes, attestations, given.get))
-    )
+    library = image_verification(ImageFacts(takes, attestations, given.get))
+    compiler.scope = KyvernoScope(compiler.env.with_library(library))
     places = _POD_SPECS.values() if part.mode != "JSON" else ()
-    own: dict[str, Program] = {}
-    for index, entry in enumerate(spec.get("images") or ()):
-        place = (*_SPEC, "images", index, "expression")
-        program = compiler.compile(entry["expression"], place)
-        if program is not None and not _may_be_texts(program):
-            text = "output is expected to be of type list"
-            compiler.problems.append(ExpressionProblem(place, entry["expression"], text))
-        elif program is not None:
-            own[entry["name"]] = program
-    extractors: dict[str, Mapping[str, Program]] = {"": own}
+    own: dict[str, CompiledExpression] = {}
+    for node in spec.images:
+        path = (*node.path, "expression")
+        one = compiler.compile(node.expression, path)
+        if one.program is not None and not _may_be_texts(one.program):
+            one = compiler.reject(one.text, path, "output is expected to be of type list")
+        own[node.name] = one
+    extractors: dict[str, Mapping[str, CompiledExpression]] = {"": own}
     for where in dict.fromkeys(places):
         extractors[where] = {
             **{name: compiler.program(_images_in(where, name)) for name in _IMAGE_LISTS},
             **own,
         }
-    variables = compiler.variables(spec)
-    attestors = compile_attestors(spec.get("attestors") or (), (*_SPEC, "attestors"), compiler)
-    wanted = spec.get("validationConfigurations") or {}
+    variables = compiler.variables(spec.variables)
+    attestors = compile_attestors(spec.attestors, compiler)
     policy = ImageValidatingPolicy(
         values=RequestValues(part, variables),
         kinds=part.options.kinds,
@@ -281,11 +253,11 @@ def image_programs(
         extractors=extractors,
         attestors=attestors,
         attestations=attestations,
-        validations=compile_validations(compiler, spec),
-        annotations=compiler.annotations(spec),
+        validations=compiler.validations(spec.validations),
+        annotations=compiler.annotations(spec.audit_annotations),
         ignores_faults=not part.policy.facts.fails_closed,
-        verifies_digests=wanted.get("verifyDigest") is not False,
-        requires_verification=wanted.get("required") is not False,
+        verifies_digests=spec.image_verification.verify_digest is not False,
+        requires_verification=spec.image_verification.required is not False,
     )
     return policy, given
 
@@ -337,8 +309,10 @@ def _body(policy: ImageValidatingPolicy, given: dict[str, Mapping[str, Any]]) ->
                 return excepted(matched)._replace(phase=Phase.VALIDATE)
             pod_spec = _pod_spec(evaluation, policy.kinds)
             everything = {
-                name: native_texts(evaluate(program, values))
-                for name, program in policy.extractors.get(pod_spec, policy.extractors[""]).items()
+                name: native_texts(extractor.value(values))
+                for name, extractor in policy.extractors.get(
+                    pod_spec, policy.extractors[""]
+                ).items()
             }
             found = {
                 name: [image for image in images if policy.takes(image)]
@@ -389,7 +363,7 @@ def _validated(
     )
     attestors.see(values)
     for index, validation in enumerate(policy.validations):
-        if evaluate(validation.test, values) is not True:
+        if validation.test.value(values) is not True:
             message = validation.denial(index, values)
             return failed(message)._replace(properties=annotation_texts(policy.annotations, values))
     properties = annotation_texts(policy.annotations, values)

@@ -1,12 +1,9 @@
 """What a kind of policy in CEL is, and the values that its expressions see."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-from kyvsim.cel import Program
-from kyvsim.cel.kyverno.environments import VARIABLES_TYPE
-from kyvsim.cel.program import LazyVariables, plainly
 from kyvsim.engine.compile.compiled import CompiledBody, CompileOptions, Evaluation, Outcome
 from kyvsim.engine.compile.tracing import APPLIED, Ends
 from kyvsim.engine.context.cel_access import (
@@ -20,45 +17,31 @@ from kyvsim.engine.context.cel_access import (
 )
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, plural, split_api_version
 from kyvsim.kubernetes.objects import Json, Path, object_key
-from kyvsim.languages.cel_expressions import Compiler
+from kyvsim.languages.cel_expressions import CompiledExpression, Compiler, variables_on
 from kyvsim.languages.cel_request import review_request
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.policy.cel_autogen import PolicyVariant
+from kyvsim.policy.cel_policy import CelPolicyNode
 
 
 class PolicyPart(NamedTuple):
     """A policy as written, or one of its variants, about to be compiled."""
 
     policy: Policy
-    spec: Mapping[str, Json]
+    spec: CelPolicyNode
     compiler: Compiler
     options: CompileOptions
 
     @property
     def mode(self) -> str:
         """What the policy judges: the text of its `evaluation.mode`."""
-        return mode_of(self.policy)
-
-
-def mode_of(policy: Policy) -> str:
-    """Return what a policy judges: objects (`Kubernetes`), or payloads of some sort."""
-    return str((policy.spec.get("evaluation") or {}).get("mode") or "Kubernetes")
+        return self.spec.evaluation.mode
 
 
 NoEffect: TypeAlias = tuple[Path, str]
 """The path of a part of a policy that has no effect, from its document, and the reason."""
-
-
-def without_entries(field: str) -> Callable[[Mapping[str, Json]], Iterator[NoEffect]]:
-    """Return a check for a specification without entries in a field that has to have some."""
-
-    def no_effect(spec: Mapping[str, Json]) -> Iterator[NoEffect]:
-        if not spec.get(field):
-            yield (("spec",), f"`{field}` is empty")
-
-    return no_effect
 
 
 class CelKind(NamedTuple):
@@ -67,7 +50,7 @@ class CelKind(NamedTuple):
     name: str
     stage: Stage
     compile: Callable[[PolicyPart], CompiledBody]
-    variants: Callable[[Mapping[str, Json]], Iterable[PolicyVariant]] = lambda _: ()
+    variants: Callable[[CelPolicyNode], Iterable[PolicyVariant]] = lambda _: ()
     """What a specification becomes for the controllers of Pods, besides itself."""
     ends: Ends = APPLIED
     """What can come of a policy, as coverage counts it."""
@@ -95,9 +78,9 @@ class CelKind(NamedTuple):
     """The start of the message if the constraints cannot be read."""
     match_rule: str = ""
     """The rule that such results name."""
-    answers_always: Callable[[Mapping[str, Json]], bool] = lambda _: False
+    answers_always: Callable[[CelPolicyNode], bool] = lambda _: False
     """Whether `test` sees an empty response for a specification that does nothing."""
-    no_effect: Callable[[Mapping[str, Json]], Iterable[NoEffect]] = lambda _: ()
+    no_effect: Callable[[CelPolicyNode], Iterable[NoEffect]] = lambda _: ()
     """What of a specification does nothing, although Kyverno takes it."""
     unmatched: str = ""
     """The message of the failure of objects that the policy does not match; "" for no result."""
@@ -122,7 +105,7 @@ _Source: TypeAlias = Callable[[Evaluation], Any]
 class RequestValues:
     """The values of a policy's variables, worked out for one request after the other."""
 
-    def __init__(self, part: PolicyPart, variables: Mapping[str, Program]) -> None:
+    def __init__(self, part: PolicyPart, variables: Mapping[str, CompiledExpression]) -> None:
         """Take the policy, whose expressions are all compiled until the first request."""
         namespace, kinds = part.policy.namespace, part.options.kinds
         system = part.options.system
@@ -151,9 +134,7 @@ class RequestValues:
         for name, value in own.items():
             values[places[name]] = value
         if "variables" in places:
-            values[places["variables"]] = LazyVariables(
-                VARIABLES_TYPE, self._variables, values, plainly
-            )
+            values[places["variables"]] = variables_on(self._variables, values)
         return values
 
     def place(self, name: str) -> int:

@@ -7,7 +7,7 @@ Source of the rules: upstream pkg/background/mpol/processor.go (collectGVK, reso
 pkg/policy/gpol.go (getGpolTriggers, triggerMatches).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
@@ -24,8 +24,8 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView
+from kyvsim.policy.cel_policy import MatchConstraints, ResourceRule
 
-_PARTS = ("apiGroups", "apiVersions", "resources")
 _NAMESPACE = ("v1", "Namespace")
 
 
@@ -40,12 +40,12 @@ class Listing(NamedTuple):
     """Where the objects are written: "" for themselves."""
 
 
-def target_constraints(policy: Policy) -> Mapping[str, Json]:
+def target_constraints(policy: Policy) -> MatchConstraints:
     """Return the constraints that choose targets: their own where they have rules."""
-    own: Mapping[str, Json] = policy.spec.get("targetMatchConstraints") or {}
-    if own.get("resourceRules") and not own.get("expression"):
-        return own
-    return policy.spec.get("matchConstraints") or {}
+    own = policy.cel.target_match_constraints
+    if own is None or own.expression or not own.resource_rules:
+        own = policy.cel.match_constraints
+    return own or MatchConstraints(())
 
 
 def target_listings(policy: Policy, cluster: ClusterView, kinds: KindTable) -> Iterator[Listing]:
@@ -62,22 +62,21 @@ def named_kinds(policy: Policy, kinds: KindTable) -> Iterator[Listing]:
 
     Resources that are not served are skipped, and so are wildcards, which name none.
     """
-    for rule in target_constraints(policy).get("resourceRules") or ():
-        names = tuple(rule.get("resourceNames") or ())
-        for group, version, resource in product(*(rule.get(name) or () for name in _PARTS)):
+    for rule in target_constraints(policy).resource_rules:
+        for group, version, resource in rule.named:
             base, _, subresource = resource.partition("/")
             kind = kind_of_plural(group, base, kinds)
             served = served_versions(group, kind, kinds)
             if not kind or (served and version not in served):
                 continue
             api_version = f"{group}/{version}" if group else version
-            yield Listing(ObjectKey(api_version, kind, "", ""), names, subresource)
+            yield Listing(ObjectKey(api_version, kind, "", ""), rule.resource_names, subresource)
 
 
 def _namespaces(
-    policy: Policy, constraints: Mapping[str, Json], cluster: ClusterView
+    policy: Policy, constraints: MatchConstraints, cluster: ClusterView
 ) -> Iterator[str]:
-    selector = constraints.get("namespaceSelector")
+    selector = constraints.namespace_selector
     if policy.namespace:
         yield policy.namespace
     elif selector is None:
@@ -94,7 +93,7 @@ def _namespaces(
 
 def selected_targets(policy: Policy, listing: Listing, cluster: ClusterView) -> Iterator[Json]:
     """Yield the objects of a list that count; raises SelectorError."""
-    selects = compile_selector(target_constraints(policy).get("objectSelector") or {})
+    selects = compile_selector(target_constraints(policy).object_selector or {})
     key = listing.key
     for obj in cluster.list(key.api_version, key.kind, key.namespace):
         if selects(labels(obj)) and (not listing.names or object_key(obj).name in listing.names):
@@ -106,10 +105,10 @@ def written_part(policy: Policy, obj: Json, kinds: KindTable) -> str:
     key = object_key(obj)
     group, version = split_api_version(key.api_version)
     named = group, version, plural(group, key.kind, kinds)
-    constraints = policy.spec.get("targetMatchConstraints") or {}
-    for rule in constraints.get("resourceRules") or ():
-        for some in product(*(rule.get(name) or () for name in _PARTS)):
-            base, _, subresource = str(some[2]).partition("/")
+    constraints = policy.cel.target_match_constraints
+    for rule in constraints.resource_rules if constraints else ():
+        for some in rule.named:
+            base, _, subresource = some[2].partition("/")
             wanted = (*some[:2], base)
             if all(matches(one, value) for one, value in zip(wanted, named, strict=True)):
                 return subresource
@@ -128,33 +127,35 @@ def listed_triggers(policy: Policy, cluster: ClusterView, kinds: KindTable) -> I
 
     There are none where a selector cannot be read: upstream's list of them fails.
     """
-    written = policy.spec.get("matchConstraints") or {}
+    written = policy.cel.match_constraints or MatchConstraints(())
     try:
-        selects = compile_selector(written.get("objectSelector") or {})
-        compile_selector(written.get("namespaceSelector") or {})
+        selects = compile_selector(written.object_selector or {})
+        compile_selector(written.namespace_selector or {})
     except SelectorError:
         return
     listed = [
-        (rule.get("resourceNames"), place, obj)
-        for rule in written.get("resourceRules") or ()
+        (rule.resource_names, place, obj)
+        for rule in written.resource_rules
         for place, kind in _trigger_kinds(rule, kinds)
         for obj in cluster.list("/".join(filter(None, place[:2])), kind, "")
     ]
     for names, place, obj in listed:
         named = not names or object_key(obj).name in names
-        if named and selects(labels(obj)) and _is_selected(obj, place, policy, cluster):
+        if named and selects(labels(obj)) and _is_selected(obj, place, policy, written, cluster):
             yield obj
 
 
-def _trigger_kinds(rule: Json, kinds: KindTable) -> Iterator[tuple[tuple[str, str, str], str]]:
+def _trigger_kinds(
+    rule: ResourceRule, kinds: KindTable
+) -> Iterator[tuple[tuple[str, str, str], str]]:
     """Give group, version and resource of the kinds that a rule names, with their names.
 
     A single wildcard for versions means the preferred one; other wildcards, and names of
     subresources, are not kinds.
     """
-    for group, resource in product(rule.get("apiGroups") or (), rule.get("resources") or ()):
+    for group, resource in product(rule.api_groups, rule.resources):
         kind = kind_of_plural(group, resource, kinds)
-        named = tuple(rule.get("apiVersions") or ()) if kind else ()
+        named = rule.api_versions if kind else ()
         served = served_versions(group, kind, kinds)
         for version in (preferred_version(group, kind, kinds),) if named == (_ANY,) else named:
             if named == (_ANY,) or not served or version in served:
@@ -162,21 +163,23 @@ def _trigger_kinds(rule: Json, kinds: KindTable) -> Iterator[tuple[tuple[str, st
 
 
 def _is_selected(
-    obj: Json, place: tuple[str, str, str], policy: Policy, cluster: ClusterView
+    obj: Json,
+    place: tuple[str, str, str],
+    policy: Policy,
+    written: MatchConstraints,
+    cluster: ClusterView,
 ) -> bool:
-    written, key = policy.spec["matchConstraints"], object_key(obj)
+    key = object_key(obj)
     is_namespace = (key.api_version, key.kind) == ("v1", "Namespace")
     if policy.namespace:
         own = key.name if is_namespace else key.namespace
         if own != policy.namespace:
             return False
-    for rule in written.get("excludeResourceRules") or ():
-        lists = (rule.get(name) or () for name in ("apiGroups", "apiVersions", "resources"))
-        names = rule.get("resourceNames")
-        listed = all(one in some for one, some in zip(place, lists, strict=True))
-        if listed and (not names or key.name in names):
+    for rule in written.exclude_resource_rules:
+        names = rule.resource_names
+        if place in rule.named and (not names or key.name in names):
             return False
-    selector = written.get("namespaceSelector")
+    selector = written.namespace_selector
     if selector is None:
         return True
     if not is_namespace and cluster.get("v1", "Namespace", "", key.namespace) is None:

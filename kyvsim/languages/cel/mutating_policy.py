@@ -8,13 +8,10 @@ pkg/background/mpol/processor.go, cmd/cli/kubectl-kyverno/processor/policy_proce
 (discoverCELTargets, targetMatchPredicate).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from kyvsim.cel import Program
-from kyvsim.cel.libraries.admission import JSON_PATCH, OBJECT
-from kyvsim.cel.types import ANY, STRING, list_of, map_of
+from kyvsim.cel.types import ANY, STRING, map_of
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, passed, skipped
 from kyvsim.engine.match import match_facts
 from kyvsim.kubernetes.discovery import split_api_version
@@ -27,16 +24,17 @@ from kyvsim.languages.cel.exceptions import (
     excepted,
     noted,
 )
-from kyvsim.languages.cel.kind import CelKind, NoEffect, PolicyPart, RequestValues, without_entries
+from kyvsim.languages.cel.kind import CelKind, NoEffect, PolicyPart, RequestValues
 from kyvsim.languages.cel.validating_policy import annotation_texts
-from kyvsim.languages.cel_expressions import EvaluationError, ExpressionProblem, all_hold, evaluate
+from kyvsim.languages.cel_expressions import CompiledExpression, EvaluationError, all_hold
 from kyvsim.languages.constraints import Constraints, are_plain, compile_constraints
-from kyvsim.languages.mutations import MutationError, merge_object, patch_object
+from kyvsim.languages.mutations import Mutation, MutationError, compile_mutation
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import PatchedTarget, Stage
 from kyvsim.patch.nodes import same
 from kyvsim.patch.structured_merge import type_finder
 from kyvsim.policy.cel_autogen import mutation_variants
+from kyvsim.policy.cel_policy import CelPolicyNode, MatchConstraints
 
 # The existing objects that a MutatingPolicy changes on behalf of a trigger.
 #
@@ -53,9 +51,9 @@ _NO_OBJECT = "type conversion error from 'null_type' to 'map[string]interface {}
 class Targets(NamedTuple):
     """What finds the existing objects of a policy."""
 
-    expression: Program | None
+    expression: CompiledExpression | None
     chosen: Constraints
-    conditions: tuple[Program, ...]
+    conditions: tuple[CompiledExpression, ...]
 
     def find(self, values: RequestValues, evaluation: Evaluation) -> Iterator[Json]:
         """Yield them in their order; raises EvaluationError."""
@@ -93,7 +91,7 @@ class Targets(NamedTuple):
         return all_hold(self.conditions, values)
 
     def _evaluated_targets(self, values: list[Json]) -> Json:
-        return evaluate(self.expression, values) if self.expression else {}
+        return self.expression.value(values) if self.expression else {}
 
 
 class TargetKinds(NamedTuple):
@@ -121,19 +119,17 @@ def compile_target_kinds(part: PolicyPart) -> TargetKinds | None:
 
     upstream: pkg/cel/policies/mpol/engine/predicate.go `NoTargetMatchConstraintPolicy`
     """
-    written: Mapping[str, Json] = part.spec.get("targetMatchConstraints") or {}
-    if written.get("expression"):
-        return TargetKinds(None)
-    rules = written.get("resourceRules")
-    if not rules:
+    written = part.spec.target_match_constraints
+    if written is None or not part.spec.has_own_targets:
         return None
-    fields = ("apiGroups", "apiVersions", "resources")
-    kinds = [{name: rule[name] for name in fields if name in rule} for rule in rules]
-    return TargetKinds(
-        compile_constraints(
-            _with_any_operation({"resourceRules": kinds}), "", part.options.kinds, everything=True
-        )
+    if written.expression:
+        return TargetKinds(None)
+    kinds = tuple(
+        rule._replace(operations=("*",), resource_names=(), scope="")
+        for rule in written.resource_rules
     )
+    constraints = MatchConstraints(written.path, kinds)
+    return TargetKinds(compile_constraints(constraints, "", part.options.kinds))
 
 
 def _target_list(found: Json) -> list[Json]:
@@ -146,51 +142,42 @@ def _target_list(found: Json) -> list[Json]:
 def compile_targets(part: PolicyPart) -> Targets | None:
     """Return what finds the targets of a policy, None where it changes no existing objects."""
     spec, compiler = part.spec, part.compiler
-    written: Mapping[str, Json] = spec.get("targetMatchConstraints") or {}
-    text = written.get("expression") or ""
-    place = ("spec", "targetMatchConstraints", "expression")
-    expression = compiler.compile(text, place, _TARGET_TYPE) if text else None
-    conditions = compiler.conditions(spec, "targetMatchConditions")
-    evaluation = spec.get("evaluation") or {}
-    if not (evaluation.get("mutateExisting") or {}).get("enabled"):
+    own = spec.target_match_constraints
+    expression = None
+    if own is not None and own.expression:
+        path = (*own.path, "expression")
+        expression = compiler.compile(own.expression, path, _TARGET_TYPE)
+    conditions = compiler.conditions(spec.target_match_conditions)
+    if not spec.evaluation.mutate_existing:
         return None
-    own = written if written.get("resourceRules") else spec.get("matchConstraints")
+    if own is None or not own.resource_rules:
+        own = spec.match_constraints
     chosen = compile_constraints(
-        _with_any_operation(own), part.policy.namespace, part.options.kinds, everything=True
+        own and own.for_any_operation(),
+        part.policy.namespace,
+        part.options.kinds,
+        everything=True,
     )
     if chosen.fault:
         chosen = Constraints(lambda _: False, frozenset())
     return Targets(expression, chosen, conditions)
 
 
-def _with_any_operation(constraints: Json) -> Json:
-    if not constraints:
-        return constraints
-    rules = [{**rule, "operations": ["*"]} for rule in constraints.get("resourceRules") or ()]
-    return {**constraints, "resourceRules": rules}
-
-
-_SPEC = ("spec",)
-_FIELDS = MappingProxyType({"JSONPatch": "jsonPatch", "ApplyConfiguration": "applyConfiguration"})
-"""The field of a mutation that counts, by its patch type; upstream does nothing for others."""
-_CONDITIONS = (*_SPEC, "matchConditions")
 _KEPT = ("a cluster does not change this object: the policy has targets of its own",)
 _NO_VARIABLES = (
     "variables cannot be referenced in matchConditions when "
     "spec.autogen.mutatingAdmissionPolicy.enabled is true; native MutatingAdmissionPolicy "
     "evaluates match conditions before variables, so inline the expression instead"
 )
-Mutation: TypeAlias = Callable[[Sequence[Any], Json], Json]
-"""Gives the object as a mutation leaves it; raises EvaluationError or MutationError."""
 
 
 class MutatingPolicy(NamedTuple):
     """A policy, or one of its variants, as programs."""
 
     values: RequestValues
-    conditions: tuple[Program, ...]
+    conditions: tuple[CompiledExpression, ...]
     mutations: tuple[Mutation, ...]
-    annotations: Mapping[str, Program]
+    annotations: Mapping[str, CompiledExpression]
     exceptions: CompiledExceptions | None
     looks_again: bool
     """Whether an expression looks at the object after a mutation."""
@@ -203,20 +190,19 @@ class MutatingPolicy(NamedTuple):
 def compile_mutating_policy(part: PolicyPart) -> MutatingPolicy:
     """Return a policy, or one of its variants, as programs."""
     spec, compiler = part.spec, part.compiler
-    variables = compiler.variables(spec)
-    conditions = compiler.conditions(spec)
-    if ((spec.get("autogen") or {}).get("mutatingAdmissionPolicy") or {}).get("enabled"):
-        part.compiler.problems.extend(
-            ExpressionProblem((*_CONDITIONS, index, "expression"), one.text, _NO_VARIABLES)
-            for index, one in enumerate(conditions)
-            if "variables" in one.reads
-        )
-    mutations = [
-        mutation
-        for index, entry in enumerate(spec.get("mutations") or ())
-        if (mutation := _mutation(part, entry, index)) is not None
-    ]
-    annotations = compiler.annotations(spec)
+    variables = compiler.variables(spec.variables)
+    conditions = compiler.conditions(spec.match_conditions)
+    if spec.autogen.native_policies["MutatingAdmissionPolicy"]:
+        for node, one in zip(spec.match_conditions, conditions, strict=True):
+            if "variables" in one.reads:
+                compiler.reject(one.text, (*node.path, "expression"), _NO_VARIABLES)
+    find_type = type_finder(part.options.kinds)
+    replaces = bool(spec.evaluation.use_server_side_apply)
+    found = (
+        compile_mutation(compiler, node, find_type, replaces=replaces) for node in spec.mutations
+    )
+    mutations = [one for one in found if one is not None]
+    annotations = compiler.annotations(spec.audit_annotations)
     targets = compile_targets(part)
     values = RequestValues(part, variables)
     return MutatingPolicy(
@@ -248,47 +234,14 @@ def _compile(part: PolicyPart) -> CompiledBody:
     return run
 
 
-def _mutation(part: PolicyPart, entry: Json, index: int) -> Mutation | None:
-    place = (*_SPEC, "mutations", index)
-    field = _FIELDS.get(entry["patchType"])
-    written = entry.get(field)
-    if field is None or written is None:
-        return None
-    patches = field == "jsonPatch"
-    program = part.compiler.compile(
-        written.get("expression") or "",
-        (*place, field, "expression"),
-        list_of(JSON_PATCH) if patches else OBJECT,
-    )
-    if program is None:
-        return None
-    return (
-        (lambda values, obj: patch_object(evaluate(program, values), obj))
-        if patches
-        else _merge(part, program)
-    )
-
-
-def _unused(spec: Mapping[str, Json]) -> Iterator[NoEffect]:
-    yield from without_entries("mutations")(spec)
-    for index, entry in enumerate(spec.get("mutations") or ()):
-        field = _FIELDS.get(entry["patchType"])
-        if field is None:
-            told = f"`{entry['patchType']}` is not a patch type"
-            yield ((*_SPEC, "mutations", index, "patchType"), told)
-        elif entry.get(field) is None:
-            yield ((*_SPEC, "mutations", index), f"`{field}` is missing")
-
-
-def _merge(part: PolicyPart, program: Program) -> Mutation:
-    find_type = type_finder(part.options.kinds)
-    replaces = bool((part.spec.get("evaluation") or {}).get("useServerSideApply"))
-
-    def run(values: Sequence[Any], obj: Json) -> Json:
-        value = evaluate(program, values)
-        return merge_object(value, obj, find_type, replaces=replaces)
-
-    return run
+def _unused(spec: CelPolicyNode) -> Iterator[NoEffect]:
+    if not spec.mutations:
+        yield spec.path, "`mutations` is empty"
+    for one in spec.mutations:
+        if one.field is None:
+            yield (*one.path, "patchType"), f"`{one.patch_type}` is not a patch type"
+        elif one.expression is None:
+            yield one.path, f"`{one.field}` is missing"
 
 
 def _run(policy: MutatingPolicy, evaluation: Evaluation, excused: Outcome | None) -> Outcome:
@@ -400,7 +353,7 @@ MUTATING = CelKind(
     match_rule="match",
     without_constraints=True,
     weighs_exceptions=True,
-    answers_always=lambda spec: not are_plain(spec.get("matchConstraints")),
+    answers_always=lambda spec: not are_plain(spec.match_constraints),
 )
 
 # How a MutatingPolicy changes the objects that are in a cluster already.

@@ -9,13 +9,11 @@ cmd/cli/kubectl-kyverno/processor/authz_processor.go for the results.
 
 from collections.abc import Iterable, Iterator
 
-from kyvsim.cel import Program
 from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
-from kyvsim.cel.kyverno.environments import VARIABLES_TYPE, ordered
+from kyvsim.cel.kyverno.environments import ordered
 from kyvsim.cel.kyverno.http_requests import RequestFields, fields_of_request
 from kyvsim.cel.kyverno.messages import MessageError
-from kyvsim.cel.program import LazyVariables, plainly
-from kyvsim.cel.types import CelType
+from kyvsim.cel.types import NULL, CelType
 from kyvsim.engine.compile.compiled import (
     CompiledBody,
     Evaluation,
@@ -27,17 +25,19 @@ from kyvsim.engine.compile.compiled import (
 from kyvsim.engine.context.cel_access import http_access, resource_access
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel_expressions import (
+    CompiledExpression,
     Compiler,
     EvaluationError,
-    ExpressionProblem,
+    KyvernoScope,
     all_hold,
-    evaluate,
+    variables_on,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.ports import System
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.tracing import TraceContext
+from kyvsim.policy.cel import CelExpression
 
 
 def checked_payloads(
@@ -103,26 +103,21 @@ def _suspicious_fields(payload: Payload) -> Iterator[Diagnostic]:
 # Source of the rules: upstream kyverno-authz pkg/engine/compiler, and cmd/cli/kubectl-
 # kyverno/processor/authz_processor.go for the results.
 
-_SPEC = ("spec",)
 _UNDECIDED = skipped("request does not match")
 
 
 def authorization_compiler(mode: PayloadMode, system: System, trace: TraceContext) -> Compiler:
     """Return what compiles the expressions of a policy of a mode."""
-    return Compiler(authorization_environment(MODES[mode], system.clock), trace, system.meter)
+    scope = KyvernoScope(authorization_environment(MODES[mode], system.clock))
+    return Compiler(scope, trace, system.meter)
 
 
 def compile_authorization(part: PolicyPart, payload: PayloadMode) -> CompiledBody:
     """Return what judges payloads of a mode."""
     spec, compiler, mode = part.spec, part.compiler, MODES[payload]
-    conditions = compiler.conditions(spec)
-    variables = compiler.variables(spec)
-    compiled = [
-        _validation(compiler, entry["expression"], index, mode.response)
-        for index, entry in enumerate(spec.get("validations") or ())
-    ]
-    validations = [one for one in compiled if one is not None]
-    ignores_faults = spec.get("failurePolicy") == "Ignore"
+    conditions = compiler.conditions(spec.match_conditions)
+    variables = compiler.variables(spec.variables)
+    validations = [_validation(compiler, one, mode.response) for one in spec.validations]
     env = compiler.env
     place_of_variables = [name for name, _ in env.variables].index("variables")
 
@@ -136,11 +131,11 @@ def compile_authorization(part: PolicyPart, payload: PayloadMode) -> CompiledBod
                 "resource": resource_access((external.cluster,), "", evaluation.scope.hints),
             }
             values = ordered(env, own)
-            values[place_of_variables] = LazyVariables(VARIABLES_TYPE, variables, values, plainly)
+            values[place_of_variables] = variables_on(variables, values)
             if not all_hold(conditions, values):
                 return _UNDECIDED
             for validation in validations:
-                found = evaluate(validation, values)
+                found = validation.value(values)
                 if found is None:
                     continue
                 allows, message = mode.decide(found)
@@ -148,7 +143,7 @@ def compile_authorization(part: PolicyPart, payload: PayloadMode) -> CompiledBod
                     return Outcome(RuleStatus.ERROR, message)
                 return passed(message) if allows else failed(message)
         except EvaluationError as error:
-            return _UNDECIDED if ignores_faults else Outcome(RuleStatus.ERROR, str(error))
+            return _UNDECIDED if spec.ignores_failures else Outcome(RuleStatus.ERROR, str(error))
         except MessageError as error:
             place = ".".join(map(str, error.path))
             reason = f"`{place}`: {error.reason}" if place else error.reason
@@ -158,10 +153,10 @@ def compile_authorization(part: PolicyPart, payload: PayloadMode) -> CompiledBod
     return run
 
 
-def _validation(compiler: Compiler, text: str, index: int, response: CelType) -> Program | None:
-    place = (*_SPEC, "validations", index, "expression")
-    program = compiler.compile(text, place)
-    if program is not None and program.type.kind != "null" and program.type != response:
+def _validation(compiler: Compiler, node: CelExpression, response: CelType) -> CompiledExpression:
+    path = (*node.path, "expression")
+    found = compiler.compile(node.expression, path)
+    if found.program is not None and found.program.type not in {NULL, response}:
         message = f"rule response output is expected to be of type {response.name}"
-        compiler.problems.append(ExpressionProblem(place, text, message))
-    return program
+        return compiler.reject(node.expression, path, message)
+    return found

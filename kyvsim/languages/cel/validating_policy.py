@@ -8,41 +8,37 @@ Source of the rules: upstream pkg/cel/policies/vpol (compiler/compiler.go, compi
 pkg/cel/compiler (validation.go).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from kyvsim.cel import (
-    CelError,
-    Program,
-)
+from kyvsim.cel import CelError
 from kyvsim.cel.kyverno.encodings import native_text
-from kyvsim.cel.types import BOOL, STRING
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, passed, skipped
 from kyvsim.engine.compile.tracing import CHECKED
 from kyvsim.kubernetes.go_text import quote
-from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues, without_entries
+from kyvsim.languages.cel.kind import CelKind, NoEffect, PolicyPart, RequestValues
 from kyvsim.languages.cel_expressions import (
-    Compiler,
+    CompiledExpression,
     EvaluationError,
     ExpressionProblem,
+    Validation,
     all_hold,
-    evaluate,
 )
 from kyvsim.languages.constraints import are_plain
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.policy.cel_autogen import variants
+from kyvsim.policy.cel_policy import CelPolicyNode
 
 
 def annotation_texts(
-    programs: Mapping[str, Program], values: Sequence[Any], quote: str = "'"
+    annotations: Mapping[str, CompiledExpression], values: Sequence[Any], quote: str = "'"
 ) -> dict[str, str]:
     """Return the audit annotations that have a text; raises EvaluationError."""
     found: dict[str, str] = {}
-    for key, program in programs.items():
+    for key, expression in annotations.items():
         place = f"auditAnnotation {quote}{key}{quote}"
         try:
-            text = native_text(evaluate(program, values))
+            text = native_text(expression.value(values))
         except EvaluationError as error:
             raise EvaluationError(f"failed to evaluate {place}: {error}") from None
         except CelError as error:
@@ -50,44 +46,6 @@ def annotation_texts(
         if text:
             found[key] = text
     return found
-
-
-# Validations with their messages, which several kinds have.
-#
-# Source of the rules: upstream pkg/cel/compiler (validation.go, compiler.go).
-
-
-class PolicyValidation(NamedTuple):
-    """One entry of `validations`."""
-
-    test: Program
-    message: str
-    message_expression: Program | None
-
-    def denial(self, index: int, values: Sequence[Any]) -> str:
-        """Return the message if it is false."""
-        message = self.message
-        if self.message_expression is not None:
-            try:
-                message = str(evaluate(self.message_expression, values))
-            except EvaluationError as error:
-                message = f"failed to evaluate message expression: {error}"
-        return message or f"CEL expression validation failed at index {index}"
-
-
-def compile_validations(
-    compiler: Compiler, spec: Mapping[str, Json]
-) -> tuple[PolicyValidation, ...]:
-    """Return the validations of a policy."""
-    found: list[PolicyValidation] = []
-    for index, entry in enumerate(spec.get("validations") or ()):
-        place = ("spec", "validations", index)
-        test = compiler.compile(entry["expression"], (*place, "expression"), BOOL)
-        text = entry.get("messageExpression")
-        computed = compiler.compile(text, (*place, "messageExpression"), STRING) if text else None
-        if test is not None:
-            found.append(PolicyValidation(test, entry.get("message") or "", computed))
-    return tuple(found)
 
 
 # What is wrong with a policy's expressions, in upstream's one text.
@@ -125,15 +83,12 @@ def _error_text(problem: ExpressionProblem, offsets: Mapping[str, int]) -> str:
     return f"{''.join(parts).removeprefix('.')}: Invalid value: {value}: {problem.message}"
 
 
-_SPEC = ("spec",)
-
-
 def _compile(part: PolicyPart) -> CompiledBody:
     spec, compiler = part.spec, part.compiler
-    conditions = compiler.conditions(spec)
-    variables = compiler.variables(spec)
-    validations = compile_validations(compiler, spec)
-    annotations = compiler.annotations(spec)
+    conditions = compiler.conditions(spec.match_conditions)
+    variables = compiler.variables(spec.variables)
+    validations = compiler.validations(spec.validations)
+    annotations = compiler.annotations(spec.audit_annotations)
     request_values = RequestValues(part, variables)
     fails_closed = part.policy.facts.fails_closed
 
@@ -150,14 +105,14 @@ def _compile(part: PolicyPart) -> CompiledBody:
 
 
 def _validated(
-    validations: Iterable[PolicyValidation],
-    annotations: Mapping[str, Program],
+    validations: Iterable[Validation],
+    annotations: Mapping[str, CompiledExpression],
     values: Sequence[Any],
 ) -> Outcome:
     for index, validation in enumerate(validations):
         place = {"cel.validationIndex": str(index)}
         try:
-            if evaluate(validation.test, values) is True:
+            if validation.test.value(values) is True:
                 continue
             message = validation.denial(index, values)
             told = annotation_texts(annotations, values)
@@ -171,13 +126,18 @@ def _validated(
     return _SUCCESS._replace(properties=told) if told else _SUCCESS
 
 
+def _without_validations(spec: CelPolicyNode) -> Iterator[NoEffect]:
+    if not spec.validations:
+        yield spec.path, "`validations` is empty"
+
+
 _SUCCESS = passed("success")
 VALIDATING = CelKind(
     "ValidatingPolicy",
     Stage.CEL_VALIDATE,
     _compile,
     ends=CHECKED,
-    no_effect=without_entries("validations"),
+    no_effect=_without_validations,
     variants=variants,
     names_rules=False,
     match_rule="match",
@@ -185,5 +145,5 @@ VALIDATING = CelKind(
     forgives_faults=True,
     judges_json=lambda mode: mode == "JSON",
     json_objects=True,
-    answers_always=lambda spec: not are_plain(spec.get("matchConstraints")),
+    answers_always=lambda spec: not are_plain(spec.match_constraints),
 )

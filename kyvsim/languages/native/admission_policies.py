@@ -1,13 +1,8 @@
 """Kubernetes' admission policies: what their expressions see, and what each kind compiles to."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
-from kyvsim.cel import Program
-from kyvsim.cel.kubernetes import VARIABLES_TYPE, kubernetes_environment
-from kyvsim.cel.libraries.admission import JSON_PATCH, OBJECT
-from kyvsim.cel.program import LazyVariables, composited
-from kyvsim.cel.types import NULL, STRING, list_of
 from kyvsim.engine.compile.compiled import (
     CompiledBody,
     Evaluation,
@@ -18,72 +13,46 @@ from kyvsim.engine.compile.compiled import (
 )
 from kyvsim.engine.compile.tracing import APPLIED, CHECKED, Ends
 from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
-from kyvsim.kubernetes.objects import Json, Path, object_key
-from kyvsim.kubernetes.quantities import with_floats_where_exact, with_whole_numbers
+from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.quantities import with_floats_where_exact
 from kyvsim.languages.cel_expressions import (
     Compiler,
     EvaluationError,
     ExpressionProblem,
+    NativeScope,
+    NativeValidation,
     all_hold,
-    evaluate,
+    for_conditions,
+    native_values,
 )
 from kyvsim.languages.cel_request import namespace_object, request_value
-from kyvsim.languages.cel_validator import (
-    CompiledExpression,
-    Declared,
-    Validator,
-    compile_validator,
-    compiled,
-    variable_value,
+from kyvsim.languages.mutations import (
+    Mutation,
+    MutationError,
+    compile_mutation,
+    with_whole_results,
 )
-from kyvsim.languages.mutations import MutationError, merge_object, patch_object
-from kyvsim.languages.tracing import with_coverage
-from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Meter
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.tracing import NO_TRACE, TraceContext
-from kyvsim.patch.merge_types import DEDUCED, Type, resolve
+from kyvsim.patch.merge_types import DEDUCED, resolve
 from kyvsim.patch.nodes import same
-from kyvsim.policy.cel import read_expressions, read_named_expressions
+from kyvsim.policy.cel_policy import CelPolicyNode
 
 _NOBODY = "system:kyverno:background-scan"
-_VARIABLES, _NAMESPACE = 4, 2
-
-_SPEC: Path = ("spec",)
 
 
 class RequestVariables(NamedTuple):
     """What a request is about, besides its object."""
 
-    request: Json
     namespace: Json
-
-
-def values_of(
-    obj: Json, request: RequestVariables, variables: Mapping[str, Program], params: Sequence[Json]
-) -> list[Any]:
-    """Return the values of the environment's variables, in their order, for an object."""
-    values: list[Any] = [
-        obj,
-        None,
-        request.namespace,
-        request.request,
-        None,
-        *params,
-    ]
-    values[_VARIABLES] = LazyVariables(VARIABLES_TYPE, variables, values, composited)
-    return values
-
-
-def for_conditions(values: Sequence[Any]) -> list[Any]:
-    """Return the values as conditions see them: of the namespace they know nothing."""
-    return [*values[:_NAMESPACE], None, *values[_NAMESPACE + 1 :]]
+    request: Json
 
 
 def request_variables(evaluation: Evaluation, kinds: KindTable) -> RequestVariables:
     """Return the variables of a request: always CREATE, by default by Kyverno's scanner."""
-    return RequestVariables(_request(evaluation, kinds), _namespace(evaluation))
+    return RequestVariables(_namespace(evaluation), _request(evaluation, kinds))
 
 
 def _request(evaluation: Evaluation, kinds: KindTable) -> dict[str, Json]:
@@ -134,7 +103,7 @@ class NativeKind(NamedTuple):
 
     name: str
     stage: Stage
-    compile: Callable[[Policy, NativeContext], Compiled]
+    compile: Callable[[CelPolicyNode, NativeContext], Compiled]
     """Returns what judges or changes an object."""
     ends: Ends
     """What can come of a policy, as coverage counts it."""
@@ -154,51 +123,43 @@ class NativeKind(NamedTuple):
 #
 # Source of the rules: upstream pkg/admissionpolicy/mutate.go.
 
-_SPEC = ("spec",)
 _UNDECLARED = "undeclared reference to 'params' (in container ''): no binding gives parameters"
 _UNMET = skipped("match conditions aren't met")
-_Mutation: TypeAlias = Callable[[Sequence[Any], Json], Json]
 
 
-def _compile_mutating(policy: Policy, around: NativeContext) -> Compiled:
-    spec = policy.spec
-    compiler = Compiler(
-        kubernetes_environment(params=bool(around.params), mutates=True),
-        around.trace,
-        around.meter,
-        native=True,
-    )
-    variables = compiler.variables(spec)
-    conditions = compiler.conditions(spec)
-    mutations = [
-        mutation
-        for index, entry in enumerate(spec.get("mutations") or ())
-        if (mutation := _mutation(compiler, entry, index)) is not None
-    ]
+def _compile_mutating(spec: CelPolicyNode, around: NativeContext) -> Compiled:
+    scope = NativeScope(bool(around.params), authorizer=False, mutates=True)
+    compiler = Compiler(scope, around.trace, around.meter)
+    variables = compiler.variables(spec.variables)
+    conditions = compiler.conditions(spec.match_conditions)
+    mutations: list[Mutation] = []
+    for node in spec.mutations:
+        mutation = compile_mutation(compiler, node, lambda *_: resolve(DEDUCED))
+        if mutation is not None:
+            patches = node.field == "jsonPatch"
+            mutations.append(with_whole_results(mutation) if patches else mutation)
     if not around.bound and "params" in compiler.reads:
         undeclared = nothing_checked((_UNDECLARED,))
         return (lambda _: undeclared), tuple(compiler.problems)
-    ignores_faults = spec.get("failurePolicy") == "Ignore"
     # Upstream gives conditions no parameters, given or not.
     nothing = [None] * len(around.params)
 
     def mutate(evaluation: Evaluation) -> Outcome:
         obj = evaluation.request.subject if evaluation.object is None else evaluation.object
-        request = request_variables(evaluation, around.kinds)
-        values = values_of(obj, request, variables, around.params)
-        seen = for_conditions(values_of(obj, request, variables, nothing))
+        about = request_variables(evaluation, around.kinds)
+        seen = native_values(obj, None, *about, variables, *nothing)
         try:
-            if not all_hold(conditions, seen, native=True):
+            if not all_hold(conditions, for_conditions(seen)):
                 return _UNMET
         except EvaluationError as error:
             # Upstream skips an object if it cannot determine whether a policy matches it.
             unheard_error = nothing_checked((str(error),))._replace(status=RuleStatus.ERROR)
-            return _UNMET if ignores_faults else unheard_error
+            return _UNMET if spec.ignores_failures else unheard_error
         after = obj
         try:
             for mutation in mutations:
+                values = native_values(after, None, *about, variables, *around.params)
                 after = mutation(values, after)
-                values = values_of(after, request, variables, around.params)
         except (EvaluationError, MutationError) as error:
             return nothing_checked((str(error),))
         done = passed("mutation is successfully applied")
@@ -206,38 +167,6 @@ def _compile_mutating(policy: Policy, around: NativeContext) -> Compiled:
         return done if same(after, obj) else done._replace(object=after)
 
     return mutate, tuple(compiler.problems)
-
-
-def _mutation(compiler: Compiler, entry: Json, index: int) -> _Mutation | None:
-    place = (*_SPEC, "mutations", index)
-    field, wanted, mutate = (
-        ("jsonPatch", list_of(JSON_PATCH), _json_patch)
-        if entry["patchType"] == "JSONPatch"
-        else ("applyConfiguration", OBJECT, _merge)
-    )
-    written = entry.get(field)
-    if written is None:
-        return None
-    program = compiler.compile(
-        written.get("expression") or "", (*place, field, "expression"), wanted
-    )
-    return program and mutate(program)
-
-
-def _json_patch(program: Program) -> _Mutation:
-    return lambda values, obj: with_whole_numbers(
-        patch_object(evaluate(program, values, native=True), obj)
-    )
-
-
-def _merge(program: Program) -> _Mutation:
-    return lambda values, obj: merge_object(
-        evaluate(program, values, native=True), obj, _no_types, replaces=False
-    )
-
-
-def _no_types(_api_version: str, _kind: str) -> Type:
-    return resolve(DEDUCED)
 
 
 MUTATING = NativeKind(
@@ -258,96 +187,37 @@ MUTATING = NativeKind(
 _PASSED = passed("")
 
 
-def _compile_validating(policy: Policy, around: NativeContext) -> Compiled:
-    spec, kinds, params = policy.spec, around.kinds, around.params
-    validator = compile_validator(
-        read_named_expressions(spec, "variables", _SPEC),
-        read_named_expressions(spec, "matchConditions", _SPEC),
-        read_expressions(spec, "validations", _SPEC),
-        Declared(bool(params), authorizer=False),
-    )
-    validator = _with_coverage(validator.counted(around.meter), around.trace)
-    ignores_faults = spec.get("failurePolicy") == "Ignore"
+def _compile_validating(spec: CelPolicyNode, around: NativeContext) -> Compiled:
+    kinds, params = around.kinds, around.params
+    scope = NativeScope(bool(params), authorizer=False)
+    compiler = Compiler(scope, around.trace, around.meter)
+    variables = compiler.variables(spec.variables)
+    conditions = compiler.conditions(spec.match_conditions)
+    policy = NativeValidation(variables, conditions, compiler.validations(spec.validations))
+    # They make no difference to verdicts, but a cluster refuses the policy.
+    compiler.annotations(spec.audit_annotations)
 
     def run(evaluation: Evaluation) -> Outcome:
         obj = evaluation.request.subject if evaluation.object is None else evaluation.object
-        values = values_of(obj, request_variables(evaluation, kinds), {}, params)
-        values[_VARIABLES] = LazyVariables(
-            VARIABLES_TYPE, validator.variables, values, variable_value
-        )
-        unmet = validator.unmet(values)
-        if unmet is not None:
-            return _faulty(unmet) if unmet and not ignores_faults else _UNMET
-        refusal = validator.refusal(values)
-        if refusal is None:
-            return _PASSED
-        if refusal.is_fault:
-            return _faulty(refusal.message)
-        return Outcome(RuleStatus.FAIL, refusal.message)
+        about = request_variables(evaluation, kinds)
+        values = native_values(obj, None, *about, policy.variables, *params)
+        try:
+            if not all_hold(policy.conditions, for_conditions(values)):
+                return _UNMET
+        except EvaluationError as error:
+            return _UNMET if spec.ignores_failures else Outcome(RuleStatus.ERROR, str(error))
+        try:
+            denial = policy.denial(values)
+        except EvaluationError as error:
+            return Outcome(RuleStatus.ERROR, str(error))
+        return _PASSED if denial is None else Outcome(RuleStatus.FAIL, denial)
 
-    return run, tuple(_problems(spec, validator))
-
-
-def _with_coverage(validator: Validator, trace: TraceContext) -> Validator:
-    def covered(
-        one: CompiledExpression, *way: str | int, decides: bool = True
-    ) -> CompiledExpression:
-        if one.program is None:
-            return one
-        program = with_coverage(one.program, trace.at(*way, "expression"), decides=decides)
-        return one._replace(program=program)
-
-    variables = {
-        name: covered(one, "variables", index, decides=False)
-        for index, (name, one) in enumerate(validator.variables.items())
-    }
-    conditions = (
-        covered(one, "matchConditions", index) for index, one in enumerate(validator.conditions)
-    )
-    validations = (
-        one._replace(test=covered(one.test, "validations", index))
-        for index, one in enumerate(validator.validations)
-    )
-    return Validator(variables, tuple(conditions), tuple(validations))
+    return run, tuple(sorted(compiler.problems, key=_follows_tests))
 
 
-def _faulty(message: str) -> Outcome:
-    return Outcome(RuleStatus.ERROR, message)
-
-
-def _problems(spec: Json, validator: Validator) -> Iterator[ExpressionProblem]:
-    """Yield the expressions that cannot be compiled.
-
-    Audit annotations make no difference to verdicts, but a cluster refuses the policy.
-    """
-    placed = ((("spec", *path), one) for path, one in validator.placed())
-    for path, one in (*placed, *audit_annotations(spec, validator)):
-        if one.program is None:
-            yield ExpressionProblem(
-                path, one.text, one.problem.removeprefix("compilation failed: ")
-            )
-
-
-def audit_annotations(
-    spec: Json, validator: Validator
-) -> Iterator[tuple[Path, CompiledExpression]]:
-    """Yield the expressions of a policy's audit annotations, compiled, and where they are.
-
-    An API server takes a string or null only, and no value whose type is open, such as a field of
-    the object.
-    upstream: k8s.io/kubernetes pkg/apis/admissionregistration/validation (validateAuditAnnotation),
-    k8s.io/apiserver pkg/admission/plugin/policy/validating/interface.go `AuditAnnotationCondition`
-    """
-    scope = Declared(params=bool(spec.get("paramKind")), authorizer=False)
-    for name, variable in validator.variables.items():
-        scope = scope.with_variable(name, variable.program)
-    for index, entry in enumerate(spec.get("auditAnnotations") or ()):
-        path = ("spec", "auditAnnotations", index, "valueExpression")
-        one = compiled(entry["valueExpression"], scope)
-        if one.program is not None and one.program.type not in {STRING, NULL}:
-            problem = f"must evaluate to one of [string null_type] but got {one.program.type}"
-            one = CompiledExpression(one.text, None, problem)
-        yield path, one
+def _follows_tests(problem: ExpressionProblem) -> tuple[bool, bool]:
+    """Return the place among problems: messages are after all tests, audit annotations are last."""
+    return problem.path[1] == "auditAnnotations", problem.path[-1] == "messageExpression"
 
 
 VALIDATING = NativeKind(

@@ -21,10 +21,9 @@ from kyvsim.kubernetes.objects import Json, labels, object_key
 from kyvsim.languages.cel_expressions import expression_error
 from kyvsim.languages.constraints import (
     Constraints,
-    binding_selector_problems,
     compile_constraints,
-    policy_selector_problems,
     selector_errors,
+    selector_problems,
 )
 from kyvsim.languages.language import Diagnostics
 from kyvsim.languages.native.admission_policies import (
@@ -38,6 +37,7 @@ from kyvsim.model.policy import Binding, Policy
 from kyvsim.model.ports import Meter
 from kyvsim.model.request import Operation
 from kyvsim.model.tracing import NO_TRACE, PolicyPlace, TraceContext
+from kyvsim.policy.cel import ParamRef
 
 KINDS: tuple[NativeKind, ...] = (VALIDATING, MUTATING)
 _CREATE = Operation.CREATE.value
@@ -92,7 +92,7 @@ def compile_invocation(
     `params` holds the value of that variable, or nothing; `binding` is "" for none.
     """
     kind = _BY_NAME[policy.kind]
-    body, _ = kind.compile(policy, NativeContext(kinds, params))
+    body, _ = kind.compile(policy.cel, NativeContext(kinds, params))
     if binding:
         body = _naming({kind.binding_property: binding}, body)
     return _compiled(kind, policy, _Bound(Constraints(lambda _: True, None), body))
@@ -115,34 +115,36 @@ def _compiled(
 
 def _lost(bindings: list[Binding], options: CompileOptions) -> Iterator[Diagnostic]:
     for one in bindings:
-        if one.parameters and chosen_parameters(one.parameters, options.parameters) is None:
+        reference = one.tree.param_ref
+        if reference and chosen_parameters(reference, options.parameters) is None:
             text = f"the binding `{one.name}` refers to parameters that are not given"
             place = one.document.locate(("spec", "paramRef"))
             yield Diagnostic("KV157", Severity.ERROR, text, place)
 
 
 def _unread(policy: Policy, bindings: Iterable[Binding]) -> Iterator[Diagnostic]:
-    yield from selector_errors(policy.document, policy_selector_problems(policy.spec))
+    yield from selector_errors(policy.document, selector_problems(policy.cel.match_constraints))
     for one in bindings:
-        yield from selector_errors(
-            one.document, binding_selector_problems(one.document.data["spec"])
-        )
+        node = one.tree
+        problems = selector_problems(node.match_resources, node.param_ref)
+        yield from selector_errors(one.document, problems)
 
 
 def _bind(
     kind: NativeKind, policy: Policy, binding: Binding | None, options: CompileOptions
 ) -> tuple[_Bound, Diagnostics]:
-    reference = binding.parameters if binding else None
-    params: tuple[Json, ...] = (None,) if policy.spec.get("paramKind") else ()
+    spec, bound = policy.cel, binding.tree if binding else None
+    reference = bound.param_ref if bound else None
+    params: tuple[Json, ...] = (None,) if spec.param_kind else ()
     trace = options.trace_of(policy, policy.rules[0])
     found = chosen_parameters(reference, options.parameters) if reference else None
     if reference:
         params = (found,)
     around = NativeContext(options.kinds, params, found is not None, trace, options.system.meter)
-    body, problems = kind.compile(policy, around)
-    own = policy.spec.get("matchConstraints")
+    body, problems = kind.compile(spec, around)
+    own = spec.match_constraints
     constraints = compile_constraints(
-        binding.match if binding else own,
+        bound.match_resources if bound else own,
         "",
         options.kinds,
         everything=True,
@@ -157,7 +159,7 @@ def _bind(
         body = _with_scope_note(_of_creations(own_constraints), body)
     about, locate = f"`{policy.key}`", policy.document.locate
     return _Bound(constraints, body), tuple(
-        expression_error("KV156", about, one.message, locate(one.path)) for one in problems
+        expression_error("KV156", about, one.detail, locate(one.path)) for one in problems
     )
 
 
@@ -222,21 +224,20 @@ def _last_of(bound: list[_Bound]) -> CompiledBody:
 # Source of the rules: upstream pkg/admissionpolicy/mutate.go, validate.go (matchesSelector).
 
 
-def chosen_parameters(reference: Json, given: Iterable[Json]) -> Json:
+def chosen_parameters(reference: ParamRef, given: Iterable[Json]) -> Json:
     """Return the value of `params` that a binding refers to, None where there is nothing."""
-    selector = reference.get("selector")
-    if selector is None:
+    if reference.selector is None:
         return next((one for one in given if _is_meant(reference, one)), None)
     try:
-        fits = compile_selector(selector)
+        fits = compile_selector(reference.selector)
     except SelectorError:
         return None
     items = [one for one in given if fits(labels(one))]
     return {"items": items} if items else None
 
 
-def _is_meant(reference: Json, obj: Json) -> bool:
+def _is_meant(reference: ParamRef, obj: Json) -> bool:
     key = object_key(obj)
-    if reference.get("name"):
-        return bool(key.name == reference["name"])
-    return bool(reference.get("namespace")) and key.namespace == reference["namespace"]
+    if reference.name:
+        return key.name == reference.name
+    return bool(reference.namespace) and key.namespace == reference.namespace

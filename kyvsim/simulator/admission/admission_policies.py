@@ -2,16 +2,9 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
-from operator import getitem
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
-from kyvsim.cel import Program
-from kyvsim.cel.kubernetes import VARIABLES_TYPE, kubernetes_environment
-from kyvsim.cel.libraries.admission import JSON_PATCH, OBJECT
-from kyvsim.cel.program import LazyVariables, composited
-from kyvsim.cel.types import list_of
 from kyvsim.engine.match import match_facts
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.discovery import KindTable, is_builtin, served_versions, split_api_version
@@ -26,34 +19,36 @@ from kyvsim.kubernetes.objects import (
     object_key,
     text_field,
 )
-from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.languages.cel_expressions import (
+    CompiledExpression,
     Compiler,
     EvaluationError,
     ExpressionProblem,
+    NativeScope,
+    NativeValidation,
     all_hold,
-    evaluate,
+    for_conditions,
+    native_values,
 )
 from kyvsim.languages.cel_request import authorizer_of, namespace_object, request_value
-from kyvsim.languages.cel_validator import (
-    Declared,
-    FaultError,
-    Validator,
-    compile_validator,
-    variable_value,
+from kyvsim.languages.constraints import compile_constraints, selector_problems
+from kyvsim.languages.mutations import (
+    Mutation,
+    MutationError,
+    compile_mutation,
+    with_whole_results,
 )
-from kyvsim.languages.constraints import (
-    binding_selector_problems,
-    compile_constraints,
-    policy_selector_problems,
-)
-from kyvsim.languages.mutations import MutationError, merge_object, patch_object
-from kyvsim.languages.native.admission_policies import audit_annotations, for_conditions
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.simulation import FailureCause, Unevaluated
 from kyvsim.patch.structured_merge import type_finder
-from kyvsim.policy.cel import read_expressions, read_named_expressions
+from kyvsim.policy.cel import ParamKind, ParamRef
+from kyvsim.policy.cel_policy import (
+    CelPolicyNode,
+    MatchConstraints,
+    read_binding,
+    read_cel_policy,
+)
 from kyvsim.schema.kinds import native_schemas
 from kyvsim.simulator.admission.classic import RequestNote
 from kyvsim.simulator.admission.review import admission_request
@@ -80,8 +75,6 @@ from kyvsim.simulator.api_server.validation import schema_findings
 API_VERSION = "admissionregistration.k8s.io/v1"
 POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
 
-_SPEC: Path = ("spec",)
-
 
 class PolicyRequest(NamedTuple):
     """A request as admission policies see it."""
@@ -94,30 +87,31 @@ class PolicyRequest(NamedTuple):
 class PolicyInvocation(NamedTuple):
     """A policy that looks at a request, and why it cannot where it cannot."""
 
-    policy: Json
-    binding: Json | None
+    name: str
+    policy: CelPolicyNode
+    binding_name: str = ""
+    actions: tuple[str, ...] = ()
+    """The `validationActions` of the binding."""
     params: Json = None
     fault: str = ""
 
     @property
     def fails_closed(self) -> bool:
         """Whether what cannot be evaluated refuses a request."""
-        return bool(self.policy["spec"].get("failurePolicy") != "Ignore")
+        return not self.policy.ignores_failures
 
     @property
     def place(self) -> tuple[str, str, str, str]:
         """Names of policy, binding and parameter, by which a second round finds it again."""
-        names = (object_key(one) if one else ObjectKey("", "", "", "") for one in self[1:3])
-        binding, param = names
-        return object_key(self.policy).name, binding.name, param.namespace, param.name
+        param = object_key(self.params) if self.params else ObjectKey("", "", "", "")
+        return self.name, self.binding_name, param.namespace, param.name
 
     @property
     def named(self) -> str:
         """How refusals name it."""
-        policy = object_key(self.policy).name
-        if self.binding is None:
-            return f"'{policy}'"
-        return f"'{policy}' with binding '{object_key(self.binding).name}'"
+        if not self.binding_name:
+            return f"'{self.name}'"
+        return f"'{self.name}' with binding '{self.binding_name}'"
 
 
 class ParameterError(Exception):
@@ -127,40 +121,42 @@ class ParameterError(Exception):
 def invocations(kind: str, policy_request: PolicyRequest) -> Iterator[PolicyInvocation]:
     """Yield the policies of a kind that look at a request, by their names and their bindings'."""
     store = policy_request.store
-    bindings = store.list(API_VERSION, f"{kind}Binding", "")
-    for policy in store.list(API_VERSION, kind, ""):
-        name = object_key(policy).name
-        bound = [one for one in bindings if text_field(one["spec"], "policyName") == name]
-        constraints = policy["spec"].get("matchConstraints")
+    bindings = [
+        (object_key(one).name, read_binding(one["spec"]))
+        for one in store.list(API_VERSION, f"{kind}Binding", "")
+    ]
+    for stored in store.list(API_VERSION, kind, ""):
+        name, policy = object_key(stored).name, read_cel_policy(stored["spec"])
+        bound = [one for one in bindings if one[1].policy_name == name]
+        constraints = policy.match_constraints
         if not bound or not matches_request(constraints, policy_request, everything=False):
             continue
-        unknown = unknown_kind(policy["spec"].get("paramKind"), store)
+        unknown = unknown_kind(policy.param_kind, store)
         if unknown:
-            yield PolicyInvocation(policy, None, fault=f"failed to configure policy: {unknown}")
+            yield PolicyInvocation(name, policy, fault=f"failed to configure policy: {unknown}")
             continue
-        for binding in bound:
-            if not matches_request(
-                binding["spec"].get("matchResources"), policy_request, everything=True
-            ):
+        for binding_name, binding in bound:
+            if not matches_request(binding.match_resources, policy_request, everything=True):
                 continue
-            kinds = policy["spec"].get("paramKind"), binding["spec"].get("paramRef")
+            found = PolicyInvocation(name, policy, binding_name, binding.validation_actions)
             try:
-                params = parameters_of(*kinds, policy_request)
+                params = parameters_of(policy.param_kind, binding.param_ref, policy_request)
             except ParameterError as error:
-                fault = f"failed to configure binding: {error}"
-                yield PolicyInvocation(policy, binding, fault=fault)
+                yield found._replace(fault=f"failed to configure binding: {error}")
                 continue
             for one in params:
-                yield PolicyInvocation(policy, binding, one)
+                yield found._replace(params=one)
 
 
-def parameters_of(kind: Json, reference: Json, policy_request: PolicyRequest) -> list[Json]:
+def parameters_of(
+    kind: ParamKind | None, reference: ParamRef | None, policy_request: PolicyRequest
+) -> list[Json]:
     """Return the parameters for each of which a policy is evaluated; raises ParameterError."""
-    if not kind or not reference:
+    if kind is None or reference is None:
         return [None]
     store = policy_request.store
-    what = text_field(kind, "apiVersion"), text_field(kind, "kind")
-    namespace = text_field(reference, "namespace")
+    what = kind.api_version, kind.kind
+    namespace = reference.namespace
     if not store.is_namespaced(*what):
         if namespace:
             raise ParameterError(
@@ -173,71 +169,70 @@ def parameters_of(kind: Json, reference: Json, policy_request: PolicyRequest) ->
                 "cannot use namespaced paramRef in policy binding that matches "
                 "cluster-scoped resources"
             )
-    name = text_field(reference, "name")
-    if name:
-        chosen = store.get(*what, namespace, name)
+    if reference.name:
+        chosen = store.get(*what, namespace, reference.name)
         found = [] if chosen is None else [chosen]
     else:
         try:
-            fits = compile_selector(reference.get("selector") or {})
+            fits = compile_selector(reference.selector or {})
         except SelectorError as error:
             raise ParameterError(str(error)) from None
         found = [one for one in store.list(*what, namespace) if fits(labels(one))]
-    if not found and reference.get("parameterNotFoundAction") == "Deny":
+    if not found and reference.parameter_not_found_action == "Deny":
         raise ParameterError(
             "no params found for policy binding with `Deny` parameterNotFoundAction"
         )
     return found
 
 
-def unknown_kind(kind: Json, store: ObjectStore) -> str:
+def unknown_kind(kind: ParamKind | None, store: ObjectStore) -> str:
     """Return that nothing serves the kind of the parameters, "" where it is served."""
-    if not kind:
+    if kind is None:
         return ""
-    api_version, name = text_field(kind, "apiVersion"), text_field(kind, "kind")
+    api_version, name = kind.api_version, kind.kind
     group = split_api_version(api_version)[0]
     if is_builtin(group, name) or (group, name) in store.defined:
         return ""
     return f"failed to find resource referenced by paramKind: '{api_version}, Kind={name}'"
 
 
-def matches_request(written: Json, policy_request: PolicyRequest, *, everything: bool) -> bool:
+def matches_request(
+    node: MatchConstraints | None, policy_request: PolicyRequest, *, everything: bool
+) -> bool:
     """Return whether constraints take a request, by equivalent versions unless they say `Exact`."""
     request, store = policy_request.request, policy_request.store
     place = request.namespace
     facts = match_facts(request, request.subject, policy_request.external.labels_of(place))
     if facts is None:
         return False
-    constraints = compile_constraints(written, "", store.defined, everything=everything)
+    constraints = compile_constraints(node, "", store.defined, everything=everything)
     if constraints.fault:
         return False
     versions: Iterable[str] = ()
-    if text_field(written or {}, "matchPolicy") != "Exact":
+    if node is None or node.match_policy != "Exact":
         versions = served_versions(facts.group, facts.kind, store.defined)
     seen = (facts, *(facts._replace(version=one) for one in versions if one != facts.version))
     return any(constraints.matches(one) for one in seen)
 
 
-# What expressions of admission policies see, in the order of their environment.
-
-VARIABLES = 4
-"""The place of `variables`, which are evaluated with all the others."""
-
-
-def values_of(invocation: PolicyInvocation, policy_request: PolicyRequest, obj: Json) -> list[Any]:
-    """Return the values for an object; those of `variables` are put in by whoever knows them."""
+def _values(
+    invocation: PolicyInvocation,
+    policy_request: PolicyRequest,
+    obj: Json,
+    variables: Mapping[str, CompiledExpression],
+) -> list[Any]:
+    """Return what expressions see, with an object in place of the request's."""
     request, external = policy_request.request, policy_request.external
-    has_params = bool(invocation.policy["spec"].get("paramKind"))
     details: Mapping[str, Json] = request.details or {}
-    return [
+    return native_values(
         obj,
         request.old_object,
         namespace_object(request, external),
         {**request_value(request), **details},
-        {},
-        *([invocation.params] if has_params else []),
+        variables,
+        *([invocation.params] if invocation.policy.param_kind else []),
         *authorizer_of(request, external),
-    ]
+    )
 
 
 # ValidatingAdmissionPolicy: what it says of a request.
@@ -271,36 +266,43 @@ def decisions(
     closed = invocation.fails_closed
     if invocation.fault:
         return (ValidationDenial(invocation.fault, always=True, is_fault=True, ignored=not closed),)
-    validator = _validator(invocation.policy)
-    values = values_of(invocation, policy_request, policy_request.request.object)
-    values[VARIABLES] = LazyVariables(VARIABLES_TYPE, validator.variables, values, variable_value)
-    unmet = validator.unmet(values)
-    if unmet is not None:
-        return (ValidationDenial(unmet, is_fault=True, ignored=not closed),) if unmet else None
+    spec = invocation.policy
+    policy, annotations, _ = _compiled_validations(spec)
+    obj = policy_request.request.object
+    values = _values(invocation, policy_request, obj, policy.variables)
+    try:
+        if not all_hold(policy.conditions, for_conditions(values)):
+            return None
+    except EvaluationError as error:
+        return (ValidationDenial(str(error), is_fault=True, ignored=not closed),)
     found = []
-    written = invocation.policy["spec"].get("validations") or ()
-    for entry, validation in zip(written, validator.validations, strict=True):
-        refusal = validation.refusal(values)
-        if refusal is not None and not refusal.is_fault:
-            found.append(ValidationDenial(refusal.message, entry.get("reason") or INVALID))
-        elif refusal is not None:
-            found.append(ValidationDenial(refusal.message, is_fault=True, ignored=not closed))
-    for _, one in audit_annotations(invocation.policy["spec"], validator) if closed else ():
+    for index, (node, validation) in enumerate(
+        zip(spec.validations, policy.validations, strict=True)
+    ):
+        try:
+            if validation.test.value(values) is not True:
+                message = validation.denial(index, values)
+                found.append(ValidationDenial(message, node.reason or INVALID))
+        except EvaluationError as error:
+            found.append(ValidationDenial(str(error), is_fault=True, ignored=not closed))
+    for one in annotations.values() if closed else ():
         try:
             one.value(values)
-        except FaultError as fault:
-            found.append(ValidationDenial(str(fault), always=True, is_fault=True))
+        except EvaluationError as error:
+            found.append(ValidationDenial(str(error), always=True, is_fault=True))
     return tuple(found)
 
 
-def _validator(policy: Json) -> Validator:
-    spec = policy["spec"]
-    return compile_validator(
-        read_named_expressions(spec, "variables", _SPEC),
-        read_named_expressions(spec, "matchConditions", _SPEC),
-        read_expressions(spec, "validations", _SPEC),
-        Declared(params=bool(spec.get("paramKind"))),
-    )
+def _compiled_validations(
+    spec: CelPolicyNode,
+) -> tuple[NativeValidation, Mapping[str, CompiledExpression], Sequence[ExpressionProblem]]:
+    """Return a policy compiled, its audit annotations, and what is wrong with its expressions."""
+    compiler = Compiler(NativeScope(params=spec.param_kind is not None))
+    variables = compiler.variables(spec.variables)
+    conditions = compiler.conditions(spec.match_conditions)
+    validations = compiler.validations(spec.validations)
+    annotations = compiler.annotations(spec.audit_annotations)
+    return NativeValidation(variables, conditions, validations), annotations, compiler.problems
 
 
 # MutatingAdmissionPolicy: the object as it leaves it.
@@ -310,17 +312,15 @@ def _validator(policy: Json) -> Validator:
 # Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy/mutating (dispatcher.go,
 # patch).
 
-_Mutation: TypeAlias = Callable[[Sequence[Any], Json], Json]
-
 
 class PolicyEvaluationError(Exception):
     """A policy that cannot be evaluated; the text is the API server's."""
 
 
 class _NativePolicy(NamedTuple):
-    variables: Mapping[str, Program]
-    conditions: tuple[Program, ...]
-    mutations: tuple[_Mutation, ...]
+    variables: Mapping[str, CompiledExpression]
+    conditions: tuple[CompiledExpression, ...]
+    mutations: tuple[Mutation, ...]
     problems: tuple[ExpressionProblem, ...]
 
 
@@ -333,62 +333,24 @@ def mutated(invocation: PolicyInvocation, policy_request: PolicyRequest, obj: Js
         raise PolicyEvaluationError(invocation.fault)
     policy = _compiled(invocation.policy, policy_request.store.defined)
     try:
-        if not all_hold(
-            policy.conditions,
-            for_conditions(_values(policy, invocation, policy_request, obj)),
-            native=True,
-        ):
+        values = _values(invocation, policy_request, obj, policy.variables)
+        if not all_hold(policy.conditions, for_conditions(values)):
             return None
         for mutation in policy.mutations:
-            obj = mutation(_values(policy, invocation, policy_request, obj), obj)
+            obj = mutation(_values(invocation, policy_request, obj, policy.variables), obj)
     except (EvaluationError, MutationError) as error:
         raise PolicyEvaluationError(str(error)) from None
     return obj
 
 
-def _values(
-    policy: _NativePolicy, invocation: PolicyInvocation, policy_request: PolicyRequest, obj: Json
-) -> list[Any]:
-    values = values_of(invocation, policy_request, obj)
-    values[VARIABLES] = LazyVariables(VARIABLES_TYPE, policy.variables, values, composited)
-    return values
-
-
-def _compiled(policy: Json, kinds: KindTable) -> _NativePolicy:
-    spec = policy["spec"]
-    has_params = bool(spec.get("paramKind"))
-    env = kubernetes_environment(params=has_params, authorizer=True, mutates=True)
-    compiler = Compiler(env, native=True)
-    variables = compiler.variables(spec)
-    conditions = compiler.conditions(spec)
-    written = enumerate(spec.get("mutations") or ())
-    mutations = [_mutation(compiler, entry, index, kinds) for index, entry in written]
-    return _NativePolicy(
-        variables,
-        conditions,
-        tuple(one for one in mutations if one is not None),
-        tuple(compiler.problems),
-    )
-
-
-def _mutation(compiler: Compiler, entry: Json, index: int, kinds: KindTable) -> _Mutation | None:
-    patches = entry["patchType"] == "JSONPatch"
-    field = "jsonPatch" if patches else "applyConfiguration"
-    text = (entry.get(field) or {}).get("expression")
-    if text is None:
-        return None
-    place = ("spec", "mutations", index, field, "expression")
-    program = compiler.compile(text, place, list_of(JSON_PATCH) if patches else OBJECT)
-    if program is None:
-        return None
-    if patches:
-        return lambda values, obj: with_whole_numbers(
-            patch_object(evaluate(program, values, native=True), obj)
-        )
+def _compiled(spec: CelPolicyNode, kinds: KindTable) -> _NativePolicy:
+    compiler = Compiler(NativeScope(params=spec.param_kind is not None, mutates=True))
+    variables = compiler.variables(spec.variables)
+    conditions = compiler.conditions(spec.match_conditions)
     find_type = type_finder(kinds)
-    return lambda values, obj: with_whole_numbers(
-        merge_object(evaluate(program, values, native=True), obj, find_type, replaces=False)
-    )
+    found = (compile_mutation(compiler, node, find_type) for node in spec.mutations)
+    mutations = tuple(with_whole_results(one) for one in found if one is not None)
+    return _NativePolicy(variables, conditions, mutations, tuple(compiler.problems))
 
 
 # The API server's part in admission: its own policies, before any webhook is called.
@@ -437,12 +399,12 @@ class AdmissionPolicies:
                 self._note_error(review, one, str(failure))
                 if one.fails_closed and not refused:
                     refused = f"policy {one.named} denied request: {failure}"
-                    self._note(review.request, RequestNote(denied_by=(_name(one),)))
+                    self._note(review.request, RequestNote(denied_by=(one.name,)))
                 continue
             if after is not None:
                 obj = after
                 # It is called again after others have changed the object.
-                if one.policy["spec"].get("reinvocationPolicy") == "IfNeeded":
+                if one.policy.reinvocation_policy == "IfNeeded":
                     wanting.add(one.place)
         if refused:
             return WebhookResponse(denied=ApiError(403, INVALID, refused, why=FailureCause.DENIED))
@@ -461,7 +423,6 @@ class AdmissionPolicies:
         denied: list[tuple[PolicyInvocation, ValidationDenial]] = []
         warnings: list[str] = []
         for one in invocations(_VALIDATING, policy_request):
-            actions = one.binding["spec"].get("validationActions") or () if one.binding else ()
             found = decisions(one, policy_request)
             self._note(review.request, _counted(skipped=found is None))
             for decision in found or ():
@@ -469,21 +430,21 @@ class AdmissionPolicies:
                     self._note_error(review, one, decision.message)
                 if decision.ignored:
                     continue
-                if decision.always or "Deny" in actions:
+                if decision.always or "Deny" in one.actions:
                     denied.append((one, decision))
                 elif not decision.is_fault:
-                    self._note(review.request, RequestNote(failed=(_name(one),)))
-                if "Warn" in actions and not decision.always:
+                    self._note(review.request, RequestNote(failed=(one.name,)))
+                if "Warn" in one.actions and not decision.always:
                     warnings.append(
                         f"Validation failed for {_VALIDATING} {one.named}: {decision.message}"
                     )
         if not denied:
             return WebhookResponse(warnings=tuple(warnings))
-        self._note(review.request, RequestNote(denied_by=tuple(_name(one) for one, _ in denied)))
+        self._note(review.request, RequestNote(denied_by=tuple(one.name for one, _ in denied)))
         return WebhookResponse(warnings=tuple(warnings), denied=self._denial(review, *denied[0]))
 
     def _note_error(self, review: Review, one: PolicyInvocation, why: str) -> None:
-        self._note(review.request, RequestNote(unevaluated=(Unevaluated(_name(one), why),)))
+        self._note(review.request, RequestNote(unevaluated=(Unevaluated(one.name, why),)))
 
     def _denial(
         self, review: Review, policy: PolicyInvocation, decision: ValidationDenial
@@ -524,12 +485,8 @@ def changing_policies(review: Review, store: ObjectStore) -> frozenset[str]:
         with contextlib.suppress(PolicyEvaluationError):
             after = mutated(one, policy_request, review.object)
             if after is not None and after != review.object:
-                found.add(_name(one))
+                found.add(one.name)
     return frozenset(found)
-
-
-def _name(one: PolicyInvocation) -> str:
-    return object_key(one.policy).name
 
 
 def refuse_uncompiled(review: Review, store: ObjectStore) -> ApiError | None:
@@ -542,28 +499,31 @@ def refuse_uncompiled(review: Review, store: ObjectStore) -> ApiError | None:
     unfitting = schema_findings(obj, schema) if schema else []
     if unfitting:
         return errors.invalid(key, *unfitting)
-    problems = [
-        f"{_field(path)}: Invalid value: {quote(text)}: "
-        f"{'' if fault.startswith(_DETAILS) else 'compilation failed: '}{fault}"
-        for path, text, fault in _problems(obj, store)
-    ]
-    if obj["kind"] in _OWN:
-        check = policy_selector_problems if obj["kind"] in POLICIES else binding_selector_problems
-        problems += [f"{_field(path)}.{fault}" for path, fault in check(obj.get("spec") or {})]
+    spec = obj["spec"]
+    problems: list[str] = []
+    selectors: Iterable[tuple[Path, str]] = ()
+    if obj["kind"] in POLICIES:
+        policy = read_cel_policy(spec)
+        selectors = selector_problems(policy.match_constraints)
+        for path, text, message, *_ in _problems(obj["kind"], policy, store):
+            what = "" if message.startswith(_DETAILS) else "compilation failed: "
+            problems.append(f"{_field(path)}: Invalid value: {quote(text)}: {what}{message}")
+    elif obj["kind"] in _OWN:
+        binding = read_binding(spec)
+        selectors = selector_problems(binding.match_resources, binding.param_ref)
+    problems += [f"{_field(path)}.{fault}" for path, fault in selectors]
     return errors.invalid(key, *problems) if problems else None
 
 
-def _problems(obj: Json, store: ObjectStore) -> Iterator[tuple[Path, str, str]]:
-    """Yield place, text and fault of each expression that cannot be compiled."""
-    if obj["kind"] == _VALIDATING:
-        validator = _validator(obj)
-        placed = ((("spec", *path), one) for path, one in validator.placed())
-        for path, one in (*audit_annotations(obj["spec"], validator), *placed):
-            if one.program is None:
-                yield path, one.text, one.problem
-    elif obj["kind"] == _MUTATING:
-        for problem in _compiled(obj, store.defined).problems:
-            yield problem.path, str(reduce(getitem, problem.path, obj)), problem.message
+def _problems(kind: str, policy: CelPolicyNode, store: ObjectStore) -> Iterable[ExpressionProblem]:
+    """Return the expressions that cannot be compiled: annotations first, messages last."""
+    if kind == _MUTATING:
+        return _compiled(policy, store.defined).problems
+
+    def order(problem: ExpressionProblem) -> tuple[bool, bool]:
+        return problem.path[1] != "auditAnnotations", problem.path[-1] == "messageExpression"
+
+    return sorted(_compiled_validations(policy)[2], key=order)
 
 
 def _field(path: Path) -> str:

@@ -14,6 +14,7 @@ from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PolicyResponse, RuleStatus, Stage
 from kyvsim.model.tracing import PolicyPlace, TraceContext
+from kyvsim.policy.cel_policy import read_cel_policy
 from kyvsim.simulator.admission.classic import Admission, AdmissionController, kind_of
 from kyvsim.simulator.admission.review import (
     MatchConditionError,
@@ -37,7 +38,7 @@ from kyvsim.simulator.tracer import SimulationTracer
 def not_done(obj: Json) -> Iterator[str]:
     """Yield the settings of a stored policy that are not simulated."""
     if is_cel_policy(object_key(obj)):
-        mode = ((obj.get("spec") or {}).get("evaluation") or {}).get("mode") or "Kubernetes"
+        mode = read_cel_policy(obj.get("spec") or {}).evaluation.mode
         if mode != "Kubernetes":
             yield f"mode {mode}"
 

@@ -3,13 +3,19 @@
 import pytest
 
 from kyvsim.engine.match import match_facts
-from kyvsim.kubernetes.discovery import KindFacts
-from kyvsim.languages.constraints import compile_constraints
+from kyvsim.kubernetes.discovery import NO_KINDS, KindFacts
+from kyvsim.languages import constraints
 from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.policy.cel_policy import read_match_constraints
 
 RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}}
 NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {}}}
+
+
+def compile_constraints(written, namespace, kinds=NO_KINDS):
+    node = read_match_constraints({"matchConstraints": written}, "matchConstraints", ("spec",))
+    return constraints.compile_constraints(node, namespace, kinds)
 
 
 def takes(written, obj=POD, labels=None, namespace="", operation=Operation.CREATE):

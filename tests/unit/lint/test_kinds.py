@@ -7,6 +7,7 @@ from kyvsim.model.diagnostic import Severity, strictly
 from kyvsim.model.exceptions import PolicyException
 from kyvsim.model.policy import Binding, Policy, PolicyFacts
 from kyvsim.model.source import Document, Location
+from kyvsim.policy.cel_policy import read_cel_policy
 from kyvsim.policy.read import read_match
 
 # kinds
@@ -150,7 +151,9 @@ def policy_for(group, *resources, field="resourceRules"):
     document = Document({}, "p.yaml", 0, lambda path: Location("/".join(map(str, path))))
     spec = {"matchConstraints": {field: [rule]}}
     facts = PolicyFacts("policies.kyverno.io/v1")
-    return Policy("ValidatingPolicy", "p", "", {}, spec, (), document, facts)
+    return Policy(
+        "ValidatingPolicy", "p", "", {}, spec, (), document, facts, cel_tree=read_cel_policy(spec)
+    )
 
 
 def told_resources(group, *resources, objects=(), field="resourceRules"):
@@ -206,7 +209,9 @@ def test_names_in_bindings_are_looked_at_too():
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["Pod"]}
     kind = "ValidatingAdmissionPolicyBinding"
     match = {"resourceRules": [rule]}
-    found = list(unknown_resources((), (), [Binding(kind, "b", "p", match, None, document)]))
+    found = list(
+        unknown_resources((), (), [Binding(kind, "b", "p", {"matchResources": match}, document)])
+    )
     assert [one.code for one in found] == ["KV163"]
     assert found[0].location.file == "spec/matchResources/resourceRules/0/resources/0"
-    assert not list(unknown_resources((), (), [Binding(kind, "b", "p", None, None, document)]))
+    assert not list(unknown_resources((), (), [Binding(kind, "b", "p", {}, document)]))

@@ -423,7 +423,7 @@ def test_an_exception_for_policies_in_cel(version):
     (found,) = exceptions.policies
     assert found.key == "e"
     assert found.policies == (("ValidatingPolicy", "p"),)
-    assert [one["expression"] for one in found.conditions] == ["true"]
+    assert [one.expression for one in found.conditions] == ["true"]
     assert (found.images, found.values) == (("nginx",), ("x",))
     assert (found.passes, found.priority) == (True, 3)
     assert found.expires == datetime(2026, 2, 3, 3, 5, 6, tzinfo=UTC)

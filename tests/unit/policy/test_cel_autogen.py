@@ -3,6 +3,7 @@
 import pytest
 
 from kyvsim.policy.cel_autogen import mutation_variants, variants
+from kyvsim.policy.cel_policy import read_cel_policy
 
 # autogen
 
@@ -16,7 +17,7 @@ def derived(text="true", rule=RULE, **more):
         "validations": [{"expression": text}],
         **more,
     }
-    return {one.name: one.spec for one in variants(spec)}
+    return {one.name: one.spec.data for one in variants(read_cel_policy(spec))}
 
 
 TEXTS = [
@@ -89,7 +90,7 @@ def derived_mutation_variants(text):
             {"patchType": "JSONPatch", "jsonPatch": {"expression": text}},
         ],
     }
-    return {one.name: one.spec for one in mutation_variants(spec)}
+    return {one.name: one.spec.data for one in mutation_variants(read_cel_policy(spec))}
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from kyvsim.model.result import (
     report_properties,
     report_source,
 )
+from kyvsim.policy.cel_policy import read_cel_policy
 from kyvsim.report.policy_objects import begin_report_json
 from kyvsim.report.style import RenderOptions
 
@@ -53,7 +54,7 @@ OFF = {"background": {"enabled": False}}
     ],
 )
 def test_results_tell_when_they_come_about(make, kind, evaluation, process):
-    facts = policy_facts(kind, {"evaluation": evaluation})
+    facts = policy_facts(kind, read_cel_policy({"evaluation": evaluation}))
     policy = make.policy("p", "r")._replace(kind=kind, facts=facts)
     assert report_process(policy) == process
 

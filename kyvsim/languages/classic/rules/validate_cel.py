@@ -5,11 +5,9 @@ k8s.io/apiserver pkg/admission/plugin/policy/validating/validator.go. What canno
 evaluated fails the rule too: there is no error status here.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from kyvsim.cel.kubernetes import VARIABLES_TYPE
-from kyvsim.cel.program import LazyVariables
 from kyvsim.engine.compile.compiled import (
     CompiledBody,
     Evaluation,
@@ -21,21 +19,23 @@ from kyvsim.engine.compile.compiled import (
 )
 from kyvsim.kubernetes.discovery import kind_of_plural, plural, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, Path, labels, object_key
-from kyvsim.languages.cel_request import authorizer_of, namespace_object, request_value
-from kyvsim.languages.cel_validator import (
-    CompiledExpression,
-    Declared,
-    Validator,
-    compile_validator,
-    variable_value,
+from kyvsim.kubernetes.objects import Json, labels, object_key
+from kyvsim.languages.cel_expressions import (
+    Compiler,
+    EvaluationError,
+    ExpressionProblem,
+    NativeScope,
+    NativeValidation,
+    all_hold,
+    for_conditions,
+    native_values,
 )
+from kyvsim.languages.cel_request import authorizer_of, namespace_object, request_value
 from kyvsim.languages.classic.rule_type import Problem, RuleContext, RuleType, validation_of
-from kyvsim.languages.tracing import with_coverage
-from kyvsim.model.ports import ClusterView
+from kyvsim.model.ports import ClusterView, Meter
 from kyvsim.model.result import Phase
 from kyvsim.model.tracing import TraceContext
-from kyvsim.policy.cel import CelExpression, CelValidation, NamedExpression, ParamKind, ParamRef
+from kyvsim.policy.cel import CelValidation, ParamKind, ParamRef
 from kyvsim.policy.rule import RuleNode
 
 # The parameter objects of a CEL rule.
@@ -109,19 +109,26 @@ def _compile_search(
     return find
 
 
-_EXPRESSIONS: Path = ("validate", "cel", "expressions")
 _UNMET = skipped("cel preconditions not met")
 _AUTHORIZER = frozenset({"authorizer", "authorizer.requestResource"})
-_PLACE_OF_VARIABLES = 4
-"""The index of `variables` among the values of an environment."""
+
+
+def _compile_rule(rule: RuleNode, meter: Meter | None = None) -> tuple[NativeValidation, Compiler]:
+    """Return a rule compiled, and what knows its problems and what its expressions read."""
+    cel = _cel_of(rule)
+    compiler = Compiler(NativeScope(bool(cel.param_kind and cel.param_ref)), meter=meter)
+    variables = compiler.variables(cel.variables)
+    conditions = compiler.conditions(rule.cel_preconditions or ())
+    validations = compiler.validations(cel.expressions, validation_of(rule).message)
+    return NativeValidation(variables, conditions, validations), compiler
 
 
 def _compile(context: RuleContext) -> CompiledBody:
     """Return the body of the rule."""
-    cel = _cel_of(context.rule.tree)
-    compiled = _compile_rule(context.rule.tree, cel).counted(context.system.meter)
-    rule = _with_coverage(compiled, context.trace)
-    reads = rule.reads()
+    tree = context.rule.tree
+    cel = _cel_of(tree)
+    compiled, compiler = _compile_rule(tree, context.system.meter)
+    rule, reads = _with_coverage(compiled, context.trace), frozenset(compiler.reads)
     pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
     find_params = None
     if cel.param_kind and cel.param_ref:
@@ -141,32 +148,19 @@ def _compile(context: RuleContext) -> CompiledBody:
 
 
 def _broken(rule: RuleNode) -> Iterator[Problem]:
-    """Yield what cannot be compiled of a rule's expressions, with its path in the document."""
-    cel = _cel_of(rule)
-    found = _compile_rule(rule, cel)
-    tests: tuple[
-        tuple[Iterable[CompiledExpression], Sequence[CelExpression | NamedExpression]], ...
-    ] = (
-        (found.conditions, rule.cel_preconditions or ()),
-        (found.variables.values(), cel.variables),
-        ((one.test for one in found.validations), cel.expressions),
-    )
-    for expressions, nodes in tests:
-        # Variables of the same name are compiled once.
-        for one, node in zip(expressions, nodes, strict=False):
-            if one.program is None:
-                yield (*node.path, "expression"), _compile_problem(one)
-    for entry, node in zip(found.validations, cel.expressions, strict=True):
-        computed = entry.message_expression
-        if computed is not None and computed.program is None:
-            yield (*node.path, "messageExpression"), _compile_problem(computed)
+    """Yield what cannot be compiled of a rule's expressions, with its path in the document.
 
+    Preconditions come first, and messages after all tests.
+    """
 
-def _compile_problem(expression: CompiledExpression) -> str:
-    # The lines below the first one show the expression again.
-    return (
-        f"`{expression.text.strip()}` is not valid CEL: {expression.problem.partition(chr(10))[0]}"
-    )
+    def order(problem: ExpressionProblem) -> tuple[bool, bool]:
+        is_condition = problem.path[len(rule.path)] == "celPreconditions"
+        return not is_condition, problem.path[-1] == "messageExpression"
+
+    for problem in sorted(_compile_rule(rule)[1].problems, key=order):
+        # The lines below the first one show the expression again.
+        reason = problem.message.partition("\n")[0]
+        yield problem.path, f"`{problem.text.strip()}` is not valid CEL: {reason}"
 
 
 def _cel_of(rule: RuleNode) -> CelValidation:
@@ -176,72 +170,51 @@ def _cel_of(rule: RuleNode) -> CelValidation:
     return cel
 
 
-def _compile_rule(rule: RuleNode, cel: CelValidation) -> Validator:
-    return compile_validator(
-        cel.variables,
-        rule.cel_preconditions or (),
-        cel.expressions,
-        Declared(bool(cel.param_kind and cel.param_ref)),
-        message=validation_of(rule).message,
-    )
-
-
-def _with_coverage(rule: Validator, trace: TraceContext) -> Validator:
+def _with_coverage(rule: NativeValidation, trace: TraceContext) -> NativeValidation:
     """Return the rule with preconditions and expressions that report outcomes for coverage."""
-    where = trace.at(*_EXPRESSIONS)
+    where = trace.at("validate", "cel", "expressions")
     validations = tuple(
-        one._replace(test=_traced(one.test, where.at(index)))
+        one._replace(test=one.test.covered(where.at(index), decides=True))
         for index, one in enumerate(rule.validations)
     )
     conditions = tuple(
-        _traced(one, trace.at("celPreconditions", index))
+        one.covered(trace.at("celPreconditions", index), decides=True)
         for index, one in enumerate(rule.conditions)
     )
     # Coverage counts what decides; tracing shows the values of variables, too.
     within = trace._replace(coverage_sink=None).at("validate", "cel", "variables")
     variables = {
-        name: _traced(one, within.at(index), decides=False)
+        name: one.covered(within.at(index), decides=False)
         for index, (name, one) in enumerate(rule.variables.items())
     }
-    return rule._replace(validations=validations, conditions=conditions, variables=variables)
-
-
-def _traced(
-    expression: CompiledExpression, trace: TraceContext, *, decides: bool = True
-) -> CompiledExpression:
-    program = expression.program
-    if program is None:
-        return expression
-    return expression._replace(program=with_coverage(program, trace, decides=decides))
+    return NativeValidation(variables, conditions, validations)
 
 
 def _values(
-    rule: Validator, reads: frozenset[str], evaluation: Evaluation, *params: Json
+    rule: NativeValidation, reads: frozenset[str], evaluation: Evaluation, *params: Json
 ) -> list[Any]:
     """Return the values of the environment, in its order; None for what no expression reads."""
     request, external = evaluation.request, evaluation.scope.external
-    values: list[Any] = [
+    return native_values(
         evaluation.object,
         request.old_object,
         namespace_object(request, external) if "namespaceObject" in reads else None,
         request_value(request) if "request" in reads else None,
-        None,
+        rule.variables,
         *params,
         *(authorizer_of(request, external) if _AUTHORIZER & reads else (None, None)),
-    ]
-    values[_PLACE_OF_VARIABLES] = LazyVariables(
-        VARIABLES_TYPE, rule.variables, values, variable_value
     )
-    return values
 
 
-def _evaluate(rule: Validator, values: list[Any]) -> Outcome | None:
+def _evaluate(rule: NativeValidation, values: list[Any]) -> Outcome | None:
     """Return the outcome of a rule that is skipped or refuses the object, else None."""
-    unmet = rule.unmet(values)
-    if unmet is not None:
-        return failed(unmet) if unmet else _UNMET
-    refusal = rule.refusal(values)
-    return failed(refusal.message) if refusal else None
+    try:
+        if not all_hold(rule.conditions, for_conditions(values)):
+            return _UNMET
+        denial = rule.denial(values)
+    except EvaluationError as error:
+        return failed(str(error))
+    return None if denial is None else failed(denial)
 
 
 def _problems(rule: RuleNode) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ import pytest
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.languages.cel.generating_policy import TemplateError, compile_template
-from kyvsim.languages.cel_expressions import Compiler, EvaluationError
+from kyvsim.languages.cel_expressions import Compiler, EvaluationError, KyvernoScope
 
 # generating policy
 
@@ -279,7 +279,7 @@ def test_what_is_no_object_is_told_by_the_place_of_the_argument(run):
 def render(system):
     def call(text, *, interpolates=True):
         env = kyverno_environment("GeneratingPolicy", system.clock, system.entropy)
-        template = compile_template(text, Compiler(env), interpolates=interpolates)
+        template = compile_template(text, Compiler(KyvernoScope(env)), interpolates=interpolates)
         given = {"object": {"metadata": {"name": "team-a", "labels": {"a": "b"}}}}
         return template.render([given.get(name) for name, _ in env.variables])
 

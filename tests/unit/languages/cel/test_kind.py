@@ -8,11 +8,12 @@ from kyvsim.engine.compile.compiled import Evaluation
 from kyvsim.engine.context import JSONContext
 from kyvsim.kubernetes.discovery import NO_KINDS, KindFacts
 from kyvsim.languages.cel.kind import PolicyPart, RequestValues
-from kyvsim.languages.cel_expressions import Compiler
+from kyvsim.languages.cel_expressions import Compiler, KyvernoScope
 from kyvsim.model.policy import Policy, PolicyFacts
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.source import Document
+from kyvsim.policy.cel_policy import read_cel_policy
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}}
 
@@ -36,17 +37,17 @@ class Asked:
 def value_of(system):
     def call(text, variables=(), kinds=NO_KINDS, obj=POD, **own):
         env = kyverno_environment("ValidatingPolicy", system.clock, system.entropy)
-        compiler = Compiler(env)
-        programs = compiler.variables({"variables": variables})
+        compiler, spec = Compiler(KyvernoScope(env)), read_cel_policy({"variables": variables})
+        programs = compiler.variables(spec.variables)
         program = compiler.program(text)
         cluster = Asked()
         scope = JSONContext({}, ExternalData(cluster), deleting=False)
         evaluation = Evaluation(scope, AdmissionRequest(Operation.CREATE, obj), obj)
         document, facts = Document({}, "", 0, None), PolicyFacts("policies.kyverno.io/v1")
         policy = Policy("ValidatingPolicy", "p", "", {}, {}, (), document, facts)
-        part = PolicyPart(policy, {}, compiler, CompileOptions(system, kinds=kinds))
+        part = PolicyPart(policy, spec, compiler, CompileOptions(system, kinds=kinds))
         values = RequestValues(part, programs).of(evaluation, **own)
-        return program.evaluate(values), cluster.questions
+        return program.value(values), cluster.questions
 
     return call
 

@@ -3,6 +3,7 @@
 import pytest
 
 from kyvsim.languages.native.compile import chosen_parameters
+from kyvsim.policy.cel import read_param_ref
 
 
 def config(name, namespace, **labels):
@@ -28,4 +29,4 @@ GIVEN = [config("a", "x", k="1"), config("b", "x", k="2"), config("a", "y", k="2
     ],
 )
 def test_which_parameters_count(reference, found):
-    assert chosen_parameters(reference, GIVEN) == found
+    assert chosen_parameters(read_param_ref(reference, ()), GIVEN) == found

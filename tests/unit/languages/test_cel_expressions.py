@@ -1,7 +1,7 @@
 import pytest
 
-from kyvsim.languages.cel_validator import Declared, compile_validator
-from kyvsim.policy.cel import read_expressions, read_named_expressions
+from kyvsim.languages.cel_expressions import Compiler, NativeScope
+from kyvsim.policy.cel_policy import read_cel_policy
 
 
 def reads(*tests, variables=(), conditions=(), message=None):
@@ -11,13 +11,11 @@ def reads(*tests, variables=(), conditions=(), message=None):
     named = [{"name": f"v{n}", "expression": one} for n, one in enumerate(variables)]
     matched = [{"name": f"c{n}", "expression": one} for n, one in enumerate(conditions)]
     spec = {"variables": named, "matchConditions": matched, "validations": entries}
-    validator = compile_validator(
-        read_named_expressions(spec, "variables", ()),
-        read_named_expressions(spec, "matchConditions", ()),
-        read_expressions(spec, "validations", ()),
-        Declared(params=False),
-    )
-    return validator.reads()
+    policy, compiler = read_cel_policy(spec), Compiler(NativeScope(params=False))
+    compiler.variables(policy.variables)
+    compiler.conditions(policy.match_conditions)
+    compiler.validations(policy.validations)
+    return compiler.reads
 
 
 @pytest.mark.parametrize(
