@@ -5,15 +5,20 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
-from kyvsim.cel import CelBudgetError, CelError, Program, compile_expression
-from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.types import BOOL
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key, text_field
 from kyvsim.kubernetes.wildcard import matches
+from kyvsim.languages import cel_expressions
+from kyvsim.languages.cel_expressions import (
+    CompiledExpression,
+    Compiler,
+    EvaluationError,
+    NativeScope,
+    native_values,
+)
 from kyvsim.languages.cel_request import authorizer_of, request_value
-from kyvsim.languages.tracing import traced_program
 from kyvsim.model.policy import Override, Policy, Rule
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest, Operation
@@ -96,28 +101,16 @@ def all_hold(texts: Iterable[str], request: AdmissionRequest, external: External
 
     One that is false is enough, whatever the others are.
     """
-    values = _values(request, external)
-    faults: list[str] = []
-    for text in texts:
-        try:
-            if _program(text).evaluate(values) is False:
-                return False
-        except (CelError, CelBudgetError) as error:
-            faults.append(f"expression '{text}' resulted in error: {error}")
-    if faults:
-        raise MatchConditionError(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
-    return True
+    try:
+        return cel_expressions.all_hold(map(_compiled, texts), _values(request, external))
+    except EvaluationError as error:
+        raise MatchConditionError(str(error)) from None
 
 
 def _values(request: AdmissionRequest, external: ExternalData) -> list[Any]:
-    return [
-        request.object,
-        request.old_object,
-        None,
-        request_value(request),
-        {},
-        *authorizer_of(request, external),
-    ]
+    # No namespace is known where webhooks are chosen.
+    old, authorizer = request.old_object, authorizer_of(request, external)
+    return native_values(request.object, old, None, request_value(request), {}, *authorizer)
 
 
 def trace_conditions(
@@ -129,9 +122,9 @@ def trace_conditions(
     """
     values = _values(request, external)
     for number, text in enumerate(texts):
-        program = traced_program(_program(text), trace.at(number, "expression"))
-        with suppress(CelError, CelBudgetError):
-            if program.evaluate(values) is False:
+        traced = _compiled(text).covered(trace.at(number, "expression"), decides=True)
+        with suppress(EvaluationError):
+            if traced.value(values) is False:
                 return
 
 
@@ -173,8 +166,8 @@ def from_background(request: AdmissionRequest) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _program(text: str) -> Program:
-    return compile_expression(text, kubernetes_environment(authorizer=True), BOOL)
+def _compiled(text: str) -> CompiledExpression:
+    return Compiler(NativeScope(params=False)).program(text, BOOL)
 
 
 # Whether a failed rule blocks a request in a namespace.
