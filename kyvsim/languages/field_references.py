@@ -16,6 +16,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.model.field_reference import FieldPath, FieldReference, Segment, Subject
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import System
+from kyvsim.policy.cel_policy import CelPolicyNode, MatchConstraints, ResourceRule, expressions
 
 _ROOTS: Mapping[str, Subject] = MappingProxyType(
     {
@@ -157,17 +158,15 @@ def _subject_of(path: FieldPath) -> tuple[Subject, FieldPath] | None:
 # What `matchConstraints` mention: kinds, operations, names, labels.
 
 
-def read_constraints(written: Json, notes: ReferenceCollector) -> None:
+def _read_constraints(constraints: MatchConstraints, notes: ReferenceCollector) -> None:
     """Note what the constraints of a policy name."""
-    constraints = written or {}
-    for field in ("resourceRules", "excludeResourceRules"):
-        for rule in constraints.get(field) or ():
-            notes.note(Subject.KIND, (), _constraint_kinds(rule))
-            notes.note(Subject.REQUEST, ("operation",), rule.get("operations") or ())
-            if rule.get("resourceNames"):
-                notes.note(Subject.OBJECT, ("metadata", "name"), rule["resourceNames"])
-    read_selector(constraints.get("objectSelector"), Subject.OBJECT, notes)
-    read_selector(constraints.get("namespaceSelector"), Subject.NAMESPACE, notes)
+    for rule in (*constraints.resource_rules, *constraints.exclude_resource_rules):
+        notes.note(Subject.KIND, (), _constraint_kinds(rule))
+        notes.note(Subject.REQUEST, ("operation",), rule.operations)
+        if rule.resource_names:
+            notes.note(Subject.OBJECT, ("metadata", "name"), rule.resource_names)
+    read_selector(constraints.object_selector, Subject.OBJECT, notes)
+    read_selector(constraints.namespace_selector, Subject.NAMESPACE, notes)
 
 
 def read_selector(selector: Json, about: Subject, notes: ReferenceCollector) -> None:
@@ -180,15 +179,15 @@ def read_selector(selector: Json, about: Subject, notes: ReferenceCollector) -> 
         notes.note(about, ("metadata", "labels", one["key"]), one.get("values") or ())
 
 
-def _constraint_kinds(rule: Json) -> Iterator[str]:
-    groups = rule.get("apiGroups") or ("*",)
-    for resource in rule.get("resources") or ("*",):
+def _constraint_kinds(rule: ResourceRule) -> Iterator[str]:
+    groups = rule.api_groups or ("*",)
+    for resource in rule.resources or ("*",):
         name, _, part = resource.partition("/")
         # What one of the groups is known to have is in no other.
         known = {one: kind for one in groups if (kind := kind_of_plural(one, name))}
         for group in known or groups:
             kind = "*" if name == "*" else known.get(group) or guessed_kind(name)
-            for version in rule.get("apiVersions") or ("*",):
+            for version in rule.api_versions or ("*",):
                 yield "/".join((group, version, kind, *((part,) if part else ())))
 
 
@@ -197,8 +196,6 @@ def _constraint_kinds(rule: Json) -> Iterator[str]:
 _INDEX = frozenset({"_[_]", "_[?_]"})
 _COMPARING = frozenset({"_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_"})
 _LOGICAL = frozenset({"_&&_", "_||_", "!_"})
-_LEFT_OUT = frozenset({"messageExpression", "valueExpression"})
-"""Fields whose expressions decide nothing."""
 _OUTSIDE = frozenset({"resource", "http", "globalContext", "image", "images", "params"})
 """Variables whose values do not come from the request."""
 _ASKED = frozenset({"resource", "http", "globalContext", "image"})
@@ -206,9 +203,11 @@ _ASKED = frozenset({"resource", "http", "globalContext", "image"})
 _JSON = (str, int, float, bool, type(None))
 
 
-def read_expressions(data: Json, env: Environment, notes: ReferenceCollector) -> None:
-    """Note what the expressions of a policy mention; its variables are followed."""
-    read_texts(_expression_texts(data), env, notes)
+def _texts(policy: CelPolicyNode) -> Iterator[tuple[str, str]]:
+    """Yield the expressions of a policy, but for messages and annotations: they decide nothing."""
+    for path, text, name in sorted(expressions(policy), key=lambda one: not one.variable):
+        if path[-1] == "expression":
+            yield name, text
 
 
 def read_texts(
@@ -224,20 +223,6 @@ def read_texts(
         notes.read(found)
         if name:
             variables[name] = found
-
-
-def _expression_texts(value: Json, inside: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the expressions: those of variables first, with their names, others in order."""
-    if value.__class__ is list:
-        for one in value:
-            yield from _expression_texts(one, inside)
-    elif value.__class__ is dict:
-        for field in sorted(value, key=lambda name: name != "variables"):
-            one = value[field]
-            if field == "expression" and one.__class__ is str:
-                yield str(value.get("name") or "") if inside == "variables" else "", one
-            elif field not in _LEFT_OUT:
-                yield from _expression_texts(one, field)
 
 
 class _ExpressionReader:
@@ -368,20 +353,19 @@ _MEANT: Mapping[str, Callable[[FieldValues], FieldValues]] = MappingProxyType(
 def cel_references(policy: Policy, system: System) -> Iterator[FieldReference]:
     """Yield the fields that a policy of Kyverno's CEL kinds refers to."""
     notes = ReferenceCollector()
-    read_constraints(policy.spec.get("matchConstraints"), notes)
-    for one in policy.spec.get("matchImageReferences") or ():
+    _read_constraints(policy.cel.match_constraints or MatchConstraints(()), notes)
+    for one in policy.cel.match_image_references:
         notes.note(Subject.WORLD, ("images",))
         for path in IMAGE_PATHS:
-            notes.note(Subject.OBJECT, path, (one["glob"],) if one.get("glob") else ())
-    read_expressions(
-        policy.spec, kyverno_environment(policy.kind, system.clock, system.entropy), notes
-    )
+            notes.note(Subject.OBJECT, path, (one.glob,) if one.glob else ())
+    env = kyverno_environment(policy.kind, system.clock, system.entropy)
+    read_texts(_texts(policy.cel), env, notes)
     yield from notes.mentions()
 
 
 def native_references(policy: Policy, _: System) -> Iterator[FieldReference]:
     """Yield the fields that an admission policy of Kubernetes refers to."""
     notes = ReferenceCollector()
-    read_constraints(policy.spec.get("matchConstraints"), notes)
-    read_expressions(policy.spec, kubernetes_environment(params=True, mutates=True), notes)
+    _read_constraints(policy.cel.match_constraints or MatchConstraints(()), notes)
+    read_texts(_texts(policy.cel), kubernetes_environment(params=True, mutates=True), notes)
     yield from notes.mentions()

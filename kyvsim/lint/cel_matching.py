@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kyvsim.cel.nodes import Call, Literal, Node, Select, StructLiteral, dotted_name
-from kyvsim.kubernetes.objects import Json
 from kyvsim.lint.cel_policy import VALIDATING, CelPolicy, is_name, selected
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.policy.cel_policy import ResourceRule
 
 # Policies without constraints: they match nothing here, or everything.
 #
@@ -16,17 +16,15 @@ _KINDS = frozenset({"ValidatingPolicy", "GeneratingPolicy"})
 
 def no_constraints(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV250: a policy without `matchConstraints`; KV255: one whose constraints have no rule."""
-    mode = (policy.spec.get("evaluation") or {}).get("mode") or "Kubernetes"
-    if mode != "Kubernetes":
+    if policy.spec.evaluation.mode != "Kubernetes":
         return
-    constraints = policy.spec.get("matchConstraints")
-    if constraints is not None and not constraints.get("resourceRules"):
+    constraints = policy.spec.match_constraints
+    if constraints is not None and not constraints.resource_rules:
         text = (
             "the policy evaluates objects of every kind: `matchConstraints` has no "
             "`resourceRules` (a cluster refuses the policy)"
         )
-        place = ("spec", "matchConstraints")
-        yield policy.warn("KV255", text, place)
+        yield policy.warn("KV255", text, constraints.path)
     if constraints is None and policy.kind in _KINDS:
         text = (
             "the policy matches nothing: it has no `matchConstraints` (a cluster refuses the "
@@ -39,49 +37,51 @@ def no_constraints(policy: CelPolicy) -> Iterator[Diagnostic]:
 #
 # Source of the rules: upstream pkg/cel/policies/dpol/compiler/policy.go
 
-_SELECTORS = ("objectSelector", "namespaceSelector")
-
 
 def no_conditions(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV256: a DeletingPolicy without `conditions`, selectors and names."""
-    if policy.kind != "DeletingPolicy" or policy.spec.get("conditions"):
+    constraints = policy.spec.match_constraints
+    if policy.kind != "DeletingPolicy" or policy.spec.conditions or constraints is None:
         return
-    constraints = policy.spec.get("matchConstraints") or {}
-    rules = constraints.get("resourceRules") or ()
-    narrowed = any(any((constraints.get(name) or {}).values()) for name in _SELECTORS)
-    if rules and not narrowed and not any(rule.get("resourceNames") for rule in rules):
+    rules = constraints.resource_rules
+    narrowed = constraints.selects_objects or constraints.selects_namespaces
+    if rules and not narrowed and not any(rule.resource_names for rule in rules):
         text = "the policy deletes every object of the kinds it names: it has no `conditions`"
         yield policy.warn("KV256", text, ("spec",))
 
 
 # Policies whose excluded resources are all that they match.
 
-_LISTS = ("apiGroups", "apiVersions", "resources", "operations")
-
 
 def excluded_resources(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV270: excluded resources that cover everything the policy matches."""
-    constraints = policy.spec.get("matchConstraints") or {}
-    rules = constraints.get("resourceRules") or ()
-    excluded = constraints.get("excludeResourceRules") or ()
+    constraints = policy.spec.match_constraints
+    if constraints is None:
+        return
+    rules, excluded = constraints.resource_rules, constraints.exclude_resource_rules
     if rules and all(any(_covers(out, one) for out in excluded) for one in rules):
         text = (
             "the policy never matches: `excludeResourceRules` excludes everything that it matches"
         )
-        path = ("spec", "matchConstraints", "excludeResourceRules")
+        path = (*constraints.path, "excludeResourceRules")
         yield policy.warn("KV270", text, path)
 
 
-def _covers(out: Json, one: Json) -> bool:
-    names = out.get("resourceNames")
-    if names and not set(one.get("resourceNames") or ("",)) <= set(names):
+def _covers(out: ResourceRule, one: ResourceRule) -> bool:
+    names = out.resource_names
+    if names and not set(one.resource_names or ("",)) <= set(names):
         return False
-    if out.get("scope", "*") not in {"*", one.get("scope", "*")}:
+    if (out.scope or "*") not in {"*", one.scope or "*"}:
         return False
-    return all(_is_wider(out.get(name) or (), one.get(name) or ()) for name in _LISTS)
+    return (
+        _is_wider(out.api_groups, one.api_groups)
+        and _is_wider(out.api_versions, one.api_versions)
+        and _is_wider(out.resources, one.resources)
+        and _is_wider(out.operations, one.operations)
+    )
 
 
-def _is_wider(out: Json, one: Json) -> bool:
+def _is_wider(out: tuple[str, ...], one: tuple[str, ...]) -> bool:
     return bool(one) and ("*" in out or set(one) <= set(out))
 
 
@@ -97,8 +97,8 @@ def unseen_controllers(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV268: a policy on all Pod controllers except ReplicationControllers."""
     if policy.kind not in VALIDATING:
         return
-    rules = (policy.spec.get("matchConstraints") or {}).get("resourceRules") or ()
-    names = {name for rule in rules for name in rule.get("resources") or ("*",)}
+    rules = policy.spec.resource_rules
+    names = {name for rule in rules for name in rule.resources or ("*",)}
     named = names >= _OTHERS and names.isdisjoint({"pods", _LEFT_OUT})
     if not named or any("*" in name for name in names):
         return
@@ -123,8 +123,7 @@ _USER = "request.userInfo."
 
 def scanned_users(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV251: a field of the user in a policy that background scans evaluate."""
-    background = (policy.spec.get("evaluation") or {}).get("background") or {}
-    if policy.kind != "ValidatingPolicy" or background.get("enabled") is False:
+    if policy.kind != "ValidatingPolicy" or policy.spec.evaluation.background is False:
         return
     for one in policy.expressions:
         names = (selected(node) for node in one.nodes())
@@ -150,7 +149,7 @@ def controllers_left_out(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV245: subresources matched besides Pods, KV246: an autogen setting that has no effect."""
     if not policy.derivable:
         return
-    wanted = ((policy.spec.get("autogen") or {}).get("podControllers") or {}).get("controllers")
+    wanted = policy.spec.autogen.pod_controllers
     path = ("spec", "autogen", "podControllers", "controllers")
     for index, name in enumerate(wanted or ()):
         if name not in _CONTROLLERS:
@@ -159,9 +158,9 @@ def controllers_left_out(policy: CelPolicy) -> Iterator[Diagnostic]:
             yield policy.warn("KV246", text, (*path, index))
     if policy.is_about_pods:
         return
-    rules = (policy.spec.get("matchConstraints") or {}).get("resourceRules") or ()
-    names = [name for rule in rules for name in rule.get("resources") or ()]
-    groups = {group for rule in rules for group in rule.get("apiGroups") or ()}
+    rules = policy.spec.resource_rules
+    names = [name for rule in rules for name in rule.resources]
+    groups = {group for rule in rules for group in rule.api_groups}
     others = [name for name in names if name != "pods"]
     is_plain = "pods" in names and all(name.startswith("pods/") for name in others)
     beside = others[0] if is_plain and others and groups == {""} else ""

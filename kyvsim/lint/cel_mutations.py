@@ -118,14 +118,14 @@ def steps_without_parent(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, 
 
 
 def _knows_field(policy: CelPolicy, field: str) -> bool:
-    constraints = policy.spec.get("matchConstraints") or {}
+    constraints = policy.spec.match_constraints
     if field == "labels":
         kinds = matched_kinds(policy.spec)
         if not kinds or any(one.kind in _LABELLED for one in kinds):
             return True
-        if any((constraints.get("objectSelector") or {}).values()):
+        if constraints is not None and constraints.selects_objects:
             return True
-    if policy.spec.get("targetMatchConstraints"):
+    if policy.spec.target_match_constraints:
         return True
     return policy.mentions(field)
 
@@ -141,7 +141,7 @@ _MAPS = frozenset({"labels", "annotations", "nodeSelector", "matchLabels", "data
 
 def added_by_replace(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV267: a JSON patch that replaces what nothing in its policy tests for."""
-    if policy.kind not in MUTATING or policy.spec.get("targetMatchConstraints"):
+    if policy.kind not in MUTATING or policy.spec.target_match_constraints:
         return
     steps = [(one, step) for one in policy.expressions for step in steps_of(one)]
     apart = {step.path for _, step in steps if step.operations != {"replace"}}
@@ -150,8 +150,9 @@ def added_by_replace(policy: CelPolicy) -> Iterator[Diagnostic]:
         *way, key = step.keys
         if not way or way[-1] not in _MAPS or UNKNOWN in step.path or step.path in apart:
             continue
-        constraints = policy.spec.get("matchConstraints") or {}
-        if not (_contains(constraints.get("objectSelector"), key) or policy.mentions(key)):
+        constraints = policy.spec.match_constraints
+        selector = constraints and constraints.object_selector
+        if not (_contains(selector, key) or policy.mentions(key)):
             text = (
                 f"`replace` adds `{key}` to objects that do not have it, and nothing in the "
                 "policy tests for it (use `add` if that is intended, or add a condition)"
@@ -285,7 +286,7 @@ _ALTERNATIVES: Mapping[str, str] = MappingProxyType(
 def atomic_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV258: an apply configuration that sets a field that it must not set."""
     types = changed_types(policy)
-    if not types or (policy.spec.get("evaluation") or {}).get("useServerSideApply"):
+    if not types or policy.spec.evaluation.use_server_side_apply:
         return
     for one in policy.expressions:
         for name, found in set_fields(one, types):
@@ -330,18 +331,17 @@ def unfilled_templates(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV263: a template with placeholders that are not filled."""
     if policy.kind != "GeneratingPolicy":
         return
-    for index, one in enumerate(policy.spec.get("generate") or ()):
-        template = one.get("template") or {}
-        if template.get("interpolate") == "cel":
+    for one in policy.spec.generate or ():
+        template = one.template
+        if template is None or template.interpolate == "cel":
             continue
-        for found in _PLACEHOLDER.finditer(template.get("value") or ""):
+        for found in _PLACEHOLDER.finditer(template.value):
             if _is_meant(found[1], policy):
                 text = (
                     f"`{found[0]}` is not evaluated and stays in the object as text: set "
                     "`interpolate: cel` next to the template"
                 )
-                path = ("spec", "generate", index, "template")
-                yield policy.warn("KV263", text, path)
+                yield policy.warn("KV263", text, template.path)
                 break
 
 

@@ -1,6 +1,6 @@
 """A policy with its CEL expressions parsed, as checks of CEL policies read it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from kyvsim.cel.environment import Environment
@@ -18,17 +18,17 @@ from kyvsim.cel.nodes import (
 from kyvsim.cel.parser import ExpressionSyntaxError, parse
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import kind_of_plural
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Path
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.values import KindKey
 from kyvsim.patch.merge_types import ListType, MapType, NoTypesError, Type, find_type, resolve
+from kyvsim.policy.cel_policy import CelPolicyNode, expressions
 
 # A policy's expressions as trees, with their places, as advice looks at them.
 #
 # Policies are those of languages that write their expressions in CEL.
 
-_FIELDS = ("expression", "messageExpression", "valueExpression")
 _NAMES = frozenset({"object", "oldObject", "request", "variables"})
 VALIDATING = frozenset({"ValidatingPolicy", "ValidatingAdmissionPolicy"})
 """Kinds that validate and do nothing else; others need a validation to do what else they do."""
@@ -76,9 +76,9 @@ class CelPolicy(NamedTuple):
     """Whether it is of the form that variants can be derived from."""
 
     @property
-    def spec(self) -> Mapping[str, Json]:
+    def spec(self) -> CelPolicyNode:
         """The policy's specification."""
-        return self.policy.spec
+        return self.policy.cel
 
     @property
     def kind(self) -> str:
@@ -112,7 +112,7 @@ class CelPolicy(NamedTuple):
         )
 
 
-def expressions_of(spec: Mapping[str, Json], env: Environment) -> tuple[ParsedExpression, ...]:
+def expressions_of(spec: CelPolicyNode, env: Environment) -> tuple[ParsedExpression, ...]:
     """Return the expressions of a specification, in the order of the text.
 
     There are none where one of them gives a name that advice goes by another meaning.
@@ -120,24 +120,13 @@ def expressions_of(spec: Mapping[str, Json], env: Environment) -> tuple[ParsedEx
     try:
         every = tuple(
             ParsedExpression(path, text, parse(text, env.macros))
-            for path, text in _expression_strings(spec, ("spec",))
+            for path, text, _ in expressions(spec)
+            if text.strip() and path[1] not in _ELSEWHERE
         )
     except ExpressionSyntaxError:
         return ()
     bound = {name for one in every for node in one.nodes() for name in _bound(node)}
     return every if bound.isdisjoint(_NAMES) else ()
-
-
-def _expression_strings(value: Json, path: Path) -> Iterator[tuple[Path, str]]:
-    if value.__class__ is list:
-        for index, one in enumerate(value):
-            yield from _expression_strings(one, (*path, index))
-    elif value.__class__ is dict:
-        for name, one in value.items():
-            if one.__class__ is str and name in _FIELDS and one.strip():
-                yield (*path, name), one
-            elif name not in _ELSEWHERE:
-                yield from _expression_strings(one, (*path, name))
 
 
 def _bound(node: Node) -> tuple[str, ...]:
@@ -176,20 +165,17 @@ def _names_word(node: Node, word: str) -> bool:
 _WILD = frozenset("*/")
 
 
-def matched_kinds(
-    spec: Mapping[str, Json], apart: frozenset[str] = frozenset()
-) -> tuple[KindKey, ...]:
+def matched_kinds(spec: CelPolicyNode, apart: frozenset[str] = frozenset()) -> tuple[KindKey, ...]:
     """Return all kinds whose objects a policy looks at; () where they are not all known.
 
     `apart` are names of resources that do not matter.
     """
-    rules = (spec.get("matchConstraints") or {}).get("resourceRules") or ()
     named = [
         (group, version, name)
-        for rule in rules
-        for group in rule.get("apiGroups") or ("*",)
-        for version in rule.get("apiVersions") or ("*",)
-        for name in rule.get("resources") or ("*",)
+        for rule in spec.resource_rules
+        for group in rule.api_groups or ("*",)
+        for version in rule.api_versions or ("*",)
+        for name in rule.resources or ("*",)
         if name not in apart
     ]
     if any(not _WILD.isdisjoint("".join(one)) for one in named):
@@ -202,7 +188,7 @@ def matched_kinds(
 
 def changed_types(policy: CelPolicy) -> tuple[Type, ...]:
     """Return the types of all objects that a policy changes; () where some are unknown."""
-    if policy.kind not in MUTATING or policy.spec.get("targetMatchConstraints"):
+    if policy.kind not in MUTATING or policy.spec.target_match_constraints:
         return ()
     found = tuple(map(_type_of, matched_kinds(policy.spec)))
     known = tuple(one for one in found if one is not None)

@@ -93,14 +93,13 @@ def unreached_validations(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 def unshown_messages(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV249: a `message` that a `messageExpression` replaces."""
-    for index, one in enumerate(policy.spec.get("validations") or ()):
-        if one.get("message") and (one.get("messageExpression") or "").strip():
+    for one in policy.spec.validations:
+        if one.message and one.message_expression.strip():
             text = (
                 "this message is never shown: `messageExpression` takes precedence, even if it "
                 "cannot be evaluated"
             )
-            path = ("spec", "validations", index, "message")
-            yield policy.warn("KV249", text, path)
+            yield policy.warn("KV249", text, (*one.path, "message"))
 
 
 # What validations demand of every container of a list.
@@ -127,10 +126,11 @@ def container_checks(policy: CelPolicy) -> Iterator[tuple[Path, list[str]]]:
     kinds = {one.kind for one in matched_kinds(policy.spec, _SUBRESOURCES)}
     if policy.kind not in VALIDATING or not kinds or not kinds <= _WORKLOADS:
         return
+    names = {(*one.path, "expression"): one.name for one in policy.spec.variables}
     variables = {
-        f"variables.{policy.spec['variables'][one.path[2]]['name']}"
+        f"variables.{names[one.path]}"
         for one in policy.expressions
-        if one.list_name == "variables" and dotted_name(one.root) in _LISTS
+        if one.path in names and dotted_name(one.root) in _LISTS
     }
     for one in policy.expressions:
         if one.list_name == "validations" and one.path[-1] == "expression":
@@ -173,7 +173,7 @@ _INIT_CONTAINERS = ("initcontainer", "allcontainer")
 
 def only_containers(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV257: a check of `containers` that skips `initContainers`."""
-    if names_anywhere(policy.spec, *_INIT_CONTAINERS):
+    if names_anywhere(policy.spec.data, *_INIT_CONTAINERS):
         return
     for path, names in container_checks(policy):
         text = (
@@ -197,16 +197,14 @@ def ephemeral_containers(policy: CelPolicy) -> Iterator[Diagnostic]:
         return
     if not any(container_checks(policy)):
         return
-    rules = policy.spec["matchConstraints"]["resourceRules"]
-    for number, rule in enumerate(rules):
-        names = rule.get("resources") or ()
-        if _EPHEMERAL in names:
+    for rule in policy.spec.resource_rules:
+        if _EPHEMERAL in rule.resources:
             text = (
                 "no expression of the policy mentions `ephemeralContainers`: containers that "
                 f"are added through `{_EPHEMERAL}` are not checked"
             )
-            path = ("spec", "matchConstraints", "resourceRules", number, "resources")
-            yield policy.warn("KV264", text, (*path, names.index(_EPHEMERAL)))
+            path = (*rule.path, "resources", rule.resources.index(_EPHEMERAL))
+            yield policy.warn("KV264", text, path)
 
 
 # Unused variables: something is not checked that should be.
@@ -228,11 +226,10 @@ def unread_variables(policy: CelPolicy) -> Iterator[Diagnostic]:
                 whole -= 1
     if whole:
         return  # some expression takes all of them together
-    for index, variable in enumerate(policy.spec.get("variables") or ()):
-        if variable["name"] not in named:
-            text = f"the variable `{variable['name']}` is never used"
-            path = ("spec", "variables", index, "name")
-            yield policy.warn("KV242", text, path)
+    for variable in policy.spec.variables:
+        if variable.name not in named:
+            text = f"the variable `{variable.name}` is never used"
+            yield policy.warn("KV242", text, (*variable.path, "name"))
 
 
 # Comparisons of objects with null: an object that is not there is an empty map to Kyverno.
@@ -244,7 +241,7 @@ _OBJECT_NAMES = ("object", "oldObject")
 
 def null_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV247: `object` or `oldObject` compared with null, which neither ever is."""
-    if policy.kind != "ValidatingPolicy" or not _is_of_kubernetes(policy):
+    if policy.kind != "ValidatingPolicy" or policy.spec.evaluation.mode != "Kubernetes":
         return
     for one in policy.expressions:
         for name in dict.fromkeys(filter(None, map(_compared, one.nodes()))):
@@ -253,11 +250,6 @@ def null_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
                 f"`request.operation` or `has({name}.metadata)`)"
             )
             yield policy.warn("KV247", text, one.path)
-
-
-def _is_of_kubernetes(policy: CelPolicy) -> bool:
-    mode = (policy.spec.get("evaluation") or {}).get("mode") or "Kubernetes"
-    return bool(mode == "Kubernetes")
 
 
 def _compared(node: Node) -> str:
@@ -284,8 +276,8 @@ def absent_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV248: a field of an object that never exists."""
     if policy.kind not in VALIDATING:
         return
-    rules = (policy.spec.get("matchConstraints") or {}).get("resourceRules") or ()
-    operations = {name for rule in rules for name in rule.get("operations") or ("*",)}
+    rules = policy.spec.resource_rules
+    operations = {name for rule in rules for name in rule.operations or ("*",)}
     only = operations.pop() if len(operations) == 1 else ""
     absent = _ABSENT.get(only)
     if absent is None:

@@ -105,7 +105,7 @@ def _lint_cel(policy: Policy, options: CompileOptions) -> Diagnostics:
     checked = CelPolicy(
         policy=policy,
         env=env,
-        expressions=expressions_of(policy.spec, env),
+        expressions=expressions_of(policy.cel, env),
         derivable=derivable,
         is_derived=derivable and any(True for _ in variants(policy.cel)),
         is_moved=kind == "MutatingPolicy" and any(True for _ in mutation_variants(policy.cel)),
@@ -119,7 +119,7 @@ def _lint_native(policy: Policy, options: CompileOptions) -> Diagnostics:
     if problems:
         return problems
     env = kubernetes_environment(params=policy.cel.param_kind is not None, mutates=True)
-    checked = CelPolicy(policy, env, expressions_of(policy.spec, env))
+    checked = CelPolicy(policy, env, expressions_of(policy.cel, env))
     return tuple(run_checks((CheckSubject.EXPRESSIONS,), checked))
 
 
