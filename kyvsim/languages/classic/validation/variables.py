@@ -170,9 +170,11 @@ def check_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Every variable and every reference in a rule leads somewhere."""
     for message, path in invalid_variables(subject, background=subject.policy.background):
         note = _note_on_cut(subject.rule.tree.data, path) if "\ufffd" in message else ""
-        code, excerpt = ("KV146", (note,)) if note else ("KV112", ())
-        found = subject.error((*subject.rule.path, *path), code, _INVALID + message)
-        yield found._replace(excerpt=excerpt)
+        place = (*subject.rule.path, *path)
+        if note:
+            yield subject.error(place, "KV146", _INVALID + message)._replace(excerpt=(note,))
+        else:
+            yield subject.error(place, "KV112", _INVALID + message)
 
 
 def _note_on_cut(data: Json, path: Path) -> str:
