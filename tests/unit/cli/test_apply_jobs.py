@@ -606,7 +606,7 @@ def test_a_question_for_others_counts_where_no_response_follows():
     cluster = view_of_part()
     cluster.list("v1", "Pod", "")
     with pytest.raises(apply_parts.NeedsMoreObjects) as asked:
-        list(apply_parts.alone(iter(()), cluster))
+        list(apply_parts.without_lookups(iter(()), cluster))
     assert asked.value.kinds == {"Pod"}
 
 
