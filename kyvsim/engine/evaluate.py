@@ -1,6 +1,7 @@
 """A request through all stages: the one path that every command takes."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -119,19 +120,22 @@ def fast_results(
     if stage.phase is not Phase.VALIDATE or world.values or not _is_plain(request):
         return map(UnresolvedRules, stage_rules)
 
-    def make() -> Plan | None:
-        from kyvsim.engine.compile.plan import StagePlan
-
-        given = open_request(request, world, "")
-        return StagePlan(stage_rules, given.facts, given.scope).fast_results if given else None
-
     obj = request.object
     kind = text_field(obj, "apiVersion"), text_field(obj, "kind")
-    plan = of_kind.plan(stage, kind, make)
+    plan = of_kind.plan(stage, kind, partial(_make_plan, stage_rules, request, world))
     if plan is None:
         return map(UnresolvedRules, stage_rules)
     phase, found = stage.phase, plan(obj)
     return [known for one in found if (known := _known(one, phase, obj))]
+
+
+def _make_plan(
+    stage_rules: Sequence[PolicyRules], request: AdmissionRequest, world: World
+) -> Plan | None:
+    from kyvsim.engine.compile.plan import StagePlan
+
+    given = open_request(request, world, "")
+    return StagePlan(stage_rules, given.facts, given.scope).fast_results if given else None
 
 
 def _known(prospect: FastResult, phase: Phase, obj: Json) -> Known | UnresolvedRules | None:
