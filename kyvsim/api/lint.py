@@ -29,6 +29,7 @@ from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.suite_manifest import load_test_manifest
 from kyvsim.model.diagnostic import Diagnostic, Edit, Severity, without_left_out
 from kyvsim.model.source import Document
+from kyvsim.policy.cel_policy import read_binding
 from kyvsim.report.lint import Findings
 from kyvsim.schema.kinds import native_schemas
 
@@ -220,7 +221,7 @@ def _findings(
     bindings, unfit = load_bindings(documents)
     diagnostics += unfit
     for binding in bindings:
-        node = binding.tree
+        node = read_binding(binding.spec)
         selectors = selector_problems(node.match_resources, node.param_ref)
         diagnostics += unread_selectors(binding.document, selectors)
     policies, _ = load_policies(documents, READERS)

@@ -23,6 +23,7 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
 from kyvsim.model.policy import Binding, Policy
 from kyvsim.model.source import Document
+from kyvsim.policy.cel_policy import read_binding
 from kyvsim.schema.kinds import CEL_GROUP, kyverno_kinds
 
 if TYPE_CHECKING:
@@ -226,7 +227,7 @@ def unknown_resources(
         for use in _resource_uses(policy.document, constraints)
     ]
     for binding in bindings:
-        uses += _resource_uses(binding.document, binding.tree.match_resources)
+        uses += _resource_uses(binding.document, read_binding(binding.spec).match_resources)
     if not uses:
         return
     given = tuple(objects)

@@ -14,6 +14,7 @@ from kyvsim.languages.classic.validation.variables import impossible_calls_in, u
 from kyvsim.lint.check import LintInputs
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.policy import Binding, Policy, Rule
+from kyvsim.policy.cel_policy import read_binding
 from kyvsim.policy.visit import texts_within
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def binding_problems(
             )
             yield warn(policy.document, "KV265", text, ("metadata", "name"))
     for one in given:
-        node = one.tree
+        node = read_binding(one.spec)
         if {"Deny", "Warn"} <= set(node.validation_actions):
             text = (
                 "a cluster refuses `Deny` together with `Warn`: a denial already shows the message"

@@ -14,7 +14,7 @@ from kyvsim.policy.rule import NO_POLICY, NO_RULE, PolicyNode, RuleNode
 if TYPE_CHECKING:
     from kyvsim.model.background import Generation, MutationTarget
     from kyvsim.model.exceptions import CelException, PolicyException
-    from kyvsim.policy.cel_policy import BindingNode, CelPolicyNode
+    from kyvsim.policy.cel_policy import CelPolicyNode
 
 
 # What others than its language need to know of a policy: the same words for every language.
@@ -251,13 +251,6 @@ class Binding(NamedTuple):
     spec: Mapping[str, Json]
     """What is written, for its language alone."""
     document: Document
-
-    @property
-    def tree(self) -> "BindingNode":
-        """What is written, typed."""
-        from kyvsim.policy.cel_policy import read_binding  # noqa: PLC0415 — for few runs only
-
-        return read_binding(self.spec)
 
     def binds(self, kind: str, name: str) -> bool:
         """Return whether it is for a policy."""

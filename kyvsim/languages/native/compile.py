@@ -38,6 +38,7 @@ from kyvsim.model.ports import Meter
 from kyvsim.model.request import Operation
 from kyvsim.model.tracing import NO_TRACE, PolicyPlace, TraceContext
 from kyvsim.policy.cel import ParamRef
+from kyvsim.policy.cel_policy import read_binding
 
 KINDS: tuple[NativeKind, ...] = (VALIDATING, MUTATING)
 _CREATE = Operation.CREATE.value
@@ -115,7 +116,7 @@ def _compiled(
 
 def _lost(bindings: list[Binding], options: CompileOptions) -> Iterator[Diagnostic]:
     for one in bindings:
-        reference = one.tree.param_ref
+        reference = read_binding(one.spec).param_ref
         if reference and chosen_parameters(reference, options.parameters) is None:
             text = f"the binding `{one.name}` refers to parameters that are not given"
             place = one.document.locate(("spec", "paramRef"))
@@ -125,7 +126,7 @@ def _lost(bindings: list[Binding], options: CompileOptions) -> Iterator[Diagnost
 def _unread(policy: Policy, bindings: Iterable[Binding]) -> Iterator[Diagnostic]:
     yield from selector_errors(policy.document, selector_problems(policy.cel.match_constraints))
     for one in bindings:
-        node = one.tree
+        node = read_binding(one.spec)
         problems = selector_problems(node.match_resources, node.param_ref)
         yield from selector_errors(one.document, problems)
 
@@ -133,7 +134,7 @@ def _unread(policy: Policy, bindings: Iterable[Binding]) -> Iterator[Diagnostic]
 def _bind(
     kind: NativeKind, policy: Policy, binding: Binding | None, options: CompileOptions
 ) -> tuple[_Bound, Diagnostics]:
-    spec, bound = policy.cel, binding.tree if binding else None
+    spec, bound = policy.cel, read_binding(binding.spec) if binding else None
     reference = bound.param_ref if bound else None
     params: tuple[Json, ...] = (None,) if spec.param_kind else ()
     trace = options.trace_of(policy, policy.rules[0])
