@@ -1,8 +1,9 @@
 """`apply`: load → compile → one engine run for each resource."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from kyvsim.api.baseline import failure_marker, with_baseline
 from kyvsim.api.explain_rows import compile_explain
 from kyvsim.api.inputs import (
     ApplyInputs,
@@ -33,13 +34,11 @@ from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, PolicyResponse, RefusalCount, RuleStatus, Stage
 from kyvsim.model.source import Document
 from kyvsim.model.tracing import Tracer
+from kyvsim.report.baseline import FailureMarker
 from kyvsim.report.explanations import Explain, FailureExplanation
 from kyvsim.report.results import Row
 from kyvsim.report.run import BeginDocument, ResultCounts, Run, StreamingDocument
 from kyvsim.report.style import RenderOptions
-
-if TYPE_CHECKING:
-    from kyvsim.report.baseline import FailureMarker
 
 _SHOWN = 3
 """How many of the next times of a schedule are shown."""
@@ -80,15 +79,13 @@ def open_application(
     run = run._replace(result_counts=counts, explain=explaining(inputs, read))
     marker = None
     if inputs.has_baseline:
-        from kyvsim.api.baseline import failure_marker, with_baseline  # noqa: PLC0415 — few have one
-
         marker = failure_marker(inputs, read, counts)
         run = with_baseline(run, inputs, read)
     return run._replace(responses=counted_responses(responses, counts, marker))
 
 
 def counted_responses(
-    responses: Iterable[EngineResponse], counts: ResultCounts, marker: "FailureMarker | None" = None
+    responses: Iterable[EngineResponse], counts: ResultCounts, marker: FailureMarker | None = None
 ) -> Iterator[EngineResponse]:
     """Yield the responses of the engine, marked by the baseline and counted."""
     for response in responses:

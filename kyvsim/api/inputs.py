@@ -15,6 +15,8 @@ from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages import READERS, is_cel_policy, usable_payloads
+from kyvsim.load.baseline import KIND as BASELINE_KIND
+from kyvsim.load.baseline import load_baseline
 from kyvsim.load.documents import (
     AS_RESOURCES,
     AS_WRITTEN,
@@ -23,6 +25,7 @@ from kyvsim.load.documents import (
     Loaded,
     read_documents,
 )
+from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source
 from kyvsim.load.folders import USUAL, Walking, check_patterns
 from kyvsim.load.policy import is_exception, is_shared_data, load_bindings, load_policies
@@ -36,17 +39,18 @@ from kyvsim.load.resources import (
     partition_by_kind,
     read_payloads,
 )
+from kyvsim.load.values import load_userinfo, load_values, parse_settings, read_context_file
 from kyvsim.model.diagnostic import Diagnostic, Severity, has_errors, likely, without_left_out
 from kyvsim.model.policy import Binding, Exceptions, Policy
 from kyvsim.model.ports import UNCHANGED, Budget, ClusterView, ContextData
 from kyvsim.model.request import Operation, Payload, PayloadMode, UserInfo
 from kyvsim.model.source import Document, Location
+from kyvsim.model.values import Values
 from kyvsim.report.results import title
 
 if TYPE_CHECKING:
     from kyvsim.model.baseline import Baseline
     from kyvsim.model.exceptions import CelException, PolicyException
-    from kyvsim.model.values import Values
 
 # Codes: KV037 an old object or a namespace that concerns no resource, KV038 resources without an
 # old object, KV039 an ignored exception that does not exist.
@@ -129,11 +133,9 @@ def _unused_labels(what_if: WhatIf, given: Iterable[OldKey]) -> Iterator[Diagnos
             yield Diagnostic("KV037", Severity.WARNING, text)
 
 
-def supposed_values(values: "Values | None", what_if: WhatIf) -> "Values | None":
+def supposed_values(values: Values | None, what_if: WhatIf) -> Values | None:
     """Return the values of a run with the assumptions instead."""
     if what_if.namespace_labels:
-        from kyvsim.model.values import Values  # noqa: PLC0415 — for few runs only
-
         values = values or Values()
         labels: dict[str, dict[str, str]] = {}
         for name, key, value in what_if.namespace_labels:
@@ -242,7 +244,7 @@ class ReadInputs(NamedTuple):
     targets: tuple[Document, ...]
     shared_data: tuple[Document, ...]
     exceptions: Exceptions
-    values: "Values | None"
+    values: Values | None
     user: UserInfo | None
     context: ContextData
     diagnostics: tuple[Diagnostic, ...]
@@ -339,8 +341,6 @@ def _read_exceptions(
 ) -> tuple[Exceptions, tuple[Diagnostic, ...]]:
     if not documents:
         return Exceptions(), ()
-    from kyvsim.load.exceptions import load_exceptions  # noqa: PLC0415 — for few runs only
-
     return load_exceptions(documents)
 
 
@@ -396,7 +396,7 @@ def read_strictly(
     return kept, (*remarks, *aside)
 
 
-_Terms: TypeAlias = tuple["Values | None", UserInfo | None, tuple[Document, ...], "Baseline | None"]
+_Terms: TypeAlias = tuple[Values | None, UserInfo | None, tuple[Document, ...], "Baseline | None"]
 
 
 def _read_terms(
@@ -409,29 +409,21 @@ def _read_terms(
     of_user: tuple[Diagnostic, ...] = ()
     of_known: tuple[Diagnostic, ...] = ()
     if inputs.userinfo:
-        from kyvsim.load.values import load_userinfo  # noqa: PLC0415 — for few runs only
-
         user, of_user = read_one(inputs.userinfo, "UserInfo", load_userinfo, stdin)
     old, of_old = load_resources(what_if.old_resources, stdin, definitions, walking=inputs.walking)
     if inputs.baseline:
-        from kyvsim.load.baseline import KIND, load_baseline  # noqa: PLC0415 — for few runs only
-
-        known, of_known = read_one(inputs.baseline, KIND, load_baseline, stdin)
+        known, of_known = read_one(inputs.baseline, BASELINE_KIND, load_baseline, stdin)
     terms = (supposed_values(values, what_if), what_if.user or user, old, known)
     return terms, (*of_values, *of_user, *of_old, *of_known)
 
 
 def _read_values(
     inputs: ApplyInputs, stdin: bytes | None
-) -> tuple["Values | None", tuple[Diagnostic, ...]]:
+) -> tuple[Values | None, tuple[Diagnostic, ...]]:
     if not inputs.set_values and not inputs.values_file:
         return None, ()
-    from kyvsim.load.values import load_values, parse_settings  # noqa: PLC0415 — for few runs only
-
     if inputs.set_values:
         overrides, remarks = parse_settings(inputs.set_values)
-        from kyvsim.model.values import Values  # noqa: PLC0415 — for few runs only
-
         return Values(overrides=overrides), remarks
     return read_one(inputs.values_file, "Values", load_values, stdin)
 
@@ -466,8 +458,6 @@ def _read_context(
     """Return the data of a context file; with a warning if no policy uses it."""
     if not path:
         return ContextData(), ()
-    from kyvsim.load.values import read_context_file  # noqa: PLC0415 — for few runs only
-
     context, remarks = read_context_file(path, stdin)
     if any(map(is_cel_policy, policies)):
         return context, remarks
@@ -476,7 +466,7 @@ def _read_context(
 
 
 def given_world(
-    cluster: ClusterView, values: "Values | None", context: ContextData, targets: tuple[Json, ...]
+    cluster: ClusterView, values: Values | None, context: ContextData, targets: tuple[Json, ...]
 ) -> World:
     """Return what rules read besides the object, from what was given."""
     return World(

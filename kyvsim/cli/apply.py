@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 
 from kyvsim.api import ApplyInputs, Source, open_application
+from kyvsim.api.baseline import known_by_now
 from kyvsim.api.system import processors
 from kyvsim.cli.closing import SummaryStyle
 from kyvsim.cli.command import Command
@@ -63,6 +64,7 @@ from kyvsim.cli.run_output import (
 from kyvsim.cli.streams import is_terminal, print_stderr, waiting, with_progress
 from kyvsim.kubernetes.quantities import format_duration, parse_duration
 from kyvsim.model.result import EngineResponse, RunVerdict
+from kyvsim.report.baseline import baseline_text
 from kyvsim.report.ending import run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.log_commands import YAML
@@ -324,9 +326,6 @@ def _write_baseline(run: Run, path: str, files: ReportFiles) -> None:
     if run_ending(run).verdict is RunVerdict.INCOMPLETE:
         print_stderr(safe_line(f"{path} not written: some input could not be used"))
         return
-    from kyvsim.api.baseline import known_by_now  # noqa: PLC0415 — for such runs only
-    from kyvsim.report.baseline import baseline_text  # noqa: PLC0415 — for such runs only
-
     known = known_by_now(run)
     files.fill((baseline_text(known),))
     print_stderr(safe_line(f"wrote {counted(sum(known.values()), 'failure')} to {path}"))

@@ -40,6 +40,7 @@ from kyvsim.cli.settings import configuration_files
 from kyvsim.cli.streams import print_stderr, stdin_of
 from kyvsim.load.files import Source
 from kyvsim.load.folders import IGNORE_FILE
+from kyvsim.load.values import files_of_values, named_user
 from kyvsim.model.request import Operation, PayloadMode
 from kyvsim.report.style import safe_line
 
@@ -328,8 +329,6 @@ def _decider(options: Mapping[str, Any]) -> Callable[[str], bool]:
         values = options["values_file"]
         if values in {"", "-"}:
             return False
-        from kyvsim.load.values import files_of_values  # noqa: PLC0415 — for few runs only
-
         return place in map(os.path.realpath, files_of_values(values))
 
     return decides
@@ -416,8 +415,6 @@ def what_if_of(options: Mapping[str, Any], ctx: click.Context) -> WhatIf:
         raise click.UsageError(text, ctx)
     named = None
     if user:
-        from kyvsim.load.values import named_user  # noqa: PLC0415 — for few runs only
-
         named = named_user(user, groups)
     return AS_GIVEN._replace(
         user=named,

@@ -16,6 +16,7 @@ from kyvsim.model.result import (
     PolicyResponse,
     RuleStatus,
 )
+from kyvsim.report.baseline import BaselineMatches, BaselineRemainder, remainder_of
 from kyvsim.report.explanations import Explain
 from kyvsim.report.results import Summary, only_warns
 from kyvsim.report.style import RenderOptions
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from kyvsim.model.baseline import Baseline
     from kyvsim.model.explanation import ObjectExplanation
-    from kyvsim.report.baseline import BaselineMatches, BaselineRemainder
 
 RuleKey: TypeAlias = tuple[str, str, str, Path]
 """Kind and key of a policy, name and place of one of its rules: derived rules are where the
@@ -230,13 +230,11 @@ class Run(NamedTuple):
             final_checks=lambda matched: strictly(later(matched)),
         )
 
-    def rest(self) -> "BaselineRemainder | None":
+    def rest(self) -> BaselineRemainder | None:
         """Return what is left of the baseline, once all responses are read; None without one."""
         matches = self.result_counts.matches
         if self.baseline is None or matches is None:
             return None
-        from kyvsim.report.baseline import remainder_of  # noqa: PLC0415 — few runs have one
-
         return remainder_of(self.baseline, matches, self.policies)
 
     def all_diagnostics(self) -> tuple[Diagnostic, ...]:
