@@ -10,6 +10,9 @@ Json: TypeAlias = Any
 A Python `int` stands for Go's int64 and a `float` for float64: Kyverno distinguishes them.
 """
 
+KubernetesObject: TypeAlias = Mapping[str, Json]
+"""An object of a cluster as JSON, such as a Pod: `apiVersion`, `kind`, `metadata` and the rest."""
+
 Path: TypeAlias = tuple[str | int, ...]
 """Mapping keys and list indices from the root of a document to a node."""
 

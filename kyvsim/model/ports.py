@@ -5,7 +5,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from kyvsim.kubernetes.objects import MAX_DEPTH, Json, held_by, labels
+from kyvsim.kubernetes.objects import MAX_DEPTH, Json, KubernetesObject, held_by, labels
 from kyvsim.kubernetes.quantities import with_floats
 from kyvsim.model.request import NO_MOCKS, Mocks, UserInfo
 
@@ -175,10 +175,12 @@ class ClusterView(Protocol):
     def has_ints(self) -> bool:
         """Whether whole numbers of its objects are ints, as clients of an API server have them."""
 
-    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+    def get(
+        self, api_version: str, kind: str, namespace: str, name: str
+    ) -> KubernetesObject | None:
         """Return the object, or None; `namespace` is "" for cluster-scoped kinds."""
 
-    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
+    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[KubernetesObject]:
         """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
 
     def kind_of(self, api_version: str, name: str) -> str:
@@ -206,7 +208,7 @@ class ClusterView(Protocol):
 class ContextData(NamedTuple):
     """What a context file gives CEL expressions: objects of a cluster, and data of images."""
 
-    resources: tuple[Json, ...] = ()
+    resources: tuple[KubernetesObject, ...] = ()
     images: Mapping[str, Json] = MappingProxyType({})
 
 

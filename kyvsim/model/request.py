@@ -5,7 +5,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, KubernetesObject
 from kyvsim.model.source import Document
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ class AdmissionRequest(NamedTuple):
     """One request for one object; `object` is None on DELETE, `old_object` on CREATE."""
 
     operation: Operation
-    object: Json | None
-    old_object: Json | None = None
+    object: KubernetesObject | None
+    old_object: KubernetesObject | None = None
     namespace: str = ""
     """What `request.namespace` says; "" for cluster-scoped objects."""
     user: UserInfo | None = None
