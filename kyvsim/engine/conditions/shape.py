@@ -60,10 +60,22 @@ def confirming_shape(conditions: Conditions | None, start: tuple[str, ...]) -> S
 
 
 def elements_shape(expression: str, element: Shape, *start: str) -> Shape | None:
-    """Return the shape of what has elements, all of them of a shape, where an expression leads."""
+    """Return the shape of what has elements, all of them of a shape, where an expression leads.
+
+    One of the lists of elements in the whole shape has to have an element.
+    """
     found = path_of(expression)
     path = found.below(*start) if found else None
-    if path is None or path.steps[-1:] != (Spread.ELEMENTS,) or Spread.KEYS in path.steps:
+    if path is None or not path.steps or path.default or Spread.KEYS in path.steps:
+        return None
+    fields = path.steps[:-1] if path.steps[-1] is Spread.ELEMENTS else path.steps
+    if all(isinstance(step, FieldStep) for step in fields):
+        # Where a key is missing, a loop has no elements; that is no error, unlike in conditions.
+        shape: Shape = ItemShape(element, counted=True)
+        for step in reversed(fields):
+            shape = MapShape((FieldShape(step.key, shape, absent=True),))
+        return shape
+    if path.steps[-1] is not Spread.ELEMENTS:
         return None
     return _shape_at(path, element, absent=True, counted=True)
 
@@ -122,8 +134,8 @@ def _condition_shape(
                 )
 
             return _shape_at(path, ValueShape(fits), absent=default is True)
-        if name in _SPREADING and not outcome and fixed.__class__ is list:
-            return _spreading_shape(path, operator.test(fixed))
+        if name in _SPREADING and not outcome and fixed.__class__ in (list, str):
+            return _spreading_shape(path, operator.test(fixed), one_by_one=fixed.__class__ is list)
         return None
     if (name, outcome) in _CONTAINING and key.__class__ is str and _is_fixed(key):
         path = _access_path(value, start)
@@ -148,13 +160,18 @@ def _is_fixed(value: Json) -> bool:
 # ---------------------------------------------------------------------------- access paths
 
 
-def _spreading_shape(path: AccessPath, test: Test) -> Shape | None:
+def _spreading_shape(path: AccessPath, test: Test, *, one_by_one: bool) -> Shape | None:
+    """Return the shape of an object in which a test holds of nothing that a path leads to.
+
+    Values are only tested `one_by_one` where a list of them is tested in the same way; otherwise
+    there must not be any.
+    """
     empty = path.default or (None,)
     if test(empty[0]) or test([]):
         return None
 
     def fits(value: Json) -> bool | None:
-        if not _is_plain_text(value):
+        if not one_by_one or not _is_plain_text(value):
             return None
         return value == path.besides or not test([value])
 

@@ -16,8 +16,8 @@ from kyvsim.engine.conditions.shape import (
     reads_only,
     refuting_shape,
 )
-from kyvsim.engine.pattern.shape import alternative_shapes, pattern_shape
-from kyvsim.engine.prefilter import together
+from kyvsim.engine.pattern.shape import PatternShape, alternative_shapes, pattern_shape
+from kyvsim.engine.prefilter import Shape, ValueShape, together
 from kyvsim.jmespath import compile_template
 from kyvsim.languages.classic.rule_type import (
     RuleContext,
@@ -28,7 +28,7 @@ from kyvsim.languages.classic.rule_type import (
 from kyvsim.languages.classic.rules.validate_foreach import PASSED
 from kyvsim.languages.classic.rules.validate_pattern import chosen_pass
 from kyvsim.policy.read import with_data
-from kyvsim.policy.tree import Conditions
+from kyvsim.policy.tree import Conditions, Pattern
 
 
 def prove(field: tuple[str, ...], context: RuleContext) -> Proofs:
@@ -49,11 +49,7 @@ def _none(_: RuleContext) -> tuple[Proof, ...]:
 
 
 def _pattern(context: RuleContext) -> tuple[Proof, ...]:
-    pattern = validation_of(context.rule.tree).pattern
-    template = compile_template(pattern and pattern.data, context.system)
-    if pattern is None or not template.constant:
-        return ()
-    found = pattern_shape(with_data(pattern, template.value).root)
+    found = _fixed_pattern_shape(context, validation_of(context.rule.tree).pattern)
     if found is None:
         return ()
     is_all = found.exact and has_fixed_message(context)
@@ -87,15 +83,37 @@ def _deny(context: RuleContext) -> tuple[Proof, ...]:
 
 
 def _foreach(context: RuleContext) -> tuple[Proof, ...]:
-    """Return what shows that one loop with nothing but a `deny` block passes for some elements."""
-    loop, *others = validation_of(context.rule.tree).foreach or ()
-    if others or any(loop._replace(path=(), list="", deny=None)):
-        return ()
-    denied = loop.deny and loop.deny.conditions
-    refuted = refuting_shape(denied, ("element",))
-    shape = refuted and elements_shape(loop.list, refuted, "request", "object")
-    is_all = _is_denial_seen_whole(context, denied)
-    return (Proof(shape, PASSED, is_all=is_all),) if shape else ()
+    """Return what shows that loops pass for some elements: `pattern` or `deny`, nothing else."""
+    shapes: list[Shape] = []
+    is_all = True
+    for loop in validation_of(context.rule.tree).foreach or ():
+        if any(loop._replace(path=(), list="", deny=None, pattern=None)):
+            return ()
+        if loop.pattern is None:
+            denied = loop.deny and loop.deny.conditions
+            element = refuting_shape(denied, ("element",))
+            is_all = is_all and _is_denial_seen_whole(context, denied)
+        elif loop.deny is None and loop.element_scope is None:
+            found = _fixed_pattern_shape(context, loop.pattern)
+            # An empty map is a map that the whole object is matched in place of.
+            element = found and together(
+                (ValueShape(lambda value: bool(value) or None), found.shape)
+            )
+            is_all = is_all and bool(found and found.exact) and has_fixed_message(context)
+        else:
+            return ()
+        shape = element and elements_shape(loop.list, element, "request", "object")
+        if shape is None:
+            return ()
+        shapes.append(shape)
+    return (Proof(together(shapes), PASSED, is_all=is_all),) if shapes else ()
+
+
+def _fixed_pattern_shape(context: RuleContext, pattern: Pattern | None) -> PatternShape | None:
+    template = compile_template(pattern and pattern.data, context.system)
+    if pattern is None or not template.constant:
+        return None
+    return pattern_shape(with_data(pattern, template.value).root)
 
 
 def _is_denial_seen_whole(context: RuleContext, denied: Conditions | None) -> bool:

@@ -25,9 +25,40 @@ from pod_policies import pods, policies
 WORLD = World(GivenObjects([]))
 OBJECTS = with_floats(list(pods(30)))
 TEXTS = ("false", "true", "RuntimeDefault", "docker.io/x", "ALL", "1Gi", "3Gi", "", "{{ x }}", "*")
-KEYS = ("hostPath", "privileged", "securityContext", "annotations", "procMount", "emptyDir", "type")
+KEYS = (
+    "hostPath",
+    "privileged",
+    "securityContext",
+    "annotations",
+    "procMount",
+    "emptyDir",
+    "type",
+    "hostPort",
+)
 ODD = (None, True, False, 0.0, 1.0, 7, "a", [], {}, [None], [[]], "global anchor mismatch")
 OPERATION = {"key": "{{ request.operation }}", "operator": "NotEquals", "value": "DELETE"}
+PORTS = {
+    "key": "{{ request.object.spec.[initContainers, containers][].ports[].hostPort }}",
+    "operator": "AnyNotIn",
+    "value": "8000-9000",
+}
+CONTAINERS, FIRST = "request.object.spec.containers", "request.object.spec.initContainers[]"
+REGISTRY = {"image": "!docker.io/*"}
+LENIENT = {"=(image)": "*:*", "=(kind)": "Container", "X(hostPath)": "null"}
+NO_SECRET = {"any": [{"key": "{{ element.name }}", "operator": "Equals", "value": "secret"}]}
+LOOPS = [
+    {"message": "no", "foreach": loops}
+    for loops in (
+        [{"list": CONTAINERS, "pattern": REGISTRY}, {"list": FIRST, "pattern": REGISTRY}],
+        [{"list": FIRST, "pattern": REGISTRY}],
+        [{"list": CONTAINERS, "pattern": LENIENT}],
+        [
+            {"list": CONTAINERS, "pattern": LENIENT},
+            {"list": FIRST, "deny": {"conditions": NO_SECRET}},
+        ],
+        [{"list": "request.object.spec.volumes", "pattern": LENIENT}],
+    )
+]
 HAS_APP = {"key": "{{ request.object.metadata.labels.app || '' }}", "operator": "Equals"}
 
 
@@ -65,6 +96,8 @@ def bench(system):
         *policies(),
         also("mixed", {"preconditions": {"all": [{**HAS_APP, "value": "app-1"}]}}),
         also("several", {"preconditions": {"all": [OPERATION]}}, {"name": "second"}),
+        *(also(f"loops-{number}", {"validate": one}) for number, one in enumerate(LOOPS)),
+        also("ports", {"validate": {"message": "no", "deny": {"conditions": {"all": [PORTS]}}}}),
     ]
     documents = [Document(one, "p", 0, lambda _: Location("p", 1, 1)) for one in written]
     loaded, remarks = load_policies(documents, READERS)
@@ -263,6 +296,12 @@ def test_denials_are_recalled_where_their_shape_looks_at_all_they_do(
 
 LIVE = {"background": False}
 HOST = {"message": "no", "pattern": {"spec": {"=(hostNetwork)": "false"}}}
+
+
+def each(**loop):
+    return {"message": "no", "foreach": [{"list": CONTAINERS, **loop}]}
+
+
 PASSING = {"validate": {"message": "no", "pattern": {"spec": {"=(a)": "b"}}}}
 
 
@@ -276,6 +315,9 @@ PASSING = {"validate": {"message": "no", "pattern": {"spec": {"=(a)": "b"}}}}
         ({"preconditions": {"all": [{**HAS_APP, "value": "{{ request.userInfo }}"}]}}, LIVE),
         ({"validate": {"message": "no", "pattern": {"spec": {"=(a)": "{{ request.name }}"}}}}, {}),
         ({"validate": {"message": "no", "pattern": {"(spec)": {"=(a)": "b"}}}}, {}),
+        ({"validate": each(pattern=REGISTRY, elementScope=False)}, {}),
+        ({"validate": each(pattern=REGISTRY, preconditions=NO_SECRET)}, {}),
+        ({"validate": each(pattern={"name": "{{ element.name }}"})}, {}),
     ],
 )
 def test_rules_that_more_than_a_shape_decides_are_evaluated(

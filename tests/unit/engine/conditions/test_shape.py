@@ -157,7 +157,13 @@ def test_lists_with_elements():
     )
     assert [walk(obj) for obj in ({"k": ["a"]}, {"k": [], "l": ["a"]})] == [0, 0]
     assert [walk(obj) for obj in ({}, {"k": []}, {"k": ["b"]}, {"k": "a"})] == [1, 1, 1, 1]
-    assert elements_shape("request.object.k", ValueShape(bool), *START) is None
+    nested = compile_unseen(
+        [elements_shape("request.object.k.l", ValueShape(lambda value: value == "a"), *START)]
+    )
+    assert nested({"k": {"l": ["a"]}}) == 0
+    assert [nested(obj) for obj in ({}, {"k": {"l": ["a", "b"]}}, {"k": {"l": "a"}})] == [1, 1, 1]
+    assert elements_shape("request.object", ValueShape(bool), *START) is None
+    assert elements_shape("request.object.k || `[]`", ValueShape(bool), *START) is None
     assert elements_shape("request.object.k.keys(@)[]", ValueShape(bool), *START) is None
 
 
