@@ -263,8 +263,13 @@ class _Accepted(NamedTuple):
     inner: _Accepts
 
 
-def _is_quantity_text(value: Json) -> bool:
-    return value.__class__ is str and parse_quantity(value) is not None
+@lru_cache(maxsize=4096)
+def _is_quantity_text(value: str) -> bool:
+    return parse_quantity(value) is not None
+
+
+def _is_quantity(value: Json) -> bool:
+    return value.__class__ is str and _is_quantity_text(value)
 
 
 @lru_cache(maxsize=1024)
@@ -282,7 +287,7 @@ def _is_time(value: Json) -> bool:
 
 _ANY_VALUE = _Accepted(_LEAVES, lambda _: True)
 _TIME = _Accepted(_NO_LEAVES, _is_time)
-_QUANTITY = _Accepted(_LEAVES - {str, bool}, _is_quantity_text)
+_QUANTITY = _Accepted(_LEAVES - {str, bool}, _is_quantity)
 
 
 @lru_cache(maxsize=512)
@@ -436,7 +441,7 @@ def _misfits(kind: Type, value: Json, path: Path) -> Iterator[_FieldError]:
             kind.scalar == UNTYPED
             and not _QUANTITIES.isdisjoint(path[-2:])
             and value.__class__ in {str, bool}
-            and not _is_quantity_text(value)
+            and not _is_quantity(value)
         ):
             yield _FieldError(path, "must be a quantity such as 100m or 1Gi", _shown(value))
         elif kind.scalar == UNTYPED and str(path[-1]).endswith(_TIMES) and not _is_time(value):
