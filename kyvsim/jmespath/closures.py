@@ -9,7 +9,7 @@ from operator import ge, gt, le, lt
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from kyvsim.jmespath.errors import QueryError
+from kyvsim.jmespath.functions import QueryError
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import deep_equal
 from kyvsim.model.ports import FEW, Meter

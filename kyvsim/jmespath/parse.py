@@ -12,9 +12,19 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NoReturn, TypeAlias
 
-from kyvsim.jmespath.errors import QuerySyntaxError
 from kyvsim.kubernetes.go_text import JsonError, parse_json
 from kyvsim.kubernetes.objects import Json
+
+
+class QuerySyntaxError(ValueError):
+    """An expression that is not valid JMESPath; `offset` counts characters from 0."""
+
+    def __init__(self, message: str, expression: str, offset: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.expression = expression
+        self.offset = offset
+
 
 # Text → tokens.
 #

@@ -14,10 +14,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.jmespath import closures
 from kyvsim.jmespath.closures import MissingValue, Run, type_check
-from kyvsim.jmespath.errors import NotFoundError, QueryError, QuerySyntaxError
-from kyvsim.jmespath.functions import Function
-from kyvsim.jmespath.functions.table import function_named, functions
-from kyvsim.jmespath.parse import Tree, parse
+from kyvsim.jmespath.functions import Function, QueryError, function_named, functions
+from kyvsim.jmespath.parse import QuerySyntaxError, Tree, parse
 from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import likely
@@ -378,6 +376,14 @@ def names_in(text: str) -> frozenset[str]:
             names.add(run)
     names.update(found[0] for found in _QUOTED.finditer(text) if len(found[0]) <= _LONGEST_NAME)
     return frozenset(names)
+
+
+class NotFoundError(QueryError):
+    """An expression that ended at a field which a map lacks."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f'Unknown key "{key}" in path')
+        self.key = key
 
 
 class Query(NamedTuple):

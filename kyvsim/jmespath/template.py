@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.jmespath.errors import SubstitutionError
 from kyvsim.jmespath.query import NodeHook
 from kyvsim.jmespath.variables import (
     Resolver,
     RuleScope,
+    SubstitutionError,
     Variable,
     compile_variable,
     find_variables,

@@ -8,8 +8,7 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
-from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions import function
+from kyvsim.jmespath.functions import QueryError, function
 from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import (

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from operator import gt, lt
 from typing import Final
 
-from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions import function
+from kyvsim.jmespath.functions import QueryError, function
 from kyvsim.kubernetes.go_text import format_float
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import deep_equal

@@ -6,8 +6,7 @@ upstream: pkg/engine/jmespath/functions.go.
 import ipaddress
 from functools import lru_cache
 
-from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions import function
+from kyvsim.jmespath.functions import QueryError, function
 from kyvsim.kubernetes.go_url import UrlError, parse_url
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.semver import ZERO, Range, parse_range, parse_version

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions import function
+from kyvsim.jmespath.functions import QueryError, function
 from kyvsim.kubernetes import go_text
 from kyvsim.kubernetes.go_random_text import Chance, make_random
 from kyvsim.kubernetes.go_text import (
