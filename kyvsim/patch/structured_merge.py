@@ -10,7 +10,8 @@ from kyvsim.kubernetes.discovery import KindTable, split_api_version
 from kyvsim.kubernetes.go_text import quote, sprint
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import with_whole_numbers
-from kyvsim.patch.merge_types import (
+from kyvsim.patch.nodes import PatchError
+from kyvsim.schema.merge_types import (
     BOOLEAN,
     NUMERIC,
     STRING,
@@ -26,7 +27,6 @@ from kyvsim.patch.merge_types import (
     read_type,
     resolve,
 )
-from kyvsim.patch.nodes import PatchError
 
 # What expressions put into a patch is a document's value only where it is one of JSON's: a null,
 # a duration or a list inside a list that was written in an expression is something else, which
