@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from kyvsim.patch.structured_merge import Definitions, short_type
+from kyvsim.schema.merge_types import Definitions, short_type
 
 QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 RAW = "io.k8s.apimachinery.pkg.runtime.RawExtension"
