@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from kyvsim.cel import values
 from kyvsim.cel.costs import RoundSteps, weights
-from kyvsim.cel.environment import FunctionDecl, Overload
+from kyvsim.cel.environment import Frame, FunctionDecl, Overload, Run
 from kyvsim.cel.errors import CelBudgetError, CelError, no_such_overload
 from kyvsim.cel.operators import find_key
 from kyvsim.cel.types import CelType
@@ -19,10 +19,6 @@ from kyvsim.cel.values import MadeList, MadeMap, go_type, show_value, type_name
 # interpreter/interpretable.go (evalFold). `all` and `exists` absorb errors as `&&` and `||` do.
 
 _END = object()
-Frame: TypeAlias = list[Any]
-"""What an expression runs on: the number of steps left, then values of variables and loops."""
-Run: TypeAlias = Callable[[Frame], object]
-"""An expression as a closure over its frame."""
 
 
 class LoopParts(NamedTuple):
@@ -53,14 +49,14 @@ def charged(run: Run, steps: int) -> Run:
     return paying
 
 
-def _elements(value: Any) -> Iterable[Any]:
+def _elements(value: object) -> Iterable[object]:
     if isinstance(value, (list, dict)):
-        found: Iterable[Any] = value
+        found: Iterable[object] = value
         return found
     raise CelError(f"got '{go_type(value)}', expected iterable type")
 
 
-def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
+def _pairs(value: object) -> Iterable[tuple[object, object]]:
     if isinstance(value, list):
         return enumerate(value)
     if isinstance(value, dict):
@@ -70,14 +66,14 @@ def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
     raise CelError(f"unsupported comprehension range type: {go_type(value)}")
 
 
-def _named_rounds(parts: LoopParts) -> Callable[[Frame], Iterator[Any]]:
+def _named_rounds(parts: LoopParts) -> Callable[[Frame], Iterator[object]]:
     """Return what gives the first name of each round, and sets the second where there is one."""
     source, second = parts.source, parts.second
 
-    def one(frame: Frame) -> Iterator[Any]:
+    def one(frame: Frame) -> Iterator[object]:
         return iter(_elements(source(frame)))
 
-    def two(frame: Frame) -> Iterator[Any]:
+    def two(frame: Frame) -> Iterator[object]:
         for first, element in _pairs(source(frame)):
             frame[second] = element
             yield first
@@ -98,7 +94,7 @@ def _rounds(parts: LoopParts) -> Callable[[Frame], Iterable[None]]:
     return run
 
 
-def first_decision(tests: Iterable[Run], frame: Frame, *, decides: bool) -> Any:
+def first_decision(tests: Iterable[Run], frame: Frame, *, decides: bool) -> object:
     """Return `decides` if a test gives that, else the other boolean.
 
     A test that decides makes up for others that fail; else the first failure is the result.
@@ -240,7 +236,7 @@ _BUILDERS: Mapping[str, Callable[[LoopParts, bool], Run]] = MappingProxyType(
 # Source of the rules: upstream cel-go common/decls/decls.go: one overload that the checker left
 # is called if the arguments are of its types; of several, the first whose types they are.
 
-Guard = Callable[[Any], bool]
+Guard = Callable[[object], bool]
 Fault = Callable[..., CelError]
 
 
@@ -267,7 +263,7 @@ def compile_call(
     return run
 
 
-def weighed(name: str, operand: Run, constant: Any) -> Run:
+def weighed(name: str, operand: Run, constant: object) -> Run:
     """Return the operand of a call with a constant, which pays for the call."""
     before, _ = weights(name, resolved=True)
     if before is None:
@@ -298,7 +294,7 @@ def _called(
                 if len(one.arguments) == count
             ]
 
-            def run(*given: Any) -> Any:
+            def run(*given: object) -> object:
                 for guards, one in overloads:
                     if all(
                         guard is None or guard(value)
@@ -355,7 +351,7 @@ def _costly(call: Run, cost: int) -> Run:
     return run
 
 
-def _class_guarded_unary(run: Callable[..., Any], only: Run, kind: type, fault: Fault) -> Run:
+def _class_guarded_unary(run: Callable[..., object], only: Run, kind: type, fault: Fault) -> Run:
     def call(frame: Frame) -> object:
         value = only(frame)
         if value.__class__ is kind:
@@ -366,7 +362,7 @@ def _class_guarded_unary(run: Callable[..., Any], only: Run, kind: type, fault: 
 
 
 def _class_guarded_binary(
-    run: Callable[..., Any], arguments: tuple[Run, ...], kinds: tuple[type, type], fault: Fault
+    run: Callable[..., object], arguments: tuple[Run, ...], kinds: tuple[type, type], fault: Fault
 ) -> Run:
     first, second = arguments
     kind, other_kind = kinds
@@ -403,7 +399,7 @@ def _guard(kind: CelType, classes: Mapping[str, type]) -> Guard | None:
 
 
 def _map_guard(key: Guard | None, value: Guard | None) -> Guard:
-    def guard(found: Any) -> bool:
+    def guard(found: object) -> bool:
         if not isinstance(found, dict):
             return False
         for one, other in found.items():

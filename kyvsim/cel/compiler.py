@@ -7,9 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from kyvsim.cel import operators
 from kyvsim.cel.calls import (
-    Frame,
     LoopParts,
-    Run,
     charged,
     compile_call,
     compile_loop,
@@ -27,7 +25,7 @@ from kyvsim.cel.costs import (
     round_steps,
     steps,
 )
-from kyvsim.cel.environment import Environment
+from kyvsim.cel.environment import Environment, Frame, Run
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.nodes import (

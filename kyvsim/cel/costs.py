@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kyvsim.cel.checker import TYPE_NAMES, Checked
 from kyvsim.cel.errors import CelBudgetError
@@ -31,19 +31,18 @@ from kyvsim.cel.nodes import (
 MAX_SIZE = 10_000_000
 """The characters of a text, or elements of a list, that an expression may make at once."""
 
-_Before = Callable[[Sequence[Any]], int]
-_After = Callable[[Sequence[Any], Any], int]
+_Before = Callable[[Sequence[object]], int]
+_After = Callable[[Sequence[object], object], int]
 
 
-def size_of(value: Any) -> int:
+def size_of(value: object) -> int:
     """Return the size of a value as costs count it; 1 for what has none."""
-    kind = value.__class__
-    if kind is list or kind is dict or kind is str:  # asked for each call
-        return len(value)
+    if value.__class__ is list or value.__class__ is dict or value.__class__ is str:
+        return len(value)  # most calls are given these
     return len(value) if isinstance(value, (str, bytes, list, dict)) else 1
 
 
-def bulk_of(value: Any) -> int:
+def bulk_of(value: object) -> int:
     """Return about the length of the text that shows a value; raises BudgetError beyond any use."""
     waiting, found = [value], 0
     while waiting:
@@ -69,11 +68,11 @@ def _tenth(size: int) -> int:
     return ceil(size * 0.1)
 
 
-def _traversed(given: Sequence[Any]) -> int:
+def _traversed(given: Sequence[object]) -> int:
     return _tenth(size_of(given[0]))
 
 
-def _elements(given: Sequence[Any]) -> int:
+def _elements(given: Sequence[object]) -> int:
     """Return the cost of a walk over a list, or over the texts in it."""
     waiting, found = [given[0]], 0
     while waiting:
@@ -87,12 +86,12 @@ def _elements(given: Sequence[Any]) -> int:
     return found
 
 
-def _matched(given: Sequence[Any]) -> int:
+def _matched(given: Sequence[object]) -> int:
     text, pattern = size_of(given[0]), size_of(given[1])
     return _tenth(1 + text) * ceil(pattern * 0.25)
 
 
-def _joined(given: Sequence[Any]) -> int:
+def _joined(given: Sequence[object]) -> int:
     parts = given[0] if isinstance(given[0], list) else ()
     between = size_of(given[1]) if len(given) > 1 else 0
     length = sum(map(size_of, parts)) + between * max(len(parts) - 1, 0)
@@ -100,14 +99,14 @@ def _joined(given: Sequence[Any]) -> int:
     return ceil(length * 2 * 0.1)
 
 
-def _replaced(given: Sequence[Any]) -> int:
+def _replaced(given: Sequence[object]) -> int:
     text, old, new = given[:3]
     if text.__class__ is old.__class__ is new.__class__ is str:
         check_size(len(text) + text.count(old) * max(len(new) - len(old), 0))
     return ceil(size_of(text) * 2 * 0.1)
 
 
-def _added(given: Sequence[Any]) -> int:
+def _added(given: Sequence[object]) -> int:
     if isinstance(given[0], (str, bytes)):
         size = sum(map(size_of, given))
         check_size(size)
@@ -115,14 +114,14 @@ def _added(given: Sequence[Any]) -> int:
     return 1 + _made_at_once(given)
 
 
-def _made_at_once(given: Sequence[Any]) -> int:
+def _made_at_once(given: Sequence[object]) -> int:
     """Return what a call costs for which upstream counts one step however much it makes."""
     size = sum(map(size_of, given))
     check_size(size)
     return size // 10 if size > FREE_SIZE else 0
 
 
-def _ordered(given: Sequence[Any]) -> int:
+def _ordered(given: Sequence[object]) -> int:
     """Return the cost of `<` and the like."""
     first, second = given
     if isinstance(first, (str, bytes)) and isinstance(second, (str, bytes)):
@@ -130,7 +129,7 @@ def _ordered(given: Sequence[Any]) -> int:
     return 1
 
 
-def equality_cost(left: Any, right: Any) -> int:
+def equality_cost(left: object, right: object) -> int:
     """Return the cost of `==` and `!=`."""
     return _tenth(min(size_of(left), size_of(right)))
 
@@ -138,7 +137,7 @@ def equality_cost(left: Any, right: Any) -> int:
 def _self_compared(place: int) -> _Before:
     """Return the cost of a list whose elements are compared with one another."""
 
-    def cost(given: Sequence[Any]) -> int:
+    def cost(given: Sequence[object]) -> int:
         found = given[place]
         size = size_of(found)
         texts = isinstance(found, list) and found and isinstance(found[0], (str, bytes))
@@ -147,39 +146,39 @@ def _self_compared(place: int) -> _Before:
     return cost
 
 
-def _flattened(given: Sequence[Any]) -> int:
+def _flattened(given: Sequence[object]) -> int:
     depth = given[1] if len(given) > 1 and given[1].__class__ is int else 1
     return size_of(given[0]) * (depth if depth >= 0 else 1) + _NEW_LIST
 
 
-def _counted(given: Sequence[Any]) -> int:
+def _counted(given: Sequence[object]) -> int:
     """Return the cost of a range that is not refused for its length."""
     count = given[0]
     return count + _NEW_LIST if count.__class__ is int and 0 <= count <= MAX_RANGE else 1
 
 
-def _shown(given: Sequence[Any]) -> int:
+def _shown(given: Sequence[object]) -> int:
     for one in given:
         bulk_of(one)
     return _traversed(given)
 
 
-def _costs_made(_: Sequence[Any], result: Any) -> int:
+def _costs_made(_: Sequence[object], result: object) -> int:
     return size_of(result) + _NEW_LIST
 
 
-def _searched(given: Sequence[Any]) -> float:
+def _searched(given: Sequence[object]) -> float:
     return (size_of(given[0]) + 1) * 0.1 * (size_of(given[1]) + 1) * 0.25
 
 
-def _network_searched(given: Sequence[Any]) -> int:
+def _network_searched(given: Sequence[object]) -> int:
     """Return the cost of asking a network whether an address, or the text of one, is in it."""
     network, other = given
     size = ceil(getattr(network, "bits", 0) / 8)
     return _tenth(2 * size) + (_tenth(len(other)) if isinstance(other, str) else 0)
 
 
-def _network_compared(given: Sequence[Any]) -> int:
+def _network_compared(given: Sequence[object]) -> int:
     size = ceil(getattr(given[0], "bits", 0) / 8)
     return _network_searched(given) + _tenth(size) + 1
 

@@ -40,13 +40,13 @@ class Optional(NamedTuple):
     """A value that may be missing."""
 
     present: bool
-    value: Any = None
+    value: object = None
 
 
 NONE: Final = Optional(present=False)
 
 
-class MadeList(list[Any]):
+class MadeList(list[object]):
     """A list that an expression made, where what it was given is a plain `list`.
 
     Kyverno's functions see the difference. As a key of a map it is itself only, as in Go.
@@ -57,7 +57,7 @@ class MadeList(list[Any]):
     __hash__ = object.__hash__  # type: ignore[assignment]  # a list has none
 
 
-class JoinedList(list[Any]):
+class JoinedList(list[object]):
     """A list that `+` made of two, and as a key what a MadeList is."""
 
     __slots__ = ()
@@ -71,7 +71,7 @@ class TextList(list[str]):
     __slots__ = ()
 
 
-class MadeMap(dict[Any, Any]):
+class MadeMap(dict[object, object]):
     """A map that an expression made, where what it was given is a plain `dict`."""
 
     __slots__ = ()
@@ -93,11 +93,11 @@ class Message(dict[str, Any]):
         """Whether it is a structure of Go, whose fields cannot be selected optionally."""
         self.is_literal = False
         """Whether an expression wrote it out, where a function would have made it."""
-        self.hidden: Any = None
+        self.hidden: Mapping[str, object] = MappingProxyType({})
         """What functions see of it, and no expression."""
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """Return a value with plain lists and maps in place of those that expressions made."""
     if isinstance(value, MadeMap):
         return {key: plain(one) for key, one in value.items()}
@@ -129,7 +129,7 @@ _TYPES: MappingProxyType[type, CelType] = MappingProxyType(
 )
 
 
-def runtime_type(value: Any) -> CelType:
+def runtime_type(value: object) -> CelType:
     """Return the type of a value, without parameters."""
     found = _TYPES.get(value.__class__)
     if found is not None:
@@ -138,7 +138,7 @@ def runtime_type(value: Any) -> CelType:
     return declared if isinstance(declared, CelType) else _TYPES[dict]
 
 
-def type_name(value: Any) -> str:
+def type_name(value: object) -> str:
     """Return the name of a value's type as messages show it."""
     return runtime_type(value).name
 
@@ -196,32 +196,29 @@ _GO_TYPES: MappingProxyType[type, str] = MappingProxyType(
 )
 
 
-def go_type(value: Any) -> str:
+def go_type(value: object) -> str:
     """Return the name that a value's type has in upstream's code, which some messages show."""
     found = _GO_TYPES.get(value.__class__) or getattr(value, "go_type", "")
     return found or f"cel.{type_name(value).rpartition('.')[2]}"
 
 
-def show_value(value: Any) -> str:
+def show_value(value: object) -> str:
     """Return a value as Go's `%v` prints it."""
-    kind = value.__class__
-    if kind is str:
-        return str(value)
     if value is None:
         return "null"
-    if kind is bool:
+    if value.__class__ is bool:
         return "true" if value else "false"
-    if kind is float:
+    if value.__class__ is float:
         return show_double(value)
     if isinstance(value, list):
         return f"[{', '.join(map(show_value, value))}]"
     if isinstance(value, dict):
         parts = (f"{show_value(key)}: {show_value(one)}" for key, one in value.items())
         return f"{{{', '.join(parts)}}}"
-    if kind is Duration:
+    if value.__class__ is Duration:
         return format_duration(value.nanoseconds)
-    if kind is Timestamp:
+    if value.__class__ is Timestamp:
         return show_timestamp(value)
-    if kind is bytes:
-        return str(value.decode("utf-8", "replace"))
+    if value.__class__ is bytes:
+        return value.decode("utf-8", "replace")
     return str(value)

@@ -1,7 +1,7 @@
 """Lookups: objects of the cluster, global context entries, services; generated objects."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from kyvsim.cel.environment import FunctionDecl, Library, method
 from kyvsim.cel.errors import CelError
@@ -13,9 +13,8 @@ from kyvsim.cel.types import CelType, opaque
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/resource. In a namespaced policy
 # the functions take no namespace and look into that of the policy.
 
-_RESOURCES_TYPE = opaque("resource.Context")
+_RESOURCES = opaque("resource.Context")
 _RESOURCE = opaque("schema.GroupVersionResource")
-_CLUSTER_T = _RESOURCES_TYPE.name
 _NOT_OFFLINE = "internal error: not implemented"
 
 
@@ -41,7 +40,7 @@ class ResourceAccess(NamedTuple):
 
     None where there is no cluster: upstream's stand-in for one panics then (fake_context.go).
     """
-    cel_type: CelType = _RESOURCES_TYPE
+    cel_type: CelType = _RESOURCES
 
 
 def _resources_get(access: ResourceAccess, api_version: str, resource: str, *place: str) -> Any:
@@ -61,7 +60,7 @@ def _list(access: ResourceAccess, api_version: str, resource: str, *place: Any) 
         raise CelError(f"failed to list resource: {error}") from None
 
 
-def _cluster_post(*_: Any) -> Any:
+def _cluster_post(*_: object) -> NoReturn:
     raise CelError(_NOT_OFFLINE)
 
 
@@ -89,10 +88,10 @@ def _in_both_spellings(signature: str, run: Callable[..., Any]) -> Iterator[Func
         yield method(f"{receiver}.Context.{spelled}", run)
 
 
-def _resource_functions(place: str) -> Iterator[FunctionDecl]:
-    """Yield the functions; `place` is the argument for a namespace, or ""."""
-    name, kind = f"string, string{place}", f"{_RESOURCE.name}{place}"
-    for signature, run in (
+def _resources_library(place: str) -> Library:
+    """Return the functions on resources; `place` is the argument for a namespace, or ""."""
+    name, kind = f"string, string{place}", f"{_RESOURCE}{place}"
+    declared: tuple[tuple[str, Callable[..., object]], ...] = (
         (f"Get({name}, string) -> {_OBJECT}", _resources_get),
         (f"Get({kind}, string) -> {_OBJECT}", _by_kind(_resources_get)),
         (f"List({name}) -> {_OBJECT}", _list),
@@ -103,17 +102,17 @@ def _resource_functions(place: str) -> Iterator[FunctionDecl]:
             (f"Post(string, string{within}, {_OBJECT}) -> {_OBJECT}", _cluster_post)
             for within in dict.fromkeys((place, ""))
         ),
-        (f"ToGVR(string, string) -> {_RESOURCE.name}", _to_resource),
-    ):
-        yield from _in_both_spellings(f"{_CLUSTER_T}.{signature}", run)
-
-
-def _resources_library(place: str) -> Library:
+        (f"ToGVR(string, string) -> {_RESOURCE}", _to_resource),
+    )
     return Library(
         "resources",
-        tuple(_resource_functions(place)),
-        types=((ResourceAccess, _RESOURCES_TYPE), (GroupVersionResource, _RESOURCE)),
-        variables=(("resource", _RESOURCES_TYPE),),
+        tuple(
+            one
+            for signature, run in declared
+            for one in _in_both_spellings(f"{_RESOURCES}.{signature}", run)
+        ),
+        types=((ResourceAccess, _RESOURCES), (GroupVersionResource, _RESOURCE)),
+        variables=(("resource", _RESOURCES),),
     )
 
 
@@ -124,8 +123,7 @@ NAMESPACED_RESOURCES = _resources_library("")
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/globalcontext.
 
-_GLOBAL_CONTEXT_TYPE = opaque("globalcontext.Context")
-_GLOBAL_CONTEXT = _GLOBAL_CONTEXT_TYPE.name
+_GLOBAL_CONTEXT = opaque("globalcontext.Context")
 
 
 class GlobalContextAccess(NamedTuple):
@@ -134,7 +132,7 @@ class GlobalContextAccess(NamedTuple):
     data_of: Callable[[str, str], Any]
     """Takes the name of an entry and of a projection, "" for none; raises LookupError with the
     reason where a known entry cannot answer; of an unknown one nothing is known (None)."""
-    cel_type: CelType = _GLOBAL_CONTEXT_TYPE
+    cel_type: CelType = _GLOBAL_CONTEXT
 
 
 def _global_context_get(access: GlobalContextAccess, name: str, projection: str = "") -> Any:
@@ -146,12 +144,13 @@ def _global_context_get(access: GlobalContextAccess, name: str, projection: str 
 
 GLOBAL_CONTEXT = Library(
     "global context",
-    (
-        *_in_both_spellings(f"{_GLOBAL_CONTEXT}.Get(string) -> dyn", _global_context_get),
-        *_in_both_spellings(f"{_GLOBAL_CONTEXT}.Get(string, string) -> dyn", _global_context_get),
+    tuple(
+        one
+        for given in ("string", "string, string")
+        for one in _in_both_spellings(f"{_GLOBAL_CONTEXT}.Get({given}) -> dyn", _global_context_get)
     ),
-    types=((GlobalContextAccess, _GLOBAL_CONTEXT_TYPE),),
-    variables=(("globalContext", _GLOBAL_CONTEXT_TYPE),),
+    types=((GlobalContextAccess, _GLOBAL_CONTEXT),),
+    variables=(("globalContext", _GLOBAL_CONTEXT),),
 )
 
 # Objects that a policy makes.
@@ -159,7 +158,7 @@ GLOBAL_CONTEXT = Library(
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/generator. In a namespaced policy
 # the function takes no namespace.
 
-_GENERATOR_TYPE = opaque("generator.Context")
+_GENERATOR = opaque("generator.Context")
 
 
 class Generator(NamedTuple):
@@ -169,7 +168,7 @@ class Generator(NamedTuple):
     """Takes a namespace and objects as plain data; raises ValueError with the reason."""
     namespace: str = ""
     """Of the policy, where it is namespaced."""
-    cel_type: CelType = _GENERATOR_TYPE
+    cel_type: CelType = _GENERATOR
 
 
 def _apply(generator: Generator, namespace: str, objects: list[Any], *, argument: int = 2) -> bool:
@@ -185,12 +184,12 @@ def _apply(generator: Generator, namespace: str, objects: list[Any], *, argument
 
 
 def _generator_library(arguments: str, run: Callable[..., bool]) -> Library:
-    signature = f"{_GENERATOR_TYPE.name}.Apply({arguments}list<map<string, any>>) -> bool"
+    signature = f"{_GENERATOR}.Apply({arguments}list<map<string, any>>) -> bool"
     return Library(
         "generator",
         tuple(_in_both_spellings(signature, run)),
-        types=((Generator, _GENERATOR_TYPE),),
-        variables=(("generator", _GENERATOR_TYPE),),
+        types=((Generator, _GENERATOR),),
+        variables=(("generator", _GENERATOR),),
     )
 
 
@@ -204,8 +203,7 @@ NAMESPACED_GENERATOR = _generator_library(
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/http. kyvsim never calls: answers
 # are given, or the call is an error.
 
-_TYPE = opaque("http.Context")
-_HTTP_T = _TYPE.name
+_HTTP = opaque("http.Context")
 
 
 class HttpAccess(NamedTuple):
@@ -213,7 +211,7 @@ class HttpAccess(NamedTuple):
 
     answer_of: Callable[[str, str], Any]
     """Takes method and URL; raises LookupError with the reason where no answer is given."""
-    cel_type: CelType = _TYPE
+    cel_type: CelType = _HTTP
 
 
 def _answer(access: HttpAccess, method: str, url: str) -> Any:
@@ -251,10 +249,10 @@ HTTP = Library(
             ("Get(string, map<string, string>) -> any", _get),
             ("Post(string, any) -> any", _http_post),
             ("Post(string, any, map<string, string>) -> any", _http_post),
-            (f"Client(string) -> {_HTTP_T}", _client),
+            (f"Client(string) -> {_HTTP}", _client),
         )
-        for one in _in_both_spellings(f"{_HTTP_T}.{signature}", run)
+        for one in _in_both_spellings(f"{_HTTP}.{signature}", run)
     ),
-    types=((HttpAccess, _TYPE),),
-    variables=(("http", _TYPE),),
+    types=((HttpAccess, _HTTP),),
+    variables=(("http", _HTTP),),
 )
