@@ -5,7 +5,7 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from kyvsim.cel import operators
+from kyvsim.cel import nodes, operators
 from kyvsim.cel.calls import (
     LoopParts,
     charged,
@@ -28,19 +28,7 @@ from kyvsim.cel.costs import (
 from kyvsim.cel.environment import Environment, Frame, Run
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.macros import OR_VALUE
-from kyvsim.cel.nodes import (
-    Bind,
-    Call,
-    Ident,
-    ListLiteral,
-    Literal,
-    Loop,
-    MapLiteral,
-    Node,
-    Select,
-    StructLiteral,
-    has_loops,
-)
+from kyvsim.cel.nodes import Call, Ident, ListLiteral, Loop, Node, Select, has_loops
 from kyvsim.cel.operators import (
     NUMBERS,
     as_key,
@@ -356,7 +344,7 @@ class _Lowering:
             return _constant(MadeList([code.value for code in codes]))
         return CompiledNode(lambda frame: MadeList([one(frame) for one in elements]))
 
-    def map_literal(self, node: MapLiteral) -> CompiledNode:
+    def map_literal(self, node: nodes.MapLiteral) -> CompiledNode:
         codes = [
             (self.lower(entry.key), self.lower(entry.value), entry.optional)
             for entry in node.entries
@@ -378,7 +366,7 @@ class _Lowering:
                 return _constant(run([0]))
         return CompiledNode(run)
 
-    def struct(self, node: StructLiteral) -> CompiledNode:
+    def struct(self, node: nodes.StructLiteral) -> CompiledNode:
         kind = self.env.struct_type(node.type_name)
         if kind is None:
             raise CelError(f"unknown type '{node.type_name}'")
@@ -396,7 +384,7 @@ class _Lowering:
 
         return CompiledNode(run)
 
-    def bind(self, node: Bind) -> CompiledNode:
+    def bind(self, node: nodes.Bind) -> CompiledNode:
         value = self.branch(node.value)
         (slot,), outer = self.enter((node.variable,))
 
@@ -451,14 +439,14 @@ _OPERATORS: MappingProxyType[str, Callable[[_Lowering, Call], CompiledNode]] = M
 )
 _LOWERERS: MappingProxyType[type, Callable[[_Lowering, Any], CompiledNode]] = MappingProxyType(
     {
-        Literal: lambda _, node: _constant(node.value),
+        nodes.Literal: lambda _, node: _constant(node.value),
         Ident: lambda lowering, node: lowering.variable(node.name),
         Select: _Lowering.select,
         Call: _Lowering.call,
         ListLiteral: _Lowering.list_literal,
-        MapLiteral: _Lowering.map_literal,
-        StructLiteral: _Lowering.struct,
-        Bind: _Lowering.bind,
+        nodes.MapLiteral: _Lowering.map_literal,
+        nodes.StructLiteral: _Lowering.struct,
+        nodes.Bind: _Lowering.bind,
         Loop: _Lowering.loop,
     }
 )

@@ -5,21 +5,10 @@ from math import ceil
 from types import MappingProxyType
 from typing import NamedTuple
 
+from kyvsim.cel import nodes
 from kyvsim.cel.checker import TYPE_NAMES, Checked
 from kyvsim.cel.errors import CelBudgetError
-from kyvsim.cel.nodes import (
-    Bind,
-    Call,
-    Ident,
-    ListLiteral,
-    Literal,
-    Loop,
-    MapLiteral,
-    Node,
-    Select,
-    StructLiteral,
-    children,
-)
+from kyvsim.cel.nodes import Call, Ident, ListLiteral, Loop, Node, Select, children
 
 # What calls cost, where it is not one step: it grows with what they are given and make.
 #
@@ -282,7 +271,7 @@ CONVERSIONS = frozenset(
 )
 """What is done of a constant before anything is evaluated."""
 _INDEXES = frozenset({"_[_]", "_[?_]"})
-_NEW = MappingProxyType({ListLiteral: 10, MapLiteral: 30, StructLiteral: 40})
+_NEW = MappingProxyType({ListLiteral: 10, nodes.MapLiteral: 30, nodes.StructLiteral: 40})
 PLAIN = frozenset({str, bool, int, type(None)})
 """The types of literals with which a comparison has a cost that is known beforehand."""
 _LONGEST_PLAIN = 10
@@ -302,7 +291,7 @@ class RoundSteps(NamedTuple):
 
 def comparison_steps(node: Node) -> int | None:
     """Return what comparing with this costs; None where it goes by what is compared."""
-    if not isinstance(node, Literal) or node.value.__class__ not in PLAIN:
+    if not isinstance(node, nodes.Literal) or node.value.__class__ not in PLAIN:
         return None
     if node.value.__class__ is str and len(node.value) > _LONGEST_PLAIN:
         return None
@@ -335,7 +324,7 @@ def steps(node: Node, checked: Checked) -> int:
         return _of_call(node, checked)
     if isinstance(node, Loop):
         return steps(node.source, checked) + 1 + (node.kind == "exists_one")
-    if isinstance(node, Bind):
+    if isinstance(node, nodes.Bind):
         return steps(node.body, checked)
     return _NEW[node.__class__] + sum(steps(one, checked) for one in children(node))
 
@@ -401,7 +390,7 @@ def _steps_made(node: Loop, checked: Checked) -> int:
 
 def is_constant(node: Node, checked: Checked) -> bool:
     """Return whether the value of a node is known before anything is evaluated."""
-    if isinstance(node, Literal):
+    if isinstance(node, nodes.Literal):
         return True
     if isinstance(node, (Ident, Select)):
         name = checked.names.get(node.id, "").removeprefix(".")
@@ -411,7 +400,7 @@ def is_constant(node: Node, checked: Checked) -> bool:
             return isinstance(node.arguments[1], ListLiteral) and not node.arguments[1].elements
         converts = node.function in CONVERSIONS and node.target is None
         return converts and all(is_constant(one, checked) for one in node.arguments)
-    if isinstance(node, (ListLiteral, MapLiteral)):
+    if isinstance(node, (ListLiteral, nodes.MapLiteral)):
         return all(is_constant(one, checked) for one in children(node))
     return False
 

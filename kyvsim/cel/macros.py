@@ -8,19 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kyvsim.cel.nodes import (
-    Bind,
-    Call,
-    Ident,
-    ListLiteral,
-    Literal,
-    Loop,
-    MapLiteral,
-    Node,
-    Select,
-    StructLiteral,
-    dotted_name,
-)
+from kyvsim.cel import nodes
+from kyvsim.cel.nodes import Call, Ident, Loop, Node, dotted_name
 from kyvsim.cel.operators import NUMBERS
 
 OR_VALUE = "__orValueCompat__"
@@ -62,9 +51,9 @@ def _variable(node: Node, message: str) -> str:
 
 def _has(ids: Ids, call: Call) -> Node:
     found = call.arguments[0]
-    if not isinstance(found, Select) or found.test or found.optional:
+    if not isinstance(found, nodes.Select) or found.test or found.optional:
         raise MacroError(found.at, "invalid argument to has() macro")
-    return Select(next(ids), call.at, found.operand, found.field, test=True)
+    return nodes.Select(next(ids), call.at, found.operand, found.field, test=True)
 
 
 def _quantifier(ids: Ids, call: Call) -> Node:
@@ -114,7 +103,7 @@ def _optional_map(ids: Ids, call: Call) -> Node:
         )
     at, target = call.at, _target(call)
     value = Call(next(ids), at, "value", target, ())
-    result: Node = Bind(next(ids), at, variable.name, value, body)
+    result: Node = nodes.Bind(next(ids), at, variable.name, value, body)
     if call.function == "optMap":
         result = Call(next(ids), at, "optional.of", None, (result,))
     present = Call(next(ids), at, "hasValue", target, ())
@@ -124,14 +113,14 @@ def _optional_map(ids: Ids, call: Call) -> Node:
 
 def _sort_by(ids: Ids, call: Call) -> Node:
     target = _target(call)
-    if not isinstance(target, (ListLiteral, Select, Ident, Loop, Bind, Call)):
+    if not isinstance(target, (nodes.ListLiteral, nodes.Select, Ident, Loop, nodes.Bind, Call)):
         kinds = "a list, identifier, comprehension, call or select expression"
         raise MacroError(target.at, f"sortBy can only be applied to {kinds}")
     at = call.at
     keys = _map(ids, call._replace(target=Ident(next(ids), at, _SORT_INPUT)))
     read = Ident(next(ids), at, _SORT_INPUT)
     sort = Call(next(ids), at, "@sortByAssociatedKeys", read, (keys,))
-    return Bind(next(ids), at, _SORT_INPUT, target, sort)
+    return nodes.Bind(next(ids), at, _SORT_INPUT, target, sort)
 
 
 def _or_value(ids: Ids, call: Call) -> Node:
@@ -145,7 +134,7 @@ def _bind(ids: Ids, call: Call) -> Node:
     variable, value, body = call.arguments
     if not isinstance(variable, Ident):
         raise MacroError(variable.at, "cel.bind() variable names must be simple identifiers")
-    return Bind(next(ids), call.at, variable.name, value, body)
+    return nodes.Bind(next(ids), call.at, variable.name, value, body)
 
 
 def _extreme(ids: Ids, call: Call) -> Node:
@@ -158,22 +147,22 @@ def _extreme(ids: Ids, call: Call) -> Node:
         raise MacroError(target.at, f"{name} requires at least one argument")
     if len(arguments) == 1:
         only = arguments[0]
-        several = only.elements if isinstance(only, ListLiteral) else (only,)
+        several = only.elements if isinstance(only, nodes.ListLiteral) else (only,)
         if not several or not all(map(_may_be_number, several)):
             raise MacroError(only.at, f"{name} invalid single argument value")
     for one in arguments[1:] and arguments:
         if not _may_be_number(one):
             raise MacroError(one.at, f"{name} simple literal arguments must be numeric")
     if len(arguments) > 2:
-        arguments = (ListLiteral(next(ids), call.at, arguments, frozenset()),)
+        arguments = (nodes.ListLiteral(next(ids), call.at, arguments, frozenset()),)
     name = "math.@max" if call.function == "greatest" else "math.@min"
     return Call(next(ids), call.at, name, None, arguments)
 
 
 def _may_be_number(node: Node) -> bool:
-    if isinstance(node, Literal):
+    if isinstance(node, nodes.Literal):
         return node.value.__class__ in NUMBERS
-    return not isinstance(node, (ListLiteral, MapLiteral, StructLiteral))
+    return not isinstance(node, (nodes.ListLiteral, nodes.MapLiteral, nodes.StructLiteral))
 
 
 def _has_extension(ids: Ids, call: Call) -> Node:
@@ -183,9 +172,9 @@ def _has_extension(ids: Ids, call: Call) -> Node:
         return call
     message, name = call.arguments
     field = dotted_name(name)
-    if not isinstance(name, Select) or not field:
+    if not isinstance(name, nodes.Select) or not field:
         raise MacroError(name.at, "invalid extension field")
-    return Select(next(ids), call.at, message, field, test=call.function == "hasExt")
+    return nodes.Select(next(ids), call.at, message, field, test=call.function == "hasExt")
 
 
 _ANY_NUMBER = -1

@@ -7,21 +7,10 @@ from itertools import count
 from types import MappingProxyType
 from typing import NamedTuple
 
+from kyvsim.cel import nodes
 from kyvsim.cel.errors import Issue
 from kyvsim.cel.macros import Ids, MacroError, expand
-from kyvsim.cel.nodes import (
-    Call,
-    Ident,
-    ListLiteral,
-    Literal,
-    MapEntry,
-    MapLiteral,
-    Node,
-    Select,
-    StructField,
-    StructLiteral,
-    dotted_name,
-)
+from kyvsim.cel.nodes import Node, dotted_name
 from kyvsim.cel.values import UInt
 
 # Text → tokens.
@@ -359,8 +348,8 @@ class _CelParser:
         self.ids: Ids = count(1)
         self.macros = macros
 
-    def call(self, at: int, function: str, *arguments: Node) -> Call:
-        return Call(next(self.ids), at, function, None, arguments)
+    def call(self, at: int, function: str, *arguments: Node) -> nodes.Call:
+        return nodes.Call(next(self.ids), at, function, None, arguments)
 
     def expression(self) -> Node:
         self.cursor.depth += 1
@@ -428,12 +417,12 @@ class _CelParser:
         if self.cursor.peek() == "?":
             self.cursor.take()
             field = self.field(optional=True)
-            return Select(next(self.ids), dot.at, operand, field, optional=True)
+            return nodes.Select(next(self.ids), dot.at, operand, field, optional=True)
         if self.cursor.here.kind == "name" and self.cursor.following.text == "(":
             name = self.cursor.take().text
             opening = self.cursor.take()
             return self.expand(opening.at, name, operand, self.arguments())
-        return Select(next(self.ids), dot.at, operand, self.field(optional=False))
+        return nodes.Select(next(self.ids), dot.at, operand, self.field(optional=False))
 
     def field(self, *, optional: bool) -> str:
         token = self.cursor.here
@@ -508,21 +497,21 @@ class _CelParser:
             value = _CONSTANTS[text] if token.kind == "sign" else _READERS[token.kind](text)
         except ValueError as error:
             self.cursor.issues.append(Issue(at, str(error)))
-        return Literal(next(self.ids), at, value)
+        return nodes.Literal(next(self.ids), at, value)
 
     def name(self, dot: str) -> Node:
         token = self.cursor.take()
         if token.text in _RESERVED:
             self.cursor.fail(Issue(token.at, f"reserved identifier: {token.text}"))
         if self.cursor.peek() != "(":
-            return Ident(next(self.ids), token.at, dot + token.text)
+            return nodes.Ident(next(self.ids), token.at, dot + token.text)
         opening = self.cursor.take()
         return self.expand(opening.at, dot + token.text, None, self.arguments())
 
     def expand(
         self, at: int, function: str, target: Node | None, arguments: tuple[Node, ...]
     ) -> Node:
-        call = Call(next(self.ids), at, function, target, arguments)
+        call = nodes.Call(next(self.ids), at, function, target, arguments)
         try:
             return expand(self.ids, call, self.macros)
         except MacroError as error:
@@ -543,7 +532,7 @@ class _CelParser:
             self.cursor.unexpected(f"{{'{end}', ','}}")
         self.cursor.take()
 
-    def list_literal(self) -> ListLiteral:
+    def list_literal(self) -> nodes.ListLiteral:
         at = self.cursor.take().at
         elements: list[Node] = []
         optional: set[int] = set()
@@ -552,30 +541,30 @@ class _CelParser:
             if is_optional:
                 optional.add(len(elements))
             elements.append(self.expression())
-        return ListLiteral(next(self.ids), at, tuple(elements), frozenset(optional))
+        return nodes.ListLiteral(next(self.ids), at, tuple(elements), frozenset(optional))
 
-    def map_literal(self) -> MapLiteral:
+    def map_literal(self) -> nodes.MapLiteral:
         at = self.cursor.take().at
-        entries: list[MapEntry] = []
+        entries: list[nodes.MapEntry] = []
         self.take_lonely_comma("}")
         for optional in self.parts("}"):
             key = self.expression()
             colon = self.cursor.here.at
             self.cursor.expect(":")
-            entries.append(MapEntry(colon, key, self.expression(), optional))
-        return MapLiteral(next(self.ids), at, tuple(entries))
+            entries.append(nodes.MapEntry(colon, key, self.expression(), optional))
+        return nodes.MapLiteral(next(self.ids), at, tuple(entries))
 
     def take_lonely_comma(self, end: str) -> None:
         """Pass over the comma that an empty list or map may hold."""
         if self.cursor.peek() == "," and self.cursor.following.text == end:
             self.cursor.take()
 
-    def struct(self, name: str) -> StructLiteral:
+    def struct(self, name: str) -> nodes.StructLiteral:
         at = self.cursor.take().at
-        fields: list[StructField] = []
+        fields: list[nodes.StructField] = []
         for optional in self.parts("}"):
             field = self.field(optional=True)
             colon = self.cursor.here.at
             self.cursor.expect(":")
-            fields.append(StructField(colon, field, self.expression(), optional))
-        return StructLiteral(next(self.ids), at, name, tuple(fields))
+            fields.append(nodes.StructField(colon, field, self.expression(), optional))
+        return nodes.StructLiteral(next(self.ids), at, name, tuple(fields))

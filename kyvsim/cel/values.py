@@ -106,36 +106,38 @@ def plain(value: object) -> object:
     return value
 
 
-_TYPES: MappingProxyType[type, CelType] = MappingProxyType(
+_LIST, _MAP = CelType("list", "list"), CelType("map", "map")
+_TYPES: Mapping[type, tuple[CelType, str]] = MappingProxyType(
     {
-        str: types.STRING,
-        bool: types.BOOL,
-        int: types.INT,
-        float: types.DOUBLE,
-        UInt: types.UINT,
-        bytes: types.BYTES,
-        type(None): types.NULL,
-        Duration: types.DURATION,
-        Timestamp: types.TIMESTAMP,
-        list: CelType("list", "list"),
-        dict: CelType("map", "map"),
-        MadeList: CelType("list", "list"),
-        JoinedList: CelType("list", "list"),
-        TextList: CelType("list", "list"),
-        MadeMap: CelType("map", "map"),
-        Optional: types.opaque("optional_type"),
-        CelType: types.TYPE,
+        str: (types.STRING, "types.String"),
+        bool: (types.BOOL, "types.Bool"),
+        int: (types.INT, "types.Int"),
+        float: (types.DOUBLE, "types.Double"),
+        UInt: (types.UINT, "types.Uint"),
+        bytes: (types.BYTES, "types.Bytes"),
+        type(None): (types.NULL, "types.Null"),
+        Duration: (types.DURATION, "types.Duration"),
+        Timestamp: (types.TIMESTAMP, "types.Timestamp"),
+        list: (_LIST, "[]interface {}"),
+        dict: (_MAP, "map[string]interface {}"),
+        MadeList: (_LIST, "*types.baseList"),
+        JoinedList: (_LIST, "*types.concatList"),
+        TextList: (_LIST, "*types.baseList"),
+        MadeMap: (_MAP, "*types.baseMap"),
+        Optional: (types.opaque("optional_type"), "*types.Optional"),
+        CelType: (types.TYPE, "*types.Type"),
     }
 )
+"""The types of values of a class: in expressions, and in upstream's code."""
 
 
 def runtime_type(value: object) -> CelType:
     """Return the type of a value, without parameters."""
     found = _TYPES.get(value.__class__)
     if found is not None:
-        return found
+        return found[0]
     declared = getattr(value, "cel_type", None)
-    return declared if isinstance(declared, CelType) else _TYPES[dict]
+    return declared if isinstance(declared, CelType) else _MAP
 
 
 def type_name(value: object) -> str:
@@ -146,7 +148,7 @@ def type_name(value: object) -> str:
 def class_of(kind: CelType) -> type | None:
     """Return the Python class of the values of a type, or None where there is no single one."""
     # What parameters a type has makes no difference.
-    return next((cls for cls, known in _TYPES.items() if known[:2] == kind[:2]), None)
+    return next((cls for cls, (known, _) in _TYPES.items() if known[:2] == kind[:2]), None)
 
 
 # Values as error messages show them, the way Go prints them.
@@ -173,33 +175,11 @@ def show_seconds(value: Duration) -> str:
     return f"{format_float(-seconds if value.nanoseconds < 0 else seconds, 'f')}s"
 
 
-_GO_TYPES: MappingProxyType[type, str] = MappingProxyType(
-    {
-        str: "types.String",
-        float: "types.Double",
-        int: "types.Int",
-        UInt: "types.Uint",
-        bool: "types.Bool",
-        bytes: "types.Bytes",
-        type(None): "types.Null",
-        Duration: "types.Duration",
-        Timestamp: "types.Timestamp",
-        Optional: "*types.Optional",
-        CelType: "*types.Type",
-        list: "[]interface {}",
-        dict: "map[string]interface {}",
-        MadeList: "*types.baseList",
-        JoinedList: "*types.concatList",
-        TextList: "*types.baseList",
-        MadeMap: "*types.baseMap",
-    }
-)
-
-
 def go_type(value: object) -> str:
     """Return the name that a value's type has in upstream's code, which some messages show."""
-    found = _GO_TYPES.get(value.__class__) or getattr(value, "go_type", "")
-    return found or f"cel.{type_name(value).rpartition('.')[2]}"
+    found = _TYPES.get(value.__class__)
+    name: str = found[1] if found is not None else getattr(value, "go_type", "")
+    return name or f"cel.{type_name(value).rpartition('.')[2]}"
 
 
 def show_value(value: object) -> str:
