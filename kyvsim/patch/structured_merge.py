@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.go_text import quote, sprint
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, KubernetesObject
 from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.patch.nodes import PatchError
 from kyvsim.schema.merge_types import (
@@ -41,7 +41,7 @@ class Foreign(NamedTuple):
         return self.shown
 
 
-def go_type(value: Json) -> str:
+def go_type(value: object) -> str:
     """Return the name of a value's type, as `%T` prints it."""
     if isinstance(value, Foreign):
         return value.go_type
@@ -50,7 +50,7 @@ def go_type(value: Json) -> str:
     return names[value.__class__]
 
 
-def literal(value: Json) -> str:
+def literal(value: object) -> str:
     """Return a value as `%#v` prints it."""
     if isinstance(value, Foreign):
         return value.literal
@@ -91,7 +91,7 @@ class NamelessError(ValueError):
     """An element that a list with names cannot have."""
 
 
-def misfits(ref: TypeRef, value: Json, *, duplicates: bool = False) -> list[TypeMismatch]:
+def misfits(ref: TypeRef, value: object, *, duplicates: bool = False) -> list[TypeMismatch]:
     """Return what of a value does not fit a type; `duplicates` lets elements have one name."""
     kind = resolve(ref)
     found = value.__class__
@@ -104,7 +104,7 @@ def misfits(ref: TypeRef, value: Json, *, duplicates: bool = False) -> list[Type
     return _in_scalar(kind.scalar, value)
 
 
-def _in_map(kind: MapType, value: Json, *, duplicates: bool) -> Iterator[TypeMismatch]:
+def _in_map(kind: MapType, value: object, *, duplicates: bool) -> Iterator[TypeMismatch]:
     if value is None:
         return
     if value.__class__ is not dict:
@@ -119,7 +119,7 @@ def _in_map(kind: MapType, value: Json, *, duplicates: bool) -> Iterator[TypeMis
             yield one.below(f".{name}")
 
 
-def _in_list(kind: ListType, value: Json, *, duplicates: bool) -> Iterator[TypeMismatch]:
+def _in_list(kind: ListType, value: object, *, duplicates: bool) -> Iterator[TypeMismatch]:
     if value is None:
         return
     if value.__class__ is not list:
@@ -141,7 +141,7 @@ def _in_list(kind: ListType, value: Json, *, duplicates: bool) -> Iterator[TypeM
             yield one.below(part)
 
 
-def _in_scalar(scalar: str, value: Json) -> list[TypeMismatch]:
+def _in_scalar(scalar: str, value: object) -> list[TypeMismatch]:
     if value is None or value.__class__ in _FITTING[scalar]:
         return []
     return [TypeMismatch("", _WORDING[scalar](value))]
@@ -155,7 +155,7 @@ _FITTING: Mapping[str, frozenset[type]] = MappingProxyType(
         UNTYPED: _SCALARS,
     }
 )
-_WORDING: Mapping[str, Callable[[Json], str]] = MappingProxyType(
+_WORDING: Mapping[str, Callable[[object], str]] = MappingProxyType(
     {
         NUMERIC: lambda value: f"expected numeric (int or float), got {go_type(value)}",
         STRING: lambda value: (
@@ -167,7 +167,7 @@ _WORDING: Mapping[str, Callable[[Json], str]] = MappingProxyType(
 )
 
 
-def element_name(kind: ListType, element: Json) -> Hashable:
+def element_name(kind: ListType, element: object) -> Hashable:
     """Return what identifies an element of a set, or of a list with keys.
 
     Raises NamelessError.
@@ -183,7 +183,7 @@ def element_name(kind: ListType, element: Json) -> Hashable:
     return _identity(element)
 
 
-def _keys(kind: ListType, element: Json) -> list[tuple[str, Json]]:
+def _keys(kind: ListType, element: object) -> list[tuple[str, object]]:
     if element is None:
         raise NamelessError("associative list with keys may not have a null element")
     if element.__class__ is not dict:
@@ -203,21 +203,21 @@ def _keys(kind: ListType, element: Json) -> list[tuple[str, Json]]:
     return found
 
 
-def _shown_name(kind: ListType, element: Json) -> str:
+def _shown_name(kind: ListType, element: object) -> str:
     if not kind.keys:
         return f"[={_key_text(element)}]"
     parts = sorted(_keys(kind, element), key=lambda part: part[0])
     return f"[{','.join(f'{key}={_key_text(one)}' for key, one in parts)}]"
 
 
-def _identity(value: Json) -> Hashable:
+def _identity(value: object) -> Hashable:
     """Return something that is equal for values that are one as names."""
     if value.__class__ in {dict, list} or isinstance(value, Foreign):
         return literal(value)
     return (value.__class__ in _NUMBERS, value.__class__ is bool, value)
 
 
-def _key_text(value: Json) -> str:
+def _key_text(value: object) -> str:
     """Return a value as the names of elements show it."""
     if value is None:
         return "null"
@@ -240,7 +240,11 @@ def _key_text(value: Json) -> str:
 
 
 def apply_structured_merge(
-    obj: Json, fields: Json, find_type: FindType, *, replaces: bool = False
+    obj: KubernetesObject,
+    fields: Mapping[str, object],
+    find_type: FindType,
+    *,
+    replaces: bool = False,
 ) -> Json:
     """Return `obj` with the fields of a patch merged in; what they do not touch is shared.
 
@@ -275,7 +279,7 @@ def _check(which: str, found: Sequence[TypeMismatch]) -> None:
     raise PatchError(f"failed to convert {which} object to typed object: {text}")
 
 
-def _atomics(ref: TypeRef, value: Json, path: str) -> Iterator[str]:
+def _atomics(ref: TypeRef, value: object, path: str) -> Iterator[str]:
     """Yield the paths of what a value sets that is atomic; maps without fields are not entered."""
     kind = resolve(ref)
     if value.__class__ is dict and kind.mapping is not None:
@@ -291,7 +295,7 @@ def _atomics(ref: TypeRef, value: Json, path: str) -> Iterator[str]:
             yield from _atomics(kind.sequence.element, element, f"{path}[{index}]")
 
 
-def _merged(ref: TypeRef, old: Json, new: Json) -> Json:
+def _merged(ref: TypeRef, old: object, new: object) -> object:
     """Return a value with another laid over it; both fit the type."""
     kind = resolve(ref)
     if new is None:
@@ -315,7 +319,7 @@ def _merged(ref: TypeRef, old: Json, new: Json) -> Json:
     return new
 
 
-def _outlasts_null(kind: Type, old: Json) -> bool:
+def _outlasts_null(kind: Type, old: object) -> bool:
     """Return whether a null leaves a value as it is: a map or list whose elements merge."""
     if kind.mapping is not None:
         return old.__class__ is dict and bool(old) and not kind.mapping.atomic
@@ -324,7 +328,7 @@ def _outlasts_null(kind: Type, old: Json) -> bool:
     return False
 
 
-def _merged_elements(kind: ListType, old: list[Json], new: list[Json]) -> Iterator[Json]:
+def _merged_elements(kind: ListType, old: list[object], new: list[object]) -> Iterator[object]:
     """Yield the elements of both lists.
 
     Those of the patch keep their order, and so do those that only the object has: each comes
@@ -333,7 +337,7 @@ def _merged_elements(kind: ListType, old: list[Json], new: list[Json]) -> Iterat
     """
     names = [element_name(kind, one) for one in old]
     theirs = {element_name(kind, one): one for one in new}
-    ours: dict[Hashable, Json] = {}
+    ours: dict[Hashable, object] = {}
     for name, one in zip(names, old, strict=True):
         ours[name] = None if name in ours else one
     shared = deque(name for name in theirs if name in ours)
@@ -352,10 +356,10 @@ def _merged_elements(kind: ListType, old: list[Json], new: list[Json]) -> Iterat
 
 def _before(
     name: Hashable,
-    waiting: deque[tuple[Hashable, Json]],
+    waiting: deque[tuple[Hashable, object]],
     shared: deque[Hashable],
     placed: Mapping[Hashable, bool],
-) -> Iterator[Json]:
+) -> Iterator[object]:
     """Yield the object's own elements that come before the patch's element of a name.
 
     Shared ones before it are passed over, as they come at their place in the patch; the next
