@@ -4,11 +4,11 @@ upstream: pkg/engine/variables (regex, vars.go)
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, NoReturn, Protocol, TypeAlias
 
 from kyvsim.jmespath.functions import QueryError
 from kyvsim.jmespath.parse import QuerySyntaxError, Tree, parse
@@ -106,16 +106,13 @@ def unescape(text: str) -> str:
     return text.replace("\\{{", "{{")
 
 
-def is_plain(value: Json) -> bool:
+def is_plain(value: object) -> bool:
     """Tell whether no text or key anywhere in the value has `{{`, so that filling in is idle."""
-    kind = value.__class__
-    if kind is str:
+    if value.__class__ is str:
         return "{{" not in value
-    if kind is dict:
+    if value.__class__ is dict:
         return not any("{{" in key for key in value) and all(map(is_plain, value.values()))
-    if kind is list:
-        return all(map(is_plain, value))
-    return True
+    return value.__class__ is not list or all(map(is_plain, value))
 
 
 def _variable(start: int, text: str, remains: str) -> Variable:
@@ -133,7 +130,7 @@ class RuleScope(Protocol):
     deleting: bool
     """Whether the request is a DELETE: `request.object` in variables then reads the old object."""
 
-    def root(self, names: frozenset[str]) -> Json:
+    def root(self, names: frozenset[str]) -> Mapping[str, Json]:
         """Return the data queries run on, with the top-level `names` loaded if they are entries.
 
         Raises `QueryError` where such an entry cannot be loaded.
@@ -181,14 +178,11 @@ def _escape(found: re.Match[str]) -> str:
 # pkg/engine/context/evaluate.go.
 
 
-Resolve: TypeAlias = Callable[[RuleScope, str], Json]
-"""Takes the scope and the path of the text, for messages; raises `SubstitutionError`."""
-
-
 class Resolver(NamedTuple):
     """The query for one variable, and the names of context entries that it may load."""
 
-    resolve: Resolve
+    resolve: Callable[[RuleScope, str], Json]
+    """Takes the scope and the path of the text, for messages; raises `SubstitutionError`."""
     names: frozenset[str]
 
 
@@ -210,17 +204,13 @@ def compile_variable(
     trigger = _with_deletion(current_path(path, ("request", "object")), system)
 
     def resolve(scope: RuleScope, path: str) -> Json:
-        chosen = target if _has_target(scope) else trigger
-        return chosen.resolve(scope, path)
+        try:
+            has_target = "target" in scope.root(_TARGET)
+        except QueryError:
+            has_target = False
+        return (target if has_target else trigger).resolve(scope, path)
 
     return Resolver(resolve, target.names | trigger.names | _TARGET)
-
-
-def _has_target(scope: RuleScope) -> bool:
-    try:
-        return "target" in scope.root(_TARGET)
-    except QueryError:
-        return False
 
 
 @lru_cache(maxsize=2048)
@@ -275,7 +265,7 @@ def _resolver(expression: str, system: System, on_node: NodeHook | None = None) 
 
 
 def _failing(expression: str, message: str) -> Resolver:
-    def resolve(_: RuleScope, path: str) -> Json:
+    def resolve(_: RuleScope, path: str) -> NoReturn:
         raise SubstitutionError(f"failed to resolve {expression} at path {path}: {message}")
 
     return Resolver(resolve, frozenset())
@@ -325,7 +315,7 @@ class AccessPath(NamedTuple):
     """Where an expression leads."""
 
     steps: tuple[PathStep, ...]
-    default: tuple[Json, ...] = ()
+    default: tuple[object, ...] = ()
     """The default for a value that is null or empty; () for none."""
     besides: str | None = None
     """A text that is left out of what is found."""
@@ -345,7 +335,7 @@ class _OtherTreeError(Exception):
     """An expression that does more than lead somewhere."""
 
 
-def path_of_text(text: Json) -> AccessPath | None:
+def path_of_text(text: object) -> AccessPath | None:
     """Return where the variable leads that a text is, or None."""
     variables = find_variables(text) if text.__class__ is str else ()
     return path_of(variables[0].expression) if variables and variables[0].text == text else None
@@ -363,7 +353,7 @@ def path_of(expression: str) -> AccessPath | None:
 
 
 def _path_of_tree(tree: Tree) -> AccessPath:
-    default: tuple[Json, ...] = ()
+    default: tuple[object, ...] = ()
     if tree["type"] == "or_expression":
         tree, other = tree["children"]
         if other["type"] != "literal":
@@ -375,7 +365,13 @@ def _path_of_tree(tree: Tree) -> AccessPath:
     steps = _checked_steps(tuple(_steps(listed)))
     if right["type"] != "identity" or steps[-1] is not Spread.KEYS:
         raise _OtherTreeError
-    return AccessPath(steps, default, _unlike(condition))
+    # The filter `[?@ != 'text']` leaves out a text.
+    if condition["type"] == "comparator" and condition["value"] == "ne":
+        one, other = condition["children"]
+        is_text = other["type"] == "literal" and other["value"].__class__ is str
+        if one["type"] == "current" and is_text:
+            return AccessPath(steps, default, other["value"])
+    raise _OtherTreeError
 
 
 def _checked_steps(steps: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
@@ -387,16 +383,6 @@ def _checked_steps(steps: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
         if not joined and (after or Spread.ELEMENTS in before):
             raise _OtherTreeError
     return steps
-
-
-def _unlike(condition: Tree) -> str:
-    """Return the text that a filter `[?@ != 'text']` leaves out."""
-    if condition["type"] == "comparator" and condition["value"] == "ne":
-        left, right = condition["children"]
-        is_text = right["type"] == "literal" and right["value"].__class__ is str
-        if left["type"] == "current" and is_text:
-            return str(right["value"])
-    raise _OtherTreeError
 
 
 def _steps(tree: Tree) -> Iterator[PathStep]:

@@ -44,8 +44,8 @@ class FunctionExample(NamedTuple):
     """An expression, the data it is run on, and what comes out; shown in the docs and tested."""
 
     expression: str
-    output: Json
-    data: Json = None
+    output: object
+    data: object = None
 
 
 class Function(NamedTuple):
@@ -55,7 +55,7 @@ class Function(NamedTuple):
     arguments: tuple[tuple[str, ...], ...]
     returns: tuple[str, ...]
     note: str
-    code: Callable[..., Json]
+    code: Callable[..., object]
     variadic: bool = False
     """The last argument may be repeated."""
     needs_system: bool = False
@@ -84,7 +84,7 @@ class Function(NamedTuple):
 def function(
     signature: str,
     note: str,
-    code: Callable[..., Json],
+    code: Callable[..., object],
     *examples: tuple[Json, ...],
     variadic: bool = False,
     needs_system: bool = False,
@@ -112,21 +112,8 @@ def function(
 # upstream: kyverno/go-jmespath `functions.go`. `sum` is Kyverno's own: see arithmetic.py.
 
 
-def _avg(numbers: list[float]) -> float:
-    """Divide by the count; nothing at all is NaN as in Go."""
-    return sum(numbers, 0.0) / len(numbers) if numbers else math.nan
-
-
-def _ceil(number: float) -> float:
-    return float(math.ceil(number)) if math.isfinite(number) else number
-
-
-def _floor(number: float) -> float:
-    return float(math.floor(number)) if math.isfinite(number) else number
-
-
-def _contains(search: Json, item: Json) -> bool:
-    if search.__class__ is str:
+def _contains(search: str | list[object], item: object) -> bool:
+    if isinstance(search, str):
         return item.__class__ is str and item in search
     kind = item.__class__
     if kind in {dict, list}:  # upstream crashes where it compares two maps or two lists
@@ -144,9 +131,9 @@ def _join(system: System, separator: str, texts: list[str]) -> str:
     return separator.join(texts)
 
 
-def _merge(*mappings: Json) -> dict[str, Json]:
+def _merge(*mappings: object) -> dict[str, object]:
     """Join maps; where upstream crashes on something else this is an error."""
-    merged: dict[str, Json] = {}
+    merged: dict[str, object] = {}
     for mapping in mappings:
         if mapping.__class__ is not dict:
             raise QueryError("JMESPath function 'merge': an argument is not of type object")
@@ -154,17 +141,17 @@ def _merge(*mappings: Json) -> dict[str, Json]:
     return merged
 
 
-def _to_number(value: Json) -> float | None:
+def _to_number(value: object) -> float | None:
     if value.__class__ is float:
-        return float(value)
+        return value
     if value.__class__ is int:
         raise QueryError("unknown type")
     return parse_float(value) if value.__class__ is str else None
 
 
-def _to_string(system: System, value: Json) -> str:
+def _to_string(system: System, value: object) -> str:
     if value.__class__ is str:
-        return str(value)
+        return value
     if value.__class__ is dict or value.__class__ is list:
         system.meter.weigh(value)
     try:
@@ -179,7 +166,7 @@ _TYPE_NAMES: Final = MappingProxyType(
 )
 
 
-def _type(value: Json) -> str:
+def _type(value: object) -> str:
     name = _TYPE_NAMES.get(value.__class__)
     if name is None:
         raise QueryError("unknown type")
@@ -188,11 +175,16 @@ def _type(value: Json) -> str:
 
 STANDARD: Final = (
     function("abs(number) number", "the absolute value of a number", abs, ("abs(`-2`)", 2.0)),
-    function("avg(array[number]) number", "the mean of the numbers", _avg, ("avg(`[1, 2]`)", 1.5)),
+    function(
+        "avg(array[number]) number",
+        "the mean of the numbers",
+        lambda numbers: sum(numbers, 0.0) / len(numbers) if numbers else math.nan,  # as in Go
+        ("avg(`[1, 2]`)", 1.5),
+    ),
     function(
         "ceil(number) number",
         "the number rounded up to a whole number",
-        _ceil,
+        lambda number: float(math.ceil(number)) if math.isfinite(number) else number,
         ("ceil(`1.2`)", 2.0),
     ),
     function(
@@ -210,7 +202,7 @@ STANDARD: Final = (
     function(
         "floor(number) number",
         "the number rounded down to a whole number",
-        _floor,
+        lambda number: float(math.floor(number)) if math.isfinite(number) else number,
         ("floor(`1.8`)", 1.0),
     ),
     function(
