@@ -11,11 +11,12 @@ import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, NoReturn, TypeAlias
 
 from kyvsim.kubernetes.discovery import KindTable, split_api_version
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.package_data import read_text
+from kyvsim.schema.node import SchemaWords
 
 STRING, NUMERIC, BOOLEAN, UNTYPED = "string", "numeric", "boolean", "untyped"
 _SCALARS: Mapping[str, str] = MappingProxyType(
@@ -97,11 +98,10 @@ def read_type(written: Json) -> TypeRef:
     `{s}` and `{m, k, d}` are lists of the type named there: replaced, a set, or with keys and
     their defaults.
     """
-    if written.__class__ is int:
-        number: int = written
-        return number
-    if written.__class__ is str:
-        return str(written) if written in _ANY else Type(_SCALARS[written])
+    if isinstance(written, int):
+        return written
+    if isinstance(written, str):
+        return written if written in _ANY else Type(_SCALARS[written])
     if "p" in written or "e" in written:
         fields = {name: read_type(one) for name, one in written.get("p", {}).items()}
         others = read_type(written["e"]) if "e" in written else None
@@ -127,7 +127,7 @@ def _numbered(number: int) -> Type:
     return resolve(read_type(json.loads(_table()[1 + number])))
 
 
-_NOTHING: Mapping[str, Json] = MappingProxyType({})
+_NOTHING: Mapping[str, TypeRef] = MappingProxyType({})
 _ANY: Mapping[str, Type] = MappingProxyType(
     {
         sign: Type(
@@ -145,14 +145,14 @@ _ANY: Mapping[str, Type] = MappingProxyType(
 # Source of the rules: upstream k8s.io/kube-openapi pkg/schemaconv (openapi.go, smd.go).
 
 _EXTENSION = "x-kubernetes-"
-_HEAD: Mapping[str, Json] = MappingProxyType({"apiVersion": "s", "kind": "s"})
+_HEAD: Mapping[str, str] = MappingProxyType({"apiVersion": "s", "kind": "s"})
 _UNTYPED_FORMATS_END = frozenset({"", "byte"})
 
 
 class Definitions(NamedTuple):
     """The targets of references in a document, by name."""
 
-    schema: Callable[[str], Mapping[str, Json]]
+    schema: Callable[[str], SchemaWords]
     type: Callable[[str], Json]
     """Gives the type in the short form."""
 
@@ -180,7 +180,7 @@ def type_finder(kinds: KindTable) -> FindType:
     return find
 
 
-def _custom(schema: Mapping[str, Json]) -> Json:
+def _custom(schema: SchemaWords) -> Json:
     """Return the type of a whole custom object, which has metadata as every object has."""
     found = short_type(schema, _NO_DEFINITIONS)
     if found.__class__ is not dict:
@@ -189,9 +189,7 @@ def _custom(schema: Mapping[str, Json]) -> Json:
     return {**found, "p": fields}
 
 
-def short_type(
-    schema: Mapping[str, Json], named: Definitions, *, open_fields: bool = False
-) -> Json:
+def short_type(schema: SchemaWords, named: Definitions, *, open_fields: bool = False) -> Json:
     """Return the type of a schema.
 
     `open_fields` says whether a schema around it keeps fields that nobody declares. How types are
@@ -215,14 +213,14 @@ def short_type(
     return "+"
 
 
-def _reference(schema: Mapping[str, Json]) -> str:
+def _reference(schema: SchemaWords) -> str:
     parts: list[Json] = schema.get("allOf") or []
     inner = parts[0] if len(parts) == 1 else {}
     text = schema.get("$ref") or inner.get("$ref") or ""
     return str(text).rpartition("/")[2]
 
 
-def _map(schema: Mapping[str, Json], named: Definitions, *, open_fields: bool) -> dict[str, Json]:
+def _map(schema: SchemaWords, named: Definitions, *, open_fields: bool) -> dict[str, Json]:
     properties = schema.get("properties") or {}
     found: dict[str, Json] = {}
     if properties:
@@ -240,8 +238,8 @@ def _map(schema: Mapping[str, Json], named: Definitions, *, open_fields: bool) -
     return found if "e" in found else {"p": {}, **found}
 
 
-def _list(schema: Mapping[str, Json], named: Definitions, *, open_fields: bool) -> dict[str, Json]:
-    element: Mapping[str, Json] = schema.get("items") or {}
+def _list(schema: SchemaWords, named: Definitions, *, open_fields: bool) -> dict[str, Json]:
+    element: SchemaWords = schema.get("items") or {}
     element_type = short_type(element, named, open_fields=open_fields) if element else "*"
     letter, keys = _relation(schema)
     found: dict[str, Json] = {letter: element_type}
@@ -259,7 +257,7 @@ def _list(schema: Mapping[str, Json], named: Definitions, *, open_fields: bool) 
     return found
 
 
-def _relation(schema: Mapping[str, Json]) -> tuple[str, list[str]]:
+def _relation(schema: SchemaWords) -> tuple[str, list[str]]:
     """Return how a list merges: `a` as a whole, `s` as a set, `m` by keys."""
     written = schema.get(f"{_EXTENSION}list-type")
     if written == "map":
@@ -273,7 +271,7 @@ def _relation(schema: Mapping[str, Json]) -> tuple[str, list[str]]:
     return ("m", [key]) if key else ("s", [])
 
 
-def _nowhere(name: str) -> Json:
+def _nowhere(name: str) -> NoReturn:
     raise LookupError(name)
 
 
