@@ -152,10 +152,6 @@ def _shown(given: Sequence[object]) -> int:
     return _traversed(given)
 
 
-def _costs_made(_: Sequence[object], result: object) -> int:
-    return size_of(result) + _NEW_LIST
-
-
 def _searched(given: Sequence[object]) -> float:
     return (size_of(given[0]) + 1) * 0.1 * (size_of(given[1]) + 1) * 0.25
 
@@ -165,11 +161,6 @@ def _network_searched(given: Sequence[object]) -> int:
     network, other = given
     size = ceil(getattr(network, "bits", 0) / 8)
     return _tenth(2 * size) + (_tenth(len(other)) if isinstance(other, str) else 0)
-
-
-def _network_compared(given: Sequence[object]) -> int:
-    size = ceil(getattr(given[0], "bits", 0) / 8)
-    return _network_searched(given) + _tenth(size) + 1
 
 
 _NEW_LIST = 11
@@ -198,7 +189,9 @@ BEFORE: Mapping[str, _Before] = MappingProxyType(
         ),
         **dict.fromkeys(("base64.encode", "base64.decode"), lambda given: 1 + _traversed(given)),
         "containsIP": _network_searched,
-        "containsCIDR": _network_compared,
+        "containsCIDR": lambda given: (
+            _network_searched(given) + _tenth(ceil(getattr(given[0], "bits", 0) / 8)) + 1
+        ),
         "validate": lambda given: (
             _tenth(1 + size_of(given[1])) * ceil(getattr(given[0], "pattern_size", 0) * 0.25)
         ),
@@ -232,8 +225,7 @@ BEFORE: Mapping[str, _Before] = MappingProxyType(
 """What is known of a call before it runs, by the function's name."""
 AFTER: Mapping[str, _After] = MappingProxyType(
     {
-        "slice": _costs_made,
-        "reverse": _costs_made,
+        **dict.fromkeys(("slice", "reverse"), lambda _, result: size_of(result) + _NEW_LIST),
         "regex.extractAll": lambda given, result: ceil(
             _NEW_LIST + _searched(given) + size_of(result)
         ),
@@ -298,20 +290,6 @@ def comparison_steps(node: Node) -> int | None:
     return int(node.value != "")
 
 
-def calls_by_weight(node: Call, checked: Checked) -> bool:
-    """Return whether a call pays when it is run.
-
-    As upstream, what goes by the overload costs one step where the types leave several.
-    """
-    function, fitting = checked.overloads[node.id]
-    resolved = len(fitting) == 1
-    if function.name in BY_OVERLOAD and not resolved:
-        return False
-    if resolved and fitting[0].cost > 1:
-        return True
-    return weights(function.name, resolved=resolved) != (None, None)
-
-
 def steps(node: Node, checked: Checked) -> int:
     """Return the steps that evaluating a node surely takes."""
     if is_constant(node, checked):
@@ -343,9 +321,16 @@ def _of_call(node: Call, checked: Checked) -> int:
             return sum(steps(one, checked) for one in node.arguments)
     elif node.function in {"or", "orValue"} and node.target is not None:
         return steps(node.target, checked)
-    is_member = checked.overloads[node.id][1][0].member
-    parts = (node.target, *node.arguments) if node.target and is_member else node.arguments
-    return (not calls_by_weight(node, checked)) + sum(steps(one, checked) for one in parts)
+    function, fitting = checked.overloads[node.id]
+    parts = (node.target, *node.arguments) if node.target and fitting[0].member else node.arguments
+    resolved = len(fitting) == 1
+    # As upstream, what goes by the overload costs one step where the types leave several; other
+    # calls that have a weight pay when they are run.
+    pays_later = (resolved or function.name not in BY_OVERLOAD) and (
+        (resolved and fitting[0].cost > 1)
+        or weights(function.name, resolved=resolved) != (None, None)
+    )
+    return (not pays_later) + sum(steps(one, checked) for one in parts)
 
 
 def _of_attribute(node: Node, checked: Checked) -> int:
@@ -369,23 +354,17 @@ def round_steps(node: Loop, checked: Checked) -> RoundSteps:
     """Return what the rounds of a loop take: the macros stand for a condition and a step."""
     test = 0 if node.test is None else steps(node.test, checked)
     result = 0 if node.result is None else steps(node.result, checked)
-    if node.kind == "all":
-        return RoundSteps(3 + test, stopped=2)
-    if node.kind == "exists":
-        return RoundSteps(4 + test, stopped=3)
-    if node.kind == "exists_one":
-        return RoundSteps(test, taken=2)
-    if node.kind == "filter":
-        return RoundSteps(test, taken=13)
-    made = result + _steps_made(node, checked)
-    return RoundSteps(made) if node.test is None else RoundSteps(test, taken=made)
-
-
-def _steps_made(node: Loop, checked: Checked) -> int:
-    """Return what it takes to add a result to those of the rounds before."""
+    if node.kind in {"all", "exists"}:
+        more = node.kind == "exists"
+        return RoundSteps(3 + more + test, stopped=2 + more)
+    if node.kind in {"exists_one", "filter"}:
+        return RoundSteps(test, taken=2 if node.kind == "exists_one" else 13)
+    # To a result comes what it takes to add it to those of the rounds before.
     if node.kind in {"transformMap", "transformMapEntry"}:
-        return 3 if node.kind == "transformMap" else 2
-    return 2 if node.result is None or is_constant(node.result, checked) else 12
+        result += 3 if node.kind == "transformMap" else 2
+    else:
+        result += 2 if node.result is None or is_constant(node.result, checked) else 12
+    return RoundSteps(result) if node.test is None else RoundSteps(test, taken=result)
 
 
 def is_constant(node: Node, checked: Checked) -> bool:

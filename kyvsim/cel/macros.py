@@ -16,7 +16,6 @@ OR_VALUE = "__orValueCompat__"
 """The function that `orValue` becomes: a value that is not optional is taken as it is."""
 
 _SIMPLE_NAME = "argument must be a simple name"
-_NO_IDENTIFIER = "argument is not an identifier"
 _SORT_INPUT = "@__sortBy_input__"
 Ids: TypeAlias = Iterator[int]
 """Gives the number of each new node."""
@@ -61,15 +60,12 @@ def _quantifier(ids: Ids, call: Call) -> Node:
     return _loop(ids, call, call.function, (name,), call.arguments[1], None)
 
 
-def _map(ids: Ids, call: Call) -> Node:
-    name = _variable(call.arguments[0], _NO_IDENTIFIER)
+def _map_or_filter(ids: Ids, call: Call) -> Node:
+    name = _variable(call.arguments[0], "argument is not an identifier")
+    if call.function == "filter":
+        return _loop(ids, call, "filter", (name,), call.arguments[1], None)
     *test, result = call.arguments[1:]
     return _loop(ids, call, "map", (name,), test[0] if test else None, result)
-
-
-def _filter(ids: Ids, call: Call) -> Node:
-    name = _variable(call.arguments[0], _NO_IDENTIFIER)
-    return _loop(ids, call, "filter", (name,), call.arguments[1], None)
 
 
 def _two_variables(call: Call) -> tuple[str, str]:
@@ -85,14 +81,13 @@ def _two_variables(call: Call) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _quantifier_of_two(ids: Ids, call: Call) -> Node:
-    kind = "exists_one" if call.function == "existsOne" else call.function
-    return _loop(ids, call, kind, _two_variables(call), call.arguments[2], None)
-
-
-def _transform(ids: Ids, call: Call) -> Node:
+def _loop_of_two(ids: Ids, call: Call) -> Node:
     *test, result = call.arguments[2:]
-    return _loop(ids, call, call.function, _two_variables(call), test[0] if test else None, result)
+    variables = _two_variables(call)
+    if call.function.startswith("transform"):
+        return _loop(ids, call, call.function, variables, test[0] if test else None, result)
+    kind = "exists_one" if call.function == "existsOne" else call.function
+    return _loop(ids, call, kind, variables, result, None)
 
 
 def _optional_map(ids: Ids, call: Call) -> Node:
@@ -117,14 +112,11 @@ def _sort_by(ids: Ids, call: Call) -> Node:
         kinds = "a list, identifier, comprehension, call or select expression"
         raise MacroError(target.at, f"sortBy can only be applied to {kinds}")
     at = call.at
-    keys = _map(ids, call._replace(target=Ident(next(ids), at, _SORT_INPUT)))
+    source = Ident(next(ids), at, _SORT_INPUT)
+    keys = _map_or_filter(ids, call._replace(function="map", target=source))
     read = Ident(next(ids), at, _SORT_INPUT)
     sort = Call(next(ids), at, "@sortByAssociatedKeys", read, (keys,))
     return nodes.Bind(next(ids), at, _SORT_INPUT, target, sort)
-
-
-def _or_value(ids: Ids, call: Call) -> Node:
-    return Call(next(ids), call.at, OR_VALUE, None, (_target(call), call.arguments[0]))
 
 
 def _bind(ids: Ids, call: Call) -> Node:
@@ -186,24 +178,27 @@ _ALWAYS: MappingProxyType[tuple[str, int, bool], _Expander] = MappingProxyType(
         ("all", 2, True): _quantifier,
         ("exists", 2, True): _quantifier,
         ("exists_one", 2, True): _quantifier,
-        ("map", 2, True): _map,
-        ("map", 3, True): _map,
-        ("filter", 2, True): _filter,
+        ("map", 2, True): _map_or_filter,
+        ("map", 3, True): _map_or_filter,
+        ("filter", 2, True): _map_or_filter,
     }
 )
 _BY_LIBRARY: MappingProxyType[str, Mapping[tuple[str, int], _Expander]] = MappingProxyType(
     {
         "two_variables": {
-            **{(name, 3): _quantifier_of_two for name in ("all", "exists")},
-            **{(name, 3): _quantifier_of_two for name in ("exists_one", "existsOne")},
+            **{(name, 3): _loop_of_two for name in ("all", "exists", "exists_one", "existsOne")},
             **{
-                (name, count): _transform
+                (name, count): _loop_of_two
                 for name in ("transformList", "transformMap", "transformMapEntry")
                 for count in (3, 4)
             },
         },
         "optional": {("optMap", 2): _optional_map, ("optFlatMap", 2): _optional_map},
-        "lenient_or_value": {("orValue", 1): _or_value},
+        "lenient_or_value": {
+            ("orValue", 1): lambda ids, call: Call(
+                next(ids), call.at, OR_VALUE, None, (_target(call), call.arguments[0])
+            )
+        },
         "sort_by": {("sortBy", 2): _sort_by},
         "bindings": {("bind", 3): _bind},
         "math": {("greatest", _ANY_NUMBER): _extreme, ("least", _ANY_NUMBER): _extreme},

@@ -216,9 +216,7 @@ def checked_uint(number: int) -> UInt:
 
 def checked_duration(nanoseconds: int) -> Duration:
     """Return a duration; raises CelError where it does not fit into 64 bits."""
-    if -_MAX_INT - 1 <= nanoseconds <= _MAX_INT:
-        return Duration(nanoseconds)
-    raise CelError("integer overflow")
+    return Duration(checked_int(nanoseconds))
 
 
 def checked_timestamp(nanoseconds: int, offset: int = 0) -> Timestamp:
