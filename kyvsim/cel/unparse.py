@@ -110,14 +110,12 @@ def _literal(node: nodes.Literal) -> str:
     return json.dumps(value, ensure_ascii=False) if value.__class__ is str else show_value(value)
 
 
-def _map(node: nodes.MapLiteral) -> str:
-    entries = (f"{written(one.key)}: {written(one.value)}" for one in node.entries)
-    return f"{{{', '.join(entries)}}}"
-
-
-def _struct(node: nodes.StructLiteral) -> str:
-    fields = (f"{one.name}: {written(one.value)}" for one in node.fields)
-    return f"{node.type_name}{{{', '.join(fields)}}}"
+def _map_or_struct(node: nodes.MapLiteral | nodes.StructLiteral) -> str:
+    if isinstance(node, nodes.StructLiteral):
+        name, parts = node.type_name, [(one.name, one.value) for one in node.fields]
+    else:
+        name, parts = "", [(written(one.key), one.value) for one in node.entries]
+    return f"{name}{{{', '.join(f'{key}: {written(value)}' for key, value in parts)}}}"
 
 
 _WRITERS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
@@ -127,8 +125,8 @@ _WRITERS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
         nodes.Select: _select,
         nodes.Call: _call,
         nodes.ListLiteral: lambda node: f"[{', '.join(map(written, node.elements))}]",
-        nodes.MapLiteral: _map,
-        nodes.StructLiteral: _struct,
+        nodes.MapLiteral: _map_or_struct,
+        nodes.StructLiteral: _map_or_struct,
         nodes.Loop: _loop,
         nodes.Bind: lambda node: (
             f"cel.bind({node.variable}, {written(node.value)}, {written(node.body)})"

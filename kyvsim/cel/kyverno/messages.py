@@ -6,7 +6,6 @@ upstream: cel-go common/types/pb, ext/native.go; google.golang.org/protobuf/enco
 """
 
 import base64
-import binascii
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -19,17 +18,6 @@ from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import CelType, struct
 from kyvsim.cel.values import Message, Timestamp, UInt
 from kyvsim.kubernetes.objects import Path
-
-_DEFAULTS: Mapping[str, object] = MappingProxyType(
-    {
-        "string": "",
-        "int": 0,
-        "uint": UInt(0),
-        "bool": False,
-        "bytes": b"",
-        "timestamp": Timestamp(0),
-    }
-)
 
 
 class MessageError(ValueError):
@@ -68,7 +56,9 @@ class MessageTypes(NamedTuple):
             return self.make(kind.name, {})
         if kind.kind == "list":
             return []
-        return {} if kind.kind == "map" else _DEFAULTS.get(kind.kind)
+        if kind.kind == "map":
+            return {}
+        return _SCALARS[kind.kind].default if kind.kind in _SCALARS else None
 
     @property
     def classes(self) -> tuple[tuple[type, CelType], ...]:
@@ -128,13 +118,13 @@ class MessageTypes(NamedTuple):
             if inner == types.DYN:
                 return dict(value)
             return {key: self._read(inner, one, (*path, key)) for key, one in value.items()}
-        reader = _READERS.get(kind.kind)
-        if reader is None:
+        scalar = _SCALARS.get(kind.kind)
+        if scalar is None:
             raise MessageError(path, "values of this type are not supported")
         try:
-            return reader(value)
-        except (ValueError, TypeError, binascii.Error, CelError):
-            raise MessageError(path, f"this must be {_SHOWN[kind.kind]}") from None
+            return scalar.read(value)
+        except (ValueError, TypeError, CelError):
+            raise MessageError(path, f"this must be {scalar.shown}") from None
 
 
 def _camel(name: str) -> str:
@@ -181,23 +171,24 @@ def _octets(value: object) -> bytes:
     return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
 
 
-_READERS: Mapping[str, Callable[[object], object]] = MappingProxyType(
+class _Scalar(NamedTuple):
+    default: object
+    read: Callable[[object], object]
+    shown: str
+    """What messages call a value."""
+
+
+_SCALARS: Mapping[str, _Scalar] = MappingProxyType(
     {
-        "string": _text,
-        "int": _whole,
-        "uint": _unsigned,
-        "bool": _flag,
-        "bytes": _octets,
-        "timestamp": lambda value: text_to_timestamp(_text(value)),
-    }
-)
-_SHOWN: Mapping[str, str] = MappingProxyType(
-    {
-        "string": "a string",
-        "int": "a whole number",
-        "uint": "a whole number from 0 to 4294967295",
-        "bool": "true or false",
-        "bytes": "base64",
-        "timestamp": "a time such as 2026-01-31T12:00:00Z",
+        "string": _Scalar("", _text, "a string"),
+        "int": _Scalar(0, _whole, "a whole number"),
+        "uint": _Scalar(UInt(0), _unsigned, "a whole number from 0 to 4294967295"),
+        "bool": _Scalar(False, _flag, "true or false"),
+        "bytes": _Scalar(b"", _octets, "base64"),
+        "timestamp": _Scalar(
+            Timestamp(0),
+            lambda value: text_to_timestamp(_text(value)),
+            "a time such as 2026-01-31T12:00:00Z",
+        ),
     }
 )
