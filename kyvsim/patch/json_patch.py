@@ -185,17 +185,6 @@ def with_container(document: PatchDocument, place: Slot, new: object) -> PatchDo
     return document._replace(root=new)
 
 
-def with_value(place: Slot, value: object) -> object:
-    """Return the container with a value added: set in a map, inserted in a list."""
-    container, key, _ = place
-    new = container.copy()
-    if container.__class__ is dict:
-        new[key] = value
-    else:
-        new.insert(insertion_index(container, key), value)
-    return new
-
-
 def insertion_index(items: Sequence[object], part: str) -> int:
     """Return where in a list a new element goes: `-` or -1 is the end."""
     if part == "-":
@@ -545,19 +534,23 @@ def _add(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
         return document._replace(root=value, itself=value)
     if document.rules.creates_path:
         document = create_path(document, path)
-    place = find_place(document, path)
-    if place is None:
-        said = f'add operation does not apply: doc is missing path: "{path.text}": missing value'
-        raise PatchError(said)
+    missing = f'add operation does not apply: doc is missing path: "{path.text}"'
+    place = _existing_place(document, path, missing)
     return _add_at(document, place, value, f"error in add for path: '{path.text}'")
 
 
 def _add_at(document: PatchDocument, place: Slot, value: object, context: str) -> PatchDocument:
-    document.counts(place.container)
-    try:
-        return with_container(document, place, with_value(place, value))
-    except PatchError as error:
-        raise PatchError(f"{context}: {error}") from error
+    container, key, _ = place
+    document.counts(container)
+    new = container.copy()
+    if container.__class__ is dict:
+        new[key] = value
+    else:
+        try:
+            new.insert(insertion_index(container, key), value)
+        except PatchError as error:
+            raise PatchError(f"{context}: {error}") from error
+    return with_container(document, place, new)
 
 
 def _remove(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
@@ -601,10 +594,8 @@ def _replace(document: PatchDocument, operation: PatchOperation) -> PatchDocumen
         if value.__class__ is not dict and value.__class__ is not list:
             raise PatchError("replace operation value must be object or array: %!w(<nil>)")
         return document._replace(root=value, itself=None)
-    place = find_place(document, path)
     said = "replace operation does not apply: doc is missing"
-    if place is None:
-        raise PatchError(f"{said} path: {path.text}: missing value")
+    place = _existing_place(document, path, f"{said} path: {path.text}")
     try:
         value_at(document, place)
     except PatchError as error:
@@ -622,7 +613,8 @@ def _move(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
     source = _source(operation)
     if not source.text:
         raise PatchError("unable to move entire document to another path: invalid state detected")
-    place = _source_place(document, source, "move operation", source.text)
+    missing = f"move operation does not apply: doc is missing from path: {source.text}"
+    place = _existing_place(document, source, missing)
     try:
         value = value_at(document, place)
         document = _without(document, place)
@@ -634,7 +626,8 @@ def _move(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
 def _copy(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
     source = _source(operation)
     shown = f'"{source.text}"' if document.rules.names_itself else source.text
-    place = _source_place(document, source, "copy operation", shown)
+    missing = f"copy operation does not apply: doc is missing from path: {shown}"
+    place = _existing_place(document, source, missing)
     try:
         value = value_at(document, place)
     except PatchError as error:
@@ -651,23 +644,18 @@ def _source(operation: PatchOperation) -> Pointer:
     return operation.source
 
 
-def _source_place(document: PatchDocument, source: Pointer, what: str, shown: str) -> Slot:
-    place = find_place(document, source)
+def _existing_place(document: PatchDocument, pointer: Pointer, problem: str) -> Slot:
+    place = find_place(document, pointer)
     if place is None:
-        what = f"{what} does not apply: doc is missing from path"
-        raise PatchError(f"{what}: {shown}: missing value")
+        raise PatchError(f"{problem}: missing value")
     return place
 
 
 def _put_down(
     document: PatchDocument, operation: PatchOperation, value: object, context: str
 ) -> PatchDocument:
-    place = find_place(document, operation.path)
-    if place is None:
-        raise PatchError(
-            f"{operation.name} operation does not apply: doc is missing destination path: "
-            f"{operation.path.text}: missing value"
-        )
+    missing = f"{operation.name} operation does not apply: doc is missing destination path"
+    place = _existing_place(document, operation.path, f"{missing}: {operation.path.text}")
     return _add_at(document, place, value, context)
 
 
@@ -676,10 +664,8 @@ def _test(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
     if not path.text:
         found = document.root
     else:
-        place = find_place(document, path)
-        if place is None:
-            said = f"test operation does not apply: is missing path: {path.text}: missing value"
-            raise PatchError(said)
+        missing = f"test operation does not apply: is missing path: {path.text}"
+        place = _existing_place(document, path, missing)
         try:
             found = value_at(document, place)
         except MissingKeyError:

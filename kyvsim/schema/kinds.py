@@ -156,6 +156,11 @@ def _versions(group: str, kind: str) -> Mapping[str, Json]:
     return facts.get("versions", {})
 
 
+def _facts_of(api_version: str, kind: str) -> Mapping[str, Json] | None:
+    group, version = split_api_version(api_version)
+    return _versions(group, kind).get(version)
+
+
 def is_written(name: str) -> bool:
     """Return whether an apiVersion/kind is one of Kyverno's that users write."""
     api_version, _, kind = name.rpartition("/")
@@ -166,21 +171,18 @@ def is_written(name: str) -> bool:
 
 def is_deprecated(api_version: str, kind: str) -> bool:
     """Return whether Kyverno requires another version of a kind of its own."""
-    group, version = split_api_version(api_version)
-    return "deprecated" in _versions(group, kind).get(version, ())
+    return "deprecated" in (_facts_of(api_version, kind) or ())
 
 
 def has_status_apart(api_version: str, kind: str) -> bool:
     """Return whether only requests to `status` can change the status of a kind of Kyverno's."""
-    group, version = split_api_version(api_version)
-    return "status" in _versions(group, kind).get(version, ())
+    return "status" in (_facts_of(api_version, kind) or ())
 
 
 @lru_cache(maxsize=64)
 def kyverno_schema(api_version: str, kind: str) -> SchemaNode | None:
     """Return the schema by which an API server reads a kind of Kyverno's, None for other kinds."""
-    group, version = split_api_version(api_version)
-    facts = _versions(group, kind).get(version)
+    facts = _facts_of(api_version, kind)
     return None if facts is None else _named_schemas().node(facts["schema"])
 
 

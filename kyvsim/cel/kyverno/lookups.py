@@ -7,6 +7,7 @@ from kyvsim.cel.environment import FunctionDecl, Library, method
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.encodings import struct_value
 from kyvsim.cel.types import CelType, opaque
+from kyvsim.kubernetes.objects import Json, KubernetesObject
 
 # Objects of the cluster.
 #
@@ -29,9 +30,9 @@ class GroupVersionResource(NamedTuple):
 class ResourceAccess(NamedTuple):
     """The value of the variable `resource`."""
 
-    get: Callable[[str, str, str, str], Any]
+    get: Callable[[str, str, str, str], KubernetesObject | None]
     """Takes apiVersion, plural, namespace and name; returns None where nothing is there."""
-    list: Callable[[str, str, str, Mapping[str, str]], Sequence[Any]]
+    list: Callable[[str, str, str, Mapping[str, str]], Sequence[KubernetesObject]]
     """Takes apiVersion, plural, namespace and labels; both raise LookupError with the reason."""
     namespace: str = ""
     """Of the policy, where it is namespaced."""
@@ -43,7 +44,9 @@ class ResourceAccess(NamedTuple):
     cel_type: CelType = _RESOURCES
 
 
-def _resources_get(access: ResourceAccess, api_version: str, resource: str, *place: str) -> Any:
+def _resources_get(
+    access: ResourceAccess, api_version: str, resource: str, *place: str
+) -> KubernetesObject | None:
     within = place[0] if len(place) > 1 else access.namespace
     try:
         return access.get(api_version, resource, within, place[-1])
@@ -51,7 +54,7 @@ def _resources_get(access: ResourceAccess, api_version: str, resource: str, *pla
         raise CelError(f"failed to get resource: {error}") from None
 
 
-def _list(access: ResourceAccess, api_version: str, resource: str, *place: Any) -> Any:
+def _list(access: ResourceAccess, api_version: str, resource: str, *place: Any) -> object:
     labels = place[-1] if place and isinstance(place[-1], dict) else {}
     namespace = place[0] if place and place[0] is not labels else access.namespace
     try:
@@ -64,7 +67,7 @@ def _cluster_post(*_: object) -> NoReturn:
     raise CelError(_NOT_OFFLINE)
 
 
-def _to_resource(access: ResourceAccess, api_version: str, kind: str) -> Any:
+def _to_resource(access: ResourceAccess, api_version: str, kind: str) -> GroupVersionResource:
     if access.plural_of is None:
         raise CelError(_NOT_OFFLINE)
     try:
@@ -73,15 +76,15 @@ def _to_resource(access: ResourceAccess, api_version: str, kind: str) -> Any:
         raise CelError(f"failed to map kind to resource: {error}") from None
 
 
-_LABELS = "map<string, string>"
+_TEXTS = "map<string, string>"
 _OBJECT = "map<string, any>"
 
 
-def _by_kind(run: Callable[..., Any]) -> Callable[..., Any]:
+def _by_kind(run: Callable[..., object]) -> Callable[..., object]:
     return lambda access, kind, *rest: run(access, kind.api_version, kind.resource, *rest)
 
 
-def _in_both_spellings(signature: str, run: Callable[..., Any]) -> Iterator[FunctionDecl]:
+def _in_both_spellings(signature: str, run: Callable[..., object]) -> Iterator[FunctionDecl]:
     """Yield a method whose name begins with a capital letter, and the same with a small one."""
     receiver, _, rest = signature.partition(".Context.")
     for spelled in (rest, f"{rest[0].lower()}{rest[1:]}"):
@@ -95,9 +98,9 @@ def _resources_library(place: str) -> Library:
         (f"Get({name}, string) -> {_OBJECT}", _resources_get),
         (f"Get({kind}, string) -> {_OBJECT}", _by_kind(_resources_get)),
         (f"List({name}) -> {_OBJECT}", _list),
-        (f"List({name}, {_LABELS}) -> {_OBJECT}", _list),
+        (f"List({name}, {_TEXTS}) -> {_OBJECT}", _list),
         (f"List({kind}) -> {_OBJECT}", _by_kind(_list)),
-        (f"List({kind}, {_LABELS}) -> {_OBJECT}", _by_kind(_list)),
+        (f"List({kind}, {_TEXTS}) -> {_OBJECT}", _by_kind(_list)),
         *(
             (f"Post(string, string{within}, {_OBJECT}) -> {_OBJECT}", _cluster_post)
             for within in dict.fromkeys((place, ""))
@@ -129,13 +132,13 @@ _GLOBAL_CONTEXT = opaque("globalcontext.Context")
 class GlobalContextAccess(NamedTuple):
     """The value of the variable `globalContext`."""
 
-    data_of: Callable[[str, str], Any]
+    data_of: Callable[[str, str], Json]
     """Takes the name of an entry and of a projection, "" for none; raises LookupError with the
     reason where a known entry cannot answer; of an unknown one nothing is known (None)."""
     cel_type: CelType = _GLOBAL_CONTEXT
 
 
-def _global_context_get(access: GlobalContextAccess, name: str, projection: str = "") -> Any:
+def _global_context_get(access: GlobalContextAccess, name: str, projection: str = "") -> object:
     try:
         return access.data_of(name, projection)
     except LookupError as error:
@@ -164,14 +167,16 @@ _GENERATOR = opaque("generator.Context")
 class Generator(NamedTuple):
     """The value of the variable `generator`."""
 
-    apply: Callable[[str, list[Any]], None]
+    apply: Callable[[str, list[Json]], None]
     """Takes a namespace and objects as plain data; raises ValueError with the reason."""
     namespace: str = ""
     """Of the policy, where it is namespaced."""
     cel_type: CelType = _GENERATOR
 
 
-def _apply(generator: Generator, namespace: str, objects: list[Any], *, argument: int = 2) -> bool:
+def _apply(
+    generator: Generator, namespace: str, objects: list[object], *, argument: int = 2
+) -> bool:
     try:
         made = struct_value(objects)
     except CelError as error:
@@ -209,28 +214,21 @@ _HTTP = opaque("http.Context")
 class HttpAccess(NamedTuple):
     """The value of the variable `http`."""
 
-    answer_of: Callable[[str, str], Any]
+    answer_of: Callable[[str, str], Json]
     """Takes method and URL; raises LookupError with the reason where no answer is given."""
     cel_type: CelType = _HTTP
 
 
-def _answer(access: HttpAccess, method: str, url: str) -> Any:
-    try:
-        return access.answer_of(method, url)
-    except LookupError as error:
-        raise CelError(f"request failed: {error}") from None
+def _answers(method: str) -> Callable[..., object]:
+    """Return the function of a method; answers are given by that and by URL, not by headers."""
 
+    def answer(access: HttpAccess, url: str, *_: object) -> object:
+        try:
+            return access.answer_of(method, url)
+        except LookupError as error:
+            raise CelError(f"request failed: {error}") from None
 
-def _get(access: HttpAccess, url: str, headers: Mapping[str, str] | None = None) -> Any:
-    del headers  # answers are given by method and URL
-    return _answer(access, "GET", url)
-
-
-def _http_post(
-    access: HttpAccess, url: str, body: Any, headers: Mapping[str, str] | None = None
-) -> Any:
-    del body, headers
-    return _answer(access, "POST", url)
+    return answer
 
 
 def _client(access: HttpAccess, bundle: str) -> HttpAccess:
@@ -245,10 +243,10 @@ HTTP = Library(
     tuple(
         one
         for signature, run in (
-            ("Get(string) -> any", _get),
-            ("Get(string, map<string, string>) -> any", _get),
-            ("Post(string, any) -> any", _http_post),
-            ("Post(string, any, map<string, string>) -> any", _http_post),
+            ("Get(string) -> any", _answers("GET")),
+            (f"Get(string, {_TEXTS}) -> any", _answers("GET")),
+            ("Post(string, any) -> any", _answers("POST")),
+            (f"Post(string, any, {_TEXTS}) -> any", _answers("POST")),
             (f"Client(string) -> {_HTTP}", _client),
         )
         for one in _in_both_spellings(f"{_HTTP}.{signature}", run)
