@@ -39,42 +39,23 @@ def spend(frame: Frame, steps: int) -> None:
         raise CelBudgetError
 
 
-def charged(run: Run, steps: int) -> Run:
-    """Return what takes steps from those left before it runs."""
-
-    def paying(frame: Frame) -> object:
-        frame[0] -= steps
-        return run(frame)
-
-    return paying
-
-
-def _elements(value: object) -> Iterable[object]:
-    if isinstance(value, (list, dict)):
-        found: Iterable[object] = value
-        return found
-    raise CelError(f"got '{go_type(value)}', expected iterable type")
-
-
-def _pairs(value: object) -> Iterable[tuple[object, object]]:
-    if isinstance(value, list):
-        return enumerate(value)
-    if isinstance(value, dict):
-        if getattr(value, "only_own_kind", False):
-            raise no_such_overload()
-        return value.items()
-    raise CelError(f"unsupported comprehension range type: {go_type(value)}")
-
-
 def _named_rounds(parts: LoopParts) -> Callable[[Frame], Iterator[object]]:
     """Return what gives the first name of each round, and sets the second where there is one."""
     source, second = parts.source, parts.second
 
     def one(frame: Frame) -> Iterator[object]:
-        return iter(_elements(source(frame)))
+        value = source(frame)
+        if isinstance(value, (list, dict)):
+            return iter(value)
+        raise CelError(f"got '{go_type(value)}', expected iterable type")
 
     def two(frame: Frame) -> Iterator[object]:
-        for first, element in _pairs(source(frame)):
+        value = source(frame)
+        if not isinstance(value, (list, dict)):
+            raise CelError(f"unsupported comprehension range type: {go_type(value)}")
+        if getattr(value, "only_own_kind", False):
+            raise no_such_overload()
+        for first, element in enumerate(value) if isinstance(value, list) else value.items():
             frame[second] = element
             yield first
 

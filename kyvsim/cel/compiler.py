@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from kyvsim.cel import nodes, operators
 from kyvsim.cel.calls import (
     LoopParts,
-    charged,
     compile_call,
     compile_loop,
     first_decision,
@@ -270,7 +269,14 @@ class _Lowering:
     def branch(self, node: Node, count: Callable[[Node, Checked], int] = steps) -> Run:
         """Return a part that may not be evaluated: it pays for itself when it is."""
         run, own = self.run(node), count(node, self.checked) if self.counted else 0
-        return charged(run, own) if own else run
+        if not own:
+            return run
+
+        def paying(frame: Frame) -> object:
+            frame[0] -= own
+            return run(frame)
+
+        return paying
 
     def equality(self, node: Call) -> CompiledNode:
         left, right = map(self.lower, node.arguments)

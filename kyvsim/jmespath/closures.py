@@ -96,11 +96,7 @@ def _variable(tree: Tree, context: LoweringContext) -> Run:
 
 def _field(key: str) -> Run:
     missing = MissingValue(key)
-
-    def run(value: object) -> object:
-        return value.get(key, missing) if value.__class__ is dict else None
-
-    return run
+    return lambda value: value.get(key, missing) if value.__class__ is dict else None
 
 
 def _walk(value: object, keys: tuple[str, ...]) -> object:

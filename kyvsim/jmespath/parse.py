@@ -196,10 +196,10 @@ class _ExpressionParser:
             self.reject(f"Unexpected token at the end of the expression: {name}", self.token)
         return tree
 
-    def is_before(self, *kinds: str) -> bool:
-        """Return whether tokens of these types come next."""
-        coming = self._tokens[self._at : self._at + len(kinds)]
-        return [token["type"] for token in coming] == [*kinds]
+    @property
+    def following(self) -> str:
+        """The type of the token after the one here; nobody asks after the last."""
+        return self._tokens[self._at + 1]["type"]
 
     def take(self) -> Token:
         """Return the token here and go to the next one; the last one stays."""
@@ -296,7 +296,7 @@ class _ExpressionParser:
         return _node("projection", found, self.projected(_POWERS["star"]))
 
     def index(self) -> Tree:
-        if "colon" in {self.kind, self._tokens[self._at + 1]["type"]}:
+        if "colon" in {self.kind, self.following}:
             return self.slice()
         place = self.whole_number(self.token)
         self.take()
@@ -359,7 +359,7 @@ def _bracket(parser: _ExpressionParser, _: Token) -> Tree:
         except QuerySyntaxError:
             return _node("empty")
         return parser.indexed(_node("identity"), right)
-    if parser.is_before("star", "rbracket"):
+    if parser.kind == "star" and parser.following == "rbracket":
         return _of_each(parser, _node("identity"))
     return parser.elements()
 
