@@ -1,6 +1,7 @@
 """Type checking: the types of an expression's nodes, and errors in constants and formats."""
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -478,19 +479,16 @@ def _check_call(node: Node) -> Iterator[Issue]:
 
 
 def _check_mixture(node: Node, checked: Checked) -> Iterator[Issue]:
+    """Yield the first element of a list, or all keys and values of a map, of another type."""
     if isinstance(node, nodes.ListLiteral):
         parts = [(one, place in node.optional) for place, one in enumerate(node.elements)]
-        yield from _different(parts, checked, first_only=True)
+        yield from islice(_different(parts, checked), 1)
     elif isinstance(node, nodes.MapLiteral):
-        keys = [(entry.key, False) for entry in node.entries]
-        yield from _different(keys, checked, first_only=False)
-        values = [(entry.value, entry.optional) for entry in node.entries]
-        yield from _different(values, checked, first_only=False)
+        yield from _different([(one.key, False) for one in node.entries], checked)
+        yield from _different([(one.value, one.optional) for one in node.entries], checked)
 
 
-def _different(
-    parts: list[tuple[Node, bool]], checked: Checked, *, first_only: bool
-) -> Iterator[Issue]:
+def _different(parts: list[tuple[Node, bool]], checked: Checked) -> Iterator[Issue]:
     expected: CelType | None = None
     for part, optional in parts:
         found = checked.types[part.id]
@@ -500,5 +498,3 @@ def _different(
             expected = found
         elif not types.same_shape(expected, found):
             yield Issue(part.at, f"expected type '{show(expected)}' but found '{show(found)}'")
-            if first_only:
-                return
