@@ -43,6 +43,8 @@ from kyvsim.kubernetes.regexes import RegexError
 _MAX_EXACT = 1 << 53
 _PLAIN = frozenset({str, bool, *NUMBERS})
 _SIZED: frozenset[object] = frozenset({str, list, dict, bytes})
+_HELD: Final = object()
+"""Stands for an optional value that a map or a list holds, in which nothing is looked for."""
 _UNSET: Final = object()
 """Marks a slot of a frame that has not been computed yet."""
 
@@ -163,8 +165,13 @@ class _Lowering:
         code = self.lower(node)
         if not self.is_held_optional(node):
             return code
-        run = code.run
-        return CompiledNode(lambda frame: operators.without_fields(run(frame)))
+        inner = code.run
+
+        def run(frame: Frame) -> object:
+            value = inner(frame)
+            return _HELD if value.__class__ is Optional else value
+
+        return CompiledNode(run)
 
     def is_held_optional(self, node: Node) -> bool:
         """Return whether a field or an element is an optional by itself, not by the path to it.

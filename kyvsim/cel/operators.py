@@ -353,8 +353,6 @@ def invert(value: object) -> bool:
 # Source of the rules: upstream cel-go interpreter/attributes.go.
 
 _QUALIFIERS = frozenset({str, int, UInt, float, bool})
-_HELD = object()
-"""Stands for an optional value that a map or a list holds, in which nothing is looked for."""
 
 
 def select(value: object, field: str) -> object:
@@ -385,11 +383,6 @@ def select_if_present(value: object, field: str) -> Optional:
         return Optional(present=True, value=value[field])
     refuse_list(value)
     return NONE
-
-
-def without_fields(value: object) -> object:
-    """Return something without fields and elements in place of an optional value."""
-    return _HELD if value.__class__ is Optional else value
 
 
 def refuse_list(value: object) -> None:

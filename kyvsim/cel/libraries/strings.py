@@ -34,10 +34,6 @@ def _out_of_range(place: int) -> CelError:
     return CelError(f"index out of range: {place}")
 
 
-def _char_at(text: str, place: int) -> str:
-    return _substring(text, place)[:1]
-
-
 def _index_of(text: str, part: str, start: int = 0) -> int:
     if start < 0:
         raise _out_of_range(start)
@@ -85,7 +81,7 @@ def _join(texts: list[str], separator: str = "") -> str:
 STRINGS = Library(
     "strings",
     (
-        method("string.charAt(int) -> string", _char_at),
+        method("string.charAt(int) -> string", lambda text, place: _substring(text, place)[:1]),
         method("string.indexOf(string) -> int", _index_of),
         method("string.indexOf(string, int) -> int", _index_of),
         method("string.lastIndexOf(string) -> int", _last_index_of),
